@@ -39,21 +39,22 @@ pub fn align(
     a: &[(i64, f64)],
     b: &[(i64, f64)],
 ) -> Result<Estimate, (usize, UnusableSignal)> {
-    let a = Signal::new(a).map_err(|why| (0, why))?;
-    let b = Signal::new(b).map_err(|why| (1, why))?;
-    let Some(found) = search(&a, &b) else {
+    let a = Signal::new(a).map_err(|err| (0, err))?;
+    let b = Signal::new(b).map_err(|err| (1, err))?;
+    let Some(coarse) = search(&a, &b) else {
         let doubts = vec!["the signals do not overlap in any way that fits".to_owned()];
         let model = Model { offset: 0.0, drift: 0.0, reference: 0.0 };
         return Ok(model.estimate(&a, &b, Confidence::default(), doubts));
     };
     let start =
-        Model { offset: found.offset, drift: found.drift, reference: b.span() / 2.0 };
-    let (there, fit) = refine(&a, &b, start, &found);
+        Model { offset: coarse.offset, drift: coarse.drift, reference: b.span() / 2.0 };
+    let (forward, fit) = refine(&a, &b, start, &coarse);
     // From the other direction, a systematic error has the opposite sign.
-    let back = refine(&b, &a, there.inverse(), &found).0;
-    let (mut model, off, drift_off) = there.mean_with(back.inverse());
-    let mut confidence = Confidence { peak_ratio: found.peak_ratio, ..fit.confidence };
-    confidence.offset_error_seconds = confidence.offset_error_seconds.hypot(off);
+    let back = refine(&b, &a, forward.inverse(), &coarse).0;
+    let (mut model, offset_error, drift_off) = forward.mean_with(back.inverse());
+    let mut confidence = Confidence { peak_ratio: coarse.peak_ratio, ..fit.confidence };
+    confidence.offset_error_seconds =
+        confidence.offset_error_seconds.hypot(offset_error);
     confidence.drift_error_ppm = confidence.drift_error_ppm.hypot(drift_off * 1e6);
     let doubts = confidence.doubts(model.drift * 1e6);
     if confidence.is_short() && !confidence.knows_drift() {
@@ -69,12 +70,12 @@ fn refine(
     a: &Signal,
     b: &Signal,
     start: Model,
-    found: &CoarseEstimate,
+    coarse: &CoarseEstimate,
 ) -> (Model, Fit) {
     let (mut model, mut fit) = (start, Fit::default());
     for _ in 0..ROUNDS {
         model = model.with_reference(model.overlap_middle(a, b));
-        fit = Fit::new(a, b, &model, found);
+        fit = Fit::new(a, b, &model, coarse);
         model.offset += fit.line.height;
         model.drift += fit.line.slope * (1.0 + model.drift);
     }
@@ -164,11 +165,11 @@ struct Fit {
 }
 
 impl Fit {
-    fn new(a: &Signal, b: &Signal, model: &Model, found: &CoarseEstimate) -> Self {
+    fn new(a: &Signal, b: &Signal, model: &Model, coarse: &CoarseEstimate) -> Self {
         let (start, end) = model.overlap(a, b);
         let overlap = end - start;
         // Short signals have short windows, so that there are several to compare.
-        let reach = (3.0 * found.width).min(overlap / SHORT_REACH).clamp(0.2, 2.0);
+        let reach = (3.0 * coarse.width).min(overlap / SHORT_REACH).clamp(0.2, 2.0);
         let fastest = 1.0 / a.period.min(b.period);
         let rate = RATE.min(fastest).min(MOST_REACH / reach);
         let rate = rate.min(LONGEST / overlap.max(1.0));
@@ -187,9 +188,10 @@ impl Fit {
         let line = Line::fit(&windows.points);
 
         let bound = (4.0 * line.scale).clamp(0.5 / rate, reach as f64 / rate / 5.0);
-        let off = windows.points.iter().map(|point| line.residual(point));
-        let agreeing: Vec<f64> = off.filter(|off| off.abs() <= bound).collect();
-        let squares: f64 = agreeing.iter().map(|off| off * off).sum();
+        let residuals = windows.points.iter().map(|point| line.residual(point));
+        let agreeing: Vec<f64> =
+            residuals.filter(|residual| residual.abs() <= bound).collect();
+        let squares: f64 = agreeing.iter().map(|residual| residual * residual).sum();
         let confidence = Confidence {
             overlap_seconds: overlap,
             rate_hz: rate,

@@ -72,10 +72,10 @@ pub(crate) fn search(a: &Signal, b: &Signal) -> Option<CoarseEstimate> {
         let mut sums = back.make_output_vec();
         back.process(&mut product, &mut sums).ok()?;
         let scores = scores(&of_a, &of_b, &sums, rate, shorter);
-        if let Some(found) = peak(&scores, of_b.len(), rate, drift)
-            && best.is_none_or(|best| found.height > best.height)
+        if let Some(candidate) = peak(&scores, of_b.len(), rate, drift)
+            && best.is_none_or(|best| candidate.height > best.height)
         {
-            best = Some(found);
+            best = Some(candidate);
         }
     }
     best
@@ -94,7 +94,7 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
         energies
     };
     let (of_a, of_b) = (energies(a), energies(b));
-    let within = |energies: &[f64], from: usize, to: usize| {
+    let energy_of = |energies: &[f64], from: usize, to: usize| {
         let at = |index| energies.get(index).copied().unwrap_or(0.0);
         at(to) - at(from)
     };
@@ -111,8 +111,8 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
         if count < least {
             return 0.0;
         }
-        let energy = within(&of_a, skip_a, skip_a + count)
-            * within(&of_b, skip_b, skip_b + count);
+        let energy = energy_of(&of_a, skip_a, skip_a + count)
+            * energy_of(&of_b, skip_b, skip_b + count);
         let place = (place + 1 + sums.len() - b.len()) % sums.len();
         let sum = sums.get(place).copied().unwrap_or(0.0) / sums.len() as f64;
         // Constant sections have no match.

@@ -71,7 +71,7 @@ impl Confidence {
     pub(crate) fn doubts(&self, drift_ppm: f64) -> Vec<String> {
         let Requirements { peak, alike, windows, part } =
             if self.is_short() { SHORT } else { USUAL };
-        let of = if self.is_short() {
+        let suffix = if self.is_short() {
             format!(" for {:.0} s", self.overlap_seconds)
         } else {
             String::new()
@@ -80,21 +80,21 @@ impl Confidence {
         if self.correlation < alike {
             doubts.push(format!(
                 "the signals are not alike: their correlation is {:.2}, and {alike} is \
-                 the least{of}",
+                 the least{suffix}",
                 self.correlation
             ));
         }
         if self.peak_ratio < peak {
             doubts.push(format!(
                 "another offset fits as well: the best is {:.2} times as good as the next, \
-                 and {peak} is the least{of}",
+                 and {peak} is the least{suffix}",
                 self.peak_ratio
             ));
         }
         let enough = ((part * self.windows as f64).ceil() as usize).max(windows);
         if self.agreeing < enough {
             doubts.push(format!(
-                "{} of {} windows agree, and {enough} is the least{of}",
+                "{} of {} windows agree, and {enough} is the least{suffix}",
                 self.agreeing, self.windows
             ));
         }

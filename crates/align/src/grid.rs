@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_lie_between_those_measured_and_gaps_are_none() {
+    fn values_are_interpolated_and_gaps_are_empty() {
         let seconds = [0.0, 0.1, 0.2, 2.0, 2.1];
         let axis = GridAxis { start: 0.0, rate: 20.0, len: 42 };
         let cells = sample_at(&seconds, &[0.0, 1.0, 0.0, 4.0, 4.0], 0.1, axis);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_become_their_mean() {
+    fn many_values_are_averaged() {
         let seconds: Vec<f64> = (0..100).map(|n| f64::from(n) / 100.0).collect();
         let values: Vec<f64> = (0..100).map(|n| f64::from(n % 2)).collect();
         let axis = GridAxis { start: 0.0, rate: 5.0, len: 5 };
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trend_is_taken_out() {
+    fn trend_is_removed() {
         let seconds: Vec<f64> = (0..1000).map(|n| f64::from(n) / 10.0).collect();
         let values: Vec<f64> =
             seconds.iter().map(|t| 1e6 + 5.0 * t + (t * 6.0).sin()).collect();

@@ -34,9 +34,10 @@ impl Line {
         let pairs = points.iter().enumerate().flat_map(|(index, one)| {
             points.iter().skip(index + 1).map(move |other| (one, other))
         });
-        let apart = pairs.filter(|(one, other)| one.x != other.x);
-        let mut slopes: Vec<f64> =
-            apart.map(|(one, other)| (other.y - one.y) / (other.x - one.x)).collect();
+        let distinct = pairs.filter(|(one, other)| one.x != other.x);
+        let mut slopes: Vec<f64> = distinct
+            .map(|(one, other)| (other.y - one.y) / (other.x - one.x))
+            .collect();
         let slope = median(&mut slopes);
         let mut heights: Vec<f64> = points.iter().map(|p| p.y - slope * p.x).collect();
         let mut line = Self { height: median(&mut heights), slope, ..Self::default() };
@@ -53,10 +54,10 @@ impl Line {
     }
 
     fn scale_of(&self, points: &[Point]) -> f64 {
-        let mut off: Vec<f64> =
+        let mut deviations: Vec<f64> =
             points.iter().map(|point| self.residual(point).abs()).collect();
         // Half of a normal distribution is within 1 / 1.4826 of its standard deviation.
-        (1.4826 * median(&mut off)).max(LEAST)
+        (1.4826 * median(&mut deviations)).max(LEAST)
     }
 
     /// Returns the least-squares line of the points, weighted by their distance from
@@ -65,8 +66,8 @@ impl Line {
         let weighted: Vec<Point> = points
             .iter()
             .map(|point| {
-                let off = self.residual(point) / (BEYOND * self.scale);
-                let near = (1.0 - off * off).max(0.0);
+                let ratio = self.residual(point) / (BEYOND * self.scale);
+                let near = (1.0 - ratio * ratio).max(0.0);
                 Point { weight: point.weight * near * near, ..*point }
             })
             .collect();

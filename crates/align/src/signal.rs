@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_are_put_in_order_and_told_once() {
+    fn samples_are_sorted_without_duplicates() {
         let mut samples: Vec<(i64, f64)> =
             (0..100).map(|n| (1_000 + n * 10_000_000, n as f64)).collect();
         samples.reverse();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_that_never_changes_is_none() {
+    fn constant_signal_is_rejected() {
         let samples: Vec<(i64, f64)> = (0..100).map(|n| (n, 1.0)).collect();
         assert!(matches!(Signal::new(&samples), Err(UnusableSignal::Constant(_))));
         assert!(matches!(Signal::new(&samples[..3]), Err(UnusableSignal::Few(3))));

@@ -48,11 +48,12 @@ pub(crate) fn measure_windows(a: &[f64], b: &[f64], cut: WindowLayout) -> Window
         let (of_a, of_b) = (of_a.unwrap_or_default(), of_b.unwrap_or_default());
         if mean(of_a) >= EVENTFUL * usual.0 && mean(of_b) >= EVENTFUL * usual.1 {
             windows.eventful += 1;
-            if let Some((place, alike)) = best_position(of_a, of_b) {
+            if let Some((place, correlation)) = best_position(of_a, of_b) {
                 let y = (place - cut.reach as f64) / cut.rate;
                 let x = (start as f64 + cut.len as f64 / 2.0) / cut.rate;
                 // The variance of a delay is that of its noise: 1/r² - 1.
-                let weight = alike * alike / (1.0 - alike * alike).max(0.01);
+                let weight = correlation * correlation
+                    / (1.0 - correlation * correlation).max(0.01);
                 windows.points.push(Point { x, y, weight });
             }
         }
@@ -65,7 +66,7 @@ pub(crate) fn measure_windows(a: &[f64], b: &[f64], cut: WindowLayout) -> Window
 /// values, and their correlation. Returns `None` if the position is at an end.
 fn best_position(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     let own: f64 = b.iter().map(|value| value * value).sum();
-    let alike = |part: &[f64]| {
+    let correlation_of = |part: &[f64]| {
         let (mut sum, mut energy) = (0.0, 0.0);
         for (a, b) in part.iter().zip(b) {
             sum += a * b;
@@ -73,11 +74,12 @@ fn best_position(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
         }
         if energy * own > 0.0 { sum / (energy * own).sqrt() } else { 0.0 }
     };
-    let alike: Vec<f64> = a.windows(b.len().max(1)).map(alike).collect();
-    let highest = alike.iter().copied().max_by(f64::total_cmp)?;
-    let place = alike.iter().position(|alike| *alike == highest)?;
-    let before = *alike.get(place.checked_sub(1)?)?;
-    let after = *alike.get(place + 1)?;
+    let correlations: Vec<f64> =
+        a.windows(b.len().max(1)).map(correlation_of).collect();
+    let highest = correlations.iter().copied().max_by(f64::total_cmp)?;
+    let place = correlations.iter().position(|correlation| *correlation == highest)?;
+    let before = *correlations.get(place.checked_sub(1)?)?;
+    let after = *correlations.get(place + 1)?;
     // The vertex of the parabola through the three values.
     let bend = before - 2.0 * highest + after;
     let more = if bend < 0.0 { (before - after) / (2.0 * bend) } else { 0.0 };
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_tell_delays_between_the_values() {
+    fn windows_measure_delays_below_one_sample() {
         // 100 values per second, the second signal 12.3 ms early.
         let wave = |t: f64| (t * 7.0).sin() + (t * 17.3).sin() + (t * t * 0.9).sin();
         let a: Vec<f64> = (0..2000).map(|n| wave(f64::from(n) / 100.0)).collect();

@@ -1,5 +1,5 @@
-//! Every row of `cases/CASES.tsv` among the samples: an input that once gave a wrong
-//! result, and the result that its source requires.
+//! Tests of every row of `cases/CASES.tsv` in the samples: an input that gave a wrong result in
+//! an earlier version, and the result that its source requires.
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 

@@ -1,4 +1,4 @@
-//! The real program: exit statuses, streams, files. What only a process can show.
+//! Tests of the real program: exit statuses, streams and files, which only a process has.
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 

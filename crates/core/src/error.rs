@@ -66,9 +66,14 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Creates an error of `kind`. `what` describes the failed operation or the problem.
-    pub fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(ErrorDetails { kind, what: what.into(), at: None, source: None }))
+    /// Creates an error of `kind`. `message` describes the failed operation or the problem.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(ErrorDetails {
+            kind,
+            what: message.into(),
+            at: None,
+            source: None,
+        }))
     }
 
     /// Sets the `offset` in the file, unless it is already set.

@@ -75,8 +75,8 @@ pub trait Format: Sync {
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         let _ = (out, slices, options);
-        let what = format!("{} logs cannot be written", self.name());
-        Err(Error::new(ErrorKind::Unsupported, what))
+        let message = format!("{} logs cannot be written", self.name());
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     /// Returns the content of `slice` that this format cannot store. It is known before
@@ -351,8 +351,8 @@ pub fn recognize<'f>(
         _ if head.is_empty() => Err(Error::new(ErrorKind::Unrecognized, "it is empty")),
         _ => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
-            let what = format!("it does not begin as any of: {}", names.join(", "));
-            Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0))
+            let message = format!("it does not begin as any of: {}", names.join(", "));
+            Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0))
         }
     }
 }
@@ -360,8 +360,8 @@ pub fn recognize<'f>(
 /// Returns the error of [`Log::excerpt`] for logs that change another log while it is read:
 /// their manifest is not enough to open them.
 pub(crate) fn without_excerpts() -> Error {
-    let what = "a log that is changed while it is read has no excerpts";
-    Error::new(ErrorKind::Unsupported, what)
+    let message = "a log that is changed while it is read has no excerpts";
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 impl fmt::Debug for dyn Format {

@@ -105,8 +105,8 @@ impl Split {
     pub fn table(&self, session: &Session) -> Result<Table> {
         let table = || {
             if self.version != VERSION {
-                let what = "the split is of another version of logtool";
-                return Err(Error::new(ErrorKind::InvalidRequest, what));
+                let message = "the split is of another version of logtool";
+                return Err(Error::new(ErrorKind::InvalidRequest, message));
             }
             let state = SplitState::decode(&self.state)?;
             self.file.check(&self.path, session)?;

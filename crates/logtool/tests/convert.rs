@@ -82,7 +82,7 @@ fn one_topic_becomes_one_file() {
 }
 
 #[test]
-fn a_log_becomes_a_log_of_another_format() {
+fn log_is_converted_to_another_log_format() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("rover.mcap");
     let request = ConvertRequest::new(OutputFormat::Mcap);
@@ -118,8 +118,8 @@ fn existing_outputs_are_refused_and_replaced_on_demand() {
     let first = conversion.run(&session).unwrap();
     let error = conversion.run(&session).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
-    let again = conversion.with_replacement().run(&session).unwrap();
-    assert_eq!(again.files, first.files);
+    let second = conversion.with_replacement().run(&session).unwrap();
+    assert_eq!(second.files, first.files);
 }
 
 #[test]

@@ -52,10 +52,11 @@ fn messages_have_the_bytes_of_the_file() {
     for message in log.messages(&[], TimeRange::ALL).unwrap() {
         let message = message.unwrap();
         let start = message.offset as usize;
-        let found = bytes[start..].windows(message.payload.len()).next();
-        let within = bytes[start..].windows(message.payload.len()).take(64);
+        let payload = bytes[start..].windows(message.payload.len()).next();
+        let windows = bytes[start..].windows(message.payload.len()).take(64);
         assert!(
-            found.is_some() && within.into_iter().any(|part| part == message.payload)
+            payload.is_some()
+                && windows.into_iter().any(|part| part == message.payload)
         );
         count += 1;
     }

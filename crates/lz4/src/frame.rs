@@ -48,7 +48,7 @@ pub fn unpack(
                 {
                     FrameOutcome::Whole => {}
                     FrameOutcome::Doubtful => is_doubtful = true,
-                    how => return how,
+                    outcome => return outcome,
                 }
             }
             Some(magic) if magic & !15 == SKIPPED => {
@@ -87,10 +87,10 @@ fn frame(
     out: &mut OutputBuffer,
 ) -> Option<FrameOutcome> {
     let (flags, sizes) = (cut.u8()?, cut.u8()?);
-    let has = |bit: u8| flags & bit != 0;
-    let (is_linked, has_block_checksums) = (!has(0x20), has(0x10));
+    let has_flag = |bit: u8| flags & bit != 0;
+    let (is_linked, has_block_checksums) = (!has_flag(0x20), has_flag(0x10));
     let (has_content_size, has_content_checksum, has_dictionary) =
-        (has(0x08), has(0x04), has(0x01));
+        (has_flag(0x08), has_flag(0x04), has_flag(0x01));
     let block_len: usize = match sizes >> 4 & 7 {
         4 => 64 << 10,
         5 => 256 << 10,
@@ -130,10 +130,10 @@ fn frame(
         if has_block_checksums {
             is_doubtful |= cut.u32()? != XxHash32::oneshot(0, block);
         }
-        // Not more space than the chunk declares, as long as that is enough.
-        let told = declared.saturating_sub(out.used).clamp(1, block_len);
-        let done = match is_packed {
-            true => packed_block(block, told, window, out)
+        // No more space than the chunk declares, if that is enough.
+        let declared_left = declared.saturating_sub(out.used).clamp(1, block_len);
+        let len = match is_packed {
+            true => packed_block(block, declared_left, window, out)
                 .or_else(|| packed_block(block, block_len, window, out)),
             false => {
                 out.make_room(len);
@@ -142,11 +142,11 @@ fn frame(
                 Some(len)
             }
         };
-        let Some(done) = done else {
+        let Some(len) = len else {
             packed_prefix(block, room, window, out);
             return Some(FrameOutcome::Broken);
         };
-        out.used += done;
+        out.used += len;
         if out.used > limit {
             out.used = limit;
             return Some(FrameOutcome::OverLimit);

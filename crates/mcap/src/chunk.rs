@@ -198,12 +198,12 @@ impl DecompressedChunk {
         let is_longer = rest > chunk.compressed_len && len == content.len() as u64;
         let extended = (opcode == op::CHUNK && is_longer)
             .then(|| decompress(compression, &declared, chunk.size, limit, false))
-            .filter(|(records, how)| {
-                *how == Decompression::Complete && matches_header(&chunk, records)
+            .filter(|(records, result)| {
+                *result == Decompression::Complete && matches_header(&chunk, records)
             });
         let is_right = is_right || extended.is_some();
         let compressed = if is_right { declared } else { record.slice(at..) };
-        let (records, how) = extended.unwrap_or_else(|| {
+        let (records, result) = extended.unwrap_or_else(|| {
             decompress(compression, &compressed, chunk.size, limit, is_cut)
         });
         let is_all = records.len() as u64 == chunk.size;
@@ -211,8 +211,8 @@ impl DecompressedChunk {
         let fits = has_checksum && crc32fast::hash(&records) == chunk.crc;
         // Both lengths may be wrong.
         let is_cut = is_cut && !(is_all && fits);
-        let is_ended = how == Decompression::Complete && !is_cut;
-        let how = match how {
+        let is_ended = result == Decompression::Complete && !is_cut;
+        let result = match result {
             Decompression::Complete if is_all && (fits || !has_checksum) => {
                 Decompression::Complete
             }
@@ -223,16 +223,16 @@ impl DecompressedChunk {
                 Decompression::Complete
             }
             Decompression::Complete => Decompression::Damaged,
-            how => how,
+            result => result,
         };
         // A record that ends too early is not reported as misstated.
-        let is_contradictory = how == Decompression::Complete
+        let is_contradictory = result == Decompression::Complete
             && !is_cut
             && (!is_right || !is_all || chunk.compressed_len > rest);
         Some(Self {
             records,
             plain: (compression == Some(Compression::None)).then_some(at),
-            result: how,
+            result,
             compression: record.slice_ref(chunk.compression),
             compressed_len: compressed.len() as u64,
             is_ended,
@@ -247,28 +247,28 @@ impl DecompressedChunk {
 
     /// Returns the damage that affects the whole chunk, which is at `position`.
     pub(crate) fn damage(&self, position: &Range<u64>) -> Option<Damage> {
-        let of = |kind| Some(Damage::new(kind, position.clone()));
+        let damage = |kind| Some(Damage::new(kind, position.clone()));
         match (self.result, self.header) {
-            _ if self.is_cut => of(DamageKind::Truncated),
+            _ if self.is_cut => damage(DamageKind::Truncated),
             (Decompression::Complete, HeaderState::Consistent) => None,
             (Decompression::Complete, HeaderState::Contradictory) => {
-                let why = "the header of the chunk contradicts its contents";
-                of(DamageKind::Index).map(|damage| damage.with_reason(why))
+                let reason = "the header of the chunk contradicts its contents";
+                damage(DamageKind::Index).map(|damage| damage.with_reason(reason))
             }
             (Decompression::Complete, HeaderState::Damaged(len)) => {
                 let head =
                     position.start..position.end.min(position.start + len as u64);
-                let why = "the header of the chunk is damaged";
-                Some(Damage::new(DamageKind::Garbled, head).with_reason(why))
+                let reason = "the header of the chunk is damaged";
+                Some(Damage::new(DamageKind::Garbled, head).with_reason(reason))
             }
-            (Decompression::OverLimit, _) => of(DamageKind::OverLimit),
-            (Decompression::WrongChecksum, _) => of(DamageKind::Doubtful),
-            (Decompression::Damaged, _) => of(DamageKind::Garbled),
+            (Decompression::OverLimit, _) => damage(DamageKind::OverLimit),
+            (Decompression::WrongChecksum, _) => damage(DamageKind::Doubtful),
+            (Decompression::Damaged, _) => damage(DamageKind::Garbled),
             (Decompression::UnknownCompression, _) => {
                 let name = logtool_core::decode_text(&self.compression);
                 let name: String = name.chars().take(MAX_NAME_CHARS).collect();
-                let why = format!("the chunk has the unknown compression {name:?}");
-                of(DamageKind::Garbled).map(|damage| damage.with_reason(why))
+                let reason = format!("the chunk has the unknown compression {name:?}");
+                damage(DamageKind::Garbled).map(|damage| damage.with_reason(reason))
             }
         }
     }
@@ -309,35 +309,35 @@ impl DecompressedChunk {
 /// chunk, or the first bytes of it. (A header has 40 bytes and the name of the
 /// compression.)
 pub(crate) fn find_compressed_data(record: &[u8]) -> Option<(Compression, usize)> {
-    [Compression::Lz4, Compression::Zstd].into_iter().find_map(|how| {
-        let at = RECORD_HEADER_LEN + 40 + how.name().len();
-        record.get(at..)?.starts_with(how.magic()).then_some((how, at))
+    [Compression::Lz4, Compression::Zstd].into_iter().find_map(|compression| {
+        let at = RECORD_HEADER_LEN + 40 + compression.name().len();
+        record.get(at..)?.starts_with(compression.magic()).then_some((compression, at))
     })
 }
 
 /// Decompresses a chunk whose header is unreadable.
 fn without_header(record: &Bytes, limit: usize) -> Option<DecompressedChunk> {
-    let (compression, at, records, how) = match find_compressed_data(record) {
+    let (compression, at, records, result) = match find_compressed_data(record) {
         Some((compression, at)) => {
-            let (records, how) =
+            let (records, result) =
                 decompress(Some(compression), &record.slice(at..), 0, limit, false);
-            (compression, at, records, how)
+            (compression, at, records, result)
         }
         None => {
             let at = resync::next(record, true)?;
             let records = record.slice(at..record.len().min(at + limit));
             let is_over = record.len() > at + limit;
-            let how = if is_over {
+            let result = if is_over {
                 Decompression::OverLimit
             } else {
                 Decompression::Complete
             };
-            (Compression::None, at, records, how)
+            (Compression::None, at, records, result)
         }
     };
     Some(DecompressedChunk {
         plain: (compression == Compression::None).then_some(at),
-        result: how,
+        result,
         compression: Bytes::from_static(compression.name().as_bytes()),
         compressed_len: (record.len() - at) as u64,
         is_ended: false,
@@ -369,13 +369,13 @@ fn are_valid_records(records: &[u8]) -> bool {
 /// Decompresses `compressed`, which should result in `size` bytes. `is_cut` means that the
 /// end of `compressed` is missing. Returns all data before any damage.
 fn decompress(
-    how: Option<Compression>,
+    compression: Option<Compression>,
     compressed: &Bytes,
     size: u64,
     limit: usize,
     is_cut: bool,
 ) -> (Bytes, Decompression) {
-    match how {
+    match compression {
         None => (Bytes::new(), Decompression::UnknownCompression),
         Some(Compression::None) if compressed.len() > limit => {
             (compressed.slice(..limit), Decompression::OverLimit)
@@ -395,7 +395,7 @@ fn lz4(
     let declared = usize::try_from(size).unwrap_or(usize::MAX);
     let room = declared.min(MAX_FIRST_ALLOCATION as usize).min(limit);
     let mut records = OutputBuffer::with_buffer(BytesMut::new(), room);
-    let how =
+    let result =
         match logtool_lz4::unpack(compressed, declared, limit, is_cut, &mut records) {
             // Only the end mark is missing; the header of the chunk declares the length of
             // the records.
@@ -404,7 +404,7 @@ fn lz4(
             Frame::Doubtful => Decompression::WrongChecksum,
             Frame::OverLimit => Decompression::OverLimit,
         };
-    (records.into_buffer().freeze(), how)
+    (records.into_buffer().freeze(), result)
 }
 
 /// Decompresses in one call if the declared size is correct, otherwise as far as
@@ -428,7 +428,7 @@ fn read(mut from: impl Read, size: u64, limit: usize) -> (Bytes, Decompression) 
     let mut records =
         Vec::with_capacity(size.min(MAX_FIRST_ALLOCATION).min(limit as u64) as usize);
     let mut buffer = [0; READ_BYTES];
-    let how = loop {
+    let result = loop {
         match from.read(&mut buffer) {
             Ok(0) => break Decompression::Complete,
             Ok(len) => records.extend_from_slice(buffer.get(..len).unwrap_or_default()),
@@ -440,5 +440,5 @@ fn read(mut from: impl Read, size: u64, limit: usize) -> (Bytes, Decompression) 
         }
     };
     records.truncate(limit);
-    (records.into(), how)
+    (records.into(), result)
 }

@@ -183,9 +183,9 @@ impl MessageReader {
             }
         });
         if decompressed.is_unverified() {
-            let why = "the checksum covers damaged data";
+            let reason = "the checksum covers damaged data";
             let doubtful = Damage::new(DamageKind::Doubtful, position.clone());
-            block.report(doubtful.with_reason(why));
+            block.report(doubtful.with_reason(reason));
         }
         if let Some(damage) = decompressed.damage(&position) {
             block.report(damage);

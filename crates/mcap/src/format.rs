@@ -61,16 +61,17 @@ impl Format for Mcap {
     }
 
     fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
-        let wanted = |stream: &&Stream| extract.selection.topics.contains(stream.topic);
-        let streams = extract.manifest.streams.iter().filter(wanted);
+        let is_selected =
+            |stream: &&Stream| extract.selection.topics.contains(stream.topic);
+        let streams = extract.manifest.streams.iter().filter(is_selected);
         let count: u64 = streams.map(Stream::unkept_fields).sum();
         let fields = if count == 1 { "field" } else { "fields" };
-        let what = format!(
+        let message = format!(
             "{count} {fields} of connection headers that are not text, occur twice, or have \
              the name of another field"
         );
         (count > 0)
-            .then_some(UnsupportedContent { topic: None, what })
+            .then_some(UnsupportedContent { topic: None, what: message })
             .into_iter()
             .collect()
     }

@@ -35,14 +35,15 @@ pub(crate) fn build_manifest(
     let head = window.peek(0, MAGIC.len())?; // no read-ahead: a summary may follow
     let has_magic = head.starts_with(&MAGIC);
     if !has_magic && !options.is_format_given {
-        let what = "the file does not start with the MCAP magic bytes";
-        return Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0));
+        let message = "the file does not start with the MCAP magic bytes";
+        return Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0));
     }
     let mut pass = match summary::read(&mut window, source.len(), options)? {
         Ok(pass) => pass,
-        Err(why) => {
+        Err(reason) => {
             let mut pass = scan::scan(&mut window, source.len(), options)?;
-            let remark = why.map(|why| format!("the summary is not used: {why}"));
+            let remark =
+                reason.map(|reason| format!("the summary is not used: {reason}"));
             pass.remarks.extend(remark);
             pass
         }

@@ -152,8 +152,8 @@ impl Log for McapLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        if let Some(why) = &self.unreadable {
-            return Err(Error::new(ErrorKind::Unsupported, why.clone()));
+        if let Some(reason) = &self.unreadable {
+            return Err(Error::new(ErrorKind::Unsupported, reason.clone()));
         }
         Ok(Box::new(ChainedCursor { cursors: self.cursors(part, selection).collect() }))
     }
@@ -177,8 +177,8 @@ impl Log for McapLog {
         let topics = &selection.topics;
         let derived = &self.channels.derived;
         // Readers number derived topics by the topics that they are derived from.
-        let kept = derived.with_relatives(topics);
-        let ids: Vec<TopicId> = kept.ids(self.manifest.topics.len()).collect();
+        let included = derived.with_relatives(topics);
+        let ids: Vec<TopicId> = included.ids(self.manifest.topics.len()).collect();
         let channels = ids.iter().zip((0..).map(TopicId)).flat_map(|(id, topic)| {
             self.channels.of_topic(*id).map(move |channel| (channel, topic))
         });
@@ -188,8 +188,8 @@ impl Log for McapLog {
             .zip(0..)
             .filter_map(|(id, topic)| Some((topic, self.integers.get(&id.0)?.clone())));
         let integers = integers.collect();
-        let point_columns = derived.point_columns(self, topics, &kept)?;
-        let mut excerpt = self.manifest.excerpt(&kept, kept.clone(), parts);
+        let point_columns = derived.point_columns(self, topics, &included)?;
+        let mut excerpt = self.manifest.excerpt(&included, included.clone(), parts);
         let starts = excerpt.manifest.parts.iter().map(|part| part.bytes.start);
         let is_chunk = |start| self.chunks.binary_search(&start).is_ok();
         excerpt.manifest.format_state = Manifest::encode_state(&FormatState {
@@ -268,9 +268,10 @@ impl McapLog {
     ) -> impl Iterator<Item = McapCursor> {
         let parts = &self.manifest.parts;
         let first = parts.partition_point(|one| one.bytes.start < part.bytes.start);
-        let within = parts.get(first..).unwrap_or_default().iter();
-        let within = within.take_while(move |one| one.bytes.end <= part.bytes.end);
-        within.map(|one| self.cursor(one.bytes.clone(), selection))
+        let inner_parts = parts.get(first..).unwrap_or_default().iter();
+        let inner_parts =
+            inner_parts.take_while(move |one| one.bytes.end <= part.bytes.end);
+        inner_parts.map(|one| self.cursor(one.bytes.clone(), selection))
     }
 
     fn cursor(&self, bytes: Range<u64>, selection: &Selection) -> McapCursor {

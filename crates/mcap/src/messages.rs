@@ -119,7 +119,7 @@ pub(crate) fn unusable_json_schema(topic: &Topic) -> Option<String> {
         return None;
     }
     let parsed = serde_json::from_slice::<serde_json::Value>(text);
-    parsed.err().map(|why| format!("its schema is not JSON: {why}"))
+    parsed.err().map(|err| format!("its schema is not JSON: {err}"))
 }
 
 /// Returns `layout` with preceding hidden fields for the header bytes.

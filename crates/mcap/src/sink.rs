@@ -150,8 +150,8 @@ impl<'w> McapSink<'w> {
 impl RecordSink for McapSink<'_> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         let Some(state) = self.extracts.get_mut(from) else {
-            let what = format!("there is no selection {from}");
-            return Err(Error::new(ErrorKind::NoSuch, what));
+            let message = format!("there is no selection {from}");
+            return Err(Error::new(ErrorKind::NoSuch, message));
         };
         let key = (record.topic, record.stream);
         let Some(output) = state.channels.get_mut(&key) else {
@@ -159,8 +159,8 @@ impl RecordSink for McapSink<'_> {
                 return Ok(());
             }
             let (topic, stream) = (record.topic.0, record.stream);
-            let what = format!("stream {stream} of topic {topic} is not selected");
-            return Err(Error::new(ErrorKind::NoSuch, what));
+            let message = format!("stream {stream} of topic {topic} is not selected");
+            return Err(Error::new(ErrorKind::NoSuch, message));
         };
         let data =
             record.payload.get(output.header_len as usize..).ok_or_else(|| {
@@ -218,10 +218,11 @@ impl RecordSink for McapSink<'_> {
         let Some(state) = self.extracts.get_mut(from) else { return Ok(None) };
         let Some(verbatim) = &state.verbatim else { return Ok(None) };
         let read_ahead = state.read_ahead.as_mut();
-        let chunk = match read_ahead.and_then(|ahead| ahead.take(part.bytes.start)) {
-            Some(chunk) => chunk?,
-            None => verbatim.chunk(part, source)?,
-        };
+        let chunk =
+            match read_ahead.and_then(|read_ahead| read_ahead.take(part.bytes.start)) {
+                Some(chunk) => chunk?,
+                None => verbatim.chunk(part, source)?,
+            };
         match chunk {
             Some(chunk) => self.writer.copy(chunk).map(Some),
             None => Ok(None),
@@ -412,10 +413,10 @@ fn translations(
     options: &WriteOptions,
 ) -> Result<BTreeMap<TopicId, Translation>> {
     let Some(encoding) = &options.transcode else { return Ok(BTreeMap::new()) };
-    let wanted = extract.manifest.topics().filter(|(id, topic)| {
+    let topics = extract.manifest.topics().filter(|(id, topic)| {
         topic.origin != TopicOrigin::Derived && extract.selection.topics.contains(*id)
     });
-    let translations = wanted
+    let translations = topics
         .map(|(id, topic)| Ok(Translation::new(topic, encoding)?.map(|one| (id, one))));
     translations.filter_map(Result::transpose).collect()
 }
@@ -455,11 +456,11 @@ fn required_schema_encoding(manifest: &Manifest, topic: &Topic) -> Result<String
         "ros1" => Ok("ros1msg".to_owned()),
         encoding => {
             let (label, format) = (topic.label(), &manifest.format);
-            let what = format!(
+            let message = format!(
                 "the topic {label:?} of a {format} log cannot be written to MCAP: its \
                  encoding {encoding:?} is unknown"
             );
-            Err(Error::new(ErrorKind::Unsupported, what))
+            Err(Error::new(ErrorKind::Unsupported, message))
         }
     }
 }

@@ -217,8 +217,8 @@ impl<W: Output> Writer<W> {
         let index = self.index_of(channel.0);
         let Some(declared) = index.and_then(|index| self.channels.get_mut(index))
         else {
-            let what = format!("there is no channel {} in this file", channel.0);
-            return Err(Error::new(ErrorKind::NoSuch, what));
+            let message = format!("there is no channel {} in this file", channel.0);
+            return Err(Error::new(ErrorKind::NoSuch, message));
         };
         if !declared.is_declared {
             declared.is_declared = true;
@@ -355,20 +355,20 @@ impl Statistics {
 /// Converts a time to that of MCAP files.
 fn nanos(time: Timestamp) -> Result<u64> {
     u64::try_from(time.as_nanos()).map_err(|_| {
-        let what = format!(
+        let message = format!(
             "a record is at {} ns, but MCAP does not support times before 1970",
             time.as_nanos()
         );
-        Error::new(ErrorKind::Limit, what)
+        Error::new(ErrorKind::Limit, message)
     })
 }
 
-fn number(number: usize, of: &str) -> Result<u16> {
+fn number(number: usize, items: &str) -> Result<u16> {
     let number = u16::try_from(number).ok().filter(|number| *number < u16::MAX);
     number.ok_or_else(|| {
         Error::new(
             ErrorKind::Limit,
-            format!("an MCAP file cannot have more than 65,535 {of}"),
+            format!("an MCAP file cannot have more than 65,535 {items}"),
         )
     })
 }

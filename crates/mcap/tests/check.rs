@@ -30,11 +30,11 @@ fn file(compression: Compression) -> Vec<u8> {
     (options.compression, options.chunk_bytes) = (compression, 200);
     let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
     let schema = file.schema("std_msgs/String", "ros1msg", b"string data\n").unwrap();
-    let one = file.channel("/one", schema, "ros1", BTreeMap::new()).unwrap();
+    let channel_one = file.channel("/one", schema, "ros1", BTreeMap::new()).unwrap();
     let two = file.channel("/two", schema, "ros1", BTreeMap::new()).unwrap();
     for number in 0..20_u32 {
         let time = Timestamp::from_nanos(1_000 + i64::from(number) * 10);
-        let channel = if number % 2 == 0 { one } else { two };
+        let channel = if number % 2 == 0 { channel_one } else { two };
         file.write(channel, number, time, time, b"\x01\0\0\0x").unwrap();
     }
     let words = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
@@ -49,15 +49,15 @@ fn file(compression: Compression) -> Vec<u8> {
 /// with the opcode `op`.
 fn content(bytes: &[u8], op: u8, index: usize) -> usize {
     let mut at = MAGIC.len();
-    let mut found = Vec::new();
+    let mut positions = Vec::new();
     while at + MAGIC.len() < bytes.len() {
         let len = u64::from_le_bytes(bytes[at + 1..at + 9].try_into().unwrap());
         if bytes[at] == op {
-            found.push(at + 9);
+            positions.push(at + 9);
         }
         at += 9 + len as usize;
     }
-    found[index]
+    positions[index]
 }
 
 /// A file without a summary that contains `more` between its header and its end.
@@ -141,12 +141,12 @@ fn wrong_chunk_headers_are_found() {
 #[test]
 fn wrong_indexes_are_found() {
     // channel u16, length u32, then time and offset
-    let found = changed(|b| {
+    let codes = changed(|b| {
         let at = content(b, MESSAGE_INDEX, 0) + 6 + 8;
         add(b, at, 1)
     });
-    assert_eq!(found, ["mcap.message_index.offset"]);
-    let found = changed(|b| {
+    assert_eq!(codes, ["mcap.message_index.offset"]);
+    let codes = changed(|b| {
         let at = content(b, MESSAGE_INDEX, 0);
         add(b, at, 40)
     });
@@ -155,18 +155,18 @@ fn wrong_indexes_are_found() {
         "mcap.message_index.offset",
         "mcap.message_index.place",
     ];
-    assert_eq!(found, want);
+    assert_eq!(codes, want);
     // start u64, end u64, offset u64
-    let found = changed(|b| {
+    let codes = changed(|b| {
         let at = content(b, CHUNK_INDEX, 1) + 16;
         add(b, at, 1)
     });
-    assert_eq!(found, ["mcap.chunk_index.missing", "mcap.chunk_index.place"]);
-    let found = changed(|b| {
+    assert_eq!(codes, ["mcap.chunk_index.missing", "mcap.chunk_index.place"]);
+    let codes = changed(|b| {
         let at = content(b, METADATA_INDEX, 0);
         add(b, at, 1)
     });
-    assert_eq!(found, ["mcap.index.place"]);
+    assert_eq!(codes, ["mcap.index.place"]);
 }
 
 #[test]
@@ -189,11 +189,11 @@ fn empty_summary_group_is_valid() {
 fn wrong_statistics_are_found() {
     // messages u64, 2, 4, 4, 4, 4, first u64, last u64
     for at in [0, 14, 18, 26, 34] {
-        let found = changed(|b| {
+        let codes = changed(|b| {
             let at = content(b, STATISTICS, 0) + at;
             add(b, at, 1)
         });
-        assert_eq!(found, ["mcap.statistics"], "{at}");
+        assert_eq!(codes, ["mcap.statistics"], "{at}");
     }
 }
 
@@ -246,40 +246,40 @@ fn inconsistent_channels_and_schemas_are_found() {
         let at = content(b, CHUNK, 0) + 24;
         b[at..at + 4].fill(0);
     };
-    let found = changed(|b| {
+    let codes = changed(|b| {
         let (one, other) = (in_chunk(b), content(b, CHANNEL, 0));
         b[one + 2] = 9;
         b[other + 2] = 9;
         forget_crc(b);
     });
-    assert_eq!(found, ["mcap.channel.schema"]);
-    let found = changed(|b| {
+    assert_eq!(codes, ["mcap.channel.schema"]);
+    let codes = changed(|b| {
         let (one, other) = (in_chunk(b), content(b, CHANNEL, 0));
         b[one + 2] = 0;
         b[other + 2] = 0;
         forget_crc(b);
     });
-    assert_eq!(found, ["mcap.channel.schemaless"]);
+    assert_eq!(codes, ["mcap.channel.schemaless"]);
     // The summary has a different topic.
-    let found = changed(|b| {
+    let codes = changed(|b| {
         let at = content(b, CHANNEL, 0) + 9;
         b[at] = b'O'
     });
-    assert_eq!(found, ["mcap.id.reused"]);
-    let found = changed(|b| {
+    assert_eq!(codes, ["mcap.id.reused"]);
+    let codes = changed(|b| {
         let at = content(b, CHANNEL, 1);
         b[at] = 55
     });
-    assert_eq!(found, ["mcap.channel.summary"]);
+    assert_eq!(codes, ["mcap.channel.summary"]);
     // The first message of the first chunk has an unknown channel.
-    let found = changed(|b| {
+    let codes = changed(|b| {
         let at = content(b, CHUNK, 0);
         let head = [&[MESSAGE, 27][..], &[0; 7], &[0, 0]].concat();
         let message = b[at..].windows(head.len()).position(|bytes| bytes == head);
         b[at + message.unwrap() + 9] = 77;
         forget_crc(b);
     });
-    assert!(found.contains(&"mcap.channel.undeclared"), "{found:?}");
+    assert!(codes.contains(&"mcap.channel.undeclared"), "{codes:?}");
 }
 
 #[test]
@@ -289,12 +289,12 @@ fn attachments_and_unknown_records_are_checked() {
     attached.extend([0; 8]);
     attached.extend(b"\x01\0\0\0\0\0\0\0x");
     let crc = crc32fast::hash(&attached);
-    for (crc, found) in [(crc, 0), (crc ^ 1, 1)] {
+    for (crc, count) in [(crc, 0), (crc ^ 1, 1)] {
         let content = [&attached[..], &crc.to_le_bytes()].concat();
         let head = [&[9_u8][..], &(content.len() as u64).to_le_bytes()].concat();
         let codes = codes(plain(&[head, content].concat(), true));
-        assert_eq!(codes[..found], ["mcap.attachment.crc"][..found]);
-        assert_eq!(codes[found..], ["mcap.summary.missing"]);
+        assert_eq!(codes[..count], ["mcap.attachment.crc"][..count]);
+        assert_eq!(codes[count..], ["mcap.summary.missing"]);
     }
     // The metadata record gets an unknown opcode, then one for private use.
     let become_one = |op: u8| {

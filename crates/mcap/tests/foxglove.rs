@@ -128,10 +128,10 @@ fn foxglove_clouds_in_json_have_same_points() {
         "fields":{},"data":{"type":"string","contentEncoding":"base64"}}}"#;
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
-    let of = "foxglove.PointCloud";
+    let schema_name = "foxglove.PointCloud";
     let schemas = [
-        ("/cloud", file.schema(of, "jsonschema", schema).unwrap()),
-        ("/other", file.schema(of, "jsonschema", b"{}").unwrap()),
+        ("/cloud", file.schema(schema_name, "jsonschema", schema).unwrap()),
+        ("/other", file.schema(schema_name, "jsonschema", b"{}").unwrap()),
     ];
     for (topic, schema) in schemas {
         let channel = file.channel(topic, schema, "json", BTreeMap::new()).unwrap();
@@ -174,8 +174,8 @@ fn truncated_or_invalid_cloud_is_damage() {
     let reported: Vec<_> = damage.iter().map(|one| (one.kind, one.records)).collect();
     let [misfit, unfit] = [DamageKind::TypeMismatch, DamageKind::Undecodable];
     assert_eq!(reported, [(unfit, 1), (unfit, 1), (misfit, 1)], "{damage:?}");
-    let why = "its field i is the bytes 5..7 of points of 6";
-    assert_eq!(damage[2].why.as_deref(), Some(why));
+    let reason = "its field i is the bytes 5..7 of points of 6";
+    assert_eq!(damage[2].why.as_deref(), Some(reason));
 }
 
 #[test]

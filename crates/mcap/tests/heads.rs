@@ -114,19 +114,19 @@ fn wrong_length_or_size_in_header_loses_nothing() {
         ] {
             for is_cut in [false, true] {
                 let bytes = broken(compression, at, wrong, is_cut);
-                let what = format!("{compression:?} {at} {wrong:?} {is_cut}");
+                let case = format!("{compression:?} {at} {wrong:?} {is_cut}");
                 let log = open(&bytes);
                 let (messages, damage) = read(&log);
-                assert_eq!(messages, numbers(), "{what} {damage:?}");
-                assert!(!damage.is_empty(), "{what}");
+                assert_eq!(messages, numbers(), "{case} {damage:?}");
+                assert!(!damage.is_empty(), "{case}");
                 assert!(
                     damage.iter().all(|one| !one.kind.is_loss()),
-                    "{what} {damage:?}"
+                    "{case} {damage:?}"
                 );
                 let reported = &log.manifest().damage;
                 assert!(
                     reported.iter().all(|one| !one.kind.is_loss()),
-                    "{what} {reported:?}"
+                    "{case} {reported:?}"
                 );
             }
         }
@@ -153,14 +153,14 @@ fn records_after_damaged_header_are_found() {
             (OPCODE, &[0xee; NAME]),
         ] {
             let bytes = broken(compression, at, wrong, false);
-            let what = format!("{compression:?} {at} {wrong:?}");
+            let case = format!("{compression:?} {at} {wrong:?}");
             let chunk = second(&file(compression));
             let (messages, damage) = read(&open(&bytes));
-            assert_eq!(messages, numbers(), "{what} {damage:?}");
-            let [only] = damage.as_slice() else { panic!("{what} {damage:?}") };
+            assert_eq!(messages, numbers(), "{case} {damage:?}");
+            let [only] = damage.as_slice() else { panic!("{case} {damage:?}") };
             // Only the header is lost.
-            assert!(only.bytes.start >= chunk.start as u64, "{what} {only}");
-            assert!(only.lost_bytes <= 9 + 40 + 4, "{what} {only}");
+            assert!(only.bytes.start >= chunk.start as u64, "{case} {only}");
+            assert!(only.lost_bytes <= 9 + 40 + 4, "{case} {only}");
         }
     }
     // The same without a summary.
@@ -171,12 +171,12 @@ fn records_after_damaged_header_are_found() {
             (LENGTH, &[0xff; 36]),
             (NAME_LENGTH, &[0xff; 4]),
         ] {
-            let what = format!("{compression:?} {at} {wrong:?}");
+            let case = format!("{compression:?} {at} {wrong:?}");
             let (messages, damage) = read(&open(&broken(compression, at, wrong, true)));
-            assert_eq!(messages, numbers(), "{what} {damage:?}");
+            assert_eq!(messages, numbers(), "{case} {damage:?}");
             // An unverifiable checksum may be reported in addition to the damage.
             let is_damage = |one: &&Damage| one.kind != DamageKind::Doubtful;
-            assert_eq!(damage.iter().filter(is_damage).count(), 1, "{what} {damage:?}");
+            assert_eq!(damage.iter().filter(is_damage).count(), 1, "{case} {damage:?}");
         }
     }
 }
@@ -191,11 +191,11 @@ fn check_does_not_report_missing_end_for_damaged_header() {
         (START, &[0xff; 40]),
     ] {
         let bytes = broken(Compression::Zstd, at, wrong, false);
-        let found = codes(&open(&bytes));
-        assert!(!found.is_empty(), "{at}");
+        let codes = codes(&open(&bytes));
+        assert!(!codes.is_empty(), "{at}");
         let missing =
             ["mcap.magic.end", "mcap.footer.missing", "mcap.message_index.count"];
-        assert!(!found.iter().any(|code| missing.contains(code)), "{at} {found:?}");
+        assert!(!codes.iter().any(|code| missing.contains(code)), "{at} {codes:?}");
     }
     // The same for a damaged header of a record outside chunks, a message index.
     let mut bytes = file(Compression::Zstd);
@@ -214,11 +214,11 @@ fn unknown_compression_is_named() {
     // One of the chunks has an unknown compression.
     let bytes = broken(Compression::Lz4, NAME, b"xyz", true);
     let log = open(&bytes);
-    let why = "the chunk has the unknown compression \"xyz\"";
+    let message = "the chunk has the unknown compression \"xyz\"";
     let (messages, damage) = read(&log);
     assert!(!messages.is_empty() && messages.len() < ALL);
     for damage in damage.iter().chain(&log.manifest().damage) {
-        assert!(damage.to_string().contains(why), "{damage}");
+        assert!(damage.to_string().contains(message), "{damage}");
     }
     let remark = "a chunk is not read because of the unknown compression \"xyz\"";
     assert!(log.manifest().remarks.contains(&remark.to_owned()));
@@ -245,8 +245,8 @@ fn unknown_compression_is_named() {
         let part = &log.manifest().plan(&all, 0)[0];
         let err = log.read(part, &all).err().unwrap();
         assert_eq!(err.kind(), ErrorKind::Unsupported);
-        let why = "its chunks have the unknown compression \"xyz\"";
-        assert!(err.to_string().contains(why), "{err}");
+        let message = "its chunks have the unknown compression \"xyz\"";
+        assert!(err.to_string().contains(message), "{err}");
         assert!(codes(&log).contains(&"mcap.chunk.packing"));
     }
     // Only the summary declares the unknown compression, so it is not used.

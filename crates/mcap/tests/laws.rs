@@ -211,8 +211,9 @@ fn shared_schema_is_not_stored_for_each_channel() {
     }
     let bytes: Bytes = file.finish().unwrap().into_inner().into();
     let log = open(&bytes);
-    let kept: usize = log.manifest().topics.iter().map(|t| t.definition.len()).sum();
-    assert!((32 << 20..=64 << 20).contains(&kept), "{kept}");
+    let stored_len: usize =
+        log.manifest().topics.iter().map(|t| t.definition.len()).sum();
+    assert!((32 << 20..=64 << 20).contains(&stored_len), "{stored_len}");
     let columns =
         |topic: usize| log.manifest().topics[topic].schema.field(1).name().clone();
     assert_eq!((columns(0), columns(999)), ("data".to_owned(), "payload".to_owned()));

@@ -110,14 +110,14 @@ fn file_for_ros2_has_profile_and_cdr_messages() {
     assert!(cursor.fill(&mut block).unwrap());
     // Expected bytes, encoded by hand: after the header bytes, the encapsulation and
     // then aligned fields.
-    let wanted = [
+    let expected = [
         &[0, 1, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, b'm', b'a', b'p', 0, 1][..],
         &[0; 7], // the value starts at byte 24
         &1_f64.to_le_bytes(),
         &[0xff, 0xff, 0xff, 0xff, 9, 0, 0, 0, 0xfe],
     ]
     .concat();
-    assert_eq!(&block.get(1).unwrap().payload[20..], wanted);
+    assert_eq!(&block.get(1).unwrap().payload[20..], expected);
 }
 
 #[test]
@@ -152,9 +152,9 @@ fn undecodable_message_is_omitted_and_reported() {
 
 #[test]
 fn malformed_definition_is_error_and_other_encodings_are_unchanged() {
-    let odd = ("/odd", "ros1", "pkg/Odd", "Missing x", "ros1msg", vec![vec![1]]);
+    let malformed = ("/odd", "ros1", "pkg/Odd", "Missing x", "ros1msg", vec![vec![1]]);
     let json = ("/json", "json", "Thing", "{}", "jsonschema", vec![b"{}".to_vec()]);
-    let log = open(&file(&[json.clone(), odd], "ros1"));
+    let log = open(&file(&[json.clone(), malformed], "ros1"));
     let (manifest, selection) = (log.manifest(), Selection::default());
     let extract = LogSlice { manifest, selection };
     let mut out = Cursor::new(Vec::new());
@@ -214,14 +214,14 @@ fn durability_is_read_as_number_and_as_word() {
         let time = Timestamp::from_nanos(1);
         file.write(channel, 0, time, time, &[0, 1, 0, 0, 5]).unwrap();
         let log = open(&file.finish().unwrap().into_inner().into());
-        let wanted: &[u32] = if is_latched { &[0] } else { &[] };
-        assert_eq!(log.manifest().topics[0].latched, wanted, "{profiles}");
+        let expected: &[u32] = if is_latched { &[0] } else { &[] };
+        assert_eq!(log.manifest().topics[0].latched, expected, "{profiles}");
     }
 }
 
 #[test]
 fn names_invalid_in_ros2_are_kept_and_reported() {
-    let of = |type_name: &'static str, text: &'static str| {
+    let with_type = |type_name: &'static str, text: &'static str| {
         ("/x", "ros1", type_name, text, "ros1msg", vec![vec![1]])
     };
     let remarks = |topic| {
@@ -231,9 +231,12 @@ fn names_invalid_in_ros2_are_kept_and_reported() {
         let out = Box::new(Cursor::new(Vec::new()));
         FORMAT.writer(out, &[extract], &options()).unwrap().remarks()
     };
-    assert_eq!(remarks(of("pkg/Fine", "uint8 a_1\nuint8 OK=1")), Vec::<String>::new());
     assert_eq!(
-        remarks(of("pkg/odd", "uint8 camelCase\nuint8 a__b=1")),
+        remarks(with_type("pkg/Fine", "uint8 a_1\nuint8 OK=1")),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        remarks(with_type("pkg/odd", "uint8 camelCase\nuint8 a__b=1")),
         ["the topic \"/x\": names that ROS 2 does not allow are kept: pkg/odd, \
           pkg/odd.a__b, pkg/odd.camelCase"]
     );

@@ -161,8 +161,8 @@ fn reads_as_all(bytes: Vec<u8>) -> McapLog {
     let topics = manifest.topics.iter();
     let topics: Vec<_> =
         topics.map(|t| (&*t.name, &*t.type_name, &*t.definition, t.records)).collect();
-    let wanted = [("/1", "a/T1"), ("/2", "a/T2"), ("/3", "a/T3")];
-    assert_eq!(topics, wanted.map(|(name, of)| (name, of, "uint8 x\n", Some(4))));
+    let expected = [("/1", "a/T1"), ("/2", "a/T2"), ("/3", "a/T3")];
+    assert_eq!(topics, expected.map(|(name, of)| (name, of, "uint8 x\n", Some(4))));
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     let errors = findings.iter().filter(|one| one.code.severity == Severity::Error);
@@ -183,14 +183,14 @@ const ALL: Parts = Parts {
 #[test]
 fn incomplete_summary_is_completed_from_data() {
     for mask in 0..64_u8 {
-        let has = |bit: u8| mask & 1 << bit != 0;
+        let is_set = |bit: u8| mask & 1 << bit != 0;
         let parts = Parts {
-            is_zstd: has(0),
-            has_message_indexes: has(1),
-            has_schemas: has(2),
-            has_channels: has(3),
-            has_statistics: has(4),
-            has_channel_counts: has(5),
+            is_zstd: is_set(0),
+            has_message_indexes: is_set(1),
+            has_schemas: is_set(2),
+            has_channels: is_set(3),
+            has_statistics: is_set(4),
+            has_channel_counts: is_set(5),
             ..ALL
         };
         reads_as_all(file(parts));

@@ -44,8 +44,8 @@ impl RowMessages {
         for (number, column) in (1..).zip(schema.fields()) {
             let kind = kind_of(column.data_type()).ok_or_else(|| {
                 let (name, data_type) = (column.name(), column.data_type());
-                let what = format!("the type {data_type} of the column {name:?}");
-                Error::new(ErrorKind::Unsupported, what)
+                let message = format!("the type {data_type} of the column {name:?}");
+                Error::new(ErrorKind::Unsupported, message)
             })?;
             let mut field = Field::new(&names.make_unique(column.name()), number, kind);
             // An optional field belongs to a synthetic oneof.

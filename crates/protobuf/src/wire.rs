@@ -154,9 +154,9 @@ pub(crate) fn end_sized(out: &mut Vec<u8>, start: usize) {
         }
         return;
     }
-    let mut told = Vec::with_capacity(10);
-    put_varint(&mut told, len as u64);
-    out.splice(start..=start, told);
+    let mut prefix = Vec::with_capacity(10);
+    put_varint(&mut prefix, len as u64);
+    out.splice(start..=start, prefix);
 }
 
 #[cfg(test)]

@@ -44,12 +44,12 @@ pub(crate) fn check(
     match log.bag.encryption {
         Encryption::None => {}
         Encryption::Key(_) => {
-            let what = "its chunks were checked, but not its index";
-            findings.add(Finding::new(&code::ENCRYPTED, what));
+            let message = "its chunks were checked, but not its index";
+            findings.add(Finding::new(&code::ENCRYPTED, message));
         }
         Encryption::Locked(..) => {
-            let what = "its chunks were not checked";
-            findings.add(Finding::new(&code::ENCRYPTED, what));
+            let message = "its chunks were not checked";
+            findings.add(Finding::new(&code::ENCRYPTED, message));
             return Ok(None);
         }
     }
@@ -66,13 +66,13 @@ fn head(log: &CheckedBag, findings: &mut Findings) {
         )),
         Some((2, 0)) => {}
         Some((major, minor)) => {
-            let what = format!("this is version {major}.{minor}");
-            findings.add(Finding::new(&code::VERSION, what).with_bytes(0..13));
+            let message = format!("this is version {major}.{minor}");
+            findings.add(Finding::new(&code::VERSION, message).with_bytes(0..13));
         }
     }
     if !has_header {
         let at = log.bag.head.records_at;
-        let what = "there is no bag header after the first line";
-        findings.add(Finding::new(&code::HEADER_MISSING, what).with_bytes(at..at));
+        let message = "there is no bag header after the first line";
+        findings.add(Finding::new(&code::HEADER_MISSING, message).with_bytes(at..at));
     }
 }

@@ -175,8 +175,8 @@ impl Log for RosbagLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        if let Some(why) = &self.unreadable {
-            return Err(Error::new(ErrorKind::Unsupported, why.clone()));
+        if let Some(reason) = &self.unreadable {
+            return Err(Error::new(ErrorKind::Unsupported, reason.clone()));
         }
         Ok(Box::new(self.parts.read(part.bytes.clone(), selection)?))
     }
@@ -188,8 +188,9 @@ impl Log for RosbagLog {
         match self.record_definition(topic) {
             Some(described) => schema::decoder(described, columns),
             None => {
-                let what = format!("the bag has no topic with the index {}", topic.0);
-                Err(Error::new(ErrorKind::NoSuch, what))
+                let message =
+                    format!("the bag has no topic with the index {}", topic.0);
+                Err(Error::new(ErrorKind::NoSuch, message))
             }
         }
     }
@@ -215,18 +216,18 @@ impl Log for RosbagLog {
         entries.sort_unstable();
         entries.dedup();
         let of_entries = entries.iter().filter_map(|entry| table.topic(*entry));
-        let mut kept = derived.with_relatives(&of_entries.collect());
-        kept.extend(&selected);
+        let mut included = derived.with_relatives(&of_entries.collect());
+        included.extend(&selected);
         let state = FormatState {
             head: FileHeader::clone(&bag.head),
-            connections: table.store_some(&entries, &kept),
+            connections: table.store_some(&entries, &included),
             known_ids: table.known_ids().clone(),
-            too_wide: self.too_wide.numbered_within(&kept),
+            too_wide: self.too_wide.numbered_within(&included),
             unreadable: self.unreadable.clone(),
             bounds,
-            point_columns: derived.point_columns(self, topics, &kept)?,
+            point_columns: derived.point_columns(self, topics, &included)?,
         };
-        let mut excerpt = self.manifest.excerpt(topics, kept, parts);
+        let mut excerpt = self.manifest.excerpt(topics, included, parts);
         excerpt.manifest = excerpt.manifest.without_definitions();
         excerpt.manifest.format_state = Manifest::encode_state(&state)?;
         Ok(excerpt)

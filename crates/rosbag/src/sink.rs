@@ -88,15 +88,15 @@ impl<'w> BagSink<'w> {
         let compression_of_chunks = compression.or(own).unwrap_or(Compression::None);
         let opened: Vec<_> =
             extracts.iter().map(SelectedLog::open).collect::<Result<Vec<_>>>()?;
-        let wanted = extracts.iter().zip(&opened).map(|(extract, selected)| {
+        let connections = extracts.iter().zip(&opened).map(|(extract, selected)| {
             selected_connections(extract, selected, options)
         });
-        let wanted: Vec<Vec<Option<SelectedConnection>>> = wanted.collect();
+        let connections: Vec<Vec<Option<SelectedConnection>>> = connections.collect();
         let (is_retimed, is_careful) = (options.retimed, options.careful);
-        let looks_inside = is_careful || options.verified || wanted.len() > 1;
+        let looks_inside = is_careful || options.verified || connections.len() > 1;
         let options = WriterOptions::default().with_compression(compression_of_chunks);
         let mut writer = Writer::new(out, options)?;
-        let new_handles = connection_ids::assign(&mut writer, wanted)?;
+        let new_handles = connection_ids::assign(&mut writer, connections)?;
         let extracts = opened
             .into_iter()
             .zip(new_handles)
@@ -146,33 +146,33 @@ impl RecordSink for BagSink<'_> {
                 let header_len = selected.header_lens.get(record.topic.index());
                 let header_len = header_len.copied().unwrap_or(0) as usize;
                 let message = record.payload.get(header_len..).ok_or_else(|| {
-                    let what = "a message is shorter than its header";
-                    Error::new(ErrorKind::Malformed, what).with_offset(record.offset)
+                    let message = "a message is shorter than its header";
+                    Error::new(ErrorKind::Malformed, message).with_offset(record.offset)
                 })?;
                 self.writer.write(connection, record.time, message)
             }
             None if selected.derived.contains(&record.topic) => Ok(()),
             None => {
                 let topic = record.topic.0;
-                let what = format!(
+                let message = format!(
                     "the connection {stream} of the topic {topic} is not selected"
                 );
-                Err(Error::new(ErrorKind::NoSuch, what))
+                Err(Error::new(ErrorKind::NoSuch, message))
             }
         }
     }
 
     fn copies_parts(&self, from: usize) -> bool {
-        let is_as_asked = |selected: &&SelectedLog| match (
+        let is_as_requested = |selected: &&SelectedLog| match (
             self.compression,
             selected.compression_of_chunks,
         ) {
-            (Some(asked), Some(compression_of_chunks)) => {
-                asked == compression_of_chunks
+            (Some(requested), Some(compression_of_chunks)) => {
+                requested == compression_of_chunks
             }
             _ => true,
         };
-        let selected = self.extracts.get(from).filter(is_as_asked);
+        let selected = self.extracts.get(from).filter(is_as_requested);
         !self.is_retimed && selected.is_some_and(SelectedLog::has_chunks)
     }
 
@@ -292,7 +292,7 @@ fn selected_connections(
 ) -> Vec<Option<SelectedConnection>> {
     let LogSlice { manifest, selection } = extract;
     let entries = selected.table.entries.iter();
-    let wanted = entries.map(|entry| {
+    let connections = entries.map(|entry| {
         let ConnectionEntry { connection, topic, .. } = entry;
         let label = manifest.get(*topic).ok()?.label();
         let named = options.rename.get(&*label).map(String::as_bytes);
@@ -311,20 +311,20 @@ fn selected_connections(
             },
         })
     });
-    wanted.collect()
+    connections.collect()
 }
 
 /// Checks that there is a topic for every renaming, and that new names are not empty.
 fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> {
     for (label, name) in &options.rename {
-        let has = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
-        if !extracts.iter().any(has) {
-            let what = format!("there is no topic {label:?} to rename to {name:?}");
-            return Err(Error::new(ErrorKind::NoSuch, what));
+        let has_topic = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
+        if !extracts.iter().any(has_topic) {
+            let message = format!("there is no topic {label:?} to rename to {name:?}");
+            return Err(Error::new(ErrorKind::NoSuch, message));
         }
         if name.is_empty() {
-            let what = format!("the new name of the topic {label:?} is empty");
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message = format!("the new name of the topic {label:?} is empty");
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
     }
     Ok(())
@@ -333,9 +333,9 @@ fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> 
 /// Returns the compression with this `name`.
 fn parse_compression(name: &str) -> Result<Compression> {
     Compression::from_name(name.as_bytes()).ok_or_else(|| {
-        let what =
+        let message =
             format!("the compression {name:?} is not \"none\", \"bz2\" or \"lz4\"");
-        Error::new(ErrorKind::Unsupported, what)
+        Error::new(ErrorKind::Unsupported, message)
     })
 }
 

@@ -197,8 +197,8 @@ impl<W: Output> Writer<W> {
     ) -> Result<ConnectionHandle> {
         check(topic, header)?;
         if self.by_id.contains_key(&id) {
-            let what = format!("two connections of one bag have the id {id}");
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message = format!("two connections of one bag have the id {id}");
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let number = self.connections.len();
         let (topic, header) = (topic.to_vec(), header.to_vec());
@@ -221,10 +221,11 @@ impl<W: Output> Writer<W> {
     ) -> Result<()> {
         let stamp = RosTime::new(time)?;
         let ConnectionHandle { id, number } = connection;
-        let Some(declared) = self.connections.get(number).filter(|has| has.id == id)
+        let Some(declared) =
+            self.connections.get(number).filter(|connection| connection.id == id)
         else {
-            let what = format!("the bag has no connection {id}");
-            return Err(Error::new(ErrorKind::NoSuch, what));
+            let message = format!("the bag has no connection {id}");
+            return Err(Error::new(ErrorKind::NoSuch, message));
         };
         let header = if declared.is_declared {
             0
@@ -237,8 +238,8 @@ impl<W: Output> Writer<W> {
             self.end_chunk()?;
         }
         if self.chunk_builder.len() as u64 + more > u64::from(u32::MAX) {
-            let what = format!("a message of {} bytes is too long", payload.len());
-            return Err(Error::new(ErrorKind::Limit, what));
+            let message = format!("a message of {} bytes is too long", payload.len());
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         self.declare(number);
         self.chunk_builder.message(id, number, stamp, payload);

@@ -36,11 +36,16 @@ fn read(log: &RosbagLog) -> Vec<Message> {
         let mut cursor = log.read(&part, &all).unwrap();
         while cursor.fill(&mut block).unwrap() {
             for record in block.iter() {
-                let of = connections[record.stream as usize];
-                if of.topic == log.manifest().get(record.topic).unwrap().name {
-                    let header = of.header().to_vec();
+                let connection = connections[record.stream as usize];
+                if connection.topic == log.manifest().get(record.topic).unwrap().name {
+                    let header = connection.header().to_vec();
                     let payload = record.payload.to_vec();
-                    messages.push((of.topic.clone(), header, record.time, payload));
+                    messages.push((
+                        connection.topic.clone(),
+                        header,
+                        record.time,
+                        payload,
+                    ));
                 }
             }
         }
@@ -111,7 +116,7 @@ fn append_keeps_existing_chunks_and_connections() {
 /// Returns the names of the fields of each index data record of a bag.
 fn index_fields(bytes: &[u8]) -> Vec<Vec<String>> {
     let len = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let (mut at, mut found) = (13, vec![]);
+    let (mut at, mut fields) = (13, vec![]);
     while at < bytes.len() {
         let end = at + 4 + len(at) as usize;
         let (mut field, mut names, mut is_index) = (at + 4, vec![], false);
@@ -122,10 +127,10 @@ fn index_fields(bytes: &[u8]) -> Vec<Vec<String>> {
             names.push(text.split_once('=').unwrap().0.to_owned());
             field = next;
         }
-        found.extend(is_index.then_some(names));
+        fields.extend(is_index.then_some(names));
         at = end + 4 + len(end) as usize;
     }
-    found
+    fields
 }
 
 #[test]

@@ -29,10 +29,10 @@ fn bag() -> Vec<u8> {
     bag.finish().unwrap().into_inner()
 }
 
-/// Returns the positions of `what`: in the chunk, and in the index.
-fn places(bytes: &[u8], what: &[u8]) -> [usize; 2] {
-    let places = bytes.windows(what.len()).enumerate();
-    let places = places.filter(|(_, window)| *window == what);
+/// Returns the positions of `needle`: in the chunk, and in the index.
+fn places(bytes: &[u8], needle: &[u8]) -> [usize; 2] {
+    let places = bytes.windows(needle.len()).enumerate();
+    let places = places.filter(|(_, window)| *window == needle);
     let places: Vec<usize> = places.map(|(at, _)| at).collect();
     places.try_into().unwrap()
 }
@@ -95,18 +95,18 @@ fn sound_copy_replaces_a_corrupted_connection() {
         (b"string data\n", 8, b'x'),       // another definition
         (b"md5sum=", 0, b'x'),             // the name of a field
     ];
-    for (what, offset, byte) in spoilings {
-        let what = match what {
+    for (needle, offset, byte) in spoilings {
+        let needle = match needle {
             [9, ..] => &[&[10, 0, 0, 0][..], b"latching="].concat(),
-            _ => what,
+            _ => needle,
         };
-        for (copy, place) in places(&sound, what).into_iter().enumerate() {
+        for (copy, place) in places(&sound, needle).into_iter().enumerate() {
             let mut bytes = sound.clone();
             bytes[place + offset] = byte;
             for mode in MODES {
                 let log = open(&bytes, mode);
                 let headers: Vec<_> = log.connections().map(|c| c.header()).collect();
-                assert_eq!(headers, [&header[..]], "{what:?} {copy} {mode:?}");
+                assert_eq!(headers, [&header[..]], "{needle:?} {copy} {mode:?}");
                 assert_eq!(rewritten(&log), header);
                 let damage = log.manifest().damage.iter().map(|damage| damage.kind);
                 let damage: Vec<_> = damage.collect();
@@ -209,8 +209,11 @@ fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
             assert_eq!(records, 3, "{wrong:?} {mode:?}");
             assert!(damage.iter().all(|damage| !damage.kind.is_loss()));
             let names: Vec<_> = log.manifest().topics.iter().map(|t| &t.name).collect();
-            let is_told = !damage.is_empty() || !log.manifest().remarks.is_empty();
-            assert!(is_told || names == ["/chatter"], "{wrong:?} {mode:?} {names:?}");
+            let is_reported = !damage.is_empty() || !log.manifest().remarks.is_empty();
+            assert!(
+                is_reported || names == ["/chatter"],
+                "{wrong:?} {mode:?} {names:?}"
+            );
             let codes = found(&log);
             assert!(codes.contains_key("bag.connection.differs"), "{codes:?}");
         }
@@ -221,9 +224,9 @@ fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
     let names: Vec<_> = log.manifest().topics.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(names, ["/chatter"]); // the name in both headers
     let (_, damage) = read(&open(&bytes, OpenMode::Index));
-    let why = damage[0].why.as_deref().unwrap();
+    let reason = damage[0].why.as_deref().unwrap();
     assert_eq!(
-        why,
+        reason,
         r#"it names the connection 0 "/cxatter", and this chunk names it "/chatter""#
     );
 }
@@ -269,13 +272,14 @@ fn unknown_compression_is_named_and_other_chunks_are_read() {
     assert!(!damage.is_empty());
     for damage in log.manifest().damage.iter().chain(&damage) {
         let text = damage.to_string();
-        let why = r#"the chunk is compressed with "zstd", which logtool does not know"#;
-        assert!(text.contains(why), "{text}");
+        let reason =
+            r#"the chunk is compressed with "zstd", which logtool does not know"#;
+        assert!(text.contains(reason), "{text}");
     }
 }
 
 #[test]
-fn a_repaired_bag_has_its_texts_in_utf8() {
+fn repaired_bag_has_its_strings_in_utf8() {
     let mut bytes = bag();
     for place in places(&bytes, b"string data\n") {
         bytes[place + 11] = 0xb0; // a degree sign in Latin-1
@@ -320,8 +324,8 @@ fn wrong_topic_in_the_index_is_reported_without_reading_chunks() {
     let name = bytes[index..].windows(topic.len()).position(|w| w == topic).unwrap();
     bytes[index + name + 8] = b'X';
     let log = open(&bytes, OpenMode::Index);
-    let told = "the connection 0 has the topic \"/aXdrone/imu\", but its header names \
+    let expected = "the connection 0 has the topic \"/aXdrone/imu\", but its header names \
                 \"/ardrone/imu\"";
     let remarks = &log.manifest().remarks;
-    assert!(remarks.iter().any(|remark| remark.starts_with(told)), "{remarks:?}");
+    assert!(remarks.iter().any(|remark| remark.starts_with(expected)), "{remarks:?}");
 }

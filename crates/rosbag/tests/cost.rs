@@ -162,16 +162,16 @@ fn unselected_uncompressed_messages_are_not_read() {
         let source = Arc::new(Counting { bytes, read: read_bytes, long });
         let options = RosbagOptions::default().with_mode(mode);
         let log = RosbagLog::open(source.clone(), options).unwrap();
-        let of = |name: &str| {
+        let selection_of = |name: &str| {
             let topics = log.manifest().topics();
             let found = topics.filter(|(_, topic)| topic.name == name);
             Selection { topics: found.map(|(id, _)| id).collect(), ..all() }
         };
-        let (records, some) = read(&source, &log, &of("/short"));
+        let (records, some) = read(&source, &log, &selection_of("/short"));
         // Three in each of eight chunks, of 9.6 MB.
         assert_eq!(records, 24);
         assert!(some < 8 * 50_000, "{some} bytes were read");
-        let (records, most) = read(&source, &log, &of("/long"));
+        let (records, most) = read(&source, &log, &selection_of("/long"));
         assert_eq!(records, 16);
         assert!(most > 8 * 1_200_000, "{most} bytes were read");
         let (records, _) = read(&source, &log, &all());

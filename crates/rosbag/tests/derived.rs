@@ -91,10 +91,10 @@ fn points_have_the_columns_of_their_messages_also_in_a_resumed_log() {
 
     let manifest = Arc::new(log.manifest().clone());
     let source = Arc::new(bytes.clone());
-    let again =
+    let copy =
         RosbagLog::open_with_manifest(source, manifest, RosbagOptions::default())
             .unwrap();
-    assert_eq!(table(&again, points), (names.to_owned(), 20 * 24));
+    assert_eq!(table(&copy, points), (names.to_owned(), 20 * 24));
 }
 
 /// Returns a cloud of zero points with these fields, all of them `float32`.

@@ -92,8 +92,8 @@ fn every_edge_case_returns_all_readable_messages() {
                 )),
                 Err(err) => {
                     let refused = REFUSED.iter().find(|refused| refused.0 == name);
-                    let is_right = refused.is_some_and(|(_, kind, why)| {
-                        err.kind() == *kind && err.to_string().contains(why)
+                    let is_right = refused.is_some_and(|(_, kind, reason)| {
+                        err.kind() == *kind && err.to_string().contains(reason)
                     });
                     if !is_right {
                         failures.push(format!("{name}: {err} ({mode:?})"));
@@ -127,7 +127,7 @@ fn lost_chunk_is_reported_by_topic_count_and_time() {
         let Read { records, damage, log } =
             read(&Bytes::from(bytes.clone()), options).unwrap();
         assert_eq!(records, 75);
-        let seen: Vec<_> = damage
+        let losses: Vec<_> = damage
             .iter()
             .map(|damage| {
                 let topic = log.manifest().get(damage.topic.unwrap()).unwrap();
@@ -142,7 +142,7 @@ fn lost_chunk_is_reported_by_topic_count_and_time() {
         let start = 1_700_000_000_000;
         let chatter = ("/chatter", 20, (start + 260, start + 490));
         let num = ("/num", 5, (start + 250, start + 450));
-        assert_eq!(seen, [chatter, num], "{mode:?}");
+        assert_eq!(losses, [chatter, num], "{mode:?}");
     }
 }
 
@@ -186,9 +186,9 @@ fn encrypted_bag_is_read_only_with_its_key() {
             let shut = RosbagLog::open(Arc::new(bytes.clone()), options).unwrap();
             let time = shut.manifest().time.unwrap();
             assert_eq!(time.start.as_nanos(), 1_700_000_000_000_000_000);
-            let why = read(&bytes, options).err().unwrap();
-            assert_eq!(why.kind(), ErrorKind::NeedsKey);
-            assert!(why.to_string().contains("rosbagtest"), "{why}");
+            let err = read(&bytes, options).err().unwrap();
+            assert_eq!(err.kind(), ErrorKind::NeedsKey);
+            assert!(err.to_string().contains("rosbagtest"), "{err}");
 
             let key = Key::from_hex(key).unwrap();
             let Read { records, damage, log } =
@@ -197,8 +197,8 @@ fn encrypted_bag_is_read_only_with_its_key() {
             assert_eq!(log.manifest().topics[0].type_name, "std_msgs/String");
 
             let wrong = Key::new([0; 16]);
-            let why = read(&bytes, options.with_key(wrong)).err().unwrap();
-            assert!(why.to_string().contains("key is wrong"), "{name} {mode:?}: {why}");
+            let err = read(&bytes, options.with_key(wrong)).err().unwrap();
+            assert!(err.to_string().contains("key is wrong"), "{name} {mode:?}: {err}");
         }
     }
 }

@@ -156,10 +156,10 @@ fn completely_selected_chunks_are_copied_byte_for_byte() {
             assert!(bytes[at..at + len] == part[..len], "{name}");
             at += part.len();
         }
-        let again = open(bytes, OpenMode::Full).unwrap();
-        assert_eq!(again.manifest().damage, [], "{name}");
-        assert!(read(&again, &logged(again.manifest())) == read(&log, &all), "{name}");
-        assert_eq!(connections(&again), connections(&log), "{name}");
+        let copy = open(bytes, OpenMode::Full).unwrap();
+        assert_eq!(copy.manifest().damage, [], "{name}");
+        assert!(read(&copy, &logged(copy.manifest())) == read(&log, &all), "{name}");
+        assert_eq!(connections(&copy), connections(&log), "{name}");
     }
 }
 
@@ -171,7 +171,7 @@ fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
         let mut sink = sink(&mut out, &log, &all, &options(None));
         let whole = &log.manifest().plan(&Selection::default(), u64::MAX)[0];
         let Part { bytes, .. } = whole;
-        let odd = [
+        let cases = [
             bytes.start + 1..bytes.end,
             bytes.start..bytes.end - 1,
             bytes.start..bytes.end + 1,
@@ -179,7 +179,7 @@ fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
             bytes.end..bytes.end + 10,
             0..13,
         ];
-        for bytes in odd {
+        for bytes in cases {
             let part = Part { bytes, ..whole.clone() };
             assert_eq!(
                 sink.copy_part_verbatim(0, &part, &**log.source()).unwrap(),
@@ -197,9 +197,9 @@ fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
             ErrorKind::NoSuch
         );
         sink.finish().unwrap();
-        let again = open(out.into_inner().into(), OpenMode::Full).unwrap();
-        assert_eq!(again.manifest().damage, [], "{name}");
-        assert!(read(&again, &all) == read(&log, &all), "{name}");
+        let copy = open(out.into_inner().into(), OpenMode::Full).unwrap();
+        assert_eq!(copy.manifest().damage, [], "{name}");
+        assert!(read(&copy, &all) == read(&log, &all), "{name}");
     }
 }
 
@@ -214,7 +214,7 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
         let first = log.manifest().topics[0].label().into_owned();
         let mut renaming = options(None);
         renaming.rename.insert(first, "/renamed".to_owned());
-        let one = Selection {
+        let one_topic = Selection {
             topics: TopicSet::from_iter([logtool_core::TopicId(0)]),
             ..all.clone()
         };
@@ -230,12 +230,12 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
             (&all, &options(Some(if own == "bz2" { "lz4" } else { "bz2" })), true),
             (&all, &renaming, true),
             (&all, &retiming, true),
-            (&one, &options(None), true),
+            (&one_topic, &options(None), true),
         ] {
             let (bytes, copied) = extract(&log, selection, options);
-            let again = open(bytes, OpenMode::Full).unwrap();
+            let copy = open(bytes, OpenMode::Full).unwrap();
             let (new, old) =
-                (read(&again, &logged(again.manifest())), read(&log, selection));
+                (read(&copy, &logged(copy.manifest())), read(&log, selection));
             let payloads = |messages: &[Message]| -> Vec<_> {
                 messages
                     .iter()
@@ -246,8 +246,8 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
             assert!(payloads(&new) == payloads(&old), "{name}");
         }
         let (bytes, copied) = extract(&log, &late, &options(None));
-        let again = open(bytes, OpenMode::Full).unwrap();
-        let (new, old) = (read(&again, &logged(again.manifest())), read(&log, &late));
+        let copy = open(bytes, OpenMode::Full).unwrap();
+        let (new, old) = (read(&copy, &logged(copy.manifest())), read(&log, &late));
         assert!(new == old && copied < new.len() as u64, "{name}: {copied}");
     }
 }
@@ -285,17 +285,16 @@ fn readable_messages_of_every_damaged_bag_are_written_to_a_sound_bag() {
                 continue;
             }
             let (bytes, copied) = extract(&log, &all, &options(None));
-            let again = open(bytes, OpenMode::Full).unwrap();
+            let copy = open(bytes, OpenMode::Full).unwrap();
             // Contents that the index does not list are copied unchanged.
             let is_known = mode == OpenMode::Full;
-            let damage = &again.manifest().damage;
+            let damage = &copy.manifest().damage;
             // A type without a definition in the bag cannot be added.
             let is_unusable = name == "def_missing_dep.bag"
                 && damage.iter().all(|one| one.kind == DamageKind::Definition);
             let is_mended = damage.is_empty() || is_unusable;
             assert!(!is_known || is_mended, "{name}: {damage:?}");
-            let (new, old) =
-                (read(&again, &logged(again.manifest())), read(&log, &all));
+            let (new, old) = (read(&copy, &logged(copy.manifest())), read(&log, &all));
             assert!(!is_known || copied <= new.len() as u64, "{name}");
             assert!(new == old, "{name} {mode:?}: {} of {}", new.len(), old.len());
         }
@@ -318,16 +317,16 @@ fn connections_stay_one_to_one() {
     for (name, log) in some("rosbag/edge", &names) {
         let all = logged(log.manifest());
         let (bytes, _) = extract(&log, &all, &options(Some("lz4")));
-        let again = open(bytes, OpenMode::Auto).unwrap();
-        assert_eq!(connections(&again), connections(&log), "{name}");
+        let copy = open(bytes, OpenMode::Auto).unwrap();
+        assert_eq!(connections(&copy), connections(&log), "{name}");
         for (id, _) in
             log.manifest().topics().filter(|(id, _)| all.topics.contains(*id))
         {
             let one = Selection { topics: [id].into_iter().collect(), ..all.clone() };
             let (bytes, _) = extract(&log, &one, &options(None));
-            let again = open(bytes, OpenMode::Auto).unwrap();
+            let copy = open(bytes, OpenMode::Auto).unwrap();
             let of_topic = log.connections_of(id).map(|c| (c.id, c.header().to_vec()));
-            let new = again.connections().map(|c| (c.id, c.header().to_vec()));
+            let new = copy.connections().map(|c| (c.id, c.header().to_vec()));
             assert!(new.eq(of_topic), "{name} {id:?}");
         }
     }

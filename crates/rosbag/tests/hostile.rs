@@ -174,9 +174,9 @@ fn thousands_of_definitions_with_many_columns_open_soon() {
     // Topics beyond the column budget have only raw bytes, and a reason.
     let is_raw = |topic: &&Topic| columns(topic) == 2;
     let raw = manifest.topics.iter().filter(is_raw).count();
-    let told =
+    let remarks =
         manifest.remarks.iter().filter(|remark| remark.contains("a million columns"));
-    assert_eq!(told.count(), raw);
+    assert_eq!(remarks.count(), raw);
     let last = TopicId(1_999);
     let decoder = log.decoder(last, &Columns::default()).unwrap();
     assert_eq!(decoder.schema(), &manifest.topics[last.index()].schema);

@@ -83,8 +83,8 @@ fn without_topic(mut bytes: Vec<u8>, number: usize) -> Vec<u8> {
     bytes[len] = 8;
     // Connection 1 has 10 messages in each chunk; the entry of connection 0 is kept.
     let entries = bytes[info.end - 16..info.end].to_vec();
-    let kept = entries.chunks(8).find(|entry| entry[4] == 10).unwrap().to_vec();
-    bytes.splice(info.end - 16..info.end, kept);
+    let entry = entries.chunks(8).find(|entry| entry[4] == 10).unwrap().to_vec();
+    bytes.splice(info.end - 16..info.end, entry);
     bytes
 }
 
@@ -170,13 +170,13 @@ fn every_chunk_is_compared_if_the_header_counts_more_chunks() {
     assert_eq!((records, damage, remarks.len()), (11, vec![], 1));
 }
 
-/// Changes the position in a chunk info with `of`.
-fn tell_of(bytes: &mut [u8], number: usize, of: impl Fn(u64) -> u64) {
+/// Changes the position in a chunk info with `change`.
+fn tell_of(bytes: &mut [u8], number: usize, change: impl Fn(u64) -> u64) {
     let info = info(bytes, number);
     let name = bytes[info.clone()].windows(10).position(|name| name == b"chunk_pos=");
     let place = info.start + name.unwrap() + 10;
     let at = u64::from_le_bytes(bytes[place..place + 8].try_into().unwrap());
-    bytes[place..place + 8].copy_from_slice(&of(at).to_le_bytes());
+    bytes[place..place + 8].copy_from_slice(&change(at).to_le_bytes());
 }
 
 #[test]

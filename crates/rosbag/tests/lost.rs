@@ -106,31 +106,34 @@ fn zeroed_chunk_is_reported_by_topic_count_and_time() {
     let log =
         RosbagLog::open(Arc::new(Bytes::from(sound.clone())), RosbagOptions::default());
     let parts = log.unwrap().manifest().parts.clone();
-    for (gone, counts) in [(LAST, &OF_LAST[..]), (THIRD, &OF_THIRD)] {
-        let part = parts.iter().find(|part| part.bytes.start == gone.start as u64);
+    for (lost_chunk, counts) in [(LAST, &OF_LAST[..]), (THIRD, &OF_THIRD)] {
+        let part =
+            parts.iter().find(|part| part.bytes.start == lost_chunk.start as u64);
         let time = part.unwrap().time;
         // From the chunk on, or from the index data before it on.
-        for start in [gone.start, gone.start - 20] {
+        for start in [lost_chunk.start, lost_chunk.start - 20] {
             let mut bytes = sound.clone();
-            bytes[start..gone.end].fill(0);
+            bytes[start..lost_chunk.end].fill(0);
             for mode in MODES {
                 let read = read_as(&bytes, mode);
                 let all: u64 = counts.iter().sum();
                 assert_eq!((read.records, read.lost()), (491 - all, all), "{mode:?}");
                 let lost = read.damage.iter().filter(|damage| damage.records > 0);
-                let mut seen: Vec<u64> = Vec::new();
+                let mut records: Vec<u64> = Vec::new();
                 for damage in lost {
                     assert!(damage.topic.is_some(), "{damage:?}");
                     assert_eq!(damage.kind, DamageKind::Garbled);
-                    assert_eq!(damage.bytes.start, gone.start as u64);
-                    let told = damage.time.unwrap();
-                    assert!(time.start <= told.start && told.end <= time.end);
-                    seen.push(damage.records);
+                    assert_eq!(damage.bytes.start, lost_chunk.start as u64);
+                    let damage_time = damage.time.unwrap();
+                    assert!(
+                        time.start <= damage_time.start && damage_time.end <= time.end
+                    );
+                    records.push(damage.records);
                 }
-                seen.sort_unstable();
+                records.sort_unstable();
                 let mut counts = counts.to_vec();
                 counts.sort_unstable();
-                assert_eq!(seen, counts, "{mode:?}");
+                assert_eq!(records, counts, "{mode:?}");
             }
         }
     }
@@ -216,7 +219,7 @@ fn zeros_between_records_are_padding() {
 }
 
 #[test]
-fn a_block_of_lz4_is_read_up_to_where_it_is_broken() {
+fn chunk_with_a_broken_lz4_block_is_read_up_to_its_damage() {
     // Of the 33,329 bytes of the chunk, 33,170 decompress: 99 of its 100 messages.
     let mut bytes = rover();
     bytes[48539..48542].fill(0);

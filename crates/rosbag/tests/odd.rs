@@ -197,8 +197,8 @@ fn reused_connection_id_is_valid_from_its_declaration_on() {
 fn chunk_that_the_index_does_not_list_is_found() {
     let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let mut bag = bag.chunk(&messages(5..9), 4);
-    let told = bag.chunks.pop().unwrap();
-    assert_eq!(told.1, 4);
+    let chunk = bag.chunks.pop().unwrap();
+    assert_eq!(chunk.1, 4);
     assert_chatter(&bag.finish(&[chatter()]), 9);
 }
 
@@ -310,8 +310,8 @@ fn bag_with_only_its_first_line_is_truncated() {
         let source = Arc::new(Bytes::from(line));
         let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
         let damage = log.manifest().damage.iter();
-        let told: Vec<_> = damage.map(|one| (one.kind, one.bytes.clone())).collect();
-        assert_eq!(told, [(DamageKind::Truncated, 13..13)]);
+        let entries: Vec<_> = damage.map(|one| (one.kind, one.bytes.clone())).collect();
+        assert_eq!(entries, [(DamageKind::Truncated, 13..13)]);
     }
     // If the header declares empty counts, nothing is lost.
     let log = RosbagLog::open(

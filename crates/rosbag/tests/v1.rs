@@ -38,12 +38,12 @@ fn definition(topic: &str, (name, sum): Type, text: &str) -> Vec<u8> {
     record(&fields, b"")
 }
 
-/// Returns a message in the second `sec` of the publisher `who`: its name, and whether it latches.
+/// Returns a message in the second `sec`. `publisher` is its name, and whether it latches.
 fn message(
     topic: &str,
     (name, sum): Type,
     sec: u32,
-    who: Option<(&str, &str)>,
+    publisher: Option<(&str, &str)>,
     data: &[u8],
 ) -> Vec<u8> {
     let (sec, nsec) = (sec.to_le_bytes(), [0; 4]);
@@ -55,7 +55,7 @@ fn message(
         ("sec", &sec),
         ("nsec", &nsec),
     ];
-    if let Some((caller, latching)) = who {
+    if let Some((caller, latching)) = publisher {
         fields.push(("callerid", caller.as_bytes()));
         fields.push(("latching", latching.as_bytes()));
     }
@@ -106,13 +106,13 @@ fn messages_without_a_definition_are_read_as_doubtful() {
     assert_eq!((records.len(), damage), (4, vec![]));
     let manifest = log.manifest();
     let topic = |name: &str| manifest.topic(name).unwrap();
-    let told = manifest.damage.iter().map(|damage| {
+    let losses = manifest.damage.iter().map(|damage| {
         assert_eq!(damage.kind, DamageKind::Doubtful);
         (manifest.get(damage.topic.unwrap()).unwrap().name.as_str(), damage.records)
     });
-    let mut told: Vec<_> = told.collect();
-    told.sort_unstable();
-    assert_eq!(told, [("/known", 1), ("/other", 2), ("/raw", 1)]);
+    let mut losses: Vec<_> = losses.collect();
+    losses.sort_unstable();
+    assert_eq!(losses, [("/known", 1), ("/other", 2), ("/raw", 1)]);
     let definition =
         |name| log.connections_of(topic(name)).next().unwrap().definition.clone();
     assert_eq!(definition("/other"), "int8 a # here");
@@ -152,20 +152,20 @@ fn publishers_and_latching_are_kept_in_a_copy() {
         message("/a", UINT8, 2, Some(("/two", "0")), &[2]),
         message("/a", UINT8, 3, Some(("/one", "1")), &[3]),
     ]));
-    let told = |log: &RosbagLog| -> Vec<_> {
-        let told = |connection: &Connection| {
+    let publishers_of = |log: &RosbagLog| -> Vec<_> {
+        let publisher = |connection: &Connection| {
             assert_eq!(connection.definition, "uint8 data");
             (connection.caller.clone().unwrap(), connection.is_latching())
         };
-        let mut told: Vec<_> = log.connections().map(told).collect();
-        told.sort_unstable();
-        told
+        let mut publishers: Vec<_> = log.connections().map(publisher).collect();
+        publishers.sort_unstable();
+        publishers
     };
     let want = [("/one".to_owned(), true), ("/two".to_owned(), false)];
     let one =
         |caller: &str, data: u8| ("/a".to_owned(), Some(caller.to_owned()), vec![data]);
     let records = vec![one("/one", 1), one("/two", 2), one("/one", 3)];
-    assert_eq!(told(&log), want);
+    assert_eq!(publishers_of(&log), want);
     assert_eq!(read(&log), (records.clone(), vec![]));
     assert_eq!(log.manifest().damage, []);
     assert_eq!(log.manifest().topics[0].latched.len(), 1);
@@ -185,5 +185,5 @@ fn publishers_and_latching_are_kept_in_a_copy() {
     sink.finish().unwrap();
     let copy = open(out.into_inner());
     assert_eq!(copy.version(), Some((2, 0)));
-    assert_eq!((told(&copy), read(&copy).0), (want.to_vec(), records));
+    assert_eq!((publishers_of(&copy), read(&copy).0), (want.to_vec(), records));
 }

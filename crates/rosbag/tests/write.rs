@@ -244,11 +244,15 @@ fn bag_of_a_killed_writer_is_read_up_to_the_last_complete_chunk() {
         let counts: Vec<usize> = ends.iter().map(count).collect();
         assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
         for len in (4117..bytes.len()).step_by(997).chain(ends.iter().copied()) {
-            let found = read(&bytes[..len], OpenMode::Auto);
-            assert!(want.starts_with(&found), "cut to {len}");
+            let records = read(&bytes[..len], OpenMode::Auto);
+            assert!(want.starts_with(&records), "cut to {len}");
             let chunks = ends.partition_point(|end| *end <= len);
             let least = chunks.checked_sub(1).map_or(0, |last| counts[last]);
-            assert!(found.len() >= least, "cut to {len}: {} of {least}", found.len());
+            assert!(
+                records.len() >= least,
+                "cut to {len}: {} of {least}",
+                records.len()
+            );
         }
         assert_eq!(read(&bytes, OpenMode::Auto), want);
     }
@@ -264,10 +268,10 @@ fn chunks_are_compressed_on_a_pool_of_one_thread() {
         let want = fill(&mut bag, &messages);
         (bag.finish().unwrap().into_inner(), want)
     };
-    let (inside, want) = pool.install(write);
-    assert!(read(&inside, OpenMode::Full) == want);
+    let (actual, want) = pool.install(write);
+    assert!(read(&actual, OpenMode::Full) == want);
     // The result does not depend on the number of threads.
-    assert!(write().0 == inside);
+    assert!(write().0 == actual);
 }
 
 #[test]

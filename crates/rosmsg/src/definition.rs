@@ -293,13 +293,13 @@ pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<RecordDefinit
         let (sum, layout) = (definition.md5sum()?, definition.layout()?);
         Ok((definition, sum, layout))
     });
-    let fallback = |why: String| -> Option<RecordDefinition> {
+    let fallback = |reason: String| -> Option<RecordDefinition> {
         let definition = match is_sum {
             true => Definition::by_md5sum(type_name, md5sum)?,
             false => builtin_definitions::by_name(type_name)?,
         };
         let layout = definition.layout().ok()?;
-        Some(RecordDefinition { definition, layout, oddity: Some(why) })
+        Some(RecordDefinition { definition, layout, oddity: Some(reason) })
     };
     match parsed {
         Ok((definition, sum, layout)) if sum.eq_ignore_ascii_case(md5sum) => {
@@ -310,10 +310,10 @@ pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<RecordDefinit
                 .ok_or_else(|| malformed("the definition is empty"))
         }
         Ok((definition, sum, layout)) => {
-            let why = format!("the definition has the MD5 sum {sum}, not {md5sum}");
+            let reason = format!("the definition has the MD5 sum {sum}, not {md5sum}");
             let common =
-                is_sum.then(|| fallback(format!("{why}; the common type is used")));
-            let oddity = is_sum.then_some(why);
+                is_sum.then(|| fallback(format!("{reason}; the common type is used")));
+            let oddity = is_sum.then_some(reason);
             Ok(common.flatten().unwrap_or(RecordDefinition {
                 definition,
                 layout,
@@ -324,8 +324,8 @@ pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<RecordDefinit
     }
 }
 
-fn malformed(what: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::Malformed, what)
+fn malformed(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::Malformed, message)
 }
 
 #[cfg(test)]

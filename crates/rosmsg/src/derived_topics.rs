@@ -92,9 +92,9 @@ impl DerivedTopics {
             derived.logged += 1;
             derived.places.push(derivation.map(|_| derived.list.len() as u32));
             let shape = OnceLock::new();
-            let one =
+            let derived_topic =
                 derivation.map(|derivation| DerivedTopic { parent, derivation, shape });
-            derived.list.extend(one);
+            derived.list.extend(derived_topic);
         }
         derived
     }
@@ -109,16 +109,16 @@ impl DerivedTopics {
             *instances.entry(&topic.name).or_default() += 1;
         }
         let mut next: HashMap<String, u32> = HashMap::new();
-        let mut made = Vec::new();
+        let mut derived_topics = Vec::new();
         for DerivedTopic { parent, derivation, .. } in &self.list {
             let Some(parent) = topics.get(parent.index()) else { continue };
             let name = format!("{}{}", parent.name, derivation.suffix());
             let logged = instances.get(name.as_str()).copied().unwrap_or(0);
             let instance = next.entry(name.clone()).or_insert(logged);
-            made.push(topic(parent, *derivation, name, *instance)?);
+            derived_topics.push(topic(parent, *derivation, name, *instance)?);
             *instance += 1;
         }
-        Ok(made)
+        Ok(derived_topics)
     }
 
     /// Returns whether `topics` contains a derived topic.
@@ -128,7 +128,7 @@ impl DerivedTopics {
 
     /// Returns each derived topic with the topic that it is derived from.
     pub fn pairs(&self) -> impl Iterator<Item = (TopicId, TopicId)> {
-        self.iter().map(|(id, one)| (id, one.parent))
+        self.iter().map(|(id, derived_topic)| (id, derived_topic.parent))
     }
 
     /// Returns `topics` with those that are derived from them, and those that they are
@@ -139,7 +139,7 @@ impl DerivedTopics {
         }
         let ids = topics.ids(self.logged + self.list.len());
         let relatives = ids.flat_map(|id| {
-            let parent = self.get(id).map(|one| one.parent);
+            let parent = self.get(id).map(|derived| derived.parent);
             [Some(id), parent, self.child(id)]
         });
         relatives.flatten().collect()
@@ -182,24 +182,29 @@ impl DerivedTopics {
         time: Timestamp,
         payload: Range<usize>,
     ) {
-        let Some((id, one)) =
+        let Some((id, derived)) =
             self.child(parent).and_then(|id| Some((id, self.get(id)?)))
         else {
             return;
         };
-        match one.derivation.what {
+        match derived.derivation.what {
             DerivedKind::Points(_) if selection.wants(id, time) => {
                 block.push_from_stream(id, stream, time, payload);
             }
             DerivedKind::Packets if selection.topics.contains(id) => {
                 let (bytes, start) = (block.bytes().clone(), payload.start);
                 let message = bytes.get(payload).unwrap_or_default();
-                packets_of(message, one.derivation.encoding, time, |time, packet| {
-                    if selection.time.contains(time) {
-                        let packet = start + packet.start..start + packet.end;
-                        block.push_from_stream(id, stream, time, packet);
-                    }
-                });
+                packets_of(
+                    message,
+                    derived.derivation.encoding,
+                    time,
+                    |time, packet| {
+                        if selection.time.contains(time) {
+                            let packet = start + packet.start..start + packet.end;
+                            block.push_from_stream(id, stream, time, packet);
+                        }
+                    },
+                );
             }
             _ => {}
         }
@@ -212,13 +217,13 @@ impl DerivedTopics {
         id: TopicId,
         columns: &Columns,
     ) -> Option<Result<Box<dyn Decoder>>> {
-        let one = self.get(id)?;
-        Some(match one.derivation.what {
+        let derived = self.get(id)?;
+        Some(match derived.derivation.what {
             DerivedKind::Packets => {
-                PacketDecoder::new(columns).map(|one| Box::new(one) as _)
+                PacketDecoder::new(columns).map(|derived| Box::new(derived) as _)
             }
-            DerivedKind::Points(source) => one.shape(log, id).and_then(|shape| {
-                let encoding = one.derivation.encoding;
+            DerivedKind::Points(source) => derived.shape(log, id).and_then(|shape| {
+                let encoding = derived.derivation.encoding;
                 let decoder = PointDecoder::new(source, encoding, shape, columns)?;
                 Ok(Box::new(decoder) as _)
             }),
@@ -226,7 +231,7 @@ impl DerivedTopics {
     }
 
     /// Returns the columns of those `topics` of `log` whose messages declare them, for
-    /// [`with_point_columns`](Self::with_point_columns) of a log that has only `kept` topics.
+    /// [`with_point_columns`](Self::with_point_columns) of a log that has only the `included` topics.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -234,17 +239,17 @@ impl DerivedTopics {
         &self,
         log: &dyn Log,
         topics: &TopicSet,
-        kept: &TopicSet,
+        included: &TopicSet,
     ) -> Result<Vec<PointColumns>> {
         let ids = topics.ids(self.logged + self.list.len());
-        let wanted = ids.filter_map(|id| {
-            let one = self.get(id)?;
-            let is_points = matches!(one.derivation.what, DerivedKind::Points(_));
-            is_points.then_some((id, kept.position(id)?, one))
+        let columns = ids.filter_map(|id| {
+            let derived = self.get(id)?;
+            let is_points = matches!(derived.derivation.what, DerivedKind::Points(_));
+            is_points.then_some((id, included.position(id)?, derived))
         });
-        wanted
-            .map(|(id, topic, one)| {
-                let shape = PointSchema::clone(&*one.shape(log, id)?);
+        columns
+            .map(|(id, topic, derived)| {
+                let shape = PointSchema::clone(&*derived.shape(log, id)?);
                 Ok(PointColumns { topic, shape })
             })
             .collect()
@@ -254,8 +259,8 @@ impl DerivedTopics {
     #[must_use]
     pub fn with_point_columns(self, columns: Vec<PointColumns>) -> Self {
         for PointColumns { topic, shape } in columns {
-            if let Some(one) = self.get(topic) {
-                one.shape.get_or_init(|| Arc::new(shape));
+            if let Some(derived) = self.get(topic) {
+                derived.shape.get_or_init(|| Arc::new(shape));
             }
         }
         self
@@ -272,8 +277,8 @@ impl DerivedTopics {
 
     /// Returns the topics of packets.
     fn packets(&self) -> TopicSet {
-        let are_packets = |(id, one): (_, &DerivedTopic)| {
-            (one.derivation.what == DerivedKind::Packets).then_some(id)
+        let are_packets = |(id, derived): (_, &DerivedTopic)| {
+            (derived.derivation.what == DerivedKind::Packets).then_some(id)
         };
         self.iter().filter_map(are_packets).collect()
     }

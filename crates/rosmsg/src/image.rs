@@ -142,10 +142,10 @@ fn compressed_image(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'
 
 /// Parses an image of Foxglove's own type.
 fn foxglove_raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
-    let told = PixelImage::parse(payload)?;
-    let PixelImage { width, height, step, data, .. } = told;
-    let header = Header { stamp: told.nanos, frame: told.frame_id };
-    let name = decode_text(told.encoding);
+    let image = PixelImage::parse(payload)?;
+    let PixelImage { width, height, step, data, .. } = image;
+    let header = Header { stamp: image.nanos, frame: image.frame_id };
+    let name = decode_text(image.encoding);
     let encoding = name.clone();
     let image = RawImage { width, height, encoding, is_big: false, step, data };
     Some(message(header, name, pixels(image), 0))
@@ -153,10 +153,10 @@ fn foxglove_raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
 
 /// Parses an image file of Foxglove's own type.
 fn foxglove_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
-    let told = CompressedImage::parse(payload)?;
-    let header = Header { stamp: told.nanos, frame: told.frame_id };
-    let format = decode_text(told.format);
-    let content = file(&format, Cow::Borrowed(told.data));
+    let image = CompressedImage::parse(payload)?;
+    let header = Header { stamp: image.nanos, frame: image.frame_id };
+    let format = decode_text(image.format);
+    let content = file(&format, Cow::Borrowed(image.data));
     Some(message(header, format, content, 0))
 }
 

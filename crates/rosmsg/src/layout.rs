@@ -54,9 +54,9 @@ impl LayoutMessages {
     /// # Errors
     /// `Unsupported` for layouts without a fixed size; `Limit` if the type has too many parts.
     pub fn new(layout: &Layout, package: &str) -> Result<Self> {
-        let made = program::compile(layout, package)?;
-        let definition = Definition::parse(&made.type_name, &made.text)?;
-        Ok(Self { type_name: made.type_name, definition, program: made.program })
+        let program = program::compile(layout, package)?;
+        let definition = Definition::parse(&program.type_name, &program.text)?;
+        Ok(Self { type_name: program.type_name, definition, program: program.program })
     }
 
     /// Appends the message for `payload` to `out`. Returns `false`, and appends nothing, if the

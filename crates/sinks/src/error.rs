@@ -6,10 +6,10 @@ use arrow_schema::ArrowError;
 use logtool_core::{Error, ErrorKind};
 use parquet::errors::ParquetError;
 
-/// Returns the error of failing to `do_what` with the file at `path`.
-pub(crate) fn at_path(do_what: &str, path: &Path, err: std::io::Error) -> Error {
-    let what = format!("cannot {do_what} {}", path.display());
-    Error::new(ErrorKind::Io, what).from_source(err)
+/// Returns the error of the failed `action` on the file at `path`.
+pub(crate) fn at_path(action: &str, path: &Path, err: std::io::Error) -> Error {
+    let message = format!("cannot {action} {}", path.display());
+    Error::new(ErrorKind::Io, message).from_source(err)
 }
 
 /// Converts an error of Arrow that occurred while a table was written.

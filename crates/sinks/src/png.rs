@@ -45,10 +45,11 @@ pub fn encode_png(image: &PngImage<'_>) -> Result<Vec<u8>> {
     });
     encoder.set_depth(if image.is_wide { BitDepth::Sixteen } else { BitDepth::Eight });
     encoder.set_compression(Compression::Fast);
-    let odd = |err| Error::new(ErrorKind::Malformed, "invalid image").from_source(err);
-    let mut writer = encoder.write_header().map_err(odd)?;
-    writer.write_image_data(image.samples).map_err(odd)?;
-    writer.finish().map_err(odd)?;
+    let into_error =
+        |err| Error::new(ErrorKind::Malformed, "invalid image").from_source(err);
+    let mut writer = encoder.write_header().map_err(into_error)?;
+    writer.write_image_data(image.samples).map_err(into_error)?;
+    writer.finish().map_err(into_error)?;
     Ok(bytes)
 }
 

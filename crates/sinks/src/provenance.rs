@@ -14,19 +14,19 @@ pub(crate) fn table_metadata(
     log: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
     let mut metadata = log.clone();
-    let mut tell = |key: &str, value: &str| {
+    let mut add = |key: &str, value: &str| {
         if !value.is_empty() {
             metadata.insert(format!("logtool.{key}"), value.to_owned());
         }
     };
-    tell("created_by", CREATED_BY);
-    tell("topic", &topic.name);
-    tell("topic.instance", &topic.instance.to_string());
-    tell("topic.encoding", &topic.encoding);
-    tell("topic.type_name", &topic.type_name);
-    tell("topic.definition", &topic.definition);
+    add("created_by", CREATED_BY);
+    add("topic", &topic.name);
+    add("topic.instance", &topic.instance.to_string());
+    add("topic.encoding", &topic.encoding);
+    add("topic.type_name", &topic.type_name);
+    add("topic.definition", &topic.definition);
     for (key, value) in &topic.metadata {
-        tell(&format!("topic.metadata.{key}"), value);
+        add(&format!("topic.metadata.{key}"), value);
     }
     metadata
 }

@@ -35,8 +35,8 @@ pub(crate) fn inspect(
 fn head(log: &OpenLog, findings: &mut Findings) {
     let (head, len) = (&log.format_state.file_header, log.source.len());
     if head.version > 1 {
-        let what = format!("version {} is read as 1", head.version);
-        findings.add(Finding::new(&code::VERSION, what).with_bytes(7..8));
+        let message = format!("version {} is read as 1", head.version);
+        findings.add(Finding::new(&code::VERSION, message).with_bytes(7..8));
     }
     let flags = [
         (&code::COMPATIBLE, &head.compatible_flags, 19),
@@ -47,21 +47,21 @@ fn head(log: &OpenLog, findings: &mut Findings) {
             // Bit 0 declares default parameters or appended data.
             let unknown = bits & if index == 0 { !1 } else { !0 };
             if unknown != 0 {
-                let what = format!("unknown bits in byte {index}: {unknown:#010b}");
+                let message = format!("unknown bits in byte {index}: {unknown:#010b}");
                 findings.add(
-                    Finding::new(code, what).with_bytes(at + index..at + index + 1),
+                    Finding::new(code, message).with_bytes(at + index..at + index + 1),
                 );
             }
         }
     }
     for at in &head.appended {
         let is_outside = *at >= len || *at <= wire::FILE_HEADER_LEN as u64;
-        let (code, what) = if is_outside {
+        let (code, problem) = if is_outside {
             (&code::APPENDED_NOWHERE, "is declared to start at byte")
         } else {
             (&code::APPENDED, "starts at byte")
         };
-        let what = format!("a section {what} {at} of {len}");
-        findings.add(Finding::new(code, what).with_bytes(35..59));
+        let message = format!("a section {problem} {at} of {len}");
+        findings.add(Finding::new(code, message).with_bytes(35..59));
     }
 }

@@ -144,13 +144,13 @@ fn defines_events(payload: &[u8]) -> bool {
 }
 
 /// Returns whether `reduced` assigns the same lengths and times to the records of all
-/// topics as the state of `log`, and decodes those of `topics` alike.
+/// topics as the state of `log`, and decodes those of `topics` in the same way.
 fn is_equivalent(log: &OpenLog, reduced: &FormatState, topics: &TopicSet) -> bool {
     let (registry, _) = reduced.replay();
     let declared = (0..).map(TopicId).zip(&log.registry.topics);
     registry.topics.len() == log.registry.topics.len()
         && registry.streams.is_alike(&log.registry.streams)
-        && declared.zip(&registry.topics).all(|((id, topic), again)| {
-            !topics.contains(id) || topic.layout == again.layout
+        && declared.zip(&registry.topics).all(|((id, topic), reduced_topic)| {
+            !topics.contains(id) || topic.layout == reduced_topic.layout
         })
 }

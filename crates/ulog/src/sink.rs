@@ -51,14 +51,15 @@ impl<W: Write + Send> UlogSink<W> {
         extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
-        let unsupported = |what: &'static str| Error::new(ErrorKind::Unsupported, what);
+        let unsupported =
+            |message: &'static str| Error::new(ErrorKind::Unsupported, message);
         if options.compression.as_deref().is_some_and(|name| name != "none") {
             return Err(unsupported("ULog does not support compression"));
         }
         if options.retimed {
-            let what = "ULog records contain their times in the payloads, which are \
+            let message = "ULog records contain their times in the payloads, which are \
                         copied unchanged";
-            return Err(unsupported(what));
+            return Err(unsupported(message));
         }
         let declarations = Declarations::new(extracts, options)?;
         let mut writer = Writer::new(out, declarations.start_micros);
@@ -129,6 +130,6 @@ impl<W: Output> RecordSink for UlogSink<W> {
 
 fn unselected_error(from: usize, record: &Record<'_>) -> Error {
     let topic = record.topic.0;
-    let what = format!("topic {topic} of log {from} is not selected");
-    Error::new(ErrorKind::NoSuch, what)
+    let message = format!("topic {topic} of log {from} is not selected");
+    Error::new(ErrorKind::NoSuch, message)
 }

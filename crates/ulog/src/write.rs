@@ -208,14 +208,14 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    fn check_definitions_last(&self, what: &str) -> Result<()> {
+    fn check_definitions_last(&self, item: &str) -> Result<()> {
         match self.section {
             Section::Definitions { .. } => Ok(()),
-            Section::Data => Err(misplaced_error(what)),
+            Section::Data => Err(misplaced_error(item)),
         }
     }
 }
 
-fn misplaced_error(what: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("{what} cannot be written here"))
+fn misplaced_error(item: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("{item} cannot be written here"))
 }

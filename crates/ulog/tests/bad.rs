@@ -172,7 +172,7 @@ fn value_of_many_parts_has_bounded_cost() {
 #[test]
 fn definitions_of_many_topics_have_bounded_size() {
     let start = Instant::now();
-    let fields = |odd: &str| format!("{}{odd}", "float x;".repeat(7_000));
+    let fields = |last_field: &str| format!("{}{last_field}", "float x;".repeat(7_000));
     let formats = [format("fine", &fields("")), format("odd", &fields("odd"))];
     let topics = (0..=255).flat_map(|instance: u8| {
         let id = u16::from(instance);

@@ -68,48 +68,48 @@ fn checked(log: &UlogLog) -> Vec<Finding> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| check(log, &|_| {})).unwrap()
     };
-    let alone: Vec<Finding> = in_pool(1).iter().cloned().collect();
+    let expected: Vec<Finding> = in_pool(1).iter().cloned().collect();
     for threads in [2, 5] {
         let findings: Vec<Finding> = in_pool(threads).iter().cloned().collect();
-        assert_eq!(findings, alone, "{threads} threads");
+        assert_eq!(findings, expected, "{threads} threads");
     }
-    alone
+    expected
 }
 
 #[test]
 fn findings_are_in_file_order_across_parts() {
-    let mut made = Made::new();
-    made.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
-    made.message(b'F', b"u:uint64_t timestamp;uint8_t y;uint8_t[7] _padding0;");
-    made.subscribe(0, "t");
-    made.message(b'S', &SYNC);
-    made.sound(1..50);
-    let late = made.message(b'F', b"v:uint64_t timestamp;");
-    made.sound(50..100);
-    let wrong = made.message(b'S', b"notasync");
-    let padded = made.record(0, 100, true);
-    made.sound(101..150);
-    let dropout = made.message(b'O', &[200, 0]);
-    let again = made.message(b'F', b"v:uint64_t timestamp;uint8_t more;");
-    made.subscribe(1, "u");
-    let other_padded = made.record(1, 150, true);
-    made.sound(151..200);
-    let unknown = made.message(b'Z', b"what");
-    let reused = made.subscribe(1, "t");
-    made.record(1, 200, true);
-    made.record(0, 201, true);
-    made.message(b'O', &[100, 0]);
-    made.message(b'Z', b"ever");
-    made.message(b'S', b"notasync");
-    made.sound(202..250);
-    let log = made.open();
+    let mut file = Made::new();
+    file.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
+    file.message(b'F', b"u:uint64_t timestamp;uint8_t y;uint8_t[7] _padding0;");
+    file.subscribe(0, "t");
+    file.message(b'S', &SYNC);
+    file.sound(1..50);
+    let late = file.message(b'F', b"v:uint64_t timestamp;");
+    file.sound(50..100);
+    let wrong = file.message(b'S', b"notasync");
+    let padded = file.record(0, 100, true);
+    file.sound(101..150);
+    let dropout = file.message(b'O', &[200, 0]);
+    let redefined_at = file.message(b'F', b"v:uint64_t timestamp;uint8_t more;");
+    file.subscribe(1, "u");
+    let other_padded = file.record(1, 150, true);
+    file.sound(151..200);
+    let unknown = file.message(b'Z', b"what");
+    let reused = file.subscribe(1, "t");
+    file.record(1, 200, true);
+    file.record(0, 201, true);
+    file.message(b'O', &[100, 0]);
+    file.message(b'Z', b"ever");
+    file.message(b'S', b"notasync");
+    file.sound(202..250);
+    let log = file.open();
     assert!(log.manifest().parts.len() > 20);
 
-    let odd: Vec<Found> = [
+    let expected: Vec<Found> = [
         ("ulog.format.late", None, Some(late), 2),
         ("ulog.sync.wrong", None, Some(wrong), 2),
         ("ulog.padding", Some(0), Some(padded), 3),
-        ("ulog.format.redefined", None, Some(again), 1),
+        ("ulog.format.redefined", None, Some(redefined_at), 1),
         ("ulog.padding", Some(1), Some(other_padded), 1),
         ("ulog.id.reused", None, Some(reused), 1),
         ("ulog.message.unknown", None, Some(unknown), 2),
@@ -120,7 +120,7 @@ fn findings_are_in_file_order_across_parts() {
     let all = checked(&log);
     let of_messages = |finding: &&Finding| finding.code.name.starts_with("ulog.");
     let reported: Vec<Found> = all.iter().filter(of_messages).map(found).collect();
-    assert_eq!(reported, odd);
+    assert_eq!(reported, expected);
     let text = |name| &*all.iter().find(|one| one.code.name == name).unwrap().text;
     assert_eq!(text("ulog.dropout"), "300 ms in total, the longest 200 ms");
     assert_eq!(text("ulog.id.reused"), "the message id 1 is reassigned to \"t\"");
@@ -128,23 +128,23 @@ fn findings_are_in_file_order_across_parts() {
     // Without a reader, the format reads all segments itself.
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
-    assert_eq!(findings.iter().map(found).collect::<Vec<_>>(), odd);
+    assert_eq!(findings.iter().map(found).collect::<Vec<_>>(), expected);
 }
 
 #[test]
 fn messages_in_garbage_are_not_checked() {
-    let mut made = Made::new();
-    made.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
-    made.subscribe(0, "t");
-    made.message(b'S', &SYNC);
-    made.sound(1..60);
-    let start = made.0.len() as u64;
-    made.0.extend([0xff; 300]);
-    made.record(0, 60, true);
-    made.0.extend([0xff; 300]);
-    let end = made.message(b'S', &SYNC);
-    made.sound(61..120);
-    let log = made.open();
+    let mut file = Made::new();
+    file.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
+    file.subscribe(0, "t");
+    file.message(b'S', &SYNC);
+    file.sound(1..60);
+    let start = file.0.len() as u64;
+    file.0.extend([0xff; 300]);
+    file.record(0, 60, true);
+    file.0.extend([0xff; 300]);
+    let end = file.message(b'S', &SYNC);
+    file.sound(61..120);
+    let log = file.open();
     let all = checked(&log);
     let garbled = all.iter().filter(|one| one.code.name == "damage.garbled");
     let garbled: Vec<_> = garbled.map(|one| one.bytes.clone()).collect();

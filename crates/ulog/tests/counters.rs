@@ -203,15 +203,16 @@ fn counters_are_correct_for_late_records() {
     let mut all_wrong = Vec::new();
     for round in 0..200 {
         let order: &[u8] = [&[1, 8][..], &[2, 8], &[4, 8], &[8, 2], &[8, 1]][round % 5];
-        let (mut log, mut now) = (head(START), START);
+        let (mut log, mut time) = (head(START), START);
         for _ in 0..5 {
             for _ in 0..40 {
-                now += STEP;
+                time += STEP;
                 for bytes in order {
-                    log.extend(record(*bytes, now + below(4) * 1_000));
+                    log.extend(record(*bytes, time + below(4) * 1_000));
                 }
             }
-            now += below([4 * SECOND, 250 * SECOND, 6_000 * SECOND][round % 3]) / 1_000
+            time += below([4 * SECOND, 250 * SECOND, 6_000 * SECOND][round % 3])
+                / 1_000
                 * 1_000;
         }
         all_wrong.extend(wrong(log));
@@ -225,11 +226,11 @@ fn rare_wide_records_are_not_a_pause() {
     for narrow in [1, 2, 4] {
         let mut log = head(START);
         for second in 0..20 {
-            let now = START + second * SECOND;
-            log.extend(record(8, now));
+            let time = START + second * SECOND;
+            log.extend(record(8, time));
             log.extend(cycles(
                 &[narrow],
-                now + STEP,
+                time + STEP,
                 if second % 3 == 0 { 20 } else { 49 },
             ));
         }

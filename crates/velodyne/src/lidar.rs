@@ -215,13 +215,13 @@ impl Lidar {
         all.insert("times".to_owned(), times.to_owned());
         if let Some(sector) = self.points.blanked {
             let (from, to) = sector.edges_deg();
-            let when = if sector.starts_later {
+            let suffix = if sector.starts_later {
                 ", but not from the start of the log"
             } else {
                 ""
             };
             let description = format!(
-                "{to} to {from} deg: the lidar does not measure from {from} to {to} deg{when}"
+                "{to} to {from} deg: the lidar does not measure from {from} to {to} deg{suffix}"
             );
             all.insert(info::FIELD_OF_VIEW.to_owned(), description);
         }

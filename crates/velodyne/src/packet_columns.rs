@@ -42,9 +42,9 @@ pub(crate) struct PacketColumns {
 }
 
 impl PacketColumns {
-    /// Creates empty builders of the columns that are selected in `wanted`.
-    pub(crate) fn new(wanted: &[bool]) -> Self {
-        let is_wanted = |index: usize| wanted.get(index) == Some(&true);
+    /// Creates empty builders of the columns that are selected in `is_selected`.
+    pub(crate) fn new(is_selected: &[bool]) -> Self {
+        let is_wanted = |index: usize| is_selected.get(index) == Some(&true);
         Self {
             azimuth: is_wanted(0).then(Float32Builder::new),
             stamp: is_wanted(1).then(UInt32Builder::new),

@@ -45,22 +45,22 @@ pub(crate) fn selected_columns(
     let count = schema.fields().len();
     let only = columns.only.as_deref();
     if only.is_some_and(|only| only.iter().any(|index| *index >= count)) {
-        let what = format!("the topic has {count} columns");
-        return Err(Error::new(ErrorKind::NoSuch, what));
+        let message = format!("the topic has {count} columns");
+        return Err(Error::new(ErrorKind::NoSuch, message));
     }
     let wants = |index| only.is_none_or(|only| only.contains(&index));
     Ok((1..count).map(wants).collect())
 }
 
 impl<R: RowBuilders + 'static> RowsDecoder<R> {
-    /// Returns a decoder of the columns of `schema` that are selected in `wanted`.
+    /// Returns a decoder of the columns of `schema` that are selected in `is_selected`.
     pub(crate) fn decoder(
         schema: &SchemaRef,
-        wanted: &[bool],
+        is_selected: &[bool],
         rows: R,
     ) -> Box<dyn Decoder> {
         let is_wanted = |index: &usize| {
-            *index == 0 || wanted.get(index - 1).copied().unwrap_or(false)
+            *index == 0 || is_selected.get(index - 1).copied().unwrap_or(false)
         };
         let fields = (0..schema.fields().len()).filter(is_wanted);
         let fields: Vec<Field> =

@@ -42,12 +42,12 @@ fn numbers(laser: &Laser) -> [f64; 11] {
 }
 
 #[track_caller]
-fn same(a: &Calibration, b: &Calibration, within: [f64; 11], name: &str) {
+fn same(a: &Calibration, b: &Calibration, tolerances: [f64; 11], name: &str) {
     assert_eq!(a.lasers.len(), b.lasers.len(), "{name}");
     for (a, b) in a.lasers.iter().zip(&b.lasers) {
         assert_eq!(a.id, b.id, "{name}");
         for (at, (x, y)) in numbers(a).iter().zip(numbers(b)).enumerate() {
-            let near = (x - y).abs() <= within[at];
+            let near = (x - y).abs() <= tolerances[at];
             assert!(near, "{name}, laser {}, number {at}: {x} and {y}", a.id);
         }
     }
@@ -324,8 +324,8 @@ fn only_lasers_with_lost_values_are_reported() {
         (packet + 4_160 - 37) % 4_160
     };
     let lost = [place(5, 7), place(40, 0)];
-    let gone = |n: usize| lost.contains(&(n % 4_160));
-    let report = stream("sim_hdl64e_s2.pcap", 288.0, 1, gone).report();
+    let is_lost = |n: usize| lost.contains(&(n % 4_160));
+    let report = stream("sim_hdl64e_s2.pcap", 288.0, 1, is_lost).report();
     assert_eq!(report.incomplete, [5, 40]);
     assert!(report.incomplete_lasers().unwrap().ends_with("2 of 64 lasers: 5, 40"));
     assert_eq!(report.check, ValueVerification::Missing);
@@ -339,13 +339,13 @@ fn lost_values_come_from_the_default_and_others_as_sent() {
     let other = Calibration::for_model(Model::Hdl64eS2);
     // The packets with the values of lasers 12 to 14: twelve cycles.
     let (start, end) = (49 * 16, 61 * 16);
-    let gone = |n: usize| (start..end).contains(&((n + 37) % 4_160));
-    let report = stream("sim_hdl64e_s2.pcap", 288.0, 2, gone).report();
+    let is_lost = |n: usize| (start..end).contains(&((n + 37) % 4_160));
+    let report = stream("sim_hdl64e_s2.pcap", 288.0, 2, is_lost).report();
     assert_eq!(report.incomplete, [12, 13, 14]);
-    let found = report.complete_with(&other).unwrap();
-    let origin = found.origin.to_string();
+    let completed = report.complete_with(&other).unwrap();
+    let origin = completed.origin.to_string();
     assert!(origin.contains("lasers 12-14: built in"), "{origin}");
-    for (id, laser) in found.lasers.iter().enumerate() {
+    for (id, laser) in completed.lasers.iter().enumerate() {
         let expected = match id {
             12..=14 => &other.lasers[id],
             _ => &truth.lasers[id],

@@ -68,7 +68,7 @@ fn read(name: &str) -> (CaptureLog, Found) {
 
 fn opened(bytes: Bytes) -> (CaptureLog, Found) {
     let log = CaptureLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
-    let (all, mut block, mut found) =
+    let (all, mut block, mut packets_by_topic) =
         (Selection::default(), Block::default(), Found::new());
     for part in log.manifest().plan(&all, u64::MAX) {
         let mut cursor = log.read(&part, &all).unwrap();
@@ -77,12 +77,12 @@ fn opened(bytes: Bytes) -> (CaptureLog, Found) {
                 let topic = log.manifest().get(record.topic).unwrap();
                 let payload = Bytes::copy_from_slice(record.payload);
                 let label = topic.label().into_owned();
-                found.entry(label).or_default().push((record.time, payload));
+                packets_by_topic.entry(label).or_default().push((record.time, payload));
             }
         }
     }
-    found.retain(|label, _| !label.starts_with("points"));
-    (log, found)
+    packets_by_topic.retain(|label, _| !label.starts_with("points"));
+    (log, packets_by_topic)
 }
 
 fn count(log: &CaptureLog, key: &str) -> u64 {
@@ -116,15 +116,15 @@ fn every_encapsulation_has_the_same_packets() {
         "tsoffset.pcapng",
         "vlan.pcap",
     ] {
-        let (log, found) = read(name);
-        assert_eq!(found.keys().collect::<Vec<_>>(), ["velodyne_packets"], "{name}");
-        let found = &found["velodyne_packets"];
-        let same: Vec<&Bytes> = found.iter().map(|(_, bytes)| bytes).collect();
-        assert!(same == payloads, "{name}: {} packets", found.len());
+        let (log, captured) = read(name);
+        assert_eq!(captured.keys().collect::<Vec<_>>(), ["velodyne_packets"], "{name}");
+        let captured = &captured["velodyne_packets"];
+        let same: Vec<&Bytes> = captured.iter().map(|(_, bytes)| bytes).collect();
+        assert!(same == payloads, "{name}: {} packets", captured.len());
         assert_eq!(log.manifest().damage, [], "{name}");
         // Simple packets have no time, and ticks of 2^-20 s are not whole microseconds.
         if name != "simplepackets.pcapng" {
-            for ((time, _), (nanos, _)) in found.iter().zip(&packets) {
+            for ((time, _), (nanos, _)) in captured.iter().zip(&packets) {
                 let late = nanos - time.as_nanos();
                 assert!((0..1_000).contains(&late), "{name}: {late} ns");
                 assert!(late == 0 || name == "pow2.pcapng", "{name}: {late} ns");
@@ -136,11 +136,11 @@ fn every_encapsulation_has_the_same_packets() {
 #[test]
 fn packets_of_two_interfaces_have_two_senders() {
     let Some(packets) = packets() else { return };
-    let (log, found) = read("two_interfaces.pcapng");
+    let (log, packets_by_topic) = read("two_interfaces.pcapng");
     assert_eq!(log.manifest().damage, []);
     let labels = ["velodyne_packets", "velodyne_packets.1"];
-    assert_eq!(found.keys().collect::<Vec<_>>(), labels);
-    let mut both: Vec<_> = found.into_values().flatten().collect();
+    assert_eq!(packets_by_topic.keys().collect::<Vec<_>>(), labels);
+    let mut both: Vec<_> = packets_by_topic.into_values().flatten().collect();
     both.sort_by_key(|(time, _)| *time);
     let payloads = both.iter().map(|(_, bytes)| bytes);
     assert!(payloads.eq(packets.iter().map(|(_, bytes)| bytes)));
@@ -149,18 +149,18 @@ fn packets_of_two_interfaces_have_two_senders() {
 #[test]
 fn each_lidar_is_a_topic_and_other_frames_are_counted() {
     let Some(packets) = packets() else { return };
-    let (log, found) = read("noise_two_sensors.pcap");
+    let (log, packets_by_topic) = read("noise_two_sensors.pcap");
     let every = |nth: usize| -> Vec<&Bytes> {
         packets.iter().step_by(nth).map(|(_, bytes)| bytes).collect()
     };
     let payloads = |label: &str| -> Vec<&Bytes> {
-        found[label].iter().map(|(_, bytes)| bytes).collect()
+        packets_by_topic[label].iter().map(|(_, bytes)| bytes).collect()
     };
     assert!(payloads("velodyne_packets") == every(1));
     // Another port, then another address.
     assert!(payloads("velodyne_packets.1") == every(7));
     assert!(payloads("velodyne_packets.2") == every(11));
-    assert_eq!(found.len(), 3);
+    assert_eq!(packets_by_topic.len(), 3);
     let sender = |label: &str| {
         let id = log.manifest().topic(label).unwrap();
         let metadata = &log.manifest().get(id).unwrap().metadata;
@@ -249,10 +249,10 @@ fn packet_that_its_headers_do_not_lead_to_is_damage() {
         bytes[start + at] ^= 0x01;
         let (log, found) = opened(bytes.into());
         let damage = &log.manifest().damage;
-        let sent = found["velodyne_packets"].len();
+        let packets = found["velodyne_packets"].len();
         // The original capture also ends inside a frame.
         let (_, description) = damage.split_last().unwrap();
-        assert_eq!(sent + description.len().min(1), 306, "{at}: {damage:?}");
+        assert_eq!(packets + description.len().min(1), 306, "{at}: {damage:?}");
         let place = start as u64..start as u64 + 1_264;
         assert!(
             description.iter().all(|lost| place.contains(&lost.bytes.start)),
@@ -271,23 +271,26 @@ fn only_truncated_frames_of_lidars_are_damage() {
     while at < bytes.len() {
         let len = word(at + 8) as usize;
         let frame = &bytes[at + 16..at + 16 + len];
-        let kept = if frames % 50 == 0 { len } else { len.min(100) };
+        let captured_len = if frames % 50 == 0 { len } else { len.min(100) };
         let ethertype_and_protocol = (&frame[12..14], frame.get(23));
         let is_udp = ethertype_and_protocol == (&[8, 0], Some(&17));
         let flag =
             frame.get(42..44).is_some_and(|f| f == [255, 238] || f == [255, 221]);
-        lost += u64::from(kept < len && is_udp && len == 1_248 && flag);
+        lost += u64::from(captured_len < len && is_udp && len == 1_248 && flag);
         cut.extend(&bytes[at..at + 8]);
-        cut.extend((kept as u32).to_le_bytes());
-        cut.extend(&bytes[at + 12..at + 16 + kept]);
+        cut.extend((captured_len as u32).to_le_bytes());
+        cut.extend(&bytes[at + 12..at + 16 + captured_len]);
         (at, frames) = (at + 16 + len, frames + 1);
     }
-    let (log, found) = opened(cut.into());
+    let (log, packets_by_topic) = opened(cut.into());
     let description: u64 =
         log.manifest().damage.iter().map(|damage| damage.records).sum();
     assert_eq!((description, count(&log, "short_captures")), (lost, lost));
     assert!(log.manifest().damage.len() < 4, "{:?}", log.manifest().damage);
-    assert_eq!(found.values().map(Vec::len).sum::<usize>() as u64 + lost, 75);
+    assert_eq!(
+        packets_by_topic.values().map(Vec::len).sum::<usize>() as u64 + lost,
+        75
+    );
     assert_eq!(count(&log, "other_protocols"), 12);
 }
 
@@ -326,8 +329,8 @@ fn damaged_bytes_lose_only_their_bare_packets() {
         wrong[packet * 1_206 + block * 100] ^= 1;
     }
     let (found, damage) = bare(&wrong);
-    let kept = (0..1_000).filter(|n| ![0, 500, 502].contains(n));
-    assert!(found.iter().eq(kept.map(|n| packets[n])));
+    let indices = (0..1_000).filter(|n| ![0, 500, 502].contains(n));
+    assert!(found.iter().eq(indices.map(|n| packets[n])));
     assert_eq!(damage, [garbled(0, 1), garbled(500, 501), garbled(502, 503)]);
     // A missing byte, and a hundred additional ones.
     let mut wrong = dump.to_vec();
@@ -393,17 +396,17 @@ fn maximum_lengths_at_any_offset_do_not_panic() {
             let Ok(log) = CaptureLog::open(source, OpenOptions::default()) else {
                 continue;
             };
-            let (all, mut block, mut found) =
+            let (all, mut block, mut records) =
                 (Selection::default(), Block::default(), 0);
             for part in log.manifest().plan(&all, 0) {
                 let mut cursor = log.read(&part, &all).unwrap();
                 while cursor.fill(&mut block).unwrap() {
-                    found += block.len() as u64;
+                    records += block.len() as u64;
                 }
             }
             let description =
                 log.manifest().topics.iter().filter_map(|topic| topic.records);
-            assert_eq!(found, description.sum::<u64>(), "byte {at}");
+            assert_eq!(records, description.sum::<u64>(), "byte {at}");
         }
     }
 }

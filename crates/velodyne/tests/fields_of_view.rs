@@ -219,16 +219,19 @@ impl Setup {
         for at in 0..times.len() {
             let nanos = times[at] as f64 - BEGUN + shift;
             let truth = self.azimuth(nanos) / 100.0;
-            let mut off =
+            let mut deviation =
                 (truth - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
-            if off > 0.0 && is_still {
-                off = (off - late).max(0.0);
+            if deviation > 0.0 && is_still {
+                deviation = (deviation - late).max(0.0);
             }
-            assert!(off.abs() < 0.06, "{self:?}: point {at} is {off} deg off");
+            assert!(
+                deviation.abs() < 0.06,
+                "{self:?}: point {at} is {deviation} deg off"
+            );
             // No laser points further to the side than 7 degrees.
-            let seen = f64::from(-y[at]).atan2(f64::from(x[at])).to_degrees();
+            let azimuth = f64::from(-y[at]).atan2(f64::from(x[at])).to_degrees();
             let turned =
-                (seen - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
+                (azimuth - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
             assert!(turned.abs() < 10.0, "{self:?}: point {at} is turned by {turned}");
             let margin = 1_000_000.0_f64.min(interval * 14.0);
             let passes = [self.passed(nanos - margin), self.passed(nanos + margin)];
@@ -389,11 +392,11 @@ fn field_of_view_that_is_limited_later_is_detected() {
         );
         // The private state of the manifest contains it as well.
         let manifest = Arc::new(log.manifest().clone());
-        let again = CaptureLog::open_with_manifest(
+        let copy = CaptureLog::open_with_manifest(
             log.source().clone(),
             manifest,
             OpenOptions::default(),
         );
-        assert_eq!(again.unwrap().lidar(topic), log.lidar(topic));
+        assert_eq!(copy.unwrap().lidar(topic), log.lidar(topic));
     }
 }

@@ -56,13 +56,13 @@ fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
                 decoder.append(run, &mut Vec::new());
                 let Record { offset, payload, .. } = run.records().next().unwrap();
                 for (number, time) in rows(&decoder.take().unwrap()) {
-                    let of = format!("{name}: scan {number} at {offset}");
-                    assert!(may_hold(&groups, number, offset, payload.len()), "{of}");
-                    assert!(number <= groups.len(), "{of}");
+                    let case = format!("{name}: scan {number} at {offset}");
+                    assert!(may_hold(&groups, number, offset, payload.len()), "{case}");
+                    assert!(number <= groups.len(), "{case}");
                     let group = groups.get(number).or(groups.last()).unwrap();
                     let is_of_it =
                         |time| group.time.contains(Timestamp::from_nanos(time));
-                    assert!(time.is_none_or(is_of_it), "{of}: {time:?} {group:?}");
+                    assert!(time.is_none_or(is_of_it), "{case}: {time:?} {group:?}");
                     count += 1;
                 }
             }

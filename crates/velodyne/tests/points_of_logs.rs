@@ -120,11 +120,15 @@ fn points_are_selected_by_firing_time_and_partial_scans_are_listed() {
                 .iter()
                 .map(|t| time.contains(Timestamp::from_nanos(*t)))
                 .collect();
-            let wanted =
+            let expected =
                 filter_record_batch(&whole, &BooleanArray::from(is_wanted.clone()))
                     .unwrap();
             let (found, partial) = points_within(&*log, time);
-            assert_eq!(found.columns(), wanted.columns(), "{name}: {from:?} to {to:?}");
+            assert_eq!(
+                found.columns(),
+                expected.columns(),
+                "{name}: {from:?} to {to:?}"
+            );
             // Scans of which some points, but not all, are selected.
             let mut counts: BTreeMap<u32, [u32; 2]> = BTreeMap::new();
             for (scan, is_wanted) in scans.iter().zip(&is_wanted) {
@@ -230,10 +234,10 @@ fn points_are_in_utc_if_a_receiver_sets_the_lidar_clock() {
         ("vlp16_opendlv_sampleShort.pcap", 1_437_685_200, 2_467_108_343, 0, "those of"),
         ("sim_hdl64e_s2.pcap", 1_285_848_000, 3_598_900_288, -288_000, "locked"),
     ] {
-        let Some((found, log)) = first_utc(name) else { continue };
+        let Some((time, log)) = first_utc(name) else { continue };
         let expected = hour * 1_000_000_000 + stamp * 1_000 + first;
         // Some of the first firings have no return.
-        let late = found - expected;
+        let late = time - expected;
         assert!((0..100_000).contains(&late), "{name}: {late} ns late");
         let id = log.manifest().topic("points").unwrap();
         let metadata = &log.manifest().get(id).unwrap().metadata;
@@ -259,7 +263,7 @@ fn capture_clock_is_compared_with_utc_by_locked_packets() {
 #[test]
 fn packets_without_a_pulse_state_utc_if_there_are_no_others() {
     let Some(bytes) = sample("hdl32e_rustlidarutils_example.pcap") else { return };
-    let of = |clock| {
+    let metadata = |clock| {
         let mut options = LidarOptions::default();
         options.clock = clock;
         let source = Arc::new(bytes.clone());
@@ -268,10 +272,10 @@ fn packets_without_a_pulse_state_utc_if_there_are_no_others() {
     };
     // The first position packet: captured at 22:02:45.380293, with NMEA 22:02:43 and
     // 164475540 us past the hour.
-    let fit = of(ClockChoice::Auto).unwrap();
+    let fit = metadata(ClockChoice::Auto).unwrap();
     assert!((fit.offset_nanos + 904_753_000).abs() < 1_000_000, "{fit:?}");
     assert!(fit.spread_nanos < 1_000_000 && fit.observations == 100, "{fit:?}");
-    assert_eq!(of(ClockChoice::Log), None);
+    assert_eq!(metadata(ClockChoice::Log), None);
 }
 
 #[test]
@@ -288,13 +292,13 @@ fn clock_that_is_not_set_is_not_utc() {
 #[test]
 fn model_option_that_contradicts_the_packets_is_reported() {
     let Some(bytes) = sample("sim_hdl64e_s2.pcap") else { return };
-    let of = |model| {
+    let open_as = |model| {
         let mut options = LidarOptions::default();
         options.model = Some(model);
         let source = Arc::new(bytes.clone());
         CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap()
     };
-    let log = of(Model::Hdl64eS1);
+    let log = open_as(Model::Hdl64eS1);
     let description =
         log.manifest().remarks.iter().find(|r| r.contains("as set by the user"));
     let description = description.expect("a remark");
@@ -304,14 +308,14 @@ fn model_option_that_contradicts_the_packets_is_reported() {
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     assert!(findings.iter().any(|found| found.code.name == "lidar.model.overruled"));
-    let log = of(Model::Hdl64eS2);
+    let log = open_as(Model::Hdl64eS2);
     assert!(!log.manifest().remarks.iter().any(|r| r.contains("as set by the user")));
 }
 
 #[test]
 fn contradicting_clocks_are_reported_and_one_is_chosen() {
     let Some(bytes) = sample("sample_sim_s2.vel") else { return };
-    let of = |clock| {
+    let metadata = |clock| {
         let mut options = LidarOptions::default();
         (options.utc, options.clock) = (true, clock);
         let source = Arc::new(bytes.clone());
@@ -327,7 +331,7 @@ fn contradicting_clocks_are_reported_and_one_is_chosen() {
         (ClockChoice::Log, records, "can have those of the lidar"),
         (ClockChoice::Lidar, own, "can have those of the log"),
     ] {
-        let metadata = of(clock);
+        let metadata = metadata(clock);
         assert_eq!(metadata["times"], times);
         let description = &metadata["clock_remark"];
         assert!(

@@ -68,12 +68,12 @@ fn scans_start_where_the_azimuth_wraps_and_the_ends_are_partial() {
             u16::from_le_bytes([packets[0].1[100 * at + 2], packets[0].1[100 * at + 3]])
         };
         let next = (1..12).map(azimuth).find(|azimuth| *azimuth != first).unwrap();
-        let wanted: Vec<u32> = if first < next - first {
+        let expected: Vec<u32> = if first < next - first {
             vec![count as u32 - 1]
         } else {
             vec![0, count as u32 - 1]
         };
-        assert_eq!(partial, wanted, "{name}");
+        assert_eq!(partial, expected, "{name}");
         // The metadata of the column lists the same scans, and none that do not exist.
         let sensor = sensor(&packets);
         let calibration = Calibration::for_model(sensor.model);
@@ -83,8 +83,8 @@ fn scans_start_where_the_azimuth_wraps_and_the_ends_are_partial() {
             decoder.unwrap().with_scans(ScanNumbers::Indexed(Arc::new(index)));
         let schema = decoder.schema().clone();
         let description = &schema.field_with_name("scan").unwrap().metadata()[PARTIAL];
-        let wanted: Vec<String> = wanted.iter().map(u32::to_string).collect();
-        let runs = [wanted.join(","), "0-1".to_owned()];
+        let expected: Vec<String> = expected.iter().map(u32::to_string).collect();
+        let runs = [expected.join(","), "0-1".to_owned()];
         assert!(runs.contains(description), "{name}: {description}");
     }
 }
@@ -107,13 +107,13 @@ fn scans_start_at_the_firing_for_any_azimuth() {
         // order of the lasers in a block.
         let after = |azimuth: f64| (azimuth - f64::from(cut) / 100.0).rem_euclid(360.0);
         for at in 1..points.scan.len() {
-            let (before, now) =
+            let (before, after) =
                 (after(points.azimuth[at - 1]), after(points.azimuth[at]));
             let is_new = points.scan[at] != points.scan[at - 1];
             assert_eq!(
                 is_new,
-                before > 350.0 && now < 10.0,
-                "{name} at {at}: {before} {now}"
+                before > 350.0 && after < 10.0,
+                "{name} at {at}: {before} {after}"
             );
         }
     }

@@ -34,8 +34,8 @@ fn open(bytes: &Bytes) -> VelLog {
 
 /// Returns the selection of all logged topics.
 fn logged(manifest: &Manifest) -> Selection {
-    let those = manifest.topics().filter(|(_, t)| t.origin != TopicOrigin::Derived);
-    Selection { topics: those.map(|(id, _)| id).collect(), ..Selection::default() }
+    let topics = manifest.topics().filter(|(_, t)| t.origin != TopicOrigin::Derived);
+    Selection { topics: topics.map(|(id, _)| id).collect(), ..Selection::default() }
 }
 
 /// Returns the messages of a log with the names of their topics, and its damage.
@@ -91,11 +91,11 @@ fn rewritten_logs_have_equal_messages() {
     let samples = SAMPLES.iter().filter_map(|name| Some((*name, sample(name)?)));
     for (name, bytes) in samples.chain([("car.vel", testdata())]) {
         let log = open(&bytes);
-        let mut wanted = messages(&log).0;
+        let mut expected = messages(&log).0;
         if name.contains("trunc") {
             // Its last message declares 306 packets, and the 305 complete ones are
             // written.
-            let (topic, last) = wanted.last_mut().unwrap();
+            let (topic, last) = expected.last_mut().unwrap();
             assert_eq!(
                 (topic.as_str(), &last[17..21]),
                 ("velodyne_packets", &[50, 1, 0, 0][..])
@@ -104,12 +104,12 @@ fn rewritten_logs_have_equal_messages() {
             last[17] -= 1;
         }
         for by_parts in [false, true] {
-            let again = open(&rewritten(&log, by_parts));
-            assert!(messages(&again).0 == wanted, "{name}");
-            assert_eq!(messages(&again).1, [], "{name}");
-            assert_eq!(again.size_field(), log.size_field(), "{name}");
-            assert_eq!(again.version(), log.version(), "{name}");
-            assert_eq!(again.index(), IndexStatus::Verified, "{name}");
+            let copy = open(&rewritten(&log, by_parts));
+            assert!(messages(&copy).0 == expected, "{name}");
+            assert_eq!(messages(&copy).1, [], "{name}");
+            assert_eq!(copy.size_field(), log.size_field(), "{name}");
+            assert_eq!(copy.version(), log.version(), "{name}");
+            assert_eq!(copy.index(), IndexStatus::Verified, "{name}");
         }
     }
 }
@@ -174,18 +174,18 @@ fn logs_with_any_size_field_index_and_end_round_trip() {
         // The first message, all messages, and only messages of one packet.
         for some in [&messages[..1], &messages[..], &messages[7..20]] {
             let log = open(&made(some, counted, index, end));
-            let (found, damage) = self::messages(&log);
+            let (messages, damage) = self::messages(&log);
             let payloads: Vec<&Vec<u8>> =
-                found.iter().map(|(_, bytes)| bytes).collect();
+                messages.iter().map(|(_, bytes)| bytes).collect();
             assert!(payloads.iter().copied().eq(some), "{counted} {index:?} {end:?}");
             assert_eq!(damage, []);
             for by_parts in [false, true] {
-                let again = open(&rewritten(&log, by_parts));
-                assert_eq!(again.size_field().header_bytes(), counted);
-                assert!(self::messages(&again) == (found.clone(), vec![]));
-                assert_eq!(again.index(), IndexStatus::Verified);
+                let copy = open(&rewritten(&log, by_parts));
+                assert_eq!(copy.size_field().header_bytes(), counted);
+                assert!(self::messages(&copy) == (messages.clone(), vec![]));
+                assert_eq!(copy.index(), IndexStatus::Verified);
                 let end = |log: &VelLog| log.manifest().metadata["end"].to_string();
-                assert_eq!(end(&again), end(&log));
+                assert_eq!(end(&copy), end(&log));
             }
         }
     }
@@ -259,18 +259,18 @@ fn size_field_is_detected() {
 fn packets_equal_those_of_the_source_capture() {
     let Some(capture) = sample("hdl64e_atwallshort.pcap") else { return };
     let frames = capture[24..].chunks(16 + 1_248).filter(|frame| frame.len() == 1_264);
-    let wanted: Vec<&[u8]> = frames.map(|frame| &frame[16 + 42..]).collect();
-    assert_eq!(wanted.len(), 306);
+    let expected: Vec<&[u8]> = frames.map(|frame| &frame[16 + 42..]).collect();
+    assert_eq!(expected.len(), 306);
     let packets = |name: &str| -> Vec<u8> {
         let (messages, _) = messages(&open(&sample(name).unwrap()));
-        let those = messages.iter().filter(|(label, _)| label == "velodyne_packets");
-        those.flat_map(|(_, payload)| payload[21..].to_vec()).collect()
+        let packets = messages.iter().filter(|(label, _)| label == "velodyne_packets");
+        packets.flat_map(|(_, payload)| payload[21..].to_vec()).collect()
     };
-    assert!(packets("sample_real_s1.vel") == wanted.concat());
-    assert!(packets("sample_real_s1_size21.vel") == wanted.concat());
-    assert!(packets("sample_real_s1_loop12.vel") == wanted.concat().repeat(12));
+    assert!(packets("sample_real_s1.vel") == expected.concat());
+    assert!(packets("sample_real_s1_size21.vel") == expected.concat());
+    assert!(packets("sample_real_s1_loop12.vel") == expected.concat().repeat(12));
     // The last 700 bytes are missing, so the last packet is incomplete.
-    assert!(packets("sample_real_s1_trunc_noindex.vel") == wanted[..305].concat());
+    assert!(packets("sample_real_s1_trunc_noindex.vel") == expected[..305].concat());
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn sorted(mut points: Vec<Point>) -> Vec<Point> {
 fn points_equal_those_of_velodyne_decoder() {
     let Some(samples) = samples() else { return };
     let mut failures = vec![];
-    for (name, capture, file, model, returns, count, ahead) in CASES {
+    for (name, capture, file, model, returns, count, lead_micros) in CASES {
         if !samples.join(capture).is_file() {
             eprintln!("{name}: no {capture}; not checked");
             continue;
@@ -203,16 +203,16 @@ fn points_equal_those_of_velodyne_decoder() {
             eprintln!("{name}: only counted");
             continue;
         }
-        let wanted: Vec<Point> = floats(&path, "pts")
+        let expected: Vec<Point> = floats(&path, "pts")
             .iter()
             .zip(ints(&path, "pkt"))
             .map(|(p, packet)| {
                 let xyz = [p[0], p[1], p[2]].map(f64::from);
-                let nanos = f64::from(p[4]) * 1e9 + ahead * 1e3;
+                let nanos = f64::from(p[4]) * 1e9 + lead_micros * 1e3;
                 (packet as usize, nanos, p[6] as u8, p[7] as u8, xyz, f64::from(p[3]))
             })
             .collect();
-        let first = wanted.last().unwrap().0 + 1;
+        let first = expected.last().unwrap().0 + 1;
         // Spread the packets, so that the packet of each point is unambiguous.
         let spread: Vec<Payload> = packets[..first]
             .iter()
@@ -220,7 +220,7 @@ fn points_equal_those_of_velodyne_decoder() {
             .map(|(at, (_, bytes))| (at as i64 * 1_000_000_000, bytes.clone()))
             .collect();
         let points = decode(&spread, sensor, &calibration, options);
-        let have: Vec<Point> = (0..points.time.len())
+        let actual: Vec<Point> = (0..points.time.len())
             .map(|at| {
                 let packet = (points.time[at] + 500_000_000) / 1_000_000_000;
                 let after = (points.time[at] - packet * 1_000_000_000) as f64;
@@ -235,25 +235,32 @@ fn points_equal_those_of_velodyne_decoder() {
                 )
             })
             .collect();
-        let (wanted, have) = (sorted(wanted), sorted(have));
-        if wanted.len() != have.len() {
-            failures.push(format!("{name}: {} of {} points", have.len(), wanted.len()));
+        let (expected, actual) = (sorted(expected), sorted(actual));
+        if expected.len() != actual.len() {
+            failures.push(format!(
+                "{name}: {} of {} points",
+                actual.len(),
+                expected.len()
+            ));
             continue;
         }
-        let (mut off, mut late, mut pale, mut ids) = (0.0_f64, 0.0_f64, 0.0_f64, 0);
-        for (want, have) in wanted.iter().zip(&have) {
-            ids += usize::from((want.0, want.2, want.3) != (have.0, have.2, have.3));
-            late = late.max((want.1 - have.1).abs());
-            pale = pale.max((want.5 - have.5).abs());
+        let (mut distance, mut late, mut pale, mut ids) =
+            (0.0_f64, 0.0_f64, 0.0_f64, 0);
+        for (want, actual) in expected.iter().zip(&actual) {
+            ids +=
+                usize::from((want.0, want.2, want.3) != (actual.0, actual.2, actual.3));
+            late = late.max((want.1 - actual.1).abs());
+            pale = pale.max((want.5 - actual.5).abs());
             for axis in 0..3 {
-                off = off.max((want.4[axis] - have.4[axis]).abs());
+                distance = distance.max((want.4[axis] - actual.4[axis]).abs());
             }
         }
         eprintln!(
-            "{name}: {off:.6} m, {late:.0} ns, intensity {pale:.3}, {ids} others"
+            "{name}: {distance:.6} m, {late:.0} ns, intensity {pale:.3}, {ids} others"
         );
-        if off > 1e-3 || late > 1_000.0 || pale > 0.05 || ids > 0 {
-            failures.push(format!("{name}: {off} m, {late} ns, {pale}, {ids} others"));
+        if distance > 1e-3 || late > 1_000.0 || pale > 0.05 || ids > 0 {
+            failures
+                .push(format!("{name}: {distance} m, {late} ns, {pale}, {ids} others"));
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");

@@ -55,14 +55,14 @@ fn samples(
 
 /// Returns the error of the estimate over the times of `b` in seconds. `truth` is the
 /// time of the first clock for a time of the second.
-fn error(found: &Estimate, b: &[(i64, f64)], truth: &dyn Fn(f64) -> f64) -> f64 {
+fn error(estimate: &Estimate, b: &[(i64, f64)], truth: &dyn Fn(f64) -> f64) -> f64 {
     let at = |time: i64| {
-        let seconds = (time - found.reference) as f64 / 1e9;
-        let mapped =
-            (time + found.offset_nanos) as f64 / 1e9 + found.drift_ppm * 1e-6 * seconds;
+        let seconds = (time - estimate.reference) as f64 / 1e9;
+        let mapped = (time + estimate.offset_nanos) as f64 / 1e9
+            + estimate.drift_ppm * 1e-6 * seconds;
         (mapped - truth(time as f64 / 1e9)).abs()
     };
-    at(b[0].0).max(at(b[b.len() - 1].0)).max(at(found.reference))
+    at(b[0].0).max(at(b[b.len() - 1].0)).max(at(estimate.reference))
 }
 
 /// An offset of 2.345 s and a drift of 50 ppm are found within 2 ms and 5 ppm.
@@ -73,17 +73,17 @@ fn two_logs_of_one_motion_are_aligned() {
     let other = |t: f64| (t - 2.345) / (1.0 + 50e-6);
     let a = samples(&motion, (0.0, 280.0, 250.0), 0.1, &own);
     let b = samples(&motion, (12.0, 300.0, 100.0), 0.1, &other);
-    let found = align(&a, &b).unwrap();
-    assert_eq!(found.doubts, [""; 0], "{found:?}");
-    assert!((found.drift_ppm - 50.0).abs() < 5.0, "{found:?}");
+    let estimate = align(&a, &b).unwrap();
+    assert_eq!(estimate.doubts, [""; 0], "{estimate:?}");
+    assert!((estimate.drift_ppm - 50.0).abs() < 5.0, "{estimate:?}");
     let truth = |t: f64| t * (1.0 + 50e-6) + 2.345;
     assert!(
-        error(&found, &b, &truth) < 0.002,
-        "{} {found:?}",
-        error(&found, &b, &truth)
+        error(&estimate, &b, &truth) < 0.002,
+        "{} {estimate:?}",
+        error(&estimate, &b, &truth)
     );
-    assert!((found.offset_nanos as f64 / 1e9 - 2.345).abs() < 0.02, "{found:?}");
-    assert!(found.confidence.drift_error_ppm < 10.0, "{found:?}");
+    assert!((estimate.offset_nanos as f64 / 1e9 - 2.345).abs() < 0.02, "{estimate:?}");
+    assert!(estimate.confidence.drift_error_ppm < 10.0, "{estimate:?}");
 }
 
 #[test]
@@ -95,12 +95,15 @@ fn clocks_far_apart_that_overlap_in_part_are_aligned() {
     let b = samples(&|t| 5.0 + 3.0 * motion(t), (140.0, 400.0, 200.0), 0.2, &|t| {
         t * (1.0 + 80e-6)
     });
-    let found = align(&a, &b).unwrap();
-    assert_eq!(found.doubts, [""; 0], "{found:?}");
-    let error = found.confidence.drift_error_ppm;
-    assert!((found.drift_ppm + 80.0).abs() < 3.0 * error && error < 20.0, "{found:?}");
-    let overlap = found.confidence.overlap_seconds;
-    assert!((overlap - 120.0).abs() < 0.1, "{found:?}");
+    let estimate = align(&a, &b).unwrap();
+    assert_eq!(estimate.doubts, [""; 0], "{estimate:?}");
+    let error = estimate.confidence.drift_error_ppm;
+    assert!(
+        (estimate.drift_ppm + 80.0).abs() < 3.0 * error && error < 20.0,
+        "{estimate:?}"
+    );
+    let overlap = estimate.confidence.overlap_seconds;
+    assert!((overlap - 120.0).abs() < 0.1, "{estimate:?}");
 }
 
 #[test]
@@ -116,19 +119,19 @@ fn unrelated_signals_are_refused() {
 
 /// A periodic signal is ambiguous.
 #[test]
-fn what_repeats_is_refused() {
+fn periodic_signal_is_doubtful() {
     let wave = |t: f64| (t * 3.0).sin();
     let a = samples(&wave, (0.0, 100.0, 100.0), 0.01, &|t| t);
     let b = samples(&wave, (20.0, 100.0, 100.0), 0.01, &|t| t);
-    let found = align(&a, &b).unwrap();
+    let estimate = align(&a, &b).unwrap();
     assert!(
-        found.doubts.iter().any(|doubt| doubt.contains("another offset")),
-        "{found:?}"
+        estimate.doubts.iter().any(|doubt| doubt.contains("another offset")),
+        "{estimate:?}"
     );
 }
 
 #[test]
-fn signals_that_are_none_are_told() {
+fn unusable_signals_are_reported() {
     let good: Vec<(i64, f64)> =
         (0..100).map(|n| (n * 10_000_000, (n as f64).sin())).collect();
     assert_eq!(align(&good, &[]).unwrap_err(), (1, UnusableSignal::Few(0)));
@@ -155,19 +158,22 @@ fn gyro(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
 }
 
 #[test]
-fn half_a_minute_of_one_motion_is_aligned_and_no_drift_is_made_up() {
+fn short_overlap_is_aligned_without_a_drift() {
     for seed in 0..8 {
         let motion = gyro(seed, 40.0);
         let a = samples(&motion, (0.0, 30.0, 200.0), 0.1, &|t| t);
         let b = samples(&motion, (3.0, 33.0, 100.0), 0.1, &|t| t - 2.345);
-        let found = align(&a, &b).unwrap();
-        assert_eq!(found.doubts, [""; 0], "{seed} {found:?}");
-        let off = (found.offset_nanos as f64 / 1e9 - 2.345).abs();
-        let told = found.confidence.offset_error_seconds;
-        assert!(off < 0.003 && off < 4.0 * told.max(2e-4), "{seed} {off} {found:?}");
-        let error = found.confidence.drift_error_ppm;
-        let most = if found.confidence.knows_drift() { 4.0 * error } else { 0.0 };
-        assert!(found.drift_ppm.abs() <= most, "{found:?}");
+        let estimate = align(&a, &b).unwrap();
+        assert_eq!(estimate.doubts, [""; 0], "{seed} {estimate:?}");
+        let deviation = (estimate.offset_nanos as f64 / 1e9 - 2.345).abs();
+        let stated_error = estimate.confidence.offset_error_seconds;
+        assert!(
+            deviation < 0.003 && deviation < 4.0 * stated_error.max(2e-4),
+            "{seed} {deviation} {estimate:?}"
+        );
+        let error = estimate.confidence.drift_error_ppm;
+        let most = if estimate.confidence.knows_drift() { 4.0 * error } else { 0.0 };
+        assert!(estimate.drift_ppm.abs() <= most, "{estimate:?}");
     }
     // Twenty seconds with a large offset.
     let motion = gyro(77, 40.0);
@@ -175,8 +181,8 @@ fn half_a_minute_of_one_motion_is_aligned_and_no_drift_is_made_up() {
     let b = samples(&motion, (1.0, 21.0, 200.0), 0.05, &|t| t);
     let found = align(&a, &b).unwrap();
     assert_eq!(found.doubts, [""; 0], "{found:?}");
-    let off = found.offset_nanos - 1_700_000_000_000_000_000;
-    assert!(off.abs() < 3_000_000, "{off}");
+    let deviation = found.offset_nanos - 1_700_000_000_000_000_000;
+    assert!(deviation.abs() < 3_000_000, "{deviation}");
 }
 
 #[test]
@@ -204,7 +210,7 @@ fn short_signals_of_different_motions_are_refused() {
 
 /// Few and irregular samples of smooth motions, so that much is interpolated.
 #[test]
-fn a_signal_is_where_it_is_itself() {
+fn signal_aligned_with_itself_has_no_offset() {
     for seed in 0..6 {
         let motion = motion(500 + seed, 130.0);
         let smooth = |t: f64| (-4..=4).map(|n| motion(t + f64::from(n) * 0.2)).sum();
@@ -215,10 +221,11 @@ fn a_signal_is_where_it_is_itself() {
             samples.push(((time * 1e9) as i64, smooth(time)));
             time += 0.086 + 0.042 * dice.next();
         }
-        let found = align(&samples, &samples).unwrap();
-        let Confidence { offset_error_seconds, drift_error_ppm, .. } = found.confidence;
-        let off = found.offset_nanos as f64 / 1e9;
-        assert!(off.abs() <= offset_error_seconds.min(1e-3), "{found:?}");
-        assert!(found.drift_ppm.abs() <= drift_error_ppm, "{found:?}");
+        let estimate = align(&samples, &samples).unwrap();
+        let Confidence { offset_error_seconds, drift_error_ppm, .. } =
+            estimate.confidence;
+        let deviation = estimate.offset_nanos as f64 / 1e9;
+        assert!(deviation.abs() <= offset_error_seconds.min(1e-3), "{estimate:?}");
+        assert!(estimate.drift_ppm.abs() <= drift_error_ppm, "{estimate:?}");
     }
 }

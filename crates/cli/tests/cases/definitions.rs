@@ -1,4 +1,4 @@
-//! Topics whose definition is damaged: data loss in every command, of all formats.
+//! Topics with a damaged definition: each command reports data loss, for all formats.
 
 use std::{collections::BTreeMap, io::Cursor};
 
@@ -26,9 +26,9 @@ fn is_loss_everywhere(log: &str, topic: &str) {
     for command in commands {
         let run = folder.run(command);
         assert_eq!(run.status, 3, "{command:?}: {run:?}");
-        let told = format!("{}{}", run.stdout, run.stderr);
-        assert!(told.contains("definition"), "{command:?}: {run:?}");
-        assert!(told.contains(topic), "{command:?}: {run:?}");
+        let output = format!("{}{}", run.stdout, run.stderr);
+        assert!(output.contains("definition"), "{command:?}: {run:?}");
+        assert!(output.contains(topic), "{command:?}: {run:?}");
         let run = folder.run(&[&["--strict"], command].concat());
         assert_eq!(run.status, 1, "{command:?}: {run:?}");
     }
@@ -37,14 +37,14 @@ fn is_loss_everywhere(log: &str, topic: &str) {
 }
 
 #[test]
-fn a_broken_definition_of_a_ulog_is_loss() {
+fn broken_definition_of_a_ulog_is_loss() {
     let Some(log) = sample("cases/ulog/broken_definition.ulg") else { return };
     is_loss_everywhere(&log, "sensor_gps");
     let folder = Folder::new();
     let report = folder.run(&["repair", "--json", "-o", "out.ulg", &log]);
     let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
     assert_eq!(report["undecodable_records"], 10);
-    // The place and the name of the timestamp are sound: records are 1 ms apart, from 2 ms.
+    // The offset and the name of the timestamp are valid: records are 1 ms apart, from 2 ms.
     let lines = folder.run(&["cat", "-t", "sensor_gps", &log]).json_lines();
     let times: Vec<i64> =
         lines.iter().map(|line| line["time"].as_i64().unwrap()).collect();
@@ -53,20 +53,21 @@ fn a_broken_definition_of_a_ulog_is_loss() {
 }
 
 #[test]
-fn a_broken_schema_of_an_mcap_file_is_loss() {
+fn broken_schema_of_an_mcap_file_is_loss() {
     let Some(log) = sample("cases/mcap/broken_schema.mcap") else { return };
     is_loss_everywhere(&log, "/p");
-    // In the bytes of the file: the opcode 0x03 at 345, and the length 74, which is 83 with the head.
+    // In the bytes of the file: the opcode 0x03 at 345, and the length 74, which is 83 with
+    // the record header.
     let folder = Folder::new();
     folder.run(&["cat", &log]).ended(3, &["bytes 345..428: the definition of a topic"]);
     let check = folder.run(&["check", &log]).ended(3, &[]).stdout;
     assert!(check.contains("(at byte 345)"), "{check}");
 }
 
-/// Reads files with a broken schema, in packed and plain chunks, with and without a summary. The
-/// message has the place of the schema, or of the packed chunk.
+/// Reads files with a broken schema, in compressed and uncompressed chunks, with and without a
+/// summary. The message has the offset of the schema, or of the compressed chunk.
 #[test]
-fn the_place_of_a_broken_schema_is_reported() {
+fn broken_schema_is_reported_with_its_offset() {
     let folder = Folder::new();
     let text = b"no_such/Type field_of_a_broken_schema\n";
     for compression in ["none", "lz4", "zstd"] {
@@ -75,7 +76,7 @@ fn the_place_of_a_broken_schema_is_reported() {
         let convert = ["filter", "-f", "sound.mcap", "-o", "log.mcap", "--compression"];
         folder.run(&[&convert[..], &[compression]].concat());
         let whole = std::fs::read(folder.path().join("log.mcap")).unwrap();
-        // Without the summary: the footer and the magic are missing.
+        // Without the summary, the footer and the magic are also missing.
         folder.write("cut.mcap", &whole[..whole.len() - 37]);
         for log in ["log.mcap", "cut.mcap"] {
             let bytes = std::fs::read(folder.path().join(log)).unwrap();
@@ -86,11 +87,11 @@ fn the_place_of_a_broken_schema_is_reported() {
             let (start, end) = place.split_once("..").unwrap();
             let [start, end] = [start, end].map(|at| at.parse::<usize>().unwrap());
             let declared = &bytes[start..end];
-            let has =
-                |wanted: &[u8]| declared.windows(wanted.len()).any(|w| w == wanted);
+            let contains =
+                |needle: &[u8]| declared.windows(needle.len()).any(|w| w == needle);
             let is_chunk = declared[0] == 0x06; // MCAP specification, "Chunk (op=0x06)"
             assert!(
-                has(text) || is_chunk && compression != "none",
+                contains(text) || is_chunk && compression != "none",
                 "{compression} {log}"
             );
             let check = folder.run(&["check", log]).ended(3, &[]).stdout;
@@ -100,7 +101,7 @@ fn the_place_of_a_broken_schema_is_reported() {
 }
 
 #[test]
-fn the_last_line_of_batch_names_the_topics_that_are_damaged() {
+fn batch_summary_names_damaged_topics() {
     let folder = Folder::new();
     for topics in 1..=5 {
         let mut file =
@@ -128,13 +129,13 @@ fn the_last_line_of_batch_names_the_topics_that_are_damaged() {
 }
 
 #[test]
-fn a_type_that_a_bag_does_not_define_is_loss() {
+fn type_missing_in_a_bag_is_loss() {
     let Some(log) = sample("rosbag/edge/def_missing_dep.bag") else { return };
     is_loss_everywhere(&log, "/d");
 }
 
 #[test]
-fn a_type_that_contains_itself_is_loss() {
+fn recursive_type_is_loss() {
     is_loss_everywhere(&testdata("bad/types_25_deep.ulg"), "top");
 }
 
@@ -158,7 +159,7 @@ fn mcap(encoding: &str, schema: Option<Schema<'_>>, message: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn schemas_of_each_encoding_that_cannot_be_read_are_loss() {
+fn unreadable_schema_of_any_encoding_is_loss() {
     let folder = Folder::new();
     let broken: [(&str, &str, &[u8], &[u8]); 4] = [
         ("protobuf", "protobuf", b"\x0a\xff\xff\xff\x07no descriptor", b"\x08\x01"),
@@ -176,7 +177,7 @@ fn schemas_of_each_encoding_that_cannot_be_read_are_loss() {
 }
 
 #[test]
-fn what_is_only_unknown_or_empty_is_no_loss() {
+fn unknown_or_empty_schema_is_not_loss() {
     let folder = Folder::new();
     let sound: [(&str, Option<Schema<'_>>); 5] = [
         ("odd", None),

@@ -42,7 +42,7 @@ fn is_sound(log: &str, records: u64) {
 }
 
 #[test]
-fn schemas_that_a_summary_does_not_repeat_are_read_from_the_data() {
+fn schemas_missing_in_the_summary_are_read_from_the_data() {
     let Some(log) = case("no_repeat_schemas.mcap") else { return };
     is_sound(&log, 20);
     let folder = Folder::new();
@@ -57,7 +57,7 @@ fn schemas_that_a_summary_does_not_repeat_are_read_from_the_data() {
 }
 
 #[test]
-fn a_padded_file_that_does_not_repeat_its_schema_has_one() {
+fn padded_file_without_a_repeated_schema_has_its_schema() {
     let Some(log) = case("pad_schema_lost.mcap") else { return };
     is_sound(&log, 1);
     assert_eq!(info(&Folder::new(), &log)["topics"][0]["type_name"], "Example");
@@ -73,7 +73,7 @@ fn messages_are_counted_without_statistics() {
 }
 
 #[test]
-fn padded_records_are_no_damage() {
+fn padded_records_are_not_damage() {
     for (name, records) in [
         ("pad_attachment_crc.mcap", 0),
         ("pad_id_reused.mcap", 1),
@@ -98,7 +98,7 @@ fn cdr_file(folder: &Folder, name: &str, definition: &str, payload: &[u8]) {
 }
 
 #[test]
-fn surplus_bytes_of_messages_in_cdr_are_reported() {
+fn trailing_bytes_of_cdr_messages_are_reported() {
     if let Some(log) = case("cdr_surplus4.mcap") {
         let run = Folder::new().run(&["cat", "--json", &log]);
         let run = run.ended(3, &["4 bytes of 1 record belong to no field"]);
@@ -120,9 +120,10 @@ fn surplus_bytes_of_messages_in_cdr_are_reported() {
 }
 
 #[test]
-fn a_record_that_cannot_be_decoded_is_shown_as_its_payload() {
+fn undecodable_record_is_printed_as_its_payload() {
     let folder = Folder::new();
-    // Too short; a text that is longer than the message; an encapsulation that is unknown.
+    // A payload that is too short, a string that is longer than the message, and an unknown
+    // encapsulation.
     for (definition, payload) in [
         ("int32 x", "0001000005"),
         ("string s", "00010000ff00000061"),
@@ -144,7 +145,7 @@ fn a_record_that_cannot_be_decoded_is_shown_as_its_payload() {
 }
 
 #[test]
-fn an_empty_definition_of_a_common_type_is_that_of_the_type() {
+fn empty_definition_of_a_common_type_is_replaced() {
     let Some(log) = case("n9_known_empty.mcap") else { return };
     let folder = Folder::new();
     folder.run(&["repair", &log, "-o", "new.mcap"]).ended(0, &[]);
@@ -180,34 +181,38 @@ fn file_without_definition(
 #[test]
 fn empty_definitions_of_common_types_are_replaced_in_each_encoding() {
     let folder = Folder::new();
-    let [text, one] = [json!({"data": "hi"}), json!({"x": 1.0, "y": 0.0, "z": 0.0})];
+    let [text, xyz] = [json!({"data": "hi"}), json!({"x": 1.0, "y": 0.0, "z": 0.0})];
     let vector = [&1_f64.to_le_bytes()[..], &[0; 16]].concat();
     let cdr = |message: &[u8]| [b"\0\x01\0\0", message].concat();
-    for (of, payload, wanted) in [
+    for (definition, payload, expected) in [
         (("ros1", "ros1msg", "std_msgs/String"), b"\x02\0\0\0hi".to_vec(), &text),
         (("ros1", "", "std_msgs/String"), b"\x02\0\0\0hi".to_vec(), &text),
         (("cdr", "ros2msg", "std_msgs/String"), cdr(b"\x03\0\0\0hi\0"), &text),
         (("cdr", "", "std_msgs/msg/String"), cdr(b"\x03\0\0\0hi\0"), &text),
-        (("ros1", "ros1msg", "geometry_msgs/Vector3"), vector.clone(), &one),
-        (("cdr", "ros2msg", "geometry_msgs/msg/Vector3"), cdr(&vector), &one),
+        (("ros1", "ros1msg", "geometry_msgs/Vector3"), vector.clone(), &xyz),
+        (("cdr", "ros2msg", "geometry_msgs/msg/Vector3"), cdr(&vector), &xyz),
     ] {
-        file_without_definition(&folder, of, &payload);
+        file_without_definition(&folder, definition, &payload);
         folder.run(&["repair", "-f", "x.mcap", "-o", "new.mcap"]).ended(0, &[]);
         for log in ["x.mcap", "new.mcap"] {
-            assert_eq!(cat(&folder, log), [("/x".into(), wanted.clone())], "{of:?}");
+            assert_eq!(
+                cat(&folder, log),
+                [("/x".into(), expected.clone())],
+                "{definition:?}"
+            );
             let schema = folder.run(&["schema", log]).succeeded().stdout;
-            let field = if *wanted == text { "string data" } else { "float64 x" };
-            assert!(schema.contains(field), "{of:?} {schema}");
+            let field = if *expected == text { "string data" } else { "float64 x" };
+            assert!(schema.contains(field), "{definition:?} {schema}");
         }
     }
 }
 
-/// Types that ROS 1 and ROS 2 have by another name, or with other fields, there and back.
+/// Round trips of types that have another name or other fields in ROS 2.
 #[test]
-fn types_that_differ_between_the_versions_come_back() {
+fn types_that_differ_in_ros_2_round_trip() {
     let folder = Folder::new();
     let id = [&[7; 16][..]].concat();
-    // A marker of zeros of ROS 1 has 154 bytes.
+    // A `Marker` of ROS 1 that has only zeros takes 154 bytes.
     for (ros1, ros2, payload, added) in [
         ("uuid_msgs/UniqueID", "unique_identifier_msgs/msg/UUID", id, false),
         (
@@ -241,10 +246,11 @@ fn types_that_differ_between_the_versions_come_back() {
 }
 
 #[test]
-fn log_messages_of_nodes_become_those_of_ros_2() {
+fn rosout_messages_are_converted_to_ros_2() {
     let Some(log) = case("rosout_ros2.mcap") else { return };
     let folder = Folder::new();
-    // The sample has the messages of ROS 1 in CDR: first a bag, as the reports were made of.
+    // The sample has messages of ROS 1 in CDR. It is first converted to a bag, as in the
+    // reports.
     folder.run(&["convert", &log, "-o", "rosout.bag"]).ended(0, &[]);
     let left_out = "frame_id and topics are omitted";
     folder
@@ -254,23 +260,23 @@ fn log_messages_of_nodes_become_those_of_ros_2() {
     assert_eq!(topic["type_name"], "rcl_interfaces/msg/Log");
     let lines = cat(&folder, "new.mcap");
     assert_eq!(lines.len(), 200);
-    let wanted = json!({
+    let expected = json!({
         "stamp": 1_699_999_999_999_500_000_i64, "level": 20, "name": "/node",
         "msg": "periodic message 0", "file": "node.cpp", "function": "main", "line": 42,
     });
-    assert_eq!(lines[0], ("/rosout".into(), wanted));
+    assert_eq!(lines[0], ("/rosout".into(), expected));
     let messages = folder.run(&["messages", "--json", "new.mcap"]).succeeded();
     assert_eq!(messages.json_lines()[0]["level"], "info");
-    // And back.
+    // The conversion back to CDR.
     folder.run(&["convert", "new.mcap", "-o", "back.bag"]).ended(0, &[]);
     let topic = &info(&folder, "back.bag")["topics"][0];
     assert_eq!(topic["type_name"], "rosgraph_msgs/Log");
     assert_eq!(cat(&folder, "back.bag")[0].1["level"], 2);
 }
 
-/// Every eighth file of the suite, which has 416; `conformance/mcap/suite.py` compares all.
+/// Every eighth of the 416 files of the suite; `conformance/mcap/suite.py` compares all.
 #[test]
-fn the_conformance_suite_of_the_format_is_sound() {
+fn conformance_suite_of_the_format_is_sound() {
     let Some(suite) = sample("cases/mcap-conformance") else { return };
     let mut files: Vec<_> = std::fs::read_dir(suite)
         .unwrap()
@@ -281,9 +287,9 @@ fn the_conformance_suite_of_the_format_is_sound() {
     files.sort();
     assert_eq!(files.len(), 416);
     for file in files.iter().step_by(8) {
-        let told = std::fs::read_to_string(file.replace(".mcap", ".json")).unwrap();
-        let told: Value = serde_json::from_str(&told).unwrap();
-        let records = told["records"].as_array().unwrap().iter();
+        let text = std::fs::read_to_string(file.replace(".mcap", ".json")).unwrap();
+        let suite: Value = serde_json::from_str(&text).unwrap();
+        let records = suite["records"].as_array().unwrap().iter();
         let messages = records.filter(|record| record["type"] == "Message");
         is_sound(file, messages.count() as u64);
     }
@@ -307,15 +313,15 @@ fn messages_before_the_damage_of_an_lz4_block_are_read() {
     let Some(file) = sample("cases/mcap/lz4_sector_zeroed.mcap") else { return };
     let folder = Folder::new();
     let read = folder.run(&["cat", &file]).ended(3, &["damaged"]);
-    // As many as Python's `mcap` finds before the damage that equal the originals.
+    // Python's `mcap` finds as many messages before the damage that equal the originals.
     assert!(read.stdout.lines().count() >= 5_653, "{}", read.stdout.lines().count());
     folder.run(&["repair", &file, "-o", "new.mcap"]).ended(3, &["doubtful"]);
-    let again = folder.run(&["cat", "new.mcap"]).ended(0, &[]);
-    assert_eq!(again.stdout.lines().count(), read.stdout.lines().count());
+    let second_run = folder.run(&["cat", "new.mcap"]).ended(0, &[]);
+    assert_eq!(second_run.stdout.lines().count(), read.stdout.lines().count());
 }
 
 #[test]
-fn doubtful_messages_are_listed_or_left_out() {
+fn doubtful_messages_are_listed_or_dropped() {
     let Some(file) = sample("cases/mcap/m15_ZSTD_corrupt.mcap") else { return };
     let folder = Folder::new();
     let all =
@@ -324,11 +330,12 @@ fn doubtful_messages_are_listed_or_left_out() {
         .run(&["repair", &file, "-o", "listed.mcap"])
         .ended(3, &["listed in metadata records called logtool.doubtful"]);
     let listed = std::fs::read(folder.path().join("listed.mcap")).unwrap();
-    let has = |text: &[u8]| listed.windows(text.len()).any(|window| window == text);
-    assert!(has(b"logtool.doubtful") && has(b" messages, log_time "));
-    // Some of the falsified messages cannot be decoded.
-    let kept = folder.run(&["cat", "listed.mcap"]);
-    assert_eq!(kept.stdout.lines().count(), all);
+    let contains =
+        |text: &[u8]| listed.windows(text.len()).any(|window| window == text);
+    assert!(contains(b"logtool.doubtful") && contains(b" messages, log_time "));
+    // Some of the modified messages cannot be decoded.
+    let run = folder.run(&["cat", "listed.mcap"]);
+    assert_eq!(run.stdout.lines().count(), all);
     folder
         .run(&["repair", &file, "-o", "sound.mcap", "--drop-doubtful"])
         .ended(3, &["left out: a checksum is wrong"]);
@@ -339,14 +346,14 @@ fn doubtful_messages_are_listed_or_left_out() {
 }
 
 #[test]
-fn a_repaired_file_has_no_reused_schema_id() {
+fn repaired_file_has_no_reused_schema_id() {
     let Some(file) = sample("cases/mcap/repair_keeps_reused_schema_id.mcap") else {
         return;
     };
     let folder = Folder::new();
     folder.run(&["repair", &file, "-o", "new.mcap"]);
     let check = folder.run(&["check", "new.mcap"]).ended(0, &[]);
-    // That its messages are in no order of time is as it was.
+    // The messages of the original are not in time order either.
     let lines: Vec<&str> = check.stdout.lines().skip(1).collect();
     assert!(lines.iter().all(|line| line.contains("time.mixed")), "{lines:?}");
 }

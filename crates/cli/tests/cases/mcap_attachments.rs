@@ -49,8 +49,8 @@ fn file(attachments: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-fn count(bytes: &[u8], wanted: &[u8]) -> usize {
-    bytes.windows(wanted.len()).filter(|window| *window == wanted).count()
+fn count(bytes: &[u8], needle: &[u8]) -> usize {
+    bytes.windows(needle.len()).filter(|window| *window == needle).count()
 }
 
 #[test]
@@ -75,22 +75,22 @@ fn repair_drops_wrong_checksums_and_reports_them() {
         let repair = folder.run(&["repair", "log.mcap", "-o", "new.mcap"]);
         assert!(repair.ended(0, &[report]).stderr.matches("attachment").count() == 1);
         let new = fs::read(folder.path().join("new.mcap")).unwrap();
-        // Both are there with all their bytes; 0 is no checksum.
+        // Both attachments have all their bytes; 0 means that there is no checksum.
         assert_eq!(count(&new, &with_crc(sound.clone(), right)), 1);
         assert_eq!(count(&new, &with_crc(bad, 0)), 1);
         folder.run(&["check", "new.mcap"]).ended(0, &[]);
         // A repaired file stays unchanged.
-        let again =
+        let second_run =
             folder.run(&["repair", "new.mcap", "-o", "again.mcap"]).ended(0, &[]);
-        assert!(!again.stderr.contains("checksum"), "{again:?}");
+        assert!(!second_run.stderr.contains("checksum"), "{second_run:?}");
     }
 }
 
 #[test]
-fn attachments_without_or_with_right_checksums_are_copied_as_they_are() {
+fn attachments_without_a_checksum_or_with_a_valid_one_are_copied_unchanged() {
     let [one, other] = [fields("a", b"1"), fields("b", &[])];
     let attachments = [with_crc(one.clone(), 0), with_crc(one.clone(), crc32(&one)), {
-        // Fields that a later specification adds follow on the checksum.
+        // Later versions of the specification may add fields after the checksum.
         let mut padded = with_crc(other.clone(), crc32(&other));
         padded.extend([0xab; 5]);
         padded

@@ -53,7 +53,7 @@ fn write_file(folder: &Folder, name: &str, encoding: &Encoding, payloads: &[&[u8
     folder.write(name, &file.finish().unwrap().into_inner());
 }
 
-/// The message with `x` = 7 and `s` = "hi", by hand, and `rest` behind it.
+/// Returns the message with `x` = 7 and `s` = "hi", encoded by hand, followed by `rest`.
 fn message(encoding: &Encoding, rest: &[u8]) -> Vec<u8> {
     let fields: &[u8] = match encoding.message {
         "cdr" => b"\0\x01\0\0\x07\0\0\0\x03\0\0\0hi\0",
@@ -64,7 +64,7 @@ fn message(encoding: &Encoding, rest: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn one_rule_for_surplus_bytes_holds_in_all_encodings() {
+fn trailing_bytes_follow_the_same_rule_in_all_encodings() {
     let folder = Folder::new();
     for encoding in [&CDR, &ROS1, &PROTOBUF] {
         let name = encoding.message;
@@ -88,9 +88,10 @@ fn one_rule_for_surplus_bytes_holds_in_all_encodings() {
 }
 
 #[test]
-fn protobuf_fields_that_the_descriptor_does_not_know_are_surplus() {
+fn unknown_protobuf_fields_are_trailing_bytes() {
     let folder = Folder::new();
-    // Field 3 as a varint, field 9 as a text, field 3 as a group with a varint in it.
+    // Field 3 as a varint, field 9 as a string, and field 3 as a group that contains a
+    // varint.
     for rest in [&b"\x18\x01"[..], b"\x4a\x03new", b"\x1b\x08\x01\x1c"] {
         let payload = [rest, &message(&PROTOBUF, b"")].concat();
         write_file(&folder, "x.mcap", &PROTOBUF, &[&payload]);
@@ -105,7 +106,7 @@ fn protobuf_fields_that_the_descriptor_does_not_know_are_surplus() {
     assert_eq!(lines[1]["data"], json!({"x": 0, "s": ""}));
 }
 
-/// A sound message, one that is cut, and another sound one.
+/// A valid message, a truncated one, and another valid one.
 fn payloads(encoding: &Encoding) -> [Vec<u8>; 3] {
     let sound = message(encoding, b"");
     let cut = sound[..sound.len() - 1].to_vec();
@@ -117,7 +118,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_record_that_cannot_be_decoded_is_a_row_with_its_payload_in_every_table() {
+fn undecodable_mcap_record_is_a_row_with_its_payload() {
     for encoding in [&CDR, &ROS1, &PROTOBUF] {
         let folder = Folder::new();
         let payloads = payloads(encoding);
@@ -159,9 +160,9 @@ fn a_record_that_cannot_be_decoded_is_a_row_with_its_payload_in_every_table() {
                 convert(to);
                 let bytes =
                     std::fs::read(folder.path().join("tables").join(name)).unwrap();
-                let has =
-                    |wanted: &[u8]| bytes.windows(wanted.len()).any(|w| w == wanted);
-                assert!(has(b"payload") && has(&payloads[1]), "{to}");
+                let contains =
+                    |needle: &[u8]| bytes.windows(needle.len()).any(|w| w == needle);
+                assert!(contains(b"payload") && contains(&payloads[1]), "{to}");
             }
             run(&["convert", "--force", "-t", "/x", "x.mcap", "-o", "one.csv"]);
             assert_eq!(folder.read("one.csv"), csv);
@@ -205,7 +206,7 @@ fn is_in_parquet(folder: &Folder, name: &str, payload: &[u8]) {
 }
 
 #[test]
-fn a_bag_has_rows_of_records_that_cannot_be_decoded_too() {
+fn undecodable_bag_record_is_a_row_with_its_payload() {
     let folder = Folder::new();
     let payloads = payloads(&ROS1);
     write_file(&folder, "x.mcap", &ROS1, &payloads.each_ref().map(Vec::as_slice));
@@ -217,7 +218,7 @@ fn a_bag_has_rows_of_records_that_cannot_be_decoded_too() {
 }
 
 #[test]
-fn lists_and_structs_of_records_that_cannot_be_decoded_are_null() {
+fn lists_and_structs_of_undecodable_records_are_null() {
     let folder = Folder::new();
     let definition =
         b"float32[2] a\nstring[] l\nIn[2] s\nIn one\n===\nMSG: p/In\nuint8 b";
@@ -237,7 +238,7 @@ fn lists_and_structs_of_records_that_cannot_be_decoded_are_null() {
 }
 
 #[test]
-fn a_field_called_payload_keeps_its_name_and_its_values() {
+fn field_named_payload_keeps_its_name_and_values() {
     let folder = Folder::new();
     let encoding = Encoding { definition: b"int32 payload", ..CDR };
     let [sound, cut] = [&b"\0\x01\0\0\x07\0\0\0"[..], b"\0\x01\0\0\x07\0\0"];
@@ -289,7 +290,7 @@ fn write_packed(folder: &Folder, pack: &dyn Fn(&[u8]) -> Vec<u8>) {
 }
 
 #[test]
-fn messages_that_rosbag2_packs_one_by_one_are_unpacked() {
+fn messages_compressed_one_by_one_are_decompressed() {
     // Frames that declare their size, as rosbag2 writes them, and frames that do not.
     let with_size = |message: &[u8]| zstd::bulk::compress(message, 1).unwrap();
     let without_size = |message: &[u8]| zstd::stream::encode_all(message, 3).unwrap();
@@ -322,17 +323,21 @@ fn messages_that_rosbag2_packs_one_by_one_are_unpacked() {
             folder.run(&args).ended(0, &[]);
             assert_eq!(cat(&new), plain);
             let bytes = std::fs::read(folder.path().join(&new)).unwrap();
-            let has = |wanted: &[u8]| bytes.windows(wanted.len()).any(|w| w == wanted);
-            assert!(has(&pack(text)) && has(b"compression_mode: MESSAGE"), "{command}");
+            let contains =
+                |needle: &[u8]| bytes.windows(needle.len()).any(|w| w == needle);
+            assert!(
+                contains(&pack(text)) && contains(b"compression_mode: MESSAGE"),
+                "{command}"
+            );
         }
     }
 }
 
 #[test]
-fn packed_messages_that_are_broken_or_huge_are_shown_as_payloads() {
+fn broken_or_huge_compressed_messages_are_printed_as_payloads() {
     let folder = Folder::new();
     let frame = zstd::bulk::compress(&message(&CDR, b""), 1).unwrap();
-    // One that is cut, one that declares 2^62 bytes, and a sound one.
+    // A truncated message, one that declares 2^62 bytes, and a valid one.
     let huge = b"\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x40\x01\0\0";
     let payloads = [&frame[..frame.len() - 1], huge, &frame];
     write_file(&folder, "x.mcap", &CDR, &payloads);

@@ -23,26 +23,26 @@ fn connections_with_one_md5_sum_use_their_own_definitions() {
         json!({"field": items})
     };
     let one = |data: i64| json!({"field": {"data": data}});
-    let wanted = [one(7), list(&[8, 9]), one(10), list(&[11, 12])];
-    assert_eq!(cat(&bag), wanted);
+    let expected = [one(7), list(&[8, 9]), one(10), list(&[11, 12])];
+    assert_eq!(cat(&bag), expected);
     let folder = Folder::new();
     folder.run(&["check", &bag]).ended(0, &[]);
     for new in ["new.bag", "new.mcap"] {
         folder.run(&["filter", &bag, "-o", new]).ended(0, &[]);
         let new = folder.path().join(new);
-        assert_eq!(cat(new.to_str().unwrap()), wanted, "{new:?}");
+        assert_eq!(cat(new.to_str().unwrap()), expected, "{new:?}");
     }
 }
 
 #[test]
-fn a_field_called_time_keeps_its_name_in_a_record() {
+fn field_named_time_keeps_its_name() {
     let Some(bag) = case("b21_field_time.bag") else { return };
     let data = json!({"date": "d", "time": "t", "stamp": 1_000_000_002, "topic": 3});
     assert_eq!(cat(&bag), [data]);
     let folder = Folder::new();
     let text = folder.run(&["cat", "--format", "text", &bag]).succeeded().stdout;
     assert!(text.contains(" time=\"t\" "), "{text}");
-    // In a table it would have the name of the column of times.
+    // In a table, the field would have the name of the time column.
     folder.run(&["convert", &bag, "-o", "t", "--format", "csv"]).ended(0, &[]);
     let csv = folder.read("t/b21_field_time_x_0.csv");
     assert!(csv.starts_with("time,date,time_,stamp,topic\n"), "{csv}");
@@ -50,7 +50,7 @@ fn a_field_called_time_keeps_its_name_in_a_record() {
 
 /// The time of a row and the stamps in it are all nanoseconds.
 #[test]
-fn a_merged_row_has_one_unit_of_time() {
+fn merged_row_has_a_single_time_unit() {
     let Some(bag) = sample("cases/rosbag/scan_rate.bag") else { return };
     let folder = Folder::new();
     let args = ["convert", &bag, "--merge", "asof", "--rate", "10", "--format", "csv"];
@@ -62,7 +62,7 @@ fn a_merged_row_has_one_unit_of_time() {
     for line in lines {
         let cells: Vec<&str> = line.split(',').collect();
         let [time, stamp] = [cells[0], cells[stamp]].map(|cell| cell.parse::<i64>());
-        let apart = time.unwrap() - stamp.unwrap();
-        assert!(apart.abs() < 2_000_000_000, "{line}");
+        let difference = time.unwrap() - stamp.unwrap();
+        assert!(difference.abs() < 2_000_000_000, "{line}");
     }
 }

@@ -24,7 +24,7 @@ fn infinities_are_null_in_json_lines() {
 }
 
 #[test]
-fn infinities_that_cat_prints_are_null_and_counted() {
+fn infinities_printed_by_cat_are_null_and_counted() {
     let Some(file) = sample("cases/ulog/infinity.ulg") else { return };
     let folder = Folder::new();
     let run = folder.run(&["cat", "--json", &file]).ended(0, &["1 infinity is null"]);

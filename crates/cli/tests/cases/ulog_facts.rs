@@ -36,7 +36,7 @@ fn text_that_is_not_utf8_is_read_as_latin1_and_reported() {
 }
 
 #[test]
-fn oddities_have_codes() {
+fn anomalies_have_codes() {
     for (case, code) in [
         ("21_after_R.ulg", "ulog.id.unsubscribed"),
         ("35_name_basic.ulg", "ulog.format.name"),
@@ -53,7 +53,7 @@ fn oddities_have_codes() {
 }
 
 #[test]
-fn a_log_that_lost_its_header_is_read() {
+fn log_without_its_header_is_read() {
     let case = "40_header_zeroed.ulg";
     let Some(log) = sample(&format!("cases/ulog/{case}")) else { return };
     let folder = Folder::new();
@@ -77,13 +77,13 @@ fn a_log_that_lost_its_header_is_read() {
 }
 
 #[test]
-fn an_encrypted_log_says_what_decrypts_it() {
+fn encrypted_log_error_names_the_decryption_tool() {
     let Some(run) = run_case(&["info"], "12_ulge.ulg") else { return };
     run.ended(1, &["XChaCha20", "RSA key number 1", "2048 bits", "decrypt_ulog.py"]);
 }
 
 #[test]
-fn constants_behind_a_field_are_its_labels() {
+fn constants_after_a_field_are_its_labels() {
     let Some(msg) = sample("cases/ulog/msg") else { return };
     let log = sample("cases/ulog/31_pasta_seed.ulg").unwrap();
     let folder = Folder::new();
@@ -94,7 +94,7 @@ fn constants_behind_a_field_are_its_labels() {
 }
 
 #[test]
-fn px4_labels_need_no_folder() {
+fn px4_labels_are_built_in() {
     let Some(log) = sample("ulog/px4ulogrs_6ba1abc7.ulg") else { return };
     let folder = Folder::new();
     let run = folder.run(&["cat", "--format", "text", "-t", "vehicle_status", &log]);

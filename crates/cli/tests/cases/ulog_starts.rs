@@ -1,5 +1,5 @@
-//! The start and the duration of a log are the same in every command, also where
-//! `--utc-start` states the start.
+//! The start and the duration of a log are the same in every command, also if `--utc-start`
+//! sets the start.
 
 use std::{fs, path::Path};
 
@@ -60,9 +60,9 @@ fn catalogs_have_the_start_and_the_duration_of_the_header() {
     }
 }
 
-/// The start is the header's, in bytes 8 to 16, of all logs whose header is in the log.
+/// If the header is in the file, the start is the time in bytes 8 to 16.
 #[test]
-fn catalogs_of_the_samples_have_the_starts_of_info() {
+fn catalogs_and_info_report_the_same_starts() {
     let Some(any) = samples::sample("ulog/pyulog_sample.ulg") else { return };
     let logs = Path::new(&any).parent().unwrap();
     let folder = Folder::new();
@@ -91,7 +91,7 @@ fn catalogs_of_the_samples_have_the_starts_of_info() {
 
 /// A log of few records that are far from the start in the header still has a duration.
 #[test]
-fn few_records_far_from_the_header_start_with_the_first_one() {
+fn few_records_far_from_the_header_start_at_the_first_record() {
     let mut log = head(1_000, &["uint64_t"]);
     (0..6).for_each(|i| log.extend(record(0, (4_000 + i) * SECOND, 8, 0.0)));
     let folder = Folder::with(&log);
@@ -103,10 +103,10 @@ fn few_records_far_from_the_header_start_with_the_first_one() {
     assert_eq!(info["duration_s"], 0.000_05);
 }
 
-/// For a ULog the stated UTC start is the header's, also where a latched record is older;
-/// for a bag and an MCAP file it is the first message.
+/// For a ULog, `--utc-start` sets the time of the header, even if a latched record is older.
+/// For a bag and an MCAP file, it sets the time of the first message.
 #[test]
-fn the_stated_utc_start_is_the_same_in_all_commands() {
+fn stated_utc_start_is_the_same_in_all_commands() {
     let folder = Folder::with(&stale_log());
     let plain = [head(500 * SECOND, &["uint64_t"]), ten(500 * SECOND)].concat();
     folder.write("plain.ulg", &plain);
@@ -137,8 +137,8 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
         };
         let of_t0 =
             rows.iter().find(|row| row["topic"].as_str().unwrap().ends_with("t0"));
-        let wanted = format!("2024-06-01T{first}");
-        assert!(time(of_t0.unwrap()).starts_with(&wanted), "{log}: {rows:?}");
+        let expected = format!("2024-06-01T{first}");
+        assert!(time(of_t0.unwrap()).starts_with(&expected), "{log}: {rows:?}");
         if log == "flight.ulg" {
             assert!(time(&rows[0]).starts_with("2024-06-01T09:53:20.000"), "{rows:?}");
         }
@@ -148,7 +148,7 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
         ]);
         let table = folder.read(&format!("t/{}", folder.list("t").remove(0)));
         let row = table.lines().nth(1).unwrap();
-        assert!(row.starts_with(&wanted), "{log}: {row}");
+        assert!(row.starts_with(&expected), "{log}: {row}");
         run(&["report", "-f", "-o", "r.html"]);
         assert!(
             folder
@@ -169,16 +169,16 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
     }
 }
 
-/// A new ULog keeps the stated start, as a whole copy and as a cut.
+/// A new ULog keeps the start, both in a complete copy and in a cut.
 #[test]
-fn a_new_log_keeps_the_stated_utc_start() {
+fn new_log_keeps_the_stated_utc_start() {
     let folder = Folder::with(&stale_log());
     for (cut, start) in [(&[][..], "10:00:00"), (&["--start", "boot:502"], "10:00:02")]
     {
         let args = ["filter", "flight.ulg", "-f", "-o", "new.ulg"];
         folder.run(&[&args[..], &UTC_START, cut].concat()).ended(0, &[]);
         let info = folder.run(&["info", "--json", "new.ulg"]).json_lines().remove(0);
-        let wanted = format!("2024-06-01T{start}.000000Z");
-        assert_eq!(info["start_utc"], wanted.as_str(), "{cut:?}");
+        let expected = format!("2024-06-01T{start}.000000Z");
+        assert_eq!(info["start_utc"], expected.as_str(), "{cut:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{program::Folder, samples::sample};
 
-/// Whether a terminal takes nothing in `text` for a command: only line ends act on it.
+/// Returns whether a terminal interprets nothing in `text` as a command, except for line ends.
 fn is_plain(text: &str) -> bool {
     text.chars().all(|c| c == '\n' || !c.is_control())
 }

@@ -25,15 +25,15 @@ fn remarks(info: &Value) -> String {
 
 /// The times and the topics of all records, in microseconds.
 fn times(run: &Run) -> Vec<(i64, String)> {
-    let of = |line: &Value| {
+    let time_of = |line: &Value| {
         let time = line.get("timestamp").or(line.get("time")).unwrap();
         (time.as_i64().unwrap(), line["topic"].as_str().unwrap().to_owned())
     };
-    run.json_lines().iter().map(of).collect()
+    run.json_lines().iter().map(time_of).collect()
 }
 
 #[test]
-fn a_log_starts_when_its_header_says_so() {
+fn log_starts_at_the_time_in_its_header() {
     // Start and duration by pyulog, and the remark about older records.
     for (name, start, duration, older) in [
         ("01_stale_first_records", 120.0, 10.0, "1 record is older"),
@@ -83,7 +83,7 @@ fn relative_times_and_plots_begin_at_the_start_of_logging() {
 }
 
 #[test]
-fn a_change_before_the_first_record_is_at_the_start() {
+fn change_before_the_first_record_is_at_the_start() {
     let Some(log) = samples::sample("cases/ulog/02_param_before_first.ulg") else {
         return;
     };
@@ -91,10 +91,10 @@ fn a_change_before_the_first_record_is_at_the_start() {
     assert_eq!(run.stdout, "time,name,old,new\n6.464000,A,1,2\n8.400000,A,2,3\n");
 }
 
-/// Latched records of many topics at about one time do not move the clock, near as they
-/// are to each other; neither do those of shortly before the start.
+/// Latched records do not set the clock, even if many topics have them at about the same time.
+/// Records from shortly before the start do not set it either.
 #[test]
-fn many_old_records_are_neither_the_start_nor_impossible() {
+fn many_old_records_are_kept_but_do_not_set_the_start() {
     let start = 500 * SECOND;
     let mut log = head(start, &["uint64_t"; 14]);
     for id in 1..13 {
@@ -103,10 +103,10 @@ fn many_old_records_are_neither_the_start_nor_impossible() {
     log.extend(record(13, start - SECOND, 8, 2.0));
     log.extend(ten(start + SECOND / 2));
     let folder = Folder::with(&log);
-    let found = info(&folder, "flight.ulg");
-    assert_eq!(start_and_duration(&found), (500.0, 9.5));
+    let report = info(&folder, "flight.ulg");
+    assert_eq!(start_and_duration(&report), (500.0, 9.5));
     assert_eq!(
-        remarks(&found),
+        remarks(&report),
         r#"["13 records are older than the start of logging"]"#
     );
     // They are the last known values in the first row.
@@ -121,7 +121,7 @@ fn many_old_records_are_neither_the_start_nor_impossible() {
 }
 
 #[test]
-fn a_header_outside_of_the_log_is_reported() {
+fn header_outside_of_the_log_is_reported() {
     // After the last record, in Unix time, and long before the first record.
     for start in [900 * SECOND, 1_700_000_000 * SECOND, 5 * SECOND] {
         let log = [head(start, &["uint64_t"]), ten(500 * SECOND)].concat();
@@ -138,7 +138,7 @@ fn a_header_outside_of_the_log_is_reported() {
 }
 
 #[test]
-fn a_cut_starts_at_its_own_time_and_keeps_utc() {
+fn cut_log_starts_at_its_own_time_and_keeps_utc() {
     let utc = 1_700_000_000 * SECOND;
     let mut log = head(10 * SECOND, &["uint64_t"]);
     let gps = "sensor_gps:uint64_t timestamp;uint64_t time_utc_usec;";
@@ -151,14 +151,14 @@ fn a_cut_starts_at_its_own_time_and_keeps_utc() {
         log.extend(message(b'D', &[&[1, 0], &time, &utc]));
     }
     let folder = Folder::with(&log);
-    let was = info(&folder, "flight.ulg")["clock"]["to_unix"]["offset_ns"].clone();
-    assert_eq!(was, json!(utc * 1_000));
+    let offset = info(&folder, "flight.ulg")["clock"]["to_unix"]["offset_ns"].clone();
+    assert_eq!(offset, json!(utc * 1_000));
     let args =
         ["filter", "flight.ulg", "-o", "cut.ulg", "-t", "t0", "--start", "boot:14.5"];
     folder.run(&args).ended(0, &[]);
     let cut = info(&folder, "cut.ulg");
     assert_eq!(start_and_duration(&cut), (14.5, 4.5));
-    assert_eq!(cut["clock"]["to_unix"]["offset_ns"], was);
+    assert_eq!(cut["clock"]["to_unix"]["offset_ns"], offset);
     let bytes = std::fs::read(folder.path().join("cut.ulg")).unwrap();
     assert_eq!(bytes[8..16], (14 * SECOND + SECOND / 2).to_le_bytes());
     // A copy without a selection keeps the header and adds no information.
@@ -175,8 +175,8 @@ fn narrow_timestamps_are_right_after_a_dropout() {
     assert_eq!((all[49].0, all[50].0, all[99].0), (1_980_000, 2_500_000, 3_480_000));
 }
 
-/// The topic with 64 bits comes before or after the narrow one. Only it continues in a
-/// pause of two and a half hours.
+/// The topic with 64-bit timestamps comes before or after the narrow one. Only the wide topic
+/// continues during a pause of two and a half hours.
 #[test]
 fn narrow_timestamps_follow_the_other_topics() {
     for (timestamp, bytes, unit, step, pause) in [
@@ -186,35 +186,35 @@ fn narrow_timestamps_follow_the_other_topics() {
     ] {
         for is_after in [false, true] {
             let mut log = head(SECOND, &["uint64_t", timestamp]);
-            let (mut now, mut wanted) = (SECOND, Vec::new());
+            let (mut time, mut expected) = (SECOND, Vec::new());
             for i in 0..40 {
                 if i == 20 && bytes == 4 {
-                    let times = (1..=pause / step).map(|i| now + i * step);
+                    let times = (1..=pause / step).map(|i| time + i * step);
                     times.for_each(|time| log.extend(record(0, time, 8, 0.0)));
-                    now += pause;
+                    time += pause;
                 } else if i == 20 {
                     let millis = (pause / 1_000) as u16;
                     log.extend(message(b'O', &[&millis.to_le_bytes()]));
-                    now += pause;
+                    time += pause;
                 }
-                now += step;
-                let wide = record(0, now, 8, 0.0);
-                let narrow = record(1, now / unit, bytes, 0.0);
+                time += step;
+                let wide = record(0, time, 8, 0.0);
+                let narrow = record(1, time / unit, bytes, 0.0);
                 let both = if is_after { [narrow, wide] } else { [wide, narrow] };
                 log.extend(both.concat());
-                wanted.push(now as i64);
+                expected.push(time as i64);
             }
             let run = Folder::with(&log).run(&["cat", "flight.ulg", "-t", "t1"]);
             let found: Vec<i64> =
                 times(&run).into_iter().map(|(time, _)| time).collect();
-            assert_eq!(found, wanted, "{timestamp}, {is_after}");
+            assert_eq!(found, expected, "{timestamp}, {is_after}");
         }
     }
 }
 
-/// Records at 0 and at an impossible time, first, between others and last.
+/// Records at 0 and at an impossible time: the first, one between others, and the last.
 #[test]
-fn a_record_without_a_usable_time_is_written_at_that_of_its_neighbour() {
+fn record_without_a_usable_time_is_written_at_the_time_of_its_neighbour() {
     let mut log = head(1_000 * SECOND, &["uint64_t", "uint64_t"]);
     log.extend(record(1, 0, 8, 1.0));
     for i in 0..10 {
@@ -241,7 +241,7 @@ fn a_record_without_a_usable_time_is_written_at_that_of_its_neighbour() {
 }
 
 #[test]
-fn a_merge_takes_the_times_that_are_asked_for() {
+fn merge_selects_the_requested_times() {
     let folder = Folder::new();
     for (name, start) in [("a.ulg", 100), ("b.ulg", 105)] {
         let log = [head(start * SECOND, &["uint64_t"]), ten(start * SECOND)].concat();
@@ -266,9 +266,10 @@ fn a_merge_takes_the_times_that_are_asked_for() {
     merge("m.ulg", &["--start", "9", "--end", "8"]).ended(2, &["not after its start"]);
 }
 
-/// The lines of `cat` and those of the table have the time under one name, in one unit.
+/// The lines of `cat` and the rows of the table have the time under the same name, in the same
+/// unit.
 #[test]
-fn cat_and_tables_tell_times_alike() {
+fn cat_and_tables_have_equal_times() {
     let folder = Folder::with(&[head(SECOND, &["uint64_t"]), ten(SECOND)].concat());
     folder
         .run(&["convert", "flight.ulg", "--format", "jsonl", "-o", "t"])
@@ -276,6 +277,6 @@ fn cat_and_tables_tell_times_alike() {
     let rows = folder.read("t/t0_0.jsonl");
     let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let lines = folder.run(&["cat", "flight.ulg"]).json_lines();
-    let told = lines.iter().map(|line| line["timestamp"].clone());
-    assert!(rows.map(|row| row["timestamp"].clone()).eq(told));
+    let cat_times = lines.iter().map(|line| line["timestamp"].clone());
+    assert!(rows.map(|row| row["timestamp"].clone()).eq(cat_times));
 }

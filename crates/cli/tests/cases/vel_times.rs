@@ -2,8 +2,8 @@
 
 use crate::program::Folder;
 
-/// A message of type `OBDDataM`: its size, its validity, type, version, time and seven
-/// numbers, and the first one is the speed.
+/// Returns a message of the type `OBDDataM`: its size, validity, type, version, time, and seven
+/// numbers. The first number is the speed.
 fn obd(millis: f64, speed: i32) -> Vec<u8> {
     let (size, kind, version) = (17_u32 + 28, 0x0001_4043_u32, 100_i32);
     [
@@ -26,10 +26,11 @@ fn log(times: &[f64]) -> Vec<u8> {
     log
 }
 
-/// Not a number, infinite, too long for nanoseconds, years and days away, long before, between
-/// others, first and last, and several in a row.
+/// Times that are not numbers, infinite, too large for nanoseconds, years and days away, or
+/// long before the others; the first one, one between others, the last one, and several in a
+/// row.
 #[test]
-fn a_message_without_a_usable_time_is_written_at_that_of_its_neighbour() {
+fn message_without_a_usable_time_is_written_at_the_time_of_its_neighbour() {
     let (nan, inf) = (f64::NAN, f64::INFINITY);
     let day = 86_400e3;
     for (bad, count) in [
@@ -47,18 +48,18 @@ fn a_message_without_a_usable_time_is_written_at_that_of_its_neighbour() {
             times.splice(at..at, bad.iter().copied());
             let folder = Folder::new();
             folder.write("drive.vel", &log(&times));
-            let what = format!("{bad:?} at {at}");
+            let case = format!("{bad:?} at {at}");
             for out in ["a.mcap", "a.bag"] {
                 let run = folder.run(&["convert", "drive.vel", "-o", out]);
-                assert_eq!(run.status, 0, "{what}: {run:?}");
+                assert_eq!(run.status, 0, "{case}: {run:?}");
                 let warning = format!("{count} record");
                 assert!(
                     run.stderr.contains(&warning)
                         && run.stderr.contains("an impossible time"),
-                    "{what}: {run:?}"
+                    "{case}: {run:?}"
                 );
                 let rows = folder.run(&["cat", out]).json_lines();
-                let found: Vec<(i64, i64)> = rows
+                let actual: Vec<(i64, i64)> = rows
                     .iter()
                     .map(|row| {
                         let time = row["time"].as_i64().unwrap() / 1_000_000_000;
@@ -66,15 +67,16 @@ fn a_message_without_a_usable_time_is_written_at_that_of_its_neighbour() {
                     })
                     .collect();
                 let neighbour = |i: usize| {
-                    let behind = i.checked_sub(at).filter(|behind| *behind < bad.len());
-                    match behind {
+                    let bad_index =
+                        i.checked_sub(at).filter(|bad_index| *bad_index < bad.len());
+                    match bad_index {
                         Some(_) => (at as i64).max(1),
                         None => (times[i] / 1e3) as i64,
                     }
                 };
-                let wanted: Vec<(i64, i64)> =
+                let expected: Vec<(i64, i64)> =
                     (0..times.len()).map(|i| (neighbour(i), i as i64)).collect();
-                assert_eq!(found, wanted, "{what}: {out}");
+                assert_eq!(actual, expected, "{case}: {out}");
             }
         }
     }

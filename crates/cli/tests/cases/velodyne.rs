@@ -3,7 +3,7 @@
 use crate::{program::Folder, samples::sample};
 
 #[test]
-fn equal_packets_that_become_neighbours_are_kept() {
+fn repair_keeps_equal_packets_that_become_adjacent() {
     let name = "cases/velodyne/repair_loses_equal_packet.pcap.gz";
     let Some(file) = sample(name) else { return };
     let folder = Folder::new();
@@ -18,9 +18,9 @@ fn equal_packets_that_become_neighbours_are_kept() {
     assert_eq!(packets("new.pcap"), 268);
 }
 
-/// Its few packets are far apart in time: no sector is seen in them.
+/// Its few packets are far apart in time, so no blanked sector can be detected.
 #[test]
-fn few_packets_show_no_field_of_view() {
+fn few_packets_have_no_field_of_view() {
     let Some(log) = sample("cases/velodyne/cntmis.vel") else { return };
     let info = Folder::new().run(&["info", &log]);
     assert!(!info.stdout.contains("field of view"), "{info:?}");

@@ -18,15 +18,15 @@ const VLP32C: &str = "cases/velodyne/real_vlp32c_fov290_70_scans.pcap";
 const VLS128: &str = "cases/velodyne/vls128_12packets.pcap";
 
 #[test]
-fn a_laser_that_a_real_file_lists_twice_is_reported() {
+fn laser_listed_twice_in_a_real_file_is_reported() {
     let file = "velodyne/calib_vls128_lidarview.xml";
     let Some(run) = convert(VLS128, file) else { return };
-    let told = "laser 68 is listed more than once: the last entry is used";
-    assert!(run.stderr.contains(told), "{run:?}");
+    let expected = "laser 68 is listed more than once: the last entry is used";
+    assert!(run.stderr.contains(expected), "{run:?}");
 }
 
 #[test]
-fn the_last_of_two_entries_of_a_laser_counts() {
+fn last_of_two_entries_of_a_laser_is_used() {
     let Some(capture) = sample(VLP16) else { return };
     let folder = Folder::new();
     let laser = |id: u32, up: &str| {
@@ -65,8 +65,8 @@ fn the_last_of_two_entries_of_a_laser_counts() {
 }
 
 #[test]
-fn a_calibration_of_another_number_of_lasers_is_rejected() {
-    for (capture, calibration, told) in [
+fn calibration_with_a_wrong_number_of_lasers_is_rejected() {
+    for (capture, calibration, expected) in [
         (VLP16, "cases/velodyne/ros_VLS128.yaml", "of 128 lasers"),
         (VLS128, "velodyne/calib_vlp16_nebula.yaml", "of 16 lasers"),
         (VLP16, "velodyne/calib_hdl64e_S3735.xml", "of 64 lasers"),
@@ -74,12 +74,12 @@ fn a_calibration_of_another_number_of_lasers_is_rejected() {
     ] {
         let Some(run) = convert(capture, calibration) else { return };
         assert_eq!(run.status, 1, "{run:?}");
-        assert!(run.stderr.contains(told), "{run:?}");
+        assert!(run.stderr.contains(expected), "{run:?}");
     }
 }
 
 #[test]
-fn a_calibration_with_the_angles_of_another_model_is_rejected() {
+fn calibration_with_the_angles_of_another_model_is_rejected() {
     for (capture, calibration, model) in [
         (VLP32C, "velodyne/calib_hdl32e_veloview_HDL-32.xml", "HDL-32E"),
         (VLP16, "velodyne/calib_vlp16hires_lidarview.xml", "VLP-16 Hi-Res"),
@@ -91,27 +91,27 @@ fn a_calibration_with_the_angles_of_another_model_is_rejected() {
     ] {
         let Some(run) = convert(capture, calibration) else { return };
         assert_eq!(run.status, 1, "{run:?}");
-        let told = format!("the angles of a {model}");
-        assert!(run.stderr.contains(&told), "{run:?}");
+        let expected = format!("the angles of a {model}");
+        assert!(run.stderr.contains(&expected), "{run:?}");
     }
 }
 
 #[test]
-fn a_distance_step_of_another_model_is_replaced() {
+fn distance_resolution_of_another_model_is_replaced() {
     let Some(path) = sample("velodyne/calib_vlp32c_lidarview.xml") else { return };
     let text = std::fs::read_to_string(path).unwrap();
     let capture = sample(VLP32C).unwrap();
     let folder = Folder::new();
-    for (centimetres, told) in [("0.2", "0.002"), ("0.5", "0.005"), ("4", "0.04")] {
+    for (centimetres, meters) in [("0.2", "0.002"), ("0.5", "0.005"), ("4", "0.04")] {
         let step = format!("<distLSB_>{centimetres}</distLSB_>");
         let text = text.replace("<distLSB_>0.4</distLSB_>", &step);
         folder.write("step.xml", text.as_bytes());
         let args = ["convert", &capture, "-t", "points", "-o", "points.csv", "--force"];
         let run = folder.run(&[&args[..], &["--calibration", "step.xml"]].concat());
         assert_eq!(run.status, 0, "{run:?}");
-        let told = format!(
-            "declares a distance resolution of {told} m; that of a VLP-32C is 0.004 m"
+        let expected = format!(
+            "declares a distance resolution of {meters} m; that of a VLP-32C is 0.004 m"
         );
-        assert!(run.stderr.contains(&told), "{run:?}");
+        assert!(run.stderr.contains(&expected), "{run:?}");
     }
 }

@@ -13,7 +13,7 @@ fn capture(name: &str) -> Option<String> {
 }
 
 #[test]
-fn the_field_of_view_is_shown_and_no_packet_is_said_to_be_lost() {
+fn field_of_view_is_reported_without_lost_packets() {
     for (name, field, _) in CAPTURES {
         let Some(path) = capture(name) else { return };
         let folder = Folder::new();
@@ -27,7 +27,7 @@ fn the_field_of_view_is_shown_and_no_packet_is_said_to_be_lost() {
 
 /// The field of view is found in packets of any container.
 #[test]
-fn logs_and_bags_of_these_packets_show_the_same_field_of_view_and_scans() {
+fn logs_and_bags_have_the_same_field_of_view_and_scans() {
     for (name, field, scans) in CAPTURES {
         let Some(path) = capture(name) else { return };
         let folder = Folder::new();
@@ -53,7 +53,7 @@ fn logs_and_bags_of_these_packets_show_the_same_field_of_view_and_scans() {
     }
 }
 
-/// Of each point in a capture: azimuth, x, y, time in nanoseconds, and scan.
+/// Returns the azimuth, x, y, the time in nanoseconds and the scan of each point in a capture.
 fn points(path: &str) -> Vec<(f64, f64, f64, f64, u32)> {
     let folder = Folder::new();
     let out =
@@ -79,32 +79,35 @@ fn points(path: &str) -> Vec<(f64, f64, f64, f64, u32)> {
 }
 
 #[test]
-fn points_are_not_turned_and_scans_end_in_the_blanked_sector() {
+fn points_are_not_rotated_and_scans_end_in_the_blanked_sector() {
     for (name, _, scans) in CAPTURES {
         let Some(path) = capture(name) else { return };
         let points = points(&path);
         let last = points.iter().map(|(.., scan)| *scan).max().unwrap();
         assert_eq!(last + 1, scans, "{name}");
         for (azimuth, x, y, ..) in &points {
-            // A VLP-32C has lasers that look 4.2 degrees to the side.
+            // Some lasers of a VLP-32C have an azimuth offset of 4.2 degrees.
             let side = if name.contains("vlp32c") { 4.3 } else { 0.1 };
-            let off = (-y).atan2(*x).to_degrees() - azimuth;
-            let off = (off + 180.0).rem_euclid(360.0) - 180.0;
-            assert!(off.abs() < side, "{name}: {azimuth} {x} {y}");
+            let deviation = (-y).atan2(*x).to_degrees() - azimuth;
+            let deviation = (deviation + 180.0).rem_euclid(360.0) - 180.0;
+            assert!(deviation.abs() < side, "{name}: {azimuth} {x} {y}");
         }
         // The time follows the azimuth at 10 Hz; a real host is up to 3 ms late.
         let (first, .., start, _) = points[0];
         for (azimuth, .., time, scan) in &points {
             let seconds = (time - start) / 1e9;
             let nearest = (azimuth - first).rem_euclid(360.0) / 3_600.0;
-            let off = (seconds - nearest + 0.05).rem_euclid(0.1) - 0.05;
-            assert!(off.abs() < 0.01, "{name}: {azimuth} in scan {scan}: {off} s");
+            let deviation = (seconds - nearest + 0.05).rem_euclid(0.1) - 0.05;
+            assert!(
+                deviation.abs() < 0.01,
+                "{name}: {azimuth} in scan {scan}: {deviation} s"
+            );
         }
     }
 }
 
 #[test]
-fn a_distance_step_that_the_model_does_not_have_is_overruled() {
+fn impossible_distance_resolution_is_replaced() {
     let calibration = sample("cases/velodyne/ros_VLS128.yaml");
     let Some((path, calibration)) = capture("vls128_12packets").zip(calibration) else {
         return;
@@ -113,7 +116,7 @@ fn a_distance_step_that_the_model_does_not_have_is_overruled() {
     let args = ["convert", &path, "-t", "points", "--format", "csv", "-o", "out"];
     let run = folder.run(&[&args[..], &["--calibration", &calibration]].concat());
     assert_eq!(run.status, 0, "{run:?}");
-    let told =
+    let expected =
         "declares a distance resolution of 0.007 m; that of a VLS-128 is 0.004 m";
-    assert!(run.stderr.contains(told), "{run:?}");
+    assert!(run.stderr.contains(expected), "{run:?}");
 }

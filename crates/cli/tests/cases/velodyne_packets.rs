@@ -48,10 +48,11 @@ fn field_6_of_an_obd_message_is_the_throttle_position() {
 }
 
 #[test]
-fn a_log_ends_at_its_end_mark() {
+fn log_ends_at_its_end_mark() {
     let name = "end_mark_then_old_messages.vel";
     let Some(cat) = run(name, &["cat", "--strict"]) else { return };
-    // The three messages before the mark; what follows is of an older recording.
+    // The three messages before the end mark; the bytes after it are from an older
+    // recording.
     let rows = cat.succeeded().json_lines();
     assert_eq!(rows.len(), 3);
     assert!(rows.iter().all(|row| row["topic"] == "gps"), "{rows:?}");
@@ -62,14 +63,14 @@ fn a_log_ends_at_its_end_mark() {
 }
 
 #[test]
-fn two_lidars_with_one_address_are_told_apart_by_the_interface() {
+fn two_lidars_with_one_address_are_separated_by_interface() {
     let name = "two_nics_same_address.pcapng";
     let Some(info) = run(name, &["info"]) else { return };
     let info = info.succeeded().stdout;
     assert!(info.contains("points: VLP-16, strongest return, 120 packets"), "{info}");
     assert!(info.contains("points.1: VLP-16, strongest return, 120 packets"), "{info}");
     assert!(info.contains("interface 0") && info.contains("interface 1"), "{info}");
-    // A copy in one pcap, which has no interfaces, keeps them apart too.
+    // A copy in one pcap, which has no interfaces, also keeps them apart.
     let folder = Folder::new();
     let path = sample(&format!("cases/velodyne/{name}")).unwrap();
     folder.run(&["filter", &path, "-o", "copy.pcap"]);
@@ -78,7 +79,7 @@ fn two_lidars_with_one_address_are_told_apart_by_the_interface() {
 }
 
 #[test]
-fn nmea_that_contradicts_the_time_of_the_lidar_is_reported_and_used() {
+fn nmea_that_contradicts_the_lidar_clock_is_reported_and_used() {
     let Some(info) = run("nmea_nopps.pcap", &["info"]) else { return };
     let info = info.succeeded().stdout;
     assert!(info.contains("2023-11-14 22:59:59.951 UTC"), "{info}");
@@ -93,7 +94,7 @@ fn nmea_that_contradicts_the_time_of_the_lidar_is_reported_and_used() {
 }
 
 #[test]
-fn an_overflow_of_the_gps_week_is_reported_and_corrected() {
+fn overflow_of_the_gps_week_is_reported_and_corrected() {
     let Some(info) = run("weekrollover.pcap", &["info"]) else { return };
     let info = info.succeeded().stdout;
     assert!(info.contains("start       2023-11-14 22:59:59.951 UTC"), "{info}");
@@ -101,7 +102,7 @@ fn an_overflow_of_the_gps_week_is_reported_and_corrected() {
 }
 
 #[test]
-fn a_difference_between_the_computer_and_utc_is_reported() {
+fn difference_between_the_computer_and_utc_is_reported() {
     let Some(info) = run("host_40min_off.pcap", &["info"]) else { return };
     let info = info.succeeded().stdout;
     assert!(info.contains("start       2023-11-14 22:59:59.951 UTC"), "{info}");
@@ -114,13 +115,13 @@ fn a_difference_between_the_computer_and_utc_is_reported() {
 }
 
 #[test]
-fn captures_of_other_manufacturers_are_recognised() {
-    for (name, whose) in [
+fn captures_of_other_manufacturers_are_recognized() {
+    for (name, manufacturer) in [
         ("nonvel_hesai_like.pcap", "Hesai"),
         ("nonvel_livox_like.pcap", "Livox"),
         ("nonvel_robosense_like.pcap", "RoboSense"),
     ] {
-        let text = format!("looks like {whose}; only Velodyne is supported");
+        let text = format!("looks like {manufacturer}; only Velodyne is supported");
         for args in [&["info"][..], &["check"], &["cat"], &["convert", "-o", "out"]] {
             let Some(run) = run(name, args) else { return };
             let run = run.ended(1, &[&text]);
@@ -131,7 +132,7 @@ fn captures_of_other_manufacturers_are_recognised() {
 }
 
 #[test]
-fn a_packet_that_was_overwritten_with_zeros_is_damage() {
+fn zeroed_packet_is_damage() {
     let name = "zeroed_position_packet.pcap";
     let Some(cat) = run(name, &["cat", "-t", "position"]) else { return };
     // 57 position packets were sent; the one at byte 170,440 is lost.
@@ -187,29 +188,29 @@ fn info(datagrams: &[(u16, Vec<u8>)]) -> Run {
 }
 
 #[test]
-fn packets_of_other_lidars_beside_those_of_a_velodyne_are_a_note() {
+fn packets_of_other_lidars_are_a_note() {
     let mut datagrams: Vec<_> =
         (0..60).map(|n| data(n, 240 * n, [0x37, 0x22])).collect();
     datagrams.push((7502, vec![1; 1_280]));
     datagrams.push((6699, [&[0x55, 0xaa, 0x05, 0x0a][..], &[1; 1_244]].concat()));
     let info = info(&datagrams).succeeded().stdout;
     assert!(info.contains("points: VLP-16"), "{info}");
-    for whose in ["(looks like Ouster)", "(looks like RoboSense)"] {
-        assert!(info.contains(whose), "{info}");
+    for note in ["(looks like Ouster)", "(looks like RoboSense)"] {
+        assert!(info.contains(note), "{info}");
     }
     assert!(!info.contains("damage"), "{info}");
     for other in [
         (7503, vec![1; 48]),
         (2369, [&[0xa5, 0xff, 0, 0x5a][..], &[0; 1_202]].concat()),
     ] {
-        let whose = if other.0 == 7503 { "Ouster" } else { "LSLidar" };
-        let text = format!("looks like {whose}; only Velodyne is supported");
+        let manufacturer = if other.0 == 7503 { "Ouster" } else { "LSLidar" };
+        let text = format!("looks like {manufacturer}; only Velodyne is supported");
         self::info(&vec![other; 20]).ended(1, &[&text]);
     }
 }
 
 #[test]
-fn an_unknown_product_id_is_reported() {
+fn unknown_product_id_is_reported() {
     for id in [0x99, 0x23 + 0x40, 0x01] {
         let datagrams: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, id])).collect();
         let info = info(&datagrams).succeeded().stdout;
@@ -222,7 +223,7 @@ fn an_unknown_product_id_is_reported() {
 }
 
 #[test]
-fn a_motor_that_does_not_turn_and_an_impossible_rate_are_reported() {
+fn stopped_motor_and_impossible_rate_are_reported() {
     let still: Vec<_> = (0..60).map(|n| data(n, 9_000, [0x37, 0x22])).collect();
     let text = info(&still).succeeded().stdout;
     assert!(text.contains("the motor does not turn"), "{text}");
@@ -234,8 +235,8 @@ fn a_motor_that_does_not_turn_and_an_impossible_rate_are_reported() {
 }
 
 #[test]
-fn packets_that_are_swapped_at_the_cut_begin_no_other_scan() {
-    // Ten turns; a packet is every 2.4 degrees, and a turn has 150 packets.
+fn swapped_packets_at_the_cut_do_not_start_a_scan() {
+    // Ten rotations. A packet covers 2.4 degrees, and a rotation has 150 packets.
     let mut datagrams: Vec<_> =
         (0..1_500).map(|n| data(n, 36_000 - 120 + 240 * n, [0x37, 0x22])).collect();
     let scans = |datagrams: &[(u16, Vec<u8>)]| {
@@ -249,14 +250,14 @@ fn packets_that_are_swapped_at_the_cut_begin_no_other_scan() {
     for at in [150, 301, 449, 599, 600] {
         datagrams.swap(at, at + 1);
     }
-    // One that comes two packets later than it was sent.
+    // A packet that arrives two packets later than it was sent.
     let late = datagrams.remove(899);
     datagrams.insert(901, late);
     assert_eq!(scans(&datagrams), sound);
 }
 
 #[test]
-fn the_utc_start_of_a_log_can_be_stated() {
+fn utc_start_of_a_log_can_be_set() {
     let start = "2024-06-01T10:00:00Z";
     let args = ["cat", "--clock", "utc", "--utc-start", start];
     let Some(cat) = run("obd_throttle.vel", &args) else { return };
@@ -267,7 +268,7 @@ fn the_utc_start_of_a_log_can_be_stated() {
         info.stdout.contains("2024-06-01 10:00:00.000 UTC (given UTC start"),
         "{info:?}"
     );
-    // A capture has the time of the computer, which is replaced with a warning.
+    // A capture has the clock of the computer, which is replaced with a warning.
     let cat = run(
         "full_vlp16.pcap",
         &[&args[..], &["-t", "velodyne_packets", "-n", "1"]].concat(),
@@ -279,7 +280,7 @@ fn the_utc_start_of_a_log_can_be_stated() {
 }
 
 #[test]
-fn files_that_are_not_logs_are_explained() {
+fn unrecognized_files_are_described() {
     let folder = Folder::new();
     for (name, bytes, text) in [
         ("a.db3", &b"SQLite format 3\0"[..], "looks like a SQLite database"),

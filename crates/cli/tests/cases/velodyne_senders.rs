@@ -30,10 +30,16 @@ fn sent(number: u32, identity: u8, period: f64) -> Sent {
 const TO: [u8; 4] = [192, 168, 1, 77];
 
 /// The checksum of RFC 768, computed word by word.
-fn checksum(sent: &Sent, header: &[u8]) -> u16 {
-    let len = (header.len() + sent.payload.len()) as u16;
-    let words =
-        [&sent.address[..], &TO, &[0, 17], &len.to_be_bytes(), header, &sent.payload];
+fn checksum(packet: &Sent, header: &[u8]) -> u16 {
+    let len = (header.len() + packet.payload.len()) as u16;
+    let words = [
+        &packet.address[..],
+        &TO,
+        &[0, 17],
+        &len.to_be_bytes(),
+        header,
+        &packet.payload,
+    ];
     let bytes = words.concat();
     let mut sum = 0_u32;
     for pair in bytes.chunks(2) {
@@ -50,22 +56,24 @@ fn checksum(sent: &Sent, header: &[u8]) -> u16 {
 fn capture(all: &[Sent], has_sums: impl Fn(usize) -> bool) -> Vec<u8> {
     let mut bytes = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
     bytes.extend([0, 0, 0xffff, 1].map(u32::to_le_bytes).concat());
-    for (number, sent) in all.iter().enumerate() {
-        let len = 42 + sent.payload.len();
-        let times = [1_700_000_000 + sent.micros / 1_000_000, sent.micros % 1_000_000];
+    for (number, packet) in all.iter().enumerate() {
+        let len = 42 + packet.payload.len();
+        let times =
+            [1_700_000_000 + packet.micros / 1_000_000, packet.micros % 1_000_000];
         bytes.extend(times.map(u32::to_le_bytes).concat());
         bytes.extend([len as u32; 2].map(u32::to_le_bytes).concat());
-        bytes.extend([[0xff; 6], [2, 0, 0, 0, 0, sent.mac]].concat());
+        bytes.extend([[0xff; 6], [2, 0, 0, 0, 0, packet.mac]].concat());
         bytes.extend([0x08, 0x00, 0x45, 0]);
         bytes.extend((len as u16 - 14).to_be_bytes());
         bytes.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
-        bytes.extend([sent.address, TO].concat());
-        let udp_len = 8 + sent.payload.len() as u16;
-        let header =
-            |sum| [sent.port, sent.port, udp_len, sum].map(u16::to_be_bytes).concat();
-        let sum = if has_sums(number) { checksum(sent, &header(0)) } else { 0 };
+        bytes.extend([packet.address, TO].concat());
+        let udp_len = 8 + packet.payload.len() as u16;
+        let header = |sum| {
+            [packet.port, packet.port, udp_len, sum].map(u16::to_be_bytes).concat()
+        };
+        let sum = if has_sums(number) { checksum(packet, &header(0)) } else { 0 };
         bytes.extend(header(sum));
-        bytes.extend(&sent.payload);
+        bytes.extend(&packet.payload);
     }
     bytes
 }
@@ -79,20 +87,21 @@ fn info(all: &[Sent]) -> Run {
 const VLP16_PERIOD: f64 = 1_327.104;
 
 #[test]
-fn lidars_that_differ_in_one_part_of_their_identity_are_told_apart() {
+fn lidars_are_separated_by_any_part_of_their_identity() {
     type Change = fn(&mut Sent);
     let changes: [(&str, Change); 3] = [
-        ("address", |sent| sent.address[3] = 202),
-        ("port", |sent| sent.port = 2370),
-        ("hardware address", |sent| sent.mac = 2),
+        ("address", |packet| packet.address[3] = 202),
+        ("port", |packet| packet.port = 2370),
+        ("hardware address", |packet| packet.mac = 2),
     ];
-    for (what, change) in changes {
+    for (property, change) in changes {
         let mut all = Vec::new();
         for number in 0..60 {
             all.push(sent(number, 0x22, VLP16_PERIOD));
             let mut other = sent(number, 0x22, VLP16_PERIOD);
             change(&mut other);
-            // Another intensity: equal packets would be copies by a mirror port.
+            // Another intensity, because equal packets would be treated as copies by a
+            // mirror port.
             other.payload[6] = 50;
             other.micros += 300;
             all.push(other);
@@ -100,19 +109,19 @@ fn lidars_that_differ_in_one_part_of_their_identity_are_told_apart() {
         let info = info(&all).stdout;
         for name in ["points: VLP-16", "points.1: VLP-16"] {
             let expected = format!("{name}, strongest return, 60 packets");
-            assert!(info.contains(&expected), "{what}: {info}");
+            assert!(info.contains(&expected), "{property}: {info}");
         }
-        assert!(!info.contains("packets a second come"), "{what}: {info}");
+        assert!(!info.contains("packets a second come"), "{property}: {info}");
     }
-    // Two that share all of these are one sender, with too many packets.
-    let twice = (0..120).map(|number| sent(number, 0x22, VLP16_PERIOD / 2.0));
-    let info = info(&twice.collect::<Vec<_>>()).stdout;
+    // Two lidars that share all of these are one sender, with too many packets.
+    let packets = (0..120).map(|number| sent(number, 0x22, VLP16_PERIOD / 2.0));
+    let info = info(&packets.collect::<Vec<_>>()).stdout;
     assert!(info.contains("points: VLP-16, strongest return, 120 packets"), "{info}");
     assert!(info.contains("1507 packets a second come from one sender"), "{info}");
 }
 
 #[test]
-fn two_lidars_of_a_log_are_instances_of_one_table_in_a_dataset() {
+fn two_lidars_of_a_log_share_a_table_in_a_dataset() {
     let mut all = Vec::new();
     for number in 0..60 {
         all.push(sent(number, 0x22, VLP16_PERIOD));
@@ -132,14 +141,15 @@ fn two_lidars_of_a_log_are_instances_of_one_table_in_a_dataset() {
 }
 
 #[test]
-fn a_rate_that_the_model_cannot_have_is_reported() {
+fn impossible_rate_of_the_model_is_reported() {
     for (identity, model, period) in [
         (0x22, "VLP-16", VLP16_PERIOD),
         (0x21, "HDL-32E", 552.96),
         (0x28, "VLP-32C", 663.552),
     ] {
-        // Of two lidars, played back twice as fast, a little too fast, right, and too slow.
-        for (factor, is_told) in
+        // Two lidars whose packets are replayed twice as fast, a little too fast, at the
+        // right speed, and too slowly.
+        for (factor, is_reported) in
             [(2.0, true), (1.4, true), (1.05, false), (1.0, false), (0.5, false)]
         {
             let all: Vec<_> = (0..200)
@@ -148,13 +158,13 @@ fn a_rate_that_the_model_cannot_have_is_reported() {
             let info = info(&all).stdout;
             assert!(info.contains(model), "{info}");
             let found = info.contains("packets a second come from one sender");
-            assert_eq!(found, is_told, "{model} {factor}: {info}");
+            assert_eq!(found, is_reported, "{model} {factor}: {info}");
         }
     }
 }
 
 #[test]
-fn udp_checksums_are_verified_where_there_are_any() {
+fn udp_checksums_are_verified_if_present() {
     let all: Vec<_> = (0..60).map(|number| sent(number, 0x22, VLP16_PERIOD)).collect();
     let records = |bytes: &[u8]| {
         let folder = Folder::new();
@@ -171,8 +181,11 @@ fn udp_checksums_are_verified_where_there_are_any() {
         bytes[24 + number * (16 + 42 + 1_206) + 16 + 42 + 506] ^= 0x10;
     }
     assert_eq!(records(&bytes), (3, 59));
-    // An odd length: the last byte is the high one of a word.
-    let mut odd = all;
-    odd.insert(30, Sent { port: 9_999, payload: vec![7; 1_205], ..odd[30].clone() });
-    assert_eq!(records(&capture(&odd, |_| true)), (0, 60));
+    // An odd length: the last byte is the high byte of a word.
+    let mut with_stray = all;
+    with_stray.insert(
+        30,
+        Sent { port: 9_999, payload: vec![7; 1_205], ..with_stray[30].clone() },
+    );
+    assert_eq!(records(&capture(&with_stray, |_| true)), (0, 60));
 }

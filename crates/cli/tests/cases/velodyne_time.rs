@@ -15,7 +15,7 @@ fn records(pcap: &[u8]) -> Vec<(usize, usize)> {
     all
 }
 
-/// `info` of a sample that `change` has changed.
+/// Returns the output of `info` for a sample that `change` has modified.
 fn info(name: &str, change: impl Fn(&mut [u8])) -> Option<Run> {
     let mut bytes = std::fs::read(sample(name)?).unwrap();
     change(&mut bytes);
@@ -41,13 +41,13 @@ fn set_back(millis: u64) -> impl Fn(&mut [u8]) {
 }
 
 #[test]
-fn the_time_of_a_grandmaster_in_tai_is_recognised() {
+fn tai_time_of_a_grandmaster_is_recognized() {
     let Some(info) = info("cases/velodyne/ptp_tai.pcap", |_| ()) else { return };
     assert!(info.stdout.contains("looks like TAI (37 s ahead of UTC)"), "{info:?}");
 }
 
 #[test]
-fn only_the_offset_of_a_time_scale_is_recognised() {
+fn only_offsets_of_time_scales_are_recognized() {
     let name = "velodyne/sim_hdl64e_s2.pcap";
     for (millis, scale) in [
         (37_000, Some("TAI (37 s")),
@@ -65,7 +65,7 @@ fn only_the_offset_of_a_time_scale_is_recognised() {
     }
 }
 
-/// Adds `add` to the status values of one sort.
+/// Adds `add` to the status values of one type.
 fn add_to_status(sort: u8, add: u8) -> impl Fn(&mut [u8]) {
     move |pcap| {
         for (_, data) in records(pcap) {
@@ -81,26 +81,27 @@ fn add_to_status(sort: u8, add: u8) -> impl Fn(&mut [u8]) {
 }
 
 #[test]
-fn status_bytes_of_an_hdl_64e_are_compared_with_the_log_and_the_packets() {
+fn hdl_64e_status_bytes_are_compared_with_the_log_and_the_packets() {
     for name in ["velodyne/sim_hdl64e_s2.pcap", "velodyne/sim_hdl64e_s3_single.pcap"] {
-        for (sort, add, told) in [
+        for (sort, add, expected) in [
             (b'H', 0, None),
             (b'D', 255, Some("86400 s behind the clock of the log")),
             (b'H', 1, Some("3600 s ahead of the clock of the log")),
             (b'M', 25, Some("the status bytes state 25:00.000 past the hour")),
         ] {
             let Some(info) = info(name, add_to_status(sort, add)) else { return };
-            let is_told = told.is_none_or(|told| info.stdout.contains(told));
-            assert!(is_told, "{told:?}: {info:?}");
+            let is_reported =
+                expected.is_none_or(|expected| info.stdout.contains(expected));
+            assert!(is_reported, "{expected:?}: {info:?}");
             let any = info.stdout.contains("status bytes state")
                 || info.stdout.contains("in the status bytes");
-            assert_eq!(any, told.is_some(), "{info:?}");
+            assert_eq!(any, expected.is_some(), "{info:?}");
         }
     }
 }
 
 #[test]
-fn a_bag_is_checked_as_well() {
+fn check_finds_tai_time_in_a_bag_of_packets() {
     let Some(path) = sample("cases/velodyne/ptp_tai.pcap") else { return };
     let folder = Folder::new();
     folder.run(&["convert", &path, "-o", "log.bag", "--topic", "velodyne_packets"]);

@@ -15,7 +15,7 @@ fn dice(state: &mut u64) -> f64 {
     (*state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
 
-/// A motion of five minutes: bumps at random times.
+/// A motion of five minutes: peaks at random times.
 fn motion(seed: u64) -> Vec<(f64, f64, f64)> {
     let mut state = seed;
     let bump = |_| {
@@ -25,8 +25,8 @@ fn motion(seed: u64) -> Vec<(f64, f64, f64)> {
     (0..450).map(bump).collect()
 }
 
-/// A ULog of a motion between two times, with noise; `clock` is what its clock shows then,
-/// in seconds.
+/// Returns a ULog of a motion between two times, with noise. `clock` converts a time to that of
+/// the log's clock, in seconds.
 fn log(
     motion: &[(f64, f64, f64)],
     (start, end): (f64, f64),
@@ -46,33 +46,34 @@ fn log(
 }
 
 #[test]
-fn two_logs_of_one_motion_are_aligned_within_what_is_asked_for() {
+fn two_logs_of_one_motion_are_aligned_within_the_requested_error() {
     let (folder, motion) = (Folder::new(), motion(3));
     folder.write("a.ulg", &log(&motion, (0.0, 280.0), |t| 10.0 + t));
     let other = |t: f64| (t + 10.0 - 2.345) / (1.0 + 50e-6);
     folder.write("b.ulg", &log(&motion, (15.0, 300.0), other));
     let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "att.x"];
     let run = folder.run(&[&args[..], &["--json"]].concat()).succeeded();
-    let found = &run.json_lines()[0];
-    let number = |name: &str| found[name].as_f64().unwrap();
-    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{found}");
+    let estimate = &run.json_lines()[0];
+    let number = |name: &str| estimate[name].as_f64().unwrap();
+    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{estimate}");
     for time in [20.0, 150.0, 280.0] {
-        let since = time - number("reference_s");
-        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * since;
+        let elapsed = time - number("reference_s");
+        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * elapsed;
         let truth = time * (1.0 + 50e-6) + 2.345;
-        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {found}");
+        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {estimate}");
     }
-    assert_eq!(found["aligned"], true);
+    assert_eq!(estimate["aligned"], true);
     let text = folder.run(&args).succeeded().stdout;
     assert!(text.contains("--offset b.ulg=2.3"), "{text}");
 
-    // The printed options can be typed, also if names contain characters of shells or options.
+    // The printed options can be pasted into a shell, even if names contain special
+    // characters of shells or look like options.
     let b = fs::read(folder.path().join("b.ulg")).unwrap();
     folder.write("of b/it's.ulg", &b);
     let signals = ["--signal", "att.x", "att.x"];
-    let odd =
+    let run =
         folder.run(&[&["align", "a.ulg", "of b/it's.ulg"][..], &signals].concat());
-    assert!(odd.succeeded().stdout.contains("--offset 'of b/it'\\''s.ulg=2.3"));
+    assert!(run.succeeded().stdout.contains("--offset 'of b/it'\\''s.ulg=2.3"));
     let piped = [&["align", "a.ulg", "-"][..], &signals].concat();
     let piped = folder.run_with(&piped, &b).succeeded().stdout;
     assert!(
@@ -82,7 +83,7 @@ fn two_logs_of_one_motion_are_aligned_within_what_is_asked_for() {
 }
 
 #[test]
-fn values_of_a_clock_that_was_not_yet_set_are_left_out() {
+fn values_before_the_clock_was_set_are_dropped() {
     let (folder, motion) = (Folder::new(), motion(3));
     folder.write("a.ulg", &log(&motion, (0.0, 280.0), |t| 10.0 + t));
     // The first three seconds are a day early.
@@ -108,8 +109,8 @@ fn unrelated_logs_are_refused() {
     folder.run(&args).ended(1, &["b.ulg: |bat.v|: it has only 0 numbers"]);
 }
 
-/// The ULog `data` between two times of its own clock, in seconds, with the times that
-/// `clock` makes of these, and noise on the rates of its gyro: up to `noise` rad/s.
+/// Returns the part of the ULog `data` between two times of its own clock, in seconds. `clock`
+/// converts its times, and the rates of its gyro get noise of up to `noise` rad/s.
 fn cut(
     data: &[u8],
     (start, end): (f64, f64),
@@ -136,8 +137,8 @@ fn cut(
             message[5..13].copy_from_slice(&micros.to_le_bytes());
             if gyro == Some([message[3], message[4]]) {
                 for rate in message[13..25].chunks_exact_mut(4) {
-                    let was = f32::from_le_bytes(rate.try_into().unwrap());
-                    let noisy = was + (noise * dice(&mut state)) as f32;
+                    let value = f32::from_le_bytes(rate.try_into().unwrap());
+                    let noisy = value + (noise * dice(&mut state)) as f32;
                     rate.copy_from_slice(&noisy.to_le_bytes());
                 }
             }
@@ -156,14 +157,14 @@ fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
     folder.write("b.ulg", &cut(&data, (112.0, 200.0), clock, 0.01));
     let signal = "sensor_combined.gyro_rad";
     let args = ["align", "a.ulg", "b.ulg", "--json", "--signal", signal, signal];
-    let found = &folder.run(&args).succeeded().json_lines()[0];
-    let number = |name: &str| found[name].as_f64().unwrap();
-    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{found}");
+    let estimate = &folder.run(&args).succeeded().json_lines()[0];
+    let number = |name: &str| estimate[name].as_f64().unwrap();
+    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{estimate}");
     for time in [112.0, 150.0, 185.0] {
-        let since = time - number("reference_s");
-        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * since;
+        let elapsed = time - number("reference_s");
+        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * elapsed;
         let truth = time * (1.0 + 50e-6) + 2.345;
-        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {found}");
+        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {estimate}");
     }
     let Some(other) = sample("ulog/flightreviewrs_battery_brownout.ulg") else {
         return;
@@ -173,7 +174,7 @@ fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
 }
 
 #[test]
-fn a_list_of_numbers_is_a_vector_as_the_array_is_that_it_was_made_of() {
+fn list_of_numbers_is_a_vector_like_its_source_array() {
     let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
     let folder = Folder::new();
     for (new, more) in [("a.mcap", &[][..]), ("b.mcap", &["--ros2"]), ("c.bag", &[])] {
@@ -183,19 +184,22 @@ fn a_list_of_numbers_is_a_vector_as_the_array_is_that_it_was_made_of() {
         let args = ["align", &log, new, "--json", "--signal", signals[0], signals[1]];
         let run = folder.run(&args);
         assert_eq!(run.status, 0, "{new}: {}", run.stderr);
-        let found = &run.json_lines()[0];
-        assert_eq!(found["b"]["signal"], "|/sensor_combined.gyro_rad|");
-        // The log does not know UTC, and so its times stay as they are.
-        assert!(found["offset_s"].as_f64().unwrap().abs() < 1e-4, "{new}: {found}");
+        let estimate = &run.json_lines()[0];
+        assert_eq!(estimate["b"]["signal"], "|/sensor_combined.gyro_rad|");
+        // The log has no UTC reference, so its times stay unchanged.
+        assert!(
+            estimate["offset_s"].as_f64().unwrap().abs() < 1e-4,
+            "{new}: {estimate}"
+        );
     }
 }
 
 #[test]
-fn a_log_with_itself_is_off_by_no_more_than_is_told() {
+fn log_aligned_with_itself_has_an_offset_within_the_stated_error() {
     let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
     let signal = "sensor_combined.gyro_rad";
     let args = ["align", &log, &log, "--json", "--signal", signal, signal];
     let found = &Folder::new().run(&args).succeeded().json_lines()[0];
-    let (off, error) = (&found["offset_s"], &found["confidence"]["offset_error_s"]);
-    assert!(off.as_f64().unwrap().abs() <= error.as_f64().unwrap(), "{found}");
+    let (offset, error) = (&found["offset_s"], &found["confidence"]["offset_error_s"]);
+    assert!(offset.as_f64().unwrap().abs() <= error.as_f64().unwrap(), "{found}");
 }

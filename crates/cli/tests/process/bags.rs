@@ -18,7 +18,7 @@ fn record(fields: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
     [&header_len[..], &header, &len, data].concat()
 }
 
-/// So many milliseconds after second 1000.
+/// Returns the time this number of milliseconds after second 1000.
 fn time(millis: u32) -> Vec<u8> {
     let (secs, nanos) = (1000 + millis / 1000, millis % 1000 * 1_000_000);
     [secs.to_le_bytes(), nanos.to_le_bytes()].concat()
@@ -39,8 +39,8 @@ fn latching(id: u32, more: &[(&str, &[u8])]) -> Vec<u8> {
         ("md5sum", b"fdb28210bfa9d7c91146260178d9a584"), // of ROS itself
         ("message_definition", b"float64 data\n"),
     ];
-    let about = record(&[&usual[..], more].concat(), b"");
-    let header = &about[4..about.len() - 4];
+    let connection_record = record(&[&usual[..], more].concat(), b"");
+    let header = &connection_record[4..connection_record.len() - 4];
     record(&[("op", &[7]), ("conn", &id.to_le_bytes()), ("topic", topic)], header)
 }
 
@@ -128,7 +128,7 @@ fn topic<'r>(report: &'r Value, name: &str) -> &'r Value {
 }
 
 #[test]
-fn records_come_in_the_order_of_the_file_or_of_time() {
+fn records_are_in_file_or_time_order() {
     let folder = folder();
     let values = |args: &[&str]| {
         let run = folder.run(&[&["cat", "drive.bag"], args].concat()).succeeded();
@@ -145,7 +145,7 @@ fn records_come_in_the_order_of_the_file_or_of_time() {
 }
 
 #[test]
-fn the_screen_tells_what_rosbag_info_tells() {
+fn info_equals_that_of_rosbag_info() {
     let text = folder().run(&["info", "drive.bag"]).succeeded().stdout;
     for words in [
         "drive.bag  rosbag",
@@ -160,7 +160,7 @@ fn the_screen_tells_what_rosbag_info_tells() {
 }
 
 #[test]
-fn json_tells_what_rosbag_info_y_tells() {
+fn info_json_equals_that_of_rosbag_info_yaml() {
     let run = folder().run(&["info", "--json", "drive.bag"]).succeeded();
     let report = &run.json_lines()[0];
     assert_eq!(report["metadata"]["bag_version"], "2.0");
@@ -182,10 +182,10 @@ fn json_tells_what_rosbag_info_y_tells() {
 }
 
 #[test]
-fn rates_and_gaps_are_as_worked_out_by_hand() {
+fn rates_and_gaps_equal_hand_computed_values() {
     let folder = folder();
     let run = folder.run(&["info", "--json", "--freq", "drive.bag"]).succeeded();
-    // /a comes at 0, 100, 200, 300 and 700 ms: 175 ms apart on average.
+    // The messages of /a are at 0, 100, 200, 300 and 700 ms: 175 ms apart on average.
     let report = &run.json_lines()[0];
     let a = &topic(report, "/a")["frequency"];
     let ms = |ms: u64| json!(ms * 1_000_000);
@@ -207,11 +207,11 @@ fn rates_and_gaps_are_as_worked_out_by_hand() {
 }
 
 #[test]
-fn health_tells_how_chunks_lie() {
+fn health_reports_the_layout_of_chunks() {
     let folder = folder();
     let run = folder.run(&["info", "--json", "--health", "drive.bag"]).succeeded();
     let health = &run.json_lines()[0]["health"];
-    // A message has 4 + 13 + 8 + 17 + 4 bytes before its 8 of data.
+    // A message has 4 + 13 + 8 + 17 + 4 bytes before its 8 bytes of data.
     let (first, second) = (4 * 54, 3 * 54);
     assert_eq!(health["parts"]["count"], 2);
     assert_eq!(health["parts"]["overlapping"], 1);
@@ -226,14 +226,14 @@ fn health_tells_how_chunks_lie() {
 }
 
 #[test]
-fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
+fn key_of_an_encrypted_bag_is_read_from_a_file() {
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     let folder = Folder::new();
     folder.run(&["cat", &bag]).ended(1, &["requires its key", "--key-file"]);
     let info =
         folder.run(&["info", &bag]).ended(0, &["hint: --key-file names the file"]);
     assert!(info.stdout.contains("not read, which needs its key"), "{info:?}");
-    // What `gpg --decrypt` makes of the key in the bag's header.
+    // The key in the header of the bag, as `gpg --decrypt` decrypts it.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
     let run = folder.run(&["cat", "--key-file", "key", &bag]).succeeded();
     assert_eq!(run.stdout.lines().count(), 20); // as MANIFEST.tsv says
@@ -245,8 +245,8 @@ fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
     let rows = folder.run_with(&with_key, topic.as_bytes()).succeeded().stdout;
     assert!(!rows.is_empty());
     folder.run_with(&read, topic.as_bytes()).ended(1, &["requires its key"]);
-    let made = folder.run(&["convert", "--key-file", "key", &bag, "-o", "open.mcap"]);
-    made.ended(0, &["the new log is not encrypted, though the input is"]);
+    let run = folder.run(&["convert", "--key-file", "key", &bag, "-o", "open.mcap"]);
+    run.ended(0, &["the new log is not encrypted, though the input is"]);
     folder.write("no-key", b"none");
     folder
         .run(&["cat", "--key-file", "no-key", &bag])
@@ -254,7 +254,7 @@ fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
 }
 
 #[test]
-fn the_times_of_chunks_are_told_without_the_room_for_packets() {
+fn chunk_times_exclude_the_duration_of_scans() {
     let Some(bag) = sample("velodyne/sim_hdl64e_s2_bz2.bag") else { return };
     let folder = Folder::new();
     let run = folder.run(&["info", "--health", "--json", &bag]).succeeded();
@@ -269,7 +269,7 @@ fn the_times_of_chunks_are_told_without_the_room_for_packets() {
 }
 
 #[test]
-fn texts_that_are_not_utf8_are_read_as_latin1_and_told_once() {
+fn strings_that_are_not_utf8_are_read_as_latin1_and_reported_once() {
     let Some(bag) = sample("rosbag/edge/latin1_text.bag") else { return };
     let run = Folder::new().run(&["cat", &bag]);
     assert_eq!(run.stdout.matches("20 °C").count(), 10, "{run:?}");
@@ -277,7 +277,7 @@ fn texts_that_are_not_utf8_are_read_as_latin1_and_told_once() {
 }
 
 #[test]
-fn standard_output_is_no_place_for_files() {
+fn unsuitable_outputs_are_rejected_on_standard_output() {
     let folder = folder();
     for args in [
         &["convert", "drive.bag", "-o", "-"][..],
@@ -293,7 +293,7 @@ fn standard_output_is_no_place_for_files() {
 }
 
 #[test]
-fn info_tells_rates_and_schema_md5_sums() {
+fn info_reports_rates_and_schema_md5_sums() {
     let folder = folder();
     let report =
         &folder.run(&["info", "--json", "drive.bag"]).succeeded().json_lines()[0];
@@ -305,11 +305,11 @@ fn info_tells_rates_and_schema_md5_sums() {
 }
 
 #[test]
-fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
+fn unknown_compression_is_a_single_error_with_a_line_for_each_topic() {
     // 100 messages in four chunks, all with the compression "zstd" (EXPECT.tsv): a clear error.
     let Some(bag) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
     let folder = Folder::new();
-    let why = "compressed with \"zstd\", which is not supported";
+    let message = "compressed with \"zstd\", which is not supported";
     for args in [
         &["cat"][..],
         &["convert", "-o", "tables"],
@@ -318,7 +318,7 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
     ] {
         let run = folder.run(&[args, &[&bag]].concat());
         assert_eq!(run.stderr.matches("compressed").count(), 1, "{run:?}");
-        run.ended(1, &["error:", "comp_unknown_zstd.bag", why]);
+        run.ended(1, &["error:", "comp_unknown_zstd.bag", message]);
         assert!(folder.list(".").is_empty());
     }
     folder.run(&["info", &bag]).ended(0, &[]);
@@ -338,7 +338,7 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
 }
 
 /// An unfinished bag: connections with these fields and the usual ones, each with a message.
-fn bag_saying(said: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
+fn bag_saying(headers: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     let mut bag = b"#ROSBAG V2.0\n".to_vec();
     let fields: [(&str, &[u8]); 4] = [
         ("op", &[3]),
@@ -349,7 +349,7 @@ fn bag_saying(said: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     let padding = 4096 - record(&fields, b"").len();
     bag.extend(record(&fields, &vec![b' '; padding]));
     let mut data = Vec::new();
-    for (id, more) in (0_u32..).zip(said) {
+    for (id, more) in (0_u32..).zip(headers) {
         data.extend(latching(id, more));
         let fields: [(&str, &[u8]); 3] =
             [("conn", &id.to_le_bytes()), ("op", &[2]), ("time", &time(id))];
@@ -363,33 +363,34 @@ fn bag_saying(said: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     bag
 }
 
-/// How often something is in the bag that `bag` becomes through an MCAP file.
+/// Converts `bag` to MCAP and back, and returns a function that counts the occurrences of bytes
+/// in the result.
 fn through_mcap(folder: &Folder, bag: &[u8]) -> impl Fn(&[u8]) -> usize + use<> {
     folder.write("a.bag", bag);
     folder.run(&["convert", "a.bag", "-q", "-o", "a.mcap"]);
     folder.run(&["convert", "a.mcap", "-q", "-o", "b.bag"]).succeeded();
-    let made = fs::read(folder.path().join("b.bag")).unwrap();
-    move |some| made.windows(some.len()).filter(|at| *at == some).count()
+    let bytes = fs::read(folder.path().join("b.bag")).unwrap();
+    move |some| bytes.windows(some.len()).filter(|at| *at == some).count()
 }
 
 #[test]
-fn what_connections_say_of_latching_is_the_same_behind_an_mcap_file() {
+fn latching_of_connections_survives_a_round_trip_through_mcap() {
     let bag = bag_saying([
         &[],
         &[("latching", b"")],
         &[("latching", b"1"), ("callerid", b"/n")],
     ]);
-    let has = through_mcap(&Folder::new(), &bag);
+    let count = through_mcap(&Folder::new(), &bag);
     let (none, one) = (b"\x09\0\0\0latching=", b"\x0a\0\0\0latching=1");
-    // Each connection is in its chunk, and at the end.
-    assert_eq!((has(none), has(one), has(b"latching=")), (2, 2, 4));
-    assert_eq!(has(b"fdb28210bfa9d7c91146260178d9a584"), 6);
+    // Each connection is in its chunk, and again at the end.
+    assert_eq!((count(none), count(one), count(b"latching=")), (2, 2, 4));
+    assert_eq!(count(b"fdb28210bfa9d7c91146260178d9a584"), 6);
 }
 
 #[test]
-fn fields_of_connections_that_ros_does_not_have_are_kept_behind_an_mcap_file() {
+fn unknown_connection_fields_survive_a_round_trip_through_mcap() {
     let folder = Folder::new();
-    let has = through_mcap(
+    let count = through_mcap(
         &folder,
         &bag_saying([
             &[("robot", b"k\xc3\xa4fer = 2\n"), ("empty", b"")],
@@ -397,13 +398,13 @@ fn fields_of_connections_that_ros_does_not_have_are_kept_behind_an_mcap_file() {
             &[("id", b"7"), ("twice", b"a"), ("twice", b"b")],
         ]),
     );
-    assert_eq!(has(b"\x11\0\0\0robot=k\xc3\xa4fer = 2\n"), 2);
-    assert_eq!((has(b"\x06\0\0\0empty="), has(b"\x0d\0\0\0tcp_nodelay=1")), (2, 2));
-    assert_eq!((has(b"twice=a"), has(b"twice=b"), has(b"bytes=")), (2, 0, 0));
+    assert_eq!(count(b"\x11\0\0\0robot=k\xc3\xa4fer = 2\n"), 2);
+    assert_eq!((count(b"\x06\0\0\0empty="), count(b"\x0d\0\0\0tcp_nodelay=1")), (2, 2));
+    assert_eq!((count(b"twice=a"), count(b"twice=b"), count(b"bytes=")), (2, 0, 0));
     // The losses of the conversion are reported for the bag.
-    let told = folder.run(&["info", "a.bag"]).stdout;
+    let stdout = folder.run(&["info", "a.bag"]).stdout;
     for lost in ["\"/b\": 1 field of its", "\"/a\": 2 fields of its"] {
-        assert!(told.contains(lost), "{told}");
+        assert!(stdout.contains(lost), "{stdout}");
     }
     let convert = folder.run(&["convert", "a.bag", "-f", "-o", "a.mcap"]).stderr;
     assert!(convert.contains("left out: 3 fields of connection headers"), "{convert}");

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::{program::Folder, samples::testdata};
 
-/// A folder of logs: two called alike in two folders, one of another format, a broken one,
-/// and a file that is not a log.
+/// A folder of logs: two with the same name in two folders, one of another format, a broken
+/// one, and a file that is not a log.
 fn logs() -> Folder {
     let folder = Folder::new();
     let flight = fs::read(testdata("quad_flight.ulg")).unwrap();
@@ -19,7 +19,7 @@ fn logs() -> Folder {
     folder
 }
 
-/// What became of each log, by its name; and the last event.
+/// Returns the outcome of each log by its name, and the last event.
 fn batch(
     folder: &Folder,
     status: i32,
@@ -41,11 +41,11 @@ fn outcomes(names: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn logs_of_all_formats_become_partitions_of_tables() {
+fn batch_writes_partitions_of_tables_for_all_formats() {
     let folder = logs();
-    let (done, end) = batch(&folder, 0, &["logs", "-o", "set"]);
+    let (results, end) = batch(&folder, 0, &["logs", "-o", "set"]);
     let all = ["monday_flight", "rover", "tuesday_flight"];
-    assert_eq!(done, outcomes(&all.map(|name| (name, "converted"))));
+    assert_eq!(results, outcomes(&all.map(|name| (name, "converted"))));
     assert_eq!(end["no_logs"], 1);
     assert_eq!(
         folder.list("set/battery_status"),
@@ -55,11 +55,15 @@ fn logs_of_all_formats_become_partitions_of_tables() {
     assert_eq!(folder.list("set/_logtool"), ["journal.jsonl", "lock"]);
     assert!(folder.path().join("set/_catalog.parquet").is_file());
 
-    let (done, end) = batch(&folder, 0, &["logs", "-o", "set"]);
-    assert_eq!((done.len(), &end["converted"]), (3, &0.into()), "all was done before");
-    let (done, _) =
+    let (results, end) = batch(&folder, 0, &["logs", "-o", "set"]);
+    assert_eq!(
+        (results.len(), &end["converted"]),
+        (3, &0.into()),
+        "all was done before"
+    );
+    let (results, _) =
         batch(&folder, 0, &["logs/rover", "-o", "set", "--topic", "/imu/*"]);
-    assert_eq!(done, outcomes(&[("rover", "converted")]), "other options");
+    assert_eq!(results, outcomes(&[("rover", "converted")]), "other options");
     assert!(
         !folder.path().join("set/gps_fix").exists(),
         "what is no longer wanted goes"
@@ -68,11 +72,11 @@ fn logs_of_all_formats_become_partitions_of_tables() {
 }
 
 #[test]
-fn a_broken_log_stops_no_other_and_the_exit_status_tells() {
+fn broken_log_does_not_stop_a_batch_and_sets_the_exit_status() {
     let folder = logs();
     folder.write("logs/broken.ulg", b"no log at all");
-    let (done, end) = batch(&folder, 1, &["logs", "-o", "set", "--format", "csv"]);
-    let failed = done.iter().filter(|(_, outcome)| outcome == "failed");
+    let (results, end) = batch(&folder, 1, &["logs", "-o", "set", "--format", "csv"]);
+    let failed = results.iter().filter(|(_, outcome)| outcome == "failed");
     assert_eq!(failed.map(|(name, _)| &**name).collect::<Vec<_>>(), ["broken"]);
     assert_eq!(end["converted"], 3);
     folder
@@ -90,7 +94,7 @@ fn a_broken_log_stops_no_other_and_the_exit_status_tells() {
 }
 
 #[test]
-fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
+fn foreign_folder_and_locked_dataset_are_rejected() {
     let folder = logs();
     folder
         .run(&["batch", "logs", "-o", "logs/monday"])
@@ -114,23 +118,23 @@ fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
 }
 
 #[test]
-fn logs_become_logs_and_lists_name_them() {
+fn batch_converts_listed_logs_to_mcap() {
     let folder = logs();
     let list = b"# two of three\nlogs/monday/flight.ulg\n\nlogs/rover\n";
     let run =
         folder.run_with(&["batch", "-q", "-", "-o", "mcaps", "--format", "mcap"], list);
     run.succeeded();
-    let made = ["_catalog.parquet", "_logtool", "flight.mcap", "rover.mcap"];
-    assert_eq!(folder.list("mcaps"), made);
+    let files = ["_catalog.parquet", "_logtool", "flight.mcap", "rover.mcap"];
+    assert_eq!(folder.list("mcaps"), files);
     let info = folder.run(&["info", "--json", "mcaps/rover.mcap"]).succeeded();
     assert_eq!(info.json_lines()[0]["records"], 491);
 }
 
 #[test]
-fn arrays_for_matlab_are_a_file_of_each_log() {
+fn batch_writes_a_matlab_file_for_each_log() {
     let folder = logs();
-    let (done, _) = batch(&folder, 0, &["logs", "-o", "set", "--format", "mat"]);
-    assert_eq!(done.len(), 3);
+    let (results, _) = batch(&folder, 0, &["logs", "-o", "set", "--format", "mat"]);
+    assert_eq!(results.len(), 3);
     let files = ["_catalog.parquet", "_logtool", "monday_flight.mat", "rover.mat"];
     let files = [&files[..], &["tuesday_flight.mat"]].concat();
     assert_eq!(folder.list("set"), files);
@@ -144,7 +148,7 @@ fn arrays_for_matlab_are_a_file_of_each_log() {
 }
 
 #[test]
-fn the_files_of_flight_review_are_in_a_folder_of_each_flight() {
+fn batch_writes_a_flight_review_folder_for_each_flight() {
     let folder = logs();
     let px4 = ["logs/monday", "-o", "set", "--format", "parquet", "--layout", "px4"];
     batch(&folder, 0, &px4);
@@ -163,14 +167,14 @@ fn the_files_of_flight_review_are_in_a_folder_of_each_flight() {
 }
 
 #[test]
-fn shards_share_the_work_and_the_variables_of_jobs_say_which() {
+fn shards_split_a_batch_and_are_read_from_job_variables() {
     let folder = logs();
     let args = ["batch", "logs", "-o", "set", "--catalog", "jsonl"];
-    let mut told = folder.command(&args);
-    told.env("AWS_BATCH_JOB_ARRAY_INDEX", "0").env("AWS_BATCH_JOB_ARRAY_SIZE", "2");
-    let first = told.output().unwrap();
-    let said = String::from_utf8(first.stderr).unwrap();
-    assert!(said.contains("part 0 of 2") && said.contains("AWS_BATCH"), "{said}");
+    let mut command = folder.command(&args);
+    command.env("AWS_BATCH_JOB_ARRAY_INDEX", "0").env("AWS_BATCH_JOB_ARRAY_SIZE", "2");
+    let first = command.output().unwrap();
+    let stderr = String::from_utf8(first.stderr).unwrap();
+    assert!(stderr.contains("part 0 of 2") && stderr.contains("AWS_BATCH"), "{stderr}");
     folder.run(&[&args[..], &["-q", "--shard", "1/2"]].concat()).succeeded();
     let catalogs = ["_catalog-0-of-2.jsonl", "_catalog-1-of-2.jsonl"];
     let logs = catalogs.map(|name| {
@@ -191,7 +195,7 @@ fn shards_share_the_work_and_the_variables_of_jobs_say_which() {
 }
 
 #[test]
-fn an_index_says_what_logs_hold_and_is_refreshed() {
+fn index_describes_logs_and_is_refreshed() {
     let folder = logs();
     let index = |args: &[&str]| {
         let all = [&["index", "-q", "--json", "logs"], args].concat();
@@ -202,7 +206,7 @@ fn an_index_says_what_logs_hold_and_is_refreshed() {
     let rows: Vec<Value> =
         rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     let imu = rows.iter().find(|row| row["topic"] == "/imu/data").unwrap();
-    // The same as `logtool info` prints in the README.
+    // The output of `logtool info` in the README.
     assert_eq!(
         (&imu["topic_records"], &imu["type"]),
         (&250.into(), &"sensor_msgs/Imu".into())
@@ -222,7 +226,7 @@ fn an_index_says_what_logs_hold_and_is_refreshed() {
 }
 
 #[test]
-fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
+fn catalog_keeps_the_rows_of_a_missing_disk() {
     let folder = logs();
     let index = |status: i32, args: &[&str]| {
         let all = [&["index", "-q", "--json", "logs/monday", "logs/tuesday"], args];
@@ -247,33 +251,33 @@ fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
     fs::rename(&away, &disk).unwrap();
     let end = index(0, &["-o", "all.parquet"]).json_lines().pop().unwrap();
     assert_eq!(end["failed"], Value::Object(Default::default()));
-    // A folder that was named, exists and is empty has no logs any more.
+    // A folder that was named as an input, and exists but is empty, has no logs any more.
     fs::remove_file(disk.join("flight.ulg")).unwrap();
     index(0, &["-o", "all.parquet"]);
     assert!(rows("all.parquet") < before);
 }
 
 #[test]
-fn data_sets_and_catalogs_are_not_everywhere() {
+fn datasets_and_catalogs_reject_unsupported_urls() {
     let folder = logs();
     folder.write("list.txt", b"logs/rover\nftp://host/x.bag\n");
     let to = ["a catalog must be a local file, not s3://", "hint: write it"];
     let web = ["a web server cannot be written to", "hint: s3://, gs:// and az:// can"];
     let from = ["unknown scheme ftp://", "ftp://"];
-    for (args, told) in [
+    for (args, expected) in [
         (&["batch", "logs", "-o", "http://host/set"][..], &web),
         (&["batch", "logs", "-o", "ftp://host/set"], &from),
         (&["index", "logs", "-o", "s3://bucket/all.parquet"], &to),
         (&["batch", "logs/rover", "ftp://host/x.bag", "-o", "set"], &from),
         (&["batch", "@list.txt", "-o", "set"], &from),
     ] {
-        folder.run(args).ended(2, told);
+        folder.run(args).ended(2, expected);
         assert_eq!(folder.list("."), ["list.txt", "logs"], "{args:?}");
     }
 }
 
 #[test]
-fn a_failure_names_its_log_once() {
+fn batch_failure_names_its_log_once() {
     let folder = Folder::new();
     folder.write("broken.ulg", b"no log at all");
     let run = folder.run(&["batch", "-q", "broken.ulg", "-o", "set"]).ended(1, &[]);
@@ -284,14 +288,14 @@ fn a_failure_names_its_log_once() {
 }
 
 #[test]
-fn less_memory_than_a_log_takes_is_raised_and_told() {
+fn too_small_memory_limit_is_raised_and_reported() {
     let folder = logs();
     let run = |memory: &str, out: &str| {
         folder.run(&["batch", "logs", "-o", out, "--memory", memory]).ended(0, &[])
     };
     // A log takes 8 MiB, and six times its length.
     let least = 8.0 + 6.0 * 98_073.0 / f64::from(1 << 20);
-    let told = format!("warning: --memory is raised to {}M, which", least.ceil());
-    assert!(run("1M", "a").stderr.contains(&told));
+    let expected = format!("warning: --memory is raised to {}M, which", least.ceil());
+    assert!(run("1M", "a").stderr.contains(&expected));
     assert!(!run("9M", "b").stderr.contains("--memory"));
 }

@@ -68,7 +68,7 @@ pub(crate) fn log() -> Vec<u8> {
     log
 }
 
-/// The same, cut inside the last record.
+/// The same log, truncated within the last record.
 pub(crate) fn cut_log() -> Vec<u8> {
     let mut log = log();
     log.truncate(log.len() - 3);
@@ -87,8 +87,8 @@ pub(crate) fn log_of_field(field: &str) -> Vec<u8> {
     log
 }
 
-/// A log of `count` records, a microsecond apart, alternately of two instances. Each record has
-/// its number as its value; there is a string before each tenth thousand.
+/// A log of `count` records, a microsecond apart, alternately of two instances. The value of
+/// each record is its index. There is a string before every ten-thousandth record.
 pub(crate) fn mixed_log(count: u32) -> Vec<u8> {
     let mut log = definitions();
     for row in 0..count {

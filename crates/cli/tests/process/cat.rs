@@ -27,14 +27,14 @@ fn lines(indices: &[usize]) -> String {
 }
 
 #[test]
-fn in_a_pipe_every_record_is_a_line_of_json_in_the_order_of_the_file() {
+fn cat_in_a_pipe_prints_json_lines_in_file_order() {
     let folder = Folder::with(&bytes::log());
     assert_eq!(folder.run(&["cat", "flight.ulg"]).succeeded().stdout, ALL);
     assert_eq!(folder.run(&["cat", "flight.ulg", "--no-mmap"]).succeeded().stdout, ALL);
 }
 
 #[test]
-fn a_name_means_all_instances_and_a_label_one() {
+fn topic_name_selects_all_instances_and_a_label_selects_one() {
     let folder = Folder::with(&bytes::log());
     let cat =
         |topic| folder.run(&["cat", "flight.ulg", "--topic", topic]).succeeded().stdout;
@@ -47,7 +47,7 @@ fn a_name_means_all_instances_and_a_label_one() {
 }
 
 #[test]
-fn times_choose_what_is_at_the_start_and_before_the_end() {
+fn time_range_includes_its_start_and_excludes_its_end() {
     let folder = Folder::with(&bytes::log());
     let cat = |args: &[&str]| {
         folder.run(&[&["cat", "flight.ulg"], args].concat()).succeeded().stdout
@@ -65,7 +65,7 @@ fn times_choose_what_is_at_the_start_and_before_the_end() {
 }
 
 #[test]
-fn text_is_for_people() {
+fn cat_prints_records_as_text() {
     let folder = Folder::with(&bytes::log());
     let run =
         folder.run(&["cat", "flight.ulg", "--format", "text", "-n", "3"]).succeeded();
@@ -78,7 +78,7 @@ fn text_is_for_people() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_a_hint() {
+fn cat_rejects_unusable_arguments_with_a_hint() {
     let folder = Folder::with(&bytes::log());
     let cat = |args: &[&str]| folder.run(&[&["cat", "flight.ulg"], args].concat());
     cat(&["--topic", "atd"])
@@ -90,7 +90,7 @@ fn what_cannot_be_meant_is_refused_with_a_hint() {
 }
 
 #[test]
-fn a_cut_log_is_read_to_the_cut_and_the_loss_is_told() {
+fn truncated_log_is_read_to_its_end_and_the_loss_is_reported() {
     let folder = Folder::with(&bytes::cut_log());
     let run = folder.run(&["cat", "flight.ulg"]);
     let start = bytes::log().len() - 17;
@@ -121,11 +121,11 @@ fn mixed_lines(count: u32) -> Vec<String> {
     lines
 }
 
-/// 3 MB, which are a dozen blocks.
+/// 3 MB, which is a dozen blocks.
 const MANY: u32 = 150_000;
 
 #[test]
-fn lines_are_in_order_and_counted_however_many_threads_make_them() {
+fn lines_are_ordered_and_counted_on_any_number_of_threads() {
     let folder = Folder::with(&bytes::mixed_log(MANY));
     let lines = mixed_lines(MANY);
     for threads in ["1", "2", "5"] {
@@ -144,7 +144,7 @@ fn lines_are_in_order_and_counted_however_many_threads_make_them() {
 }
 
 #[test]
-fn damage_is_told_and_ends_a_strict_run_however_many_threads_decode() {
+fn damage_is_reported_and_fails_a_strict_run_on_any_number_of_threads() {
     // 60,000 numbers, each equal to its second, and an incomplete message after 40,000.
     let mut bag =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
@@ -177,17 +177,17 @@ fn damage_is_told_and_ends_a_strict_run_however_many_threads_decode() {
         let run = cat(&[]).ended(3, &["n.bag: damaged: ", "/n", "1 record"]);
         assert!(run.stdout == all, "{threads} threads");
         let run = cat(&["--strict"]).ended(1, &["error: n.bag: damaged: "]);
-        // What came before the block that the damage is in.
+        // The output before the block with the damage.
         assert!(lines[..40_000].concat().starts_with(&run.stdout), "{threads} threads");
         assert!(run.stdout.ends_with("}}\n"), "{threads} threads");
-        // A reader that stopped before the damage gets no warning.
+        // A reader that stops before the damage gets no warning.
         let run = cat(&["--strict", "-n", "100"]).succeeded();
         assert!(run.stdout == lines[..100].concat(), "{threads} threads");
     }
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn closed_pipe_is_not_a_failure() {
     let folder = Folder::with(&bytes::long_log(200_000));
     let mut command = folder.command(&["cat", "flight.ulg"]);
     let mut child =

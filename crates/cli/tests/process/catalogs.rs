@@ -31,7 +31,7 @@ fn cells(folder: &Folder, name: &str) -> Vec<BTreeMap<String, String>> {
     rows.map(cells).collect()
 }
 
-/// Writes the log `name` with a time of change that is old enough to be trusted.
+/// Writes the log `name` with a modification time that is old enough to be trusted.
 fn settled(folder: &Folder, name: &str, bytes: &[u8]) -> PathBuf {
     let log = folder.write(name, bytes);
     let old = SystemTime::now() - Duration::from_secs(3600);
@@ -48,7 +48,7 @@ const OF_TOPICS: [&str; 6] = [
     "topic_bytes",
 ];
 
-/// Returns the properties of the topics that are not derived from others.
+/// Returns the properties of the topics that are not derived.
 fn of_topics(rows: &[Value]) -> Vec<Vec<Value>> {
     let own = rows.iter().filter(|row| row["origin"] != "derived");
     let row = |row: &Value| OF_TOPICS.map(|name| row[name].clone()).to_vec();
@@ -58,7 +58,7 @@ fn of_topics(rows: &[Value]) -> Vec<Vec<Value>> {
 }
 
 #[test]
-fn what_an_index_does_not_say_of_topics_a_batch_does() {
+fn catalog_of_a_batch_has_topic_columns_that_an_index_lacks() {
     let folder = Folder::new();
     folder.run(&["convert", "-q", &testdata("rover.bag"), "-o", "y.mcap"]).succeeded();
     folder.run(&["index", "-q", "y.mcap", "-o", "index.jsonl"]).succeeded();
@@ -92,7 +92,7 @@ fn what_an_index_does_not_say_of_topics_a_batch_does() {
 
 #[cfg(unix)]
 #[test]
-fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
+fn catalog_keeps_the_row_of_an_unreadable_log() {
     let folder = Folder::new();
     let log = folder.write("logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
     let index = |status: i32| {
@@ -108,7 +108,7 @@ fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
         rows.iter().map(row).collect::<Vec<_>>()
     };
     let before = read();
-    // The start of the file is destroyed, so it is not a log any more.
+    // The start of the file is destroyed, so the file is no longer recognized as a log.
     fs::write(&log, b"gone").unwrap();
     index(1);
     let after = read();
@@ -120,7 +120,7 @@ fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
 }
 
 #[test]
-fn logs_are_looked_into_again_with_other_options() {
+fn logs_are_indexed_again_with_other_options() {
     let folder = Folder::new();
     settled(&folder, "x.pcap", &fs::read(testdata("puck.pcap")).unwrap());
     let became = |args: &[&str]| {
@@ -132,7 +132,7 @@ fn logs_are_looked_into_again_with_other_options() {
         assert_eq!(became(args), "indexed", "{args:?}");
         assert_eq!(became(args), "known", "{args:?}");
     }
-    // Also if the file has other contents now.
+    // The same applies if the file has other contents now.
     for key in [1, 2] {
         folder.write("key", &[key; 16]);
         assert_eq!(became(&["--key-file", "key"]), "indexed");
@@ -141,7 +141,7 @@ fn logs_are_looked_into_again_with_other_options() {
 }
 
 #[test]
-fn a_log_that_was_away_is_looked_into_with_other_options_once_it_is_back() {
+fn returned_log_is_indexed_with_the_current_options() {
     let folder = Folder::new();
     let puck = fs::read(testdata("puck.pcap")).unwrap();
     for name in ["a/x.pcap", "b/y.pcap"] {
@@ -152,12 +152,12 @@ fn a_log_that_was_away_is_looked_into_with_other_options_once_it_is_back() {
         let run = folder.run(&[&index[..], args].concat()).ended(status, &[]);
         let lines = run.json_lines().into_iter();
         let logs = lines.filter(|line| line["event"] == "log");
-        let mut told: Vec<String> = logs
+        let mut outcomes: Vec<String> = logs
             .map(|line| format!("{} {}", line["log"], line["outcome"]))
             .map(|text| text.replace('"', ""))
             .collect();
-        told.sort();
-        told
+        outcomes.sort();
+        outcomes
     };
     let errors = |name: &str| {
         let rows = cells(&folder, name).into_iter();
@@ -165,19 +165,19 @@ fn a_log_that_was_away_is_looked_into_with_other_options_once_it_is_back() {
         of_log.collect::<BTreeMap<_, _>>()
     };
     index("all.parquet", 0, &["--model", "hdl-32e"]);
-    let (there, away) = (folder.path().join("a"), folder.path().join("away"));
-    fs::rename(&there, &away).unwrap();
+    let (original, away) = (folder.path().join("a"), folder.path().join("away"));
+    fs::rename(&original, &away).unwrap();
     assert_eq!(index("all.parquet", 1, &[]), ["y indexed"]);
     assert_eq!(index("all.parquet", 1, &[]), ["y known"]);
     assert!(errors("all.parquet")["\"x\""], "{:?}", errors("all.parquet"));
-    fs::rename(&away, &there).unwrap();
+    fs::rename(&away, &original).unwrap();
     assert_eq!(index("all.parquet", 0, &[]), ["x indexed", "y known"]);
     index("fresh.parquet", 0, &[]);
     assert_eq!(cells(&folder, "all.parquet"), cells(&folder, "fresh.parquet"));
 }
 
 #[test]
-fn a_strict_index_looks_again_into_what_is_damaged() {
+fn strict_index_reads_damaged_logs_again() {
     let folder = Folder::new();
     let log = fs::read(testdata("pasta.ulg")).unwrap();
     settled(&folder, "x.ulg", &log[..log.len() - 5]);
@@ -203,7 +203,7 @@ fn rows_of_logs(folder: &Folder, ends: &str) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn with_another_number_of_parts_each_log_stays_in_one_catalog() {
+fn each_log_is_in_one_catalog_after_the_shard_count_changes() {
     let folder = Folder::new();
     let flight = fs::read(testdata("quad_flight.ulg")).unwrap();
     for name in ["a.ulg", "b.ulg", "c.ulg", "d.ulg", "e.ulg"] {
@@ -222,7 +222,7 @@ fn with_another_number_of_parts_each_log_stays_in_one_catalog() {
     let of_two = ["_catalog-0-of-2.parquet", "_catalog-1-of-2.parquet"];
     assert_eq!(batch(&["logs", "--shard", "1/2"]), of_two);
     assert_eq!(rows_of_logs(&folder, ".jsonl"), all);
-    // Logs that are no longer among the inputs too.
+    // Rows of logs that are no longer inputs are kept too.
     fs::remove_file(folder.path().join("logs/c.ulg")).unwrap();
     for shard in ["2/3", "0/2", "1/2", "0/3", "1/3"] {
         batch(&["logs", "--shard", shard]);
@@ -234,27 +234,27 @@ fn with_another_number_of_parts_each_log_stays_in_one_catalog() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_in_which_no_temporary_file_can_be_made_is_named_where_one_is_needed() {
+fn unusable_temporary_folder_is_named_if_it_is_needed() {
     let folder = Folder::new();
     let log = fs::read(testdata("pasta.ulg")).unwrap();
     settled(&folder, "plain/x.ulg", &log);
-    let index = |what: &str| {
-        let mut index = folder.command(&["index", what, "-o", "all.parquet"]);
+    let index = |input: &str| {
+        let mut index = folder.command(&["index", input, "-o", "all.parquet"]);
         let run = index.env("TMPDIR", "/not/there").output().unwrap();
         (run.status.code(), String::from_utf8(run.stderr).unwrap())
     };
-    let (status, said) = index("plain");
-    assert_eq!(status, Some(0), "{said}");
+    let (status, stderr) = index("plain");
+    assert_eq!(status, Some(0), "{stderr}");
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(&log).unwrap();
     settled(&folder, "packed/x.ulg.gz", &gzip.finish().unwrap());
-    let (status, said) = index("packed");
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("in /not/there (TMPDIR)"), "{said}");
+    let (status, stderr) = index("packed");
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("in /not/there (TMPDIR)"), "{stderr}");
 }
 
 #[test]
-fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
+fn outputs_are_not_searched_for_logs() {
     let folder = Folder::new();
     settled(&folder, "logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
     let index = |out: &str| folder.run(&["index", "logs", "-o", out]);
@@ -263,7 +263,7 @@ fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
         let run = index("logs/all.parquet").ended(0, &["before"]);
         assert!(!run.stderr.contains("no log"), "{}", run.stderr);
     }
-    // As `*` names it.
+    // A shell that expands `*` passes such arguments.
     folder
         .run(&["index", "logs/all.parquet", "logs/x.ulg", "-o", "logs/all.parquet"])
         .ended(0, &["1 before"]);
@@ -275,20 +275,20 @@ fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
 }
 
 #[test]
-fn records_of_times_that_cannot_be_right_are_in_no_rate() {
+fn records_with_impossible_times_are_not_in_rates() {
     let folder = Folder::new();
     let sound = std::fs::read(testdata("quad_flight.ulg")).unwrap();
-    // With time 0, which PX4 writes if the time was never set.
-    let odd = (0..3).fold(sound, |log, _| with_stray(&log, b"vehicle_status", 0));
-    folder.write("odd.ulg", &odd);
+    // At time 0, which PX4 writes if the time was never set.
+    let log = (0..3).fold(sound, |log, _| with_stray(&log, b"vehicle_status", 0));
+    folder.write("odd.ulg", &log);
     folder.run(&["index", "odd.ulg", "-o", "c.jsonl"]).ended(0, &[]);
     let catalog = rows(&folder, "c.jsonl");
     let row = catalog.iter().find(|row| row["topic"] == "vehicle_status").unwrap();
-    let told = folder.run(&["info", "--json", "odd.ulg"]).json_lines();
-    let topics = told[0]["topics"].as_array().unwrap();
+    let report = folder.run(&["info", "--json", "odd.ulg"]).json_lines();
+    let topics = report[0]["topics"].as_array().unwrap();
     let topic = topics.iter().find(|topic| topic["topic"] == "vehicle_status").unwrap();
     assert_eq!((&row["topic_records"], &topic["records"]), (&63.into(), &63.into()));
-    // By pyulog, of the 60 of the sound log.
+    // The number of records that pyulog finds, out of 60 in the intact log.
     for rate in [&row["rate_hz"], &topic["rate_hz"]] {
         assert!((rate.as_f64().unwrap() - 1.991_900_5).abs() < 1e-6, "{rate}");
     }
@@ -298,7 +298,7 @@ fn records_of_times_that_cannot_be_right_are_in_no_rate() {
     );
 }
 
-/// The time of the first record of the topic, in the catalog of the sound log.
+/// The time of the first record of the topic, in the catalog of the intact log.
 fn topic_start(log: &str, folder: &Folder) -> Value {
     folder.run(&["index", log, "-o", "sound.jsonl"]).ended(0, &[]);
     let catalog = rows(folder, "sound.jsonl");

@@ -1,4 +1,4 @@
-//! Each cell of the table of inputs and outputs: `logtool formats` is true.
+//! Tests that each cell in the table of `logtool formats` is correct.
 
 use std::io::Cursor;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{program::Folder, samples::testdata};
 
-/// An input of each kind that is read, by the name that `formats` has for it.
+/// Returns an input of each kind, by its name in `formats`.
 const INPUTS: [(&str, &str); 4] = [
     ("ulog", "quad_flight.ulg"),
     ("rosbag", "rover.bag"),
@@ -16,7 +16,7 @@ const INPUTS: [(&str, &str); 4] = [
     ("capture", "puck.pcap"),
 ];
 
-/// A bag of one packet of a lidar, for what no bag without such becomes.
+/// A bag of one lidar packet, for the outputs that need lidar packets.
 pub(crate) fn bag_of_packets() -> Vec<u8> {
     let line = "=".repeat(80);
     let definition = format!(
@@ -29,14 +29,14 @@ pub(crate) fn bag_of_packets() -> Vec<u8> {
     let mut bag =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
     let lidar = bag.connect(&header).unwrap();
-    // The header is empty but for its time; then one packet, and when it came.
+    // The header has only its time; then follow one packet and its time of arrival.
     let scan = [&[0; 16][..], &[1, 0, 0, 0], &[1, 0, 0, 0, 0, 0, 0, 0], &[0; 1206]];
     bag.write(lidar, Timestamp::from_nanos(1_000_000_000), &scan.concat()).unwrap();
     bag.finish().unwrap().into_inner()
 }
 
 #[test]
-fn every_input_becomes_what_the_table_says_and_nothing_else() {
+fn each_input_converts_to_the_formats_in_the_table_only() {
     let folder = Folder::new();
     let table = folder.run(&["formats", "--json"]).succeeded().json_lines().remove(0);
     let bag = testdata("rover.bag");
@@ -53,7 +53,7 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
     for (input, file) in &inputs {
         assert!(read.iter().any(|read| read["name"] == *input), "{input}");
         for output in table["writes"].as_array().unwrap() {
-            let is_told = output["from"].get(*input).is_some();
+            let is_supported = output["from"].get(*input).is_some();
             for to in
                 output["formats"].as_array().unwrap().iter().filter_map(Value::as_str)
             {
@@ -65,10 +65,10 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
                 };
                 let run =
                     folder.run(&["convert", file, "-q", "-o", &out, "--format", to]);
-                assert_eq!(run.status == 0, is_told, "{input} to {to}: {run:?}");
+                assert_eq!(run.status == 0, is_supported, "{input} to {to}: {run:?}");
                 assert_eq!(
                     folder.path().join(&out).exists(),
-                    is_told,
+                    is_supported,
                     "{input} to {to}"
                 );
                 tried += 1;
@@ -86,7 +86,7 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
 }
 
 #[test]
-fn the_documentation_has_the_same_table() {
+fn documentation_has_the_table_of_conversions() {
     let table =
         Folder::new().run(&["formats", "--json"]).succeeded().json_lines().remove(0);
     let document = include_str!("../../../../docs/OUTPUTS.md");
@@ -97,15 +97,15 @@ fn the_documentation_has_the_same_table() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let [_, formats, cells @ .., _] = &cells[..] else { break };
         for format in formats.split(' ').map(|format| format.trim_matches('`')) {
-            let has = |output: &&Value| {
+            let matches = |output: &&Value| {
                 output["formats"].as_array().unwrap().iter().any(|f| f == format)
             };
-            let output = table["writes"].as_array().unwrap().iter().find(has);
+            let output = table["writes"].as_array().unwrap().iter().find(matches);
             let from = &output.unwrap_or_else(|| panic!("{format}"))["from"];
             let names = ["ulog", "rosbag", "mcap", "vel", "capture"];
-            let told =
+            let expected =
                 names.map(|name| if from.get(name).is_some() { "yes" } else { "" });
-            assert_eq!(told[..], *cells, "{format}");
+            assert_eq!(expected[..], *cells, "{format}");
             rows += 1;
         }
     }

@@ -42,37 +42,46 @@ const BAGS: [(&str, i32, &[&str]); 28] = [
 ];
 
 #[test]
-fn each_lie_of_a_bag_has_its_code() {
+fn each_false_statement_in_a_bag_has_its_code() {
     let folder = Folder::new();
     for (name, status, codes) in BAGS {
         let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
         let run = folder.run(&["check", "--json", &bag]);
         assert_eq!(run.status, status, "{name}: {run:?}");
         let report = &run.json_lines()[0];
-        let found = report["findings"].as_array().unwrap();
-        let found: Vec<&str> =
-            found.iter().map(|finding| finding["code"].as_str().unwrap()).collect();
+        let found_codes = report["findings"].as_array().unwrap();
+        let found_codes: Vec<&str> = found_codes
+            .iter()
+            .map(|finding| finding["code"].as_str().unwrap())
+            .collect();
         for code in codes {
-            assert!(found.contains(code), "{name} has no {code}: {found:?}");
+            assert!(
+                found_codes.contains(code),
+                "{name} has no {code}: {found_codes:?}"
+            );
         }
-        assert!(!codes.is_empty() || found.is_empty(), "{name}: {found:?}");
+        assert!(!codes.is_empty() || found_codes.is_empty(), "{name}: {found_codes:?}");
     }
 }
 
 #[test]
-fn what_was_read_is_not_told_as_lost() {
+fn doubtful_and_complete_records_are_not_reported_as_lost() {
     let folder = Folder::new();
-    // EXPECT.tsv: the content checksums are wrong, data fine; killed in the last chunk, of
-    // which only the end of the stream is missing: 100 messages of each can be had.
+    // EXPECT.tsv: in one bag, the content checksums are wrong and the data are correct. In
+    // the other, only the end of the stream of the last chunk is missing. Each has 100
+    // readable messages.
     let bags = [
         ("lz4_badchecksum.bag", 3, "read, but doubtful"),
         ("active_unterminated_bz2.bag", 0, ""),
     ];
-    for (name, status, told) in bags {
+    for (name, status, expected) in bags {
         let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
         let cat = folder.run(&["cat", &bag]);
         assert_eq!((cat.status, cat.stdout.lines().count()), (status, 100), "{name}");
-        assert!(cat.stderr.contains(told) && !cat.stderr.contains("lost"), "{cat:?}");
+        assert!(
+            cat.stderr.contains(expected) && !cat.stderr.contains("lost"),
+            "{cat:?}"
+        );
         let check = folder.run(&["check", "--json", &bag]);
         let report = check.json_lines()[0].to_string();
         assert!(!report.contains("damage.garbled"), "{report}");
@@ -83,10 +92,10 @@ fn what_was_read_is_not_told_as_lost() {
 }
 
 #[test]
-fn an_encrypted_bag_is_looked_into_with_its_key() {
+fn encrypted_bag_is_checked_with_its_key() {
     let folder = Folder::new();
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
-    // What `gpg --decrypt` makes of the key in the bag's header.
+    // The key in the header of the bag, as `gpg --decrypt` decrypts it.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
     let run = folder.run(&["check", "--key-file", "key", &bag]).succeeded();
     assert!(run.stdout.contains("1 note") && run.stdout.contains("bag.encrypted"));
@@ -102,21 +111,21 @@ fn an_encrypted_bag_is_looked_into_with_its_key() {
 }
 
 #[test]
-fn odd_ulogs_are_told_of() {
+fn anomalies_of_ulogs_are_reported() {
     let folder = Folder::new();
     let run = folder.run(&["check", "--json", &testdata("hostile_types.ulg")]);
     let report = &run.json_lines()[0];
     let found = report["findings"].as_array().unwrap();
-    let of = |code: &str, topic: &str| {
+    let has_finding = |code: &str, topic: &str| {
         found.iter().any(|f| f["code"] == code && f["topic"] == topic)
     };
     // testdata/README.md describes these files.
     assert!(
-        of("ulog.timestamp.narrow", "clock32")
-            && of("ulog.timestamp.narrow", "clock16")
+        has_finding("ulog.timestamp.narrow", "clock32")
+            && has_finding("ulog.timestamp.narrow", "clock16")
     );
-    assert!(of("ulog.timestamp.missing", "no_clock"));
-    assert!(of("ulog.padding", "padded"), "{report}");
+    assert!(has_finding("ulog.timestamp.missing", "no_clock"));
+    assert!(has_finding("ulog.padding", "padded"), "{report}");
 
     let run = folder.run(&["check", &testdata("quad_flight.ulg")]);
     assert_eq!(run.status, 0, "{run:?}");
@@ -124,7 +133,7 @@ fn odd_ulogs_are_told_of() {
 }
 
 #[test]
-fn warnings_alone_are_no_failure_unless_strict() {
+fn warnings_fail_only_a_strict_check() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     assert_eq!(folder.run(&["check", &flight]).status, 0);
     assert_eq!(folder.run(&["check", "--strict", &flight]).status, 3);
@@ -142,7 +151,7 @@ fn damage_is_an_error_and_one_bad_log_does_not_hide_the_others() {
 }
 
 #[test]
-fn the_table_of_codes_is_the_programs_own() {
+fn documented_table_of_codes_equals_the_printed_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CHECK.md");
     let document = fs::read_to_string(path).unwrap();
     let codes = Folder::new().run(&["check", "--codes"]).succeeded().stdout;

@@ -5,7 +5,7 @@ use std::fs;
 use crate::{bytes, program::Folder, samples::testdata};
 
 #[test]
-fn a_log_becomes_csv_files_called_as_ulog2csv_calls_them() {
+fn csv_files_have_the_names_of_ulog2csv() {
     let folder = Folder::with(&bytes::log());
     let run = folder
         .run(&["convert", "flight.ulg"])
@@ -31,7 +31,7 @@ fn a_log_becomes_csv_files_called_as_ulog2csv_calls_them() {
 }
 
 #[test]
-fn nothing_is_replaced_unless_asked_for() {
+fn existing_files_are_replaced_only_with_force() {
     let folder = Folder::with(&bytes::log());
     folder.write("out/flight_att_1.csv", b"mine");
     let run = folder.run(&["convert", "flight.ulg", "-o", "out"]);
@@ -46,7 +46,7 @@ fn nothing_is_replaced_unless_asked_for() {
 }
 
 #[test]
-fn nothing_appears_when_it_fails() {
+fn failed_conversion_leaves_no_output() {
     let folder = Folder::with(&bytes::cut_log());
     let convert = |args: &[&str]| {
         folder.run(&[&["convert", "flight.ulg", "-o", "a/b"], args].concat())
@@ -61,7 +61,7 @@ fn nothing_appears_when_it_fails() {
 }
 
 #[test]
-fn several_logs_have_a_folder_each() {
+fn several_logs_have_separate_folders() {
     let folder = Folder::with(&bytes::log());
     folder.write("other.ulg", &bytes::cut_log());
     folder.write("bad.ulg", b"nothing");
@@ -75,7 +75,7 @@ fn several_logs_have_a_folder_each() {
 }
 
 #[test]
-fn topics_fields_and_times_choose_what_is_in_the_tables() {
+fn tables_contain_the_selected_topics_fields_and_times() {
     let folder = Folder::with(&bytes::log());
     let args = [
         "--topic", "att", "--start", "boot:2", "--end", "boot:3s", "--format", "jsonl",
@@ -98,7 +98,7 @@ fn topics_fields_and_times_choose_what_is_in_the_tables() {
 }
 
 #[test]
-fn every_format_and_layout_writes_what_it_is() {
+fn each_format_and_layout_writes_valid_files() {
     let folder = Folder::with(&bytes::log());
     let convert = |out: &str, args: &[&str]| {
         let args = [&["convert", "flight.ulg", "-q", "-o", out], args].concat();
@@ -118,7 +118,7 @@ fn every_format_and_layout_writes_what_it_is() {
 }
 
 #[test]
-fn merging_makes_one_table_of_what_was_last_told() {
+fn merged_table_has_the_last_value_of_each_field() {
     let folder = Folder::with(&bytes::log());
     let args =
         ["convert", "flight.ulg", "-o", "m", "-q", "--merge", "asof", "--rate", "2"];
@@ -132,14 +132,14 @@ fn merging_makes_one_table_of_what_was_last_told() {
 }
 
 #[test]
-fn a_time_that_is_years_off_makes_no_rows_until_then() {
+fn outlying_time_does_not_extend_the_merged_table() {
     let folder = Folder::new();
     let mut capture = std::fs::read(testdata("puck.pcap")).unwrap();
     let word = |bytes: &[u8], at| {
         u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
     };
     folder.write("good.pcap", &capture);
-    // The second frame is of 72 days later.
+    // The time of the second frame is 72 days later.
     let at = 24 + 16 + word(&capture, 24 + 8) as usize;
     let seconds = word(&capture, at) + 72 * 86_400;
     capture[at..at + 4].copy_from_slice(&seconds.to_le_bytes());
@@ -152,12 +152,13 @@ fn a_time_that_is_years_off_makes_no_rows_until_then() {
     let run = merge("stray.pcap", "stray");
     run.ended(0, &["others are over an hour away, as 2024-08-12T10:00:00"]);
     let lines = |out: &str| folder.read(&format!("{out}/merged.csv")).lines().count();
-    // Frames are of 10:00:00.000200 to 10:00:00.054611: a row each hundredth of a second.
+    // The frames are from 10:00:00.000200 to 10:00:00.054611: one row per hundredth of a
+    // second.
     assert_eq!([lines("good"), lines("stray")], [1 + 5, 1 + 5]);
 }
 
 #[test]
-fn what_cannot_be_meant_together_is_misuse() {
+fn contradictory_options_are_wrong_usage() {
     let folder = Folder::with(&bytes::log());
     let convert =
         |args: &[&str]| folder.run(&[&["convert", "flight.ulg"], args].concat());
@@ -177,7 +178,7 @@ fn what_cannot_be_meant_together_is_misuse() {
 }
 
 #[test]
-fn a_name_that_promises_a_file_is_kept_or_refused() {
+fn output_with_an_extension_is_a_file_or_rejected() {
     let folder = Folder::with(&bytes::log());
     let convert = |out: &str, more: &[&str]| {
         folder.run(&[&["convert", "flight.ulg", "-o", out], more].concat())
@@ -210,7 +211,7 @@ fn a_name_that_promises_a_file_is_kept_or_refused() {
 }
 
 #[test]
-fn a_clock_that_a_log_does_not_have_is_refused() {
+fn options_of_tables_are_rejected_for_new_logs() {
     let folder = Folder::with(&bytes::log());
     let convert = |more: &[&str]| {
         let args = ["convert", "flight.ulg", "-f", "-q", "-o", "x.mcap"];
@@ -224,7 +225,7 @@ fn a_clock_that_a_log_does_not_have_is_refused() {
 }
 
 #[test]
-fn a_table_without_rows_has_its_columns_and_a_folder_without_tables_is_none() {
+fn empty_table_has_its_columns_and_empty_folder_is_not_written() {
     let folder = Folder::with(&bytes::log());
     let late = |to: &str| {
         let args = ["convert", "flight.ulg", "--format", to, "-t", "att.1"];
@@ -232,7 +233,8 @@ fn a_table_without_rows_has_its_columns_and_a_folder_without_tables_is_none() {
         folder.command(&[&args[..], &late].concat()).output().unwrap().stdout
     };
     assert_eq!(String::from_utf8(late("csv")).unwrap(), "timestamp,x\n");
-    // A message of Arrow's streams begins with four bytes of ones; one of length 0 is the end.
+    // A message in an Arrow stream begins with four bytes of ones; a message of length 0 is
+    // the end.
     let arrow = late("arrow");
     assert!(
         arrow.starts_with(&[0xff; 4]) && arrow.windows(9).any(|b| b == b"timestamp")
@@ -246,7 +248,7 @@ fn a_table_without_rows_has_its_columns_and_a_folder_without_tables_is_none() {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn tables_are_equal_on_any_number_of_threads() {
     let folder = Folder::with(&bytes::long_log(300_000));
     folder
         .run(&["convert", "flight.ulg", "-o", "one", "-q", "--threads", "1"])
@@ -260,7 +262,7 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn one_table_goes_to_standard_output() {
+fn single_table_is_written_to_standard_output() {
     let folder = Folder::with(&bytes::log());
     let to_stdout = |args: &[&str]| {
         folder.run(&[&["convert", "flight.ulg", "-o", "-"], args].concat())
@@ -276,7 +278,7 @@ fn one_table_goes_to_standard_output() {
 }
 
 #[test]
-fn arrays_are_a_file_for_each_topic_or_one_for_matlab() {
+fn numpy_has_a_file_for_each_topic_and_matlab_has_one() {
     let folder = Folder::with(&bytes::log());
     folder
         .run(&["convert", "flight.ulg", "-q", "-o", "np", "--format", "npz"])

@@ -1,4 +1,4 @@
-//! Data sets that are made again, of other logs or with other options.
+//! Datasets that are updated with other logs or other options.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::{
     samples::testdata,
 };
 
-/// A folder with the logs `to`. Each is a copy of a file in `testdata/`.
+/// Returns a folder with logs. Each log is a copy of a file in `testdata/`.
 fn folder(logs: &[(&str, &str)]) -> Folder {
     let folder = Folder::new();
     for (from, to) in logs {
@@ -22,7 +22,7 @@ fn batch(folder: &Folder, args: &[&str]) -> Run {
     folder.run(&[&["batch", "--json"], args].concat())
 }
 
-/// What became of the logs: their names and that, sorted.
+/// Returns the names and the outcomes of the logs, sorted.
 fn became(run: &Run) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let events = run.json_lines().into_iter().filter(|event| event["event"] == "log");
@@ -37,7 +37,7 @@ fn one(name: &str, outcome: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_log_that_is_away_keeps_its_name_and_its_tables() {
+fn missing_log_keeps_its_name_and_tables() {
     let folder = folder(&[
         ("pasta.ulg", "mnt/a/log_1.ulg"),
         ("quad_flight.ulg", "mnt/b/log_1.ulg"),
@@ -52,7 +52,7 @@ fn a_log_that_is_away_keeps_its_name_and_its_tables() {
     assert_eq!(folder.list("ds/kitchen_status"), ["log=log_1"]);
     assert_eq!(folder.list("ds/battery_status"), ["log=b_log_1"]);
     assert!(folder.read("ds/_catalog.jsonl").contains("mnt/a/log_1.ulg"));
-    // The same log elsewhere is the same log.
+    // A log in another folder is recognized as the same log.
     let run = batch(&folder, &["away", "mnt", "-o", "ds"]).ended(0, &[]);
     let both =
         ["b_log_1", "log_1"].map(|name| (name.to_owned(), "done_before".to_owned()));
@@ -61,7 +61,7 @@ fn a_log_that_is_away_keeps_its_name_and_its_tables() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn logs_whose_names_are_no_texts_are_two() {
+fn logs_with_names_that_are_not_utf8_are_distinct() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
     let folder = Folder::new();
     let names = [&b"x\xff.ulg"[..], b"x\xfe.ulg"];
@@ -74,7 +74,7 @@ fn logs_whose_names_are_no_texts_are_two() {
     assert_eq!(folder.list("ds/kitchen_status"), ["log=x_xff"]);
     assert_eq!(folder.list("ds/battery_status"), ["log=x_xfe"]);
     folder.run(&["index", ".", "-o", "all.parquet"]).ended(0, &["2 logs indexed"]);
-    // One of them in a list does not harm the others.
+    // A missing file in a list does not affect the others.
     let list = b"x\xff.ulg\0none.ulg\0";
     let run = folder.run_with(&["batch", "-", "-o", "ds"], list);
     run.ended(1, &["0 logs converted, 1 before, 1 failed", "none.ulg"]);
@@ -86,21 +86,21 @@ fn logs_whose_names_are_no_texts_are_two() {
 }
 
 #[test]
-fn what_cannot_be_seen_in_a_folder_is_a_failure() {
+fn link_to_a_missing_file_is_a_failure() {
     let folder = folder(&[("pasta.ulg", "logs/x.ulg")]);
     #[cfg(unix)]
     {
         let link = folder.path().join("logs/y.ulg");
         std::os::unix::fs::symlink("/nowhere/y.ulg", link).unwrap();
-        let told = ["failed: 1 log", "y.ulg: it is a link to a missing file"];
-        batch(&folder, &["logs", "-o", "ds"]).ended(1, &told);
-        folder.run(&["index", "logs", "-o", "all.parquet"]).ended(1, &told);
+        let expected = ["failed: 1 log", "y.ulg: it is a link to a missing file"];
+        batch(&folder, &["logs", "-o", "ds"]).ended(1, &expected);
+        folder.run(&["index", "logs", "-o", "all.parquet"]).ended(1, &expected);
     }
     assert_eq!(folder.list("logs")[0], "x.ulg");
 }
 
 #[test]
-fn files_that_options_name_are_looked_into() {
+fn changed_contents_of_option_files_convert_a_log_again() {
     let folder =
         folder(&[("pasta.ulg", "x.ulg"), ("msg/KitchenStatus.msg", "msg/K.msg")]);
     let args = ["x.ulg", "-o", "ds", "--msg-dir", "msg"];
@@ -120,7 +120,7 @@ fn files_that_options_name_are_looked_into() {
 }
 
 #[test]
-fn patterns_that_no_log_has_are_told() {
+fn patterns_without_matches_are_reported() {
     let folder = folder(&[("pasta.ulg", "logs/x.ulg"), ("rover.bag", "logs/y.bag")]);
     let some = ["logs", "-o", "ds", "-t", "kitchen_*", "-t", "gps_*"];
     for _ in 0..2 {
@@ -133,19 +133,19 @@ fn patterns_that_no_log_has_are_told() {
     for none in [["-t", "kitchen_sttus"], ["--field", "tpyo"]] {
         for _ in 0..2 {
             let all = [&["logs", "-o", "ds", "-q"][..], &none].concat();
-            let told = format!(
+            let expected = format!(
                 "no log has a {}",
                 if none[0] == "-t" { "topic" } else { "field" }
             );
-            batch(&folder, &all).ended(1, &["error: ", &told, none[1]]);
+            batch(&folder, &all).ended(1, &["error: ", &expected, none[1]]);
         }
     }
 }
 
 #[test]
-fn the_types_of_tables_without_files_decide_nothing() {
+fn types_of_tables_without_files_are_ignored() {
     let folder = folder(&[("quad_flight.ulg", "x.ulg")]);
-    let made = |args: &[&str]| {
+    let convert = |args: &[&str]| {
         batch(&folder, &[&["x.ulg", "-o", "ds"], args].concat()).ended(0, &[]);
         folder
             .list("ds")
@@ -153,33 +153,33 @@ fn the_types_of_tables_without_files_decide_nothing() {
             .filter(|name| !name.starts_with('_'))
             .collect::<Vec<_>>()
     };
-    let plain = made(&["-t", "vehicle_status"]);
+    let plain = convert(&["-t", "vehicle_status"]);
     assert_eq!(plain, ["vehicle_status"]);
-    assert_eq!(made(&["-t", "esc_status"]), ["esc_status"]);
-    // Times of another type: nothing has files with those of the first one any more.
-    assert_eq!(made(&["-t", "vehicle_status", "--clock", "utc"]), plain);
+    assert_eq!(convert(&["-t", "esc_status"]), ["esc_status"]);
+    // The times have another type, and no table has files with the first type any more.
+    assert_eq!(convert(&["-t", "vehicle_status", "--clock", "utc"]), plain);
 }
 
 #[test]
-fn a_field_that_is_called_as_the_partition_is_told() {
+fn field_with_the_name_of_the_partition_is_reported() {
     let folder = Folder::new();
     folder.write("one.ulg", &crate::bytes::log_of_field("log"));
-    let told = ["do not see its field `log`", "hive_partitioning = false"];
-    batch(&folder, &["one.ulg", "-o", "ds"]).ended(0, &told);
+    let expected = ["do not see its field `log`", "hive_partitioning = false"];
+    batch(&folder, &["one.ulg", "-o", "ds"]).ended(0, &expected);
 }
 
 #[test]
-fn a_data_set_among_the_logs_is_told_and_left_out() {
+fn dataset_among_the_logs_is_reported_and_skipped() {
     let folder = folder(&[("rover.bag", "logs/y.bag")]);
     batch(&folder, &["logs", "-o", "logs/set", "--format", "mcap"]).ended(0, &[]);
-    let told = ["1 log converted", "logs/set: a dataset, which is searched"];
-    batch(&folder, &["logs", "-o", "other"]).ended(0, &told);
+    let expected = ["1 log converted", "logs/set: a dataset, which is searched"];
+    batch(&folder, &["logs", "-o", "other"]).ended(0, &expected);
     let run = batch(&folder, &["logs", "logs/set", "-o", "other"]);
     run.ended(0, &["1 log converted, 1 before"]);
 }
 
 #[test]
-fn empty_folders_of_tables_go_with_a_run_that_is_alone() {
+fn unsharded_batch_removes_empty_table_folders() {
     let folder = folder(&[("quad_flight.ulg", "logs/x.ulg")]);
     fs::create_dir_all(folder.path().join("set/_logtool")).unwrap();
     let left = folder.path().join("set/battery_status~d0706c26");

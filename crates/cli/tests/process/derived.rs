@@ -14,7 +14,7 @@ fn rover() -> Folder {
 }
 
 #[test]
-fn images_are_files_called_by_their_stamps_beside_a_table_of_them() {
+fn images_are_named_by_their_stamps_and_listed_in_a_table() {
     let folder = rover();
     let run = folder.run(&["convert", "rover.bag", "--format", "images", "-o", "out"]);
     assert!(run.status == 0 && run.stderr.contains("10 images"), "{run:?}");
@@ -40,20 +40,20 @@ fn images_are_files_called_by_their_stamps_beside_a_table_of_them() {
 }
 
 #[test]
-fn images_of_some_time_only_and_never_over_others() {
+fn images_are_selected_by_time_and_never_overwrite_files() {
     let folder = rover();
     let some = ["convert", "rover.bag", "-q", "--format", "images", "-o", "out"];
     let part = ["--clock", "relative", "--start", "2.5", "--end", "5"];
     folder.run(&[&some[..], &part].concat()).succeeded();
     assert_eq!(folder.list("out/camera_image_raw").len(), 3);
-    let again = folder.run(&some);
-    assert_eq!(again.status, 1, "{again:?}");
-    assert!(again.stderr.contains("--force"), "{again:?}");
+    let second_run = folder.run(&some);
+    assert_eq!(second_run.status, 1, "{second_run:?}");
+    assert!(second_run.stderr.contains("--force"), "{second_run:?}");
     assert_eq!(folder.list("out/camera_image_raw").len(), 3);
 }
 
 #[test]
-fn a_log_without_images_says_so() {
+fn log_without_images_is_an_error() {
     let folder = rover();
     let args = ["convert", "rover.bag", "--format", "images", "--topic", "/scan"];
     let run = folder.run(&args);
@@ -64,7 +64,7 @@ fn a_log_without_images_says_so() {
 }
 
 #[test]
-fn points_are_rows_of_a_topic_of_their_own() {
+fn points_are_rows_of_a_derived_topic() {
     let folder = rover();
     let cat =
         |topic| folder.run(&["cat", "-q", "rover.bag", "-t", topic]).succeeded().stdout;
@@ -77,13 +77,13 @@ fn points_are_rows_of_a_topic_of_their_own() {
     assert_eq!(beams.lines().count(), 50 * 36);
     let door = beams.lines().nth(7).unwrap();
     assert!(door.contains(r#""x":null,"y":null,"z":null"#), "{door}");
-    // Who reads everything gets every message once.
+    // Reading everything returns every message once.
     let all = folder.run(&["cat", "-q", "rover.bag"]).succeeded().stdout;
     assert_eq!(all.lines().count(), 491);
 }
 
 #[test]
-fn what_is_made_of_others_is_not_copied_into_a_log() {
+fn derived_topics_are_not_copied_into_a_log() {
     let folder = rover();
     // 50 scans; testdata/README.md
     for (out, glob) in [("a.mcap", "/scan*"), ("b.bag", "/scan*")] {
@@ -117,9 +117,9 @@ fn what_is_made_of_others_is_not_copied_into_a_log() {
 }
 
 #[test]
-fn vectors_are_no_points() {
+fn vectors_are_not_points() {
     let folder = rover();
-    // Imu has an acceleration with x, y and z, and Twist speeds.
+    // `Imu` has an acceleration with x, y and z, and `Twist` has velocities.
     let args = ["convert", "rover.bag", "-q", "--format", "ply", "-o", "out"];
     folder.run(&args).succeeded();
     assert_eq!(folder.list("out"), ["points_points", "scan_points"]);
@@ -129,7 +129,7 @@ fn vectors_are_no_points() {
 }
 
 #[test]
-fn names_of_values_are_columns_where_they_are_asked_for() {
+fn value_names_are_columns_on_request() {
     let folder = rover();
     let topic = ["--topic", "/gps/fix"];
     let cat = |more: &[&str]| {
@@ -172,7 +172,7 @@ fn images_of_an_unknown_encoding_are_lost() {
 }
 
 #[test]
-fn an_mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
+fn mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
     let folder = rover();
     let files = |log: &str, to: &str| -> Vec<(String, Vec<u8>)> {
         let out = format!("{to} of {log}");
@@ -207,7 +207,7 @@ fn an_mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
             assert!(of_mcap == of_bag, "{to} of {log}: other bytes");
         }
     }
-    // Who reads everything gets every message once.
+    // Reading everything returns every message once.
     let all = folder.run(&["cat", "-q", "ros2.mcap"]).succeeded().stdout;
     assert_eq!(all.lines().count(), 491);
 }

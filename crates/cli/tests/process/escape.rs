@@ -11,10 +11,10 @@ use crate::{
 /// A name that clears the screen, starts a line and turns the direction of text.
 const NAME: &str = "a\u{1b}[2J\nb\u{202e}c\u{9b}1m.ulg";
 
-/// How it is shown.
+/// The escaped form of the name.
 const SHOWN: &str = "a\\u{1b}[2J\\nb\\u{202e}c\\u{9b}1m.ulg";
 
-/// That nothing that was printed acts on a terminal, apart from line ends.
+/// Checks that the printed text does not act on a terminal, apart from line ends.
 #[track_caller]
 fn is_plain(run: &Run) {
     let acts =
@@ -44,15 +44,15 @@ fn names_of_files_are_escaped() {
         let printed = format!("{}{}", run.stdout, run.stderr);
         assert!(printed.contains("\\u{1b}"), "{args:?}: {run:?}");
     }
-    let gone = folder.run(&["info", "no\u{1b}]0;x\u{7}.ulg"]);
-    is_plain(&gone);
-    gone.ended(1, &["no\\u{1b}]0;x\\u{7}.ulg"]);
+    let run = folder.run(&["info", "no\u{1b}]0;x\u{7}.ulg"]);
+    is_plain(&run);
+    run.ended(1, &["no\\u{1b}]0;x\\u{7}.ulg"]);
     let page = fs::read_to_string(folder.path().join("x.html")).unwrap();
     assert!(page.contains("\\u{1b}[2J"), "{SHOWN}");
 }
 
 #[test]
-fn what_was_typed_is_escaped() {
+fn arguments_in_messages_are_escaped() {
     let folder = Folder::with(&bytes::log());
     for args in [
         &["fly\u{1b}[2J"][..],
@@ -66,14 +66,14 @@ fn what_was_typed_is_escaped() {
         let run = folder.run(args);
         is_plain(&run);
         assert!(run.status != 0, "{run:?}");
-        // The library that goes through the command line drops what acts on a terminal.
+        // The argument parser removes characters that act on a terminal.
         let is_shown = run.stderr.contains("\\u{1b}[2J");
         assert!(is_shown || run.stderr.contains("--help"), "{run:?}");
     }
 }
 
 #[test]
-fn names_and_texts_in_logs_are_escaped() {
+fn names_and_strings_from_logs_are_escaped() {
     let folder = Folder::with(&bytes::log_of_field("x\u{1b}[2J\u{202e}"));
     for args in [
         &["cat", "flight.ulg", "--format", "text"][..],
@@ -87,7 +87,7 @@ fn names_and_texts_in_logs_are_escaped() {
 }
 
 #[test]
-fn a_report_names_the_file_and_not_its_folder() {
+fn report_names_the_file_without_its_folder() {
     let folder = Folder::new();
     let path = folder.write("secret-folder/flight.ulg", &bytes::cut_log());
     let path = path.to_str().unwrap();
@@ -111,7 +111,7 @@ fn csv_for_spreadsheets_has_no_formulas() {
     assert!(rows(&["--csv-safe"]).contains(",'=cmd|"));
 }
 
-/// A parameter's name may start as a formula too, in all three tables of `params`.
+/// The name of a parameter may start like a formula too, in all three tables of `params`.
 #[test]
 fn csv_of_parameters_for_spreadsheets_has_no_formulas() {
     let name = |value: f32| {
@@ -121,7 +121,7 @@ fn csv_of_parameters_for_spreadsheets_has_no_formulas() {
     };
     let folder = Folder::new();
     for (log, first) in [("a.ulg", 1.0), ("b.ulg", -2.0)] {
-        // The first parameter comes behind the header of 16 bytes and the flags of 43.
+        // The first parameter is after the header of 16 bytes and the flags of 43 bytes.
         let whole = bytes::log();
         let (head, rest) = whole.split_at(16 + 43);
         folder.write(log, &[head, &name(first), rest, &name(3.0)].concat());

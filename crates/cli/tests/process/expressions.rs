@@ -36,7 +36,7 @@ fn expressions_are_lines_with_their_text_and_unit() {
     let drive = testdata("rover.bag");
     let norm = "norm(/imu/data.angular_velocity) / 2";
     let png = ["plot", &drive, norm, "-o", "x.png", "--start", "2", "--end", "4"];
-    // Two seconds of 25 Hz.
+    // Two seconds at 25 Hz.
     folder.run(&png).ended(0, &["1 line of 50 values"]);
 }
 
@@ -80,14 +80,14 @@ fn error_points_to_the_character_and_nothing_is_written() {
 }
 
 #[test]
-fn derived_series_are_tables_of_their_own() {
+fn derived_series_are_separate_tables() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     let derive = ["--derive", "armed=vehicle_status.arming_state == 2"];
     let only = ["-t", "armed", "-o", "armed.csv", "-q"];
     folder.run(&[&["convert", &flight][..], &derive, &only].concat()).succeeded();
     let csv = folder.read("armed.csv");
     assert!(csv.starts_with("timestamp,value\n"), "{csv}");
-    // Twice per second for 30 s, and armed from 2.5 s to 28 s.
+    // Twice per second for 30 s; the vehicle is armed from 2.5 s to 28 s.
     let armed = last_column(&csv);
     assert_eq!(armed.len(), 60);
     let count = armed.iter().filter(|value| **value == 1.0).count();
@@ -98,7 +98,7 @@ fn derived_series_are_tables_of_their_own() {
     let args = [&["convert", &flight][..], &heights, &tables].concat();
     folder.run(&args).ended(0, &["2 tables"]);
     let csv = folder.read("all/quad_flight_height_0.csv");
-    // At 5 Hz, in a circle at a height of 10 m; the gap takes at most one row.
+    // At 5 Hz, on a circle at a height of 10 m; the gap removes at most one row.
     let heights = last_column(&csv);
     assert!((49..=50).contains(&heights.len()), "{}", heights.len());
     assert!(heights.iter().all(|height| (height - 10.0).abs() < 0.5), "{heights:?}");
@@ -144,7 +144,7 @@ fn printed_series_are_sorted_among_records() {
 }
 
 #[test]
-fn names_and_formats_that_do_not_go_with_series_are_refused() {
+fn unsuitable_names_and_formats_of_series_are_rejected() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     let run = |derive: &str, more: &[&str]| {
         folder.run(&[&["convert", &flight, "--derive", derive][..], more].concat())
@@ -163,13 +163,13 @@ fn names_and_formats_that_do_not_go_with_series_are_refused() {
 }
 
 #[test]
-fn damaged_log_has_series_of_what_is_left() {
+fn damaged_log_has_series_of_its_readable_records() {
     let (folder, log) = (Folder::new(), testdata("damaged/lost_sector.ulg"));
     let args = ["convert", &log, "-t", "x", "-o", "x.csv"];
     let args = [&args[..], &["--derive", "x=-vehicle_attitude.q[0]"]].concat();
     let run = folder.run(&args);
     assert_eq!(run.status, 3, "{run:?}");
-    // 50 Hz for 30 s without the gap and the sector.
+    // 50 Hz for 30 s, without the records in the gap and in the destroyed sector.
     let rows = folder.read("x.csv").lines().count() - 1;
     assert!((1400..1494).contains(&rows), "{rows}");
 }

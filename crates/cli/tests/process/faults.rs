@@ -1,5 +1,5 @@
-//! Faults of machines: files that get shorter, full disks, and inputs that are not files.
-//! docs/RELIABILITY.md has a line for each.
+//! Faults of machines: files that are truncated while they are read, full disks, and inputs
+//! that are not files. docs/RELIABILITY.md has a line for each.
 
 #![cfg(unix)]
 
@@ -18,8 +18,8 @@ use crate::{
     samples::{sample, testdata},
 };
 
-/// Runs the program, and cuts the log `name`, which was `age` old, when its first temporary
-/// file is there.
+/// Runs the program, and truncates the log `name`, whose age is `age`, as soon as the first
+/// temporary file exists.
 fn cut_while_it_runs(folder: &Folder, name: &str, args: &[&str], age: Duration) -> Run {
     let log = fs::File::options().write(true).open(folder.path().join(name));
     let log = log.unwrap();
@@ -43,19 +43,20 @@ fn cut_while_it_runs(folder: &Folder, name: &str, args: &[&str], age: Duration) 
 }
 
 #[test]
-fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
+fn log_truncated_while_read_is_reported_and_leaves_no_output() {
     for args in [
         &["convert", "flight.ulg", "-o", "."][..],
         &["convert", "flight.ulg", "-o", ".", "--format", "parquet"],
         &["filter", "flight.ulg", "-o", "new.ulg"],
     ] {
-        // 63 MB: it takes long enough to be cut.
+        // 63 MB: reading takes long enough for the file to be truncated.
         let folder = Folder::with(&bytes::long_log(3_000_000));
         let run = cut_while_it_runs(&folder, "flight.ulg", args, Duration::ZERO);
         run.ended(1, &["flight.ulg: ", "got shorter while it was read"]);
         assert_eq!(folder.list("."), ["flight.ulg"], "{args:?}");
     }
-    // An old bag is mapped; a new one, which may be being written, is read.
+    // An old bag is mapped; a new bag may still be being written, and is read without a
+    // mapping.
     let folder = Folder::with(&bytes::long_log(1_000_000));
     folder.run(&["convert", "flight.ulg", "-o", "whole.bag"]).ended(0, &[]);
     fs::remove_file(folder.path().join("flight.ulg")).unwrap();
@@ -74,8 +75,8 @@ fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
 /// How many bytes the process `id` has read so far.
 #[cfg(target_os = "linux")]
 fn bytes_read(id: u32) -> u64 {
-    let told = fs::read_to_string(format!("/proc/{id}/io")).unwrap_or_default();
-    let read = told.lines().find_map(|line| line.strip_prefix("rchar: "));
+    let counters = fs::read_to_string(format!("/proc/{id}/io")).unwrap_or_default();
+    let read = counters.lines().find_map(|line| line.strip_prefix("rchar: "));
     read.map_or(0, |read| read.parse().unwrap())
 }
 
@@ -88,22 +89,25 @@ fn cut_while_it_is_open(folder: &Folder, args: &[&str]) -> String {
     let mut command = folder.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Once it reads the log, it has asked for its length.
+    // When the program has read this much, it already has the length of the log.
     while bytes_read(child.id()) < 1 << 20 {
         assert!(child.try_wait().unwrap().is_none(), "it was too quick");
         thread::sleep(Duration::from_millis(1));
     }
     log.set_len(1000).unwrap();
     let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("flight.ulg") && told.contains("got shorter"), "{told}");
-    told
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("flight.ulg") && stderr.contains("got shorter"),
+        "{stderr}"
+    );
+    stderr
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_log_that_gets_shorter_stops_no_other_of_a_batch() {
+fn log_truncated_while_read_does_not_stop_a_batch() {
     let folder = Folder::with(&bytes::long_log(3_000_000));
     folder.write("short.ulg", &bytes::log());
     cut_while_it_is_open(
@@ -120,18 +124,18 @@ fn a_log_that_gets_shorter_stops_no_other_of_a_batch() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_log_that_gets_shorter_stops_no_other_of_an_index() {
+fn log_truncated_while_read_does_not_stop_an_index() {
     let folder = Folder::with(&bytes::long_log(3_000_000));
     folder.write("short.ulg", &bytes::log());
     let args = ["index", "flight.ulg", "short.ulg", "-o", "all.jsonl"];
-    let told = cut_while_it_is_open(&folder, &args);
-    assert!(told.contains("1 log indexed"), "{told}");
+    let stderr = cut_while_it_is_open(&folder, &args);
+    assert!(stderr.contains("1 log indexed"), "{stderr}");
     assert!(folder.read("all.jsonl").contains("\"log\":\"short\""));
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn events_that_cannot_be_told_are_a_failure() {
+fn unwritable_progress_events_are_a_failure() {
     let folder = Folder::with(&bytes::log());
     for command in [
         &["batch", "flight.ulg", "-o", "set"][..],
@@ -140,9 +144,12 @@ fn events_that_cannot_be_told_are_a_failure() {
         let mut command = folder.command(&[command, &["-q", "--json"]].concat());
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let output = command.stdout(full).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{told}");
-        assert!(told.contains("--json") && told.contains("o space left"), "{told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(
+            stderr.contains("--json") && stderr.contains("o space left"),
+            "{stderr}"
+        );
     }
     assert!(!folder.list("set/flight_att").is_empty() || folder.list("set").len() > 2);
 }
@@ -155,17 +162,17 @@ impl Disk {
         Self::with(&format!("size={size}"))
     }
 
-    /// With these options of tmpfs: `nr_inodes` bounds its files and folders.
+    /// With these options of tmpfs: `nr_inodes` limits the number of files and folders.
     fn with(options: &str) -> Option<Self> {
         let folder = Folder::new();
         let mut command = Command::new("mount");
         command.args(["-t", "tmpfs", "-o", options, "logtool"]).arg(folder.path());
         command.stderr(Stdio::null());
-        let is_made = command.status().is_ok_and(|status| status.success());
-        if !is_made {
+        let is_compiled = command.status().is_ok_and(|status| status.success());
+        if !is_compiled {
             eprintln!("no small disk can be made here: full disks are not tried");
         }
-        is_made.then_some(Self(folder))
+        is_compiled.then_some(Self(folder))
     }
 }
 
@@ -176,9 +183,9 @@ impl Drop for Disk {
 }
 
 #[test]
-fn a_full_disk_is_told_and_nothing_is_left() {
+fn full_disk_is_reported_and_leaves_no_output() {
     let Some(disk) = Disk::of(64 << 10) else { return };
-    // As much as a log of each kind becomes is more than the disk has room for.
+    // Each kind of log is converted to more bytes than the disk has free.
     let fill = vec![7; 48 << 10];
     fs::write(disk.0.path().join("fill"), fill).unwrap();
     let (flight, rover) = (testdata("quad_flight.ulg"), testdata("rover.bag"));
@@ -196,10 +203,10 @@ fn a_full_disk_is_told_and_nothing_is_left() {
     jobs.push(vec!["repair", &car, "-o", "new.vel"]);
     jobs.push(vec!["merge", &rover, &rover, "-o", "new.bag"]);
     for args in jobs {
-        let told = disk.0.run(&args).ended(1, &["o space left"]);
+        let run = disk.0.run(&args).ended(1, &["o space left"]);
         let out = args.iter().skip_while(|arg| **arg != "-o").nth(1).unwrap();
-        let what = told.stderr.split_once("cannot write ").map(|(_, what)| what);
-        assert!(what.is_some_and(|what| what.contains(out)), "{args:?}: {told:?}");
+        let rest = run.stderr.split_once("cannot write ").map(|(_, rest)| rest);
+        assert!(rest.is_some_and(|rest| rest.contains(out)), "{args:?}: {run:?}");
         assert_eq!(disk.0.list("."), ["fill"], "{args:?}");
     }
 }
@@ -218,14 +225,15 @@ fn files_in(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_log_for_which_the_disk_has_no_room_leaves_nothing_in_a_data_set() {
+fn log_too_large_for_the_disk_leaves_nothing_in_a_dataset() {
     let rover = testdata("rover.bag");
-    // Too little for its files; too few for their folders, when some have their names.
+    // Too little space for the files; or too few inodes for the folders, after some files
+    // got their final names.
     for options in ["size=24k", "nr_inodes=12", "nr_inodes=17", "nr_inodes=20"] {
         let Some(disk) = Disk::with(options) else { return };
         let run = disk.0.run(&["batch", "--json", &rover, "-o", "set"]);
-        let told = "failed: 1 log";
-        let run = run.ended(1, &["0 logs converted", told, "o space left"]);
+        let expected = "failed: 1 log";
+        let run = run.ended(1, &["0 logs converted", expected, "o space left"]);
         assert!(!run.stderr.contains("not supported"), "{options}: {run:?}");
         assert_eq!(run.json_lines().last().unwrap()["event"], "end", "{options}");
         let files = files_in(&disk.0.path().join("set"));
@@ -237,13 +245,13 @@ fn a_log_for_which_the_disk_has_no_room_leaves_nothing_in_a_data_set() {
 }
 
 #[test]
-fn a_catalog_for_which_the_disk_has_no_room_hides_no_summary() {
+fn catalog_too_large_for_the_disk_does_not_hide_the_summary() {
     let Some(disk) = Disk::of(64 << 10) else { return };
     let rover = testdata("rover.bag");
     let topic = ["--topic", "/gps/fix", "-o", "set"];
     let args = [&["batch", &rover][..], &topic].concat();
     disk.0.run(&args).ended(0, &["1 log converted"]);
-    // The free space is filled now. The table exists, and the catalog is written again.
+    // Fill the free space. The table exists already, and the catalog is written again.
     let mut fill = fs::File::create(disk.0.path().join("fill")).unwrap();
     while std::io::Write::write_all(&mut fill, &[7; 512]).is_ok() {}
     let run = disk.0.run(&args);
@@ -254,7 +262,7 @@ fn a_catalog_for_which_the_disk_has_no_room_hides_no_summary() {
 }
 
 #[test]
-fn a_pipe_is_read_as_a_file_is() {
+fn pipe_is_read_like_a_file() {
     let folder = Folder::with(&bytes::log());
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -266,7 +274,7 @@ fn a_pipe_is_read_as_a_file_is() {
 }
 
 #[test]
-fn a_pipe_where_an_output_should_be_stays() {
+fn pipe_at_the_output_path_is_not_replaced() {
     use std::os::unix::fs::FileTypeExt as _;
     let (flight, rover) = (testdata("quad_flight.ulg"), testdata("rover.bag"));
     for (name, mut args) in [
@@ -286,8 +294,8 @@ fn a_pipe_where_an_output_should_be_stays() {
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         for force in [false, true] {
             args.extend(force.then_some("--force"));
-            let told = format!("{name} is a device, a pipe or a socket");
-            folder.run(&args).ended(1, &[&told]);
+            let expected = format!("{name} is a device, a pipe or a socket");
+            folder.run(&args).ended(1, &[&expected]);
             assert_eq!(folder.list("."), [name], "{args:?}");
             assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo(), "{args:?}");
         }
@@ -295,7 +303,7 @@ fn a_pipe_where_an_output_should_be_stays() {
 }
 
 #[test]
-fn a_folder_and_what_is_not_there_are_no_logs() {
+fn folder_and_missing_file_are_not_logs() {
     let folder = Folder::new();
     fs::create_dir(folder.path().join("logs")).unwrap();
     folder
@@ -307,7 +315,7 @@ fn a_folder_and_what_is_not_there_are_no_logs() {
 }
 
 #[test]
-fn what_may_not_be_read_does_not_stop_the_others() {
+fn unreadable_file_does_not_stop_the_others() {
     let folder = Folder::with(&bytes::log());
     let secret = folder.write("secret.ulg", &bytes::log());
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o0)).unwrap();
@@ -321,7 +329,7 @@ fn what_may_not_be_read_does_not_stop_the_others() {
 }
 
 #[test]
-fn of_two_that_write_the_same_output_one_does_it_and_the_other_says_so() {
+fn only_one_of_two_writers_of_an_output_succeeds() {
     let folder = Folder::with(&bytes::long_log(100_000));
     let start = || {
         let mut command = folder.command(&["convert", "flight.ulg", "-o", "out"]);
@@ -335,8 +343,8 @@ fn of_two_that_write_the_same_output_one_does_it_and_the_other_says_so() {
     let mut status = [first.0, second.0];
     status.sort_unstable();
     assert_eq!(status, [0, 1], "{first:?} {second:?}");
-    let told = if first.0 == 1 { first.1 } else { second.1 };
-    assert!(told.contains("--force"), "{told}");
+    let stderr = if first.0 == 1 { first.1 } else { second.1 };
+    assert!(stderr.contains("--force"), "{stderr}");
     let whole = Folder::with(&bytes::long_log(100_000));
     whole.run(&["convert", "flight.ulg", "-o", "out"]);
     assert_eq!(folder.list("out"), whole.list("out"));
@@ -348,7 +356,7 @@ fn of_two_that_write_the_same_output_one_does_it_and_the_other_says_so() {
 }
 
 #[test]
-fn what_a_strict_run_fails_at_is_no_log_though_it_is_found_while_writing() {
+fn damage_found_while_writing_fails_a_strict_run_without_output() {
     let Some(bag) = sample("rosbag/edge/short_payload.bag") else { return };
     let folder = Folder::new();
     for (command, more) in [

@@ -15,7 +15,7 @@ fn cat(folder: &Folder, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_part_of_a_log_reads_as_that_part() {
+fn filtered_log_equals_the_selected_part() {
     for (log, new, topic, from, to) in [
         ("quad_flight.ulg", "new.ulg", "vehicle_*", "5", "9.5"),
         ("rover.bag", "new.bag", "/imu*", "2", "6"),
@@ -24,21 +24,21 @@ fn a_part_of_a_log_reads_as_that_part() {
         let part = ["--topic", topic, "--start", from, "--end", to];
         let args = [&["filter", &log, "-o", new][..], &part].concat();
         folder.run(&args).ended(0, &["→", "records"]);
-        let was: Vec<String> = times(&cat(&folder, &[&[&*log][..], &part].concat()));
-        let is = times(&cat(&folder, &[new, "--topic", topic]));
-        assert!(!was.is_empty() && was.len() == is.len(), "{new}");
-        assert!(was == is, "{new} is not that part");
+        let before: Vec<String> = times(&cat(&folder, &[&[&*log][..], &part].concat()));
+        let after = times(&cat(&folder, &[new, "--topic", topic]));
+        assert!(!before.is_empty() && before.len() == after.len(), "{new}");
+        assert!(before == after, "{new} is not that part");
     }
 }
 
-/// The lines of JSON without the times, which count from the start of each log.
+/// The lines of JSON without the times, which are relative to the start of each log.
 fn times(lines: &str) -> Vec<String> {
     let rest = |line: &str| line.split_once(",\"topic\"").unwrap().1.to_owned();
     lines.lines().map(rest).collect()
 }
 
 #[test]
-fn a_sound_ulog_of_which_all_is_wanted_is_copied_byte_for_byte() {
+fn completely_selected_ulog_is_copied_byte_for_byte() {
     for name in ["quad_flight.ulg", "pasta.ulg", "hostile_types.ulg"] {
         let (folder, log) = (Folder::new(), testdata(name));
         folder.run(&["filter", &log, "-q", "-o", "new.ulg"]).succeeded();
@@ -48,7 +48,7 @@ fn a_sound_ulog_of_which_all_is_wanted_is_copied_byte_for_byte() {
 }
 
 #[test]
-fn what_is_excluded_is_not_there() {
+fn excluded_topics_are_not_copied() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let args = ["filter", &bag, "-o", "new.bag", "-x", "/imu*", "-x", "/tf", "-q"];
     folder.run(&args).succeeded();
@@ -68,7 +68,7 @@ fn what_is_excluded_is_not_there() {
 }
 
 #[test]
-fn what_latches_is_there_at_the_start_of_a_cut() {
+fn latched_messages_are_copied_to_the_start_of_a_cut() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let cut =
         ["--start", "2024-06-01T10:00:05Z", "-q", "-t", "/map", "-t", "/imu/data"];
@@ -87,12 +87,12 @@ fn what_latches_is_there_at_the_start_of_a_cut() {
 }
 
 #[test]
-fn records_get_the_time_of_their_stamp() {
+fn records_are_retimed_by_their_stamp() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let args =
         ["filter", &bag, "-o", "new.bag", "--restamp", "-t", "/imu*", "-t", "/tf"];
     folder.run(&args).ended(0, &["these keep their times: /tf"]);
-    // None of /map is in the cut.
+    // The cut has no message of /map.
     let cut =
         ["filter", &bag, "-o", "cut.bag", "--restamp", "-t", "/imu*", "-t", "/map"];
     let run = folder.run(&[&cut[..], &["--start", "2024-06-01T10:00:05Z"]].concat());
@@ -104,7 +104,7 @@ fn records_get_the_time_of_their_stamp() {
 }
 
 #[test]
-fn topics_get_other_names() {
+fn topics_are_renamed() {
     for (log, new, from, to) in [
         ("quad_flight.ulg", "new.ulg", "battery_status.1", "cells.1"),
         ("rover.bag", "new.bag", "/imu/data", "/imu"),
@@ -113,14 +113,14 @@ fn topics_get_other_names() {
         let name = to.strip_suffix(".1").unwrap_or(to);
         let rename = format!("{from}={name}");
         folder.run(&["filter", &log, "-o", new, "-q", "--rename", &rename]).succeeded();
-        let was = times(&cat(&folder, &[&log, "--topic", from])).len();
-        assert_eq!(times(&cat(&folder, &[new, "--topic", to])).len(), was);
+        let count = times(&cat(&folder, &[&log, "--topic", from])).len();
+        assert_eq!(times(&cat(&folder, &[new, "--topic", to])).len(), count);
         folder.run(&["cat", new, "--topic", from]).ended(1, &["no topic"]);
     }
 }
 
 #[test]
-fn a_file_that_is_there_stays_unless_it_may_be_replaced() {
+fn existing_output_is_replaced_only_with_force() {
     let folder = Folder::with(&bytes::log());
     folder.write("new.ulg", b"mine");
     let args = ["filter", "flight.ulg", "-o", "new.ulg"];
@@ -131,7 +131,7 @@ fn a_file_that_is_there_stays_unless_it_may_be_replaced() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_and_leaves_nothing() {
+fn filter_rejects_unusable_arguments_without_output() {
     let folder = Folder::with(&bytes::log());
     for (status, args, words) in [
         (2, &["-o", "new.bag"][..], "looks like rosbag"),
@@ -153,7 +153,7 @@ fn what_cannot_be_meant_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn every_compression_holds_the_same() {
+fn each_compression_has_the_same_records() {
     let Some(bag) = sample("rosbag/example-bz2.bag") else { return };
     let folder = Folder::new();
     let want = cat(&folder, &[&bag]);
@@ -166,7 +166,7 @@ fn every_compression_holds_the_same() {
 }
 
 #[test]
-fn no_log_is_written_over_itself() {
+fn log_is_not_written_over_itself() {
     let folder = Folder::with(&bytes::log());
     let before = std::fs::read(folder.path().join("flight.ulg")).unwrap();
     for args in [
@@ -182,7 +182,7 @@ fn no_log_is_written_over_itself() {
 }
 
 #[test]
-fn a_name_that_topics_of_other_types_have_is_warned_of() {
+fn rename_to_a_topic_of_another_type_is_warned_about() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let args = ["filter", &bag, "-fo", "new.bag", "--rename"];
     let run = folder.run(&[&args[..], &["/gps/fix=/scan"]].concat());

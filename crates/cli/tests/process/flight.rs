@@ -46,15 +46,15 @@ fn diagnoses_have_their_times_and_evidence() {
     let [json] = json.as_slice() else { panic!("{json:?}") };
     assert_eq!(json["statistics"]["armed_s"], 110.0);
     assert_eq!(json["statistics"]["modes"][0]["name"], "AUTO_MISSION");
-    let [found] = json["diagnoses"].as_array().unwrap().as_slice() else {
+    let [diagnosis] = json["diagnoses"].as_array().unwrap().as_slice() else {
         panic!("{json}")
     };
     assert_eq!(
-        (&found["kind"], &found["severity"]),
+        (&diagnosis["kind"], &diagnosis["severity"]),
         (&"gps_interference".into(), &"critical".into())
     );
     assert_eq!(
-        (&found["start_ns"], &found["end_ns"]),
+        (&diagnosis["start_ns"], &diagnosis["end_ns"]),
         (&41_000_000_000_u64.into(), &81_000_000_000_u64.into())
     );
     assert_eq!(json.get("signals"), None);
@@ -92,11 +92,12 @@ fn catalogs_find_flights_by_their_diagnoses() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let of = |format: &str| rows.iter().find(|row| row["format"] == format).unwrap();
-    assert_eq!(of("ulog")["gps_interference_s"], 40.0);
-    assert_eq!(of("ulog")["rc_loss_s"], 0.0);
-    assert_eq!(of("ulog")["diagnoses"], "gps_interference");
-    assert!(of("rosbag").get("gps_interference_s").is_none_or(Value::is_null));
+    let row_of =
+        |format: &str| rows.iter().find(|row| row["format"] == format).unwrap();
+    assert_eq!(row_of("ulog")["gps_interference_s"], 40.0);
+    assert_eq!(row_of("ulog")["rc_loss_s"], 0.0);
+    assert_eq!(row_of("ulog")["diagnoses"], "gps_interference");
+    assert!(row_of("rosbag").get("gps_interference_s").is_none_or(Value::is_null));
 
     let batch =
         ["batch", "flight.ulg", "-o", "set", "--analysis", "--catalog", "jsonl"];
@@ -108,7 +109,8 @@ fn catalogs_find_flights_by_their_diagnoses() {
         (&40.0.into(), &110.0.into())
     );
 
-    // A catalog without the analysis has no such columns, and one with it is made again.
+    // A catalog without the analysis has no such columns. A catalog with the analysis is
+    // updated.
     let index = |more: &[&str]| {
         let args =
             [&["index", "flight.ulg", "-o", "c.parquet", "--json"], more].concat();
@@ -120,7 +122,7 @@ fn catalogs_find_flights_by_their_diagnoses() {
 }
 
 #[test]
-fn damaged_logs_are_analysed() {
+fn damaged_logs_are_analyzed() {
     let log = jammed_flight();
     let folder = Folder::with(&log[..log.len() - 1500]);
     let json = folder.run(&["flight", "flight.ulg", "--json"]);
@@ -133,7 +135,7 @@ fn damaged_logs_are_analysed() {
 }
 
 #[test]
-fn other_logs_have_no_flight() {
+fn log_without_px4_topics_has_no_flight() {
     let bag = testdata("rover.bag");
     let folder = Folder::with(&crate::bytes::log());
     folder.run(&["flight", &bag]).ended(1, &["a rosbag log has no flight of PX4"]);
@@ -172,7 +174,8 @@ fn sound_flights_have_no_diagnoses() {
 
 #[test]
 fn incidents_are_diagnosed() {
-    // The monitor of the battery read 0.00 to 0.13 V in the air, without a battery.
+    // The battery monitor measured 0.00 to 0.13 V in the air, because no battery was
+    // connected to it.
     let Some(kinds_of_battery) = kinds("ulog/flightreviewrs_battery_brownout.ulg")
     else {
         return;

@@ -133,23 +133,23 @@ fn complete(folder: &Folder, words: &[&str]) -> String {
 #[test]
 fn completions_have_commands_options_formats_topics_and_files() {
     let folder = Folder::with(&bytes::log());
-    let has = |words: &[&str], word: &str| {
+    let suggests = |words: &[&str], word: &str| {
         let found = complete(&folder, words);
         assert!(found.lines().any(|line| line == word), "{words:?}: {found}");
     };
-    has(&["conv"], "convert");
-    has(&["convert", "--form"], "--format");
-    has(&["convert", "--format", "par"], "parquet");
-    has(&["filter", "--format", "mc"], "mcap");
-    has(&["plot", "--format", "s"], "svg");
-    has(&["params", "diff", "--format", "j"], "json");
-    has(&["cat", "--clock", "r"], "relative");
-    has(&["cat", "fli"], "flight.ulg");
-    has(&["cat", "flight.ulg", "--topic", "a"], "att.1");
-    has(&["cat", "flight.ulg", "-t", ""], "att");
-    has(&["filter", "flight.ulg", "-x", "a"], "att");
-    has(&["schema", "flight.ulg", "a"], "att");
-    has(&["plot", "flight.ulg", "a"], "att.");
+    suggests(&["conv"], "convert");
+    suggests(&["convert", "--form"], "--format");
+    suggests(&["convert", "--format", "par"], "parquet");
+    suggests(&["filter", "--format", "mc"], "mcap");
+    suggests(&["plot", "--format", "s"], "svg");
+    suggests(&["params", "diff", "--format", "j"], "json");
+    suggests(&["cat", "--clock", "r"], "relative");
+    suggests(&["cat", "fli"], "flight.ulg");
+    suggests(&["cat", "flight.ulg", "--topic", "a"], "att.1");
+    suggests(&["cat", "flight.ulg", "-t", ""], "att");
+    suggests(&["filter", "flight.ulg", "-x", "a"], "att");
+    suggests(&["schema", "flight.ulg", "a"], "att");
+    suggests(&["plot", "flight.ulg", "a"], "att.");
     assert_eq!(complete(&folder, &["cat", "none.ulg", "-t", "a"]), "");
 }
 
@@ -211,11 +211,11 @@ fn help_lists_each_output_format_in_order() {
     let listed: Vec<&str> = words
         .filter(|word| OutputFormat::ALL.iter().any(|format| format.name() == *word))
         .collect();
-    let mut wanted: Vec<&str> =
+    let mut expected: Vec<&str> =
         OutputFormat::ALL.iter().map(|format| format.name()).collect();
     let mut sorted = listed.clone();
     sorted.sort_unstable();
     sorted.dedup(); // PNG files are "images of scans from above"
-    wanted.sort_unstable();
-    assert_eq!(sorted, wanted, "{listed:?}");
+    expected.sort_unstable();
+    assert_eq!(sorted, expected, "{listed:?}");
 }

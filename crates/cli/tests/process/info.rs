@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[test]
-fn a_screen_says_what_the_log_holds() {
+fn info_summarizes_a_log_on_one_screen() {
     let folder = Folder::with(&bytes::log());
     let text = folder.run(&["info", "flight.ulg"]).succeeded().stdout;
     for words in [
@@ -36,7 +36,7 @@ fn a_screen_says_what_the_log_holds() {
 }
 
 #[test]
-fn json_has_everything_and_is_a_line_in_a_pipe() {
+fn info_json_is_complete_and_one_line_in_a_pipe() {
     let folder = Folder::with(&bytes::log());
     let run = folder.run(&["info", "--json", "flight.ulg", "flight.ulg"]).succeeded();
     let reports = run.json_lines();
@@ -58,7 +58,7 @@ fn json_has_everything_and_is_a_line_in_a_pipe() {
 
 /// The digits are those that the Python package `blake3` gives.
 #[test]
-fn a_digest_is_that_of_the_file_as_it_lies_there() {
+fn digest_is_that_of_the_stored_bytes() {
     const DIGEST: &str =
         "blake3:180bb22484b37b3591691de80fd132495cea4099b95f9186e3f4e0356c658aaa";
     let log = fs::read(testdata("quad_flight.ulg")).unwrap();
@@ -95,7 +95,7 @@ fn one_bad_file_does_not_stop_the_others() {
 }
 
 #[test]
-fn damage_is_in_the_json() {
+fn info_json_lists_damage() {
     let folder = Folder::with(&bytes::cut_log());
     let run = folder.run(&["info", "--json", "flight.ulg"]).ended(3, &[]);
     let (start, end) = (bytes::log().len() - 17, bytes::log().len() - 3);
@@ -107,7 +107,7 @@ fn damage_is_in_the_json() {
 }
 
 #[test]
-fn topics_that_are_made_of_others_are_named() {
+fn derived_topics_are_listed() {
     let run = Folder::new().run(&["info", &testdata("rover.bag")]).succeeded();
     let line = "\n  also /scan/points, /points/points: made of these (convert and cat \
                 take them by name)\n";
@@ -115,7 +115,7 @@ fn topics_that_are_made_of_others_are_named() {
 }
 
 #[test]
-fn json_tells_of_what_cannot_be_opened() {
+fn info_json_reports_files_that_cannot_be_opened() {
     let folder = Folder::with(&bytes::log());
     folder.write("no.log", b"this is no log, whatever it is called");
     for command in ["info", "check"] {
@@ -133,14 +133,14 @@ fn json_tells_of_what_cannot_be_opened() {
 }
 
 #[test]
-fn a_bag_of_nothing_has_a_list_of_no_streams() {
+fn empty_bag_has_an_empty_list_of_streams() {
     let Some(bag) = sample("rosbag/no-messages.bag") else { return };
     let run = Folder::new().run(&["info", "--json", &bag]).succeeded();
     assert_eq!(run.json_lines()[0]["streams"], json!([]));
 }
 
 #[test]
-fn a_strict_run_passes_what_has_lost_only_its_index() {
+fn strict_run_accepts_a_lost_index() {
     for name in ["unindexed.bag", "chunkinfo_count_high.bag"] {
         let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
         let folder = Folder::new();

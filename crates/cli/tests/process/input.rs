@@ -1,4 +1,4 @@
-//! Where logs come from.
+//! Sources of logs: files, standard input, and compressed files.
 
 use std::io::Write as _;
 
@@ -13,7 +13,7 @@ fn standard_input_is_read_like_a_file() {
 }
 
 #[test]
-fn packed_logs_are_unpacked_whatever_they_are_called() {
+fn compressed_logs_are_recognized_by_content() {
     let log = bytes::log();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), Default::default());
     gzip.write_all(&log).unwrap();
@@ -30,7 +30,7 @@ fn packed_logs_are_unpacked_whatever_they_are_called() {
 }
 
 #[test]
-fn a_new_log_is_not_called_as_if_it_were_packed() {
+fn output_with_a_compressed_extension_is_rejected() {
     let folder = Folder::with(&bytes::log());
     for (command, name) in [("filter", "a.ulg.gz"), ("repair", "a.XZ")] {
         let run = folder.run(&[command, "flight.ulg", "-o", name]);
@@ -40,7 +40,7 @@ fn a_new_log_is_not_called_as_if_it_were_packed() {
 }
 
 #[test]
-fn of_a_cut_gzip_all_that_is_there_is_read_and_the_loss_is_told() {
+fn truncated_gzip_is_read_to_its_end_and_the_loss_is_reported() {
     let mut gzip =
         flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
     gzip.write_all(&bytes::log()).unwrap();
@@ -56,7 +56,7 @@ fn of_a_cut_gzip_all_that_is_there_is_read_and_the_loss_is_told() {
 }
 
 #[test]
-fn what_is_no_log_is_named_with_what_to_do() {
+fn unrecognized_input_is_named_with_a_hint() {
     let folder = Folder::new();
     folder.write("empty.ulg", b"");
     folder.write("logs/readme", b"");
@@ -72,9 +72,10 @@ fn what_is_no_log_is_named_with_what_to_do() {
 }
 
 #[test]
-fn an_unknown_incompatible_flag_is_refused_unless_asked_for() {
+fn unknown_incompatible_flag_is_rejected_by_default() {
     let mut log = bytes::log();
-    // The incompatible flags follow the header, the message's and the 8 compatible ones.
+    // The incompatible flags are after the file header, the message header and the 8
+    // compatible flags.
     log[16 + 3 + 8] = 2;
     let folder = Folder::with(&log);
     folder.run(&["cat", "flight.ulg"]).ended(1, &["flag bit 1", "--read-anyway"]);

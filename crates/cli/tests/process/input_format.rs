@@ -23,7 +23,7 @@ const CASES: [Case; 11] = [
 ];
 
 #[test]
-fn the_records_behind_a_destroyed_start_are_read() {
+fn records_after_a_destroyed_start_are_read() {
     for (name, format, destroyed, lost, missing) in CASES {
         let Some(path) = sample(name) else { continue };
         let folder = Folder::new();
@@ -69,7 +69,7 @@ fn every_command_takes_the_format() {
 }
 
 #[test]
-fn a_format_that_the_file_does_not_have_is_an_error() {
+fn wrong_input_format_is_an_error() {
     let Some(path) = sample("cases/mcap/m15_ZSTD.mcap") else { return };
     let folder = Folder::new();
     for format in ["ulog", "bag", "vel", "pcap"] {

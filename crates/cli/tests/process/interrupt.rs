@@ -17,8 +17,8 @@ fn interrupted(folder: &Folder, args: &[&str], dir: &str) -> Option<i32> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let start = Instant::now();
-    let is_begun = || folder.list(dir).iter().any(|name| name.ends_with(".part"));
-    while !is_begun() {
+    let has_started = || folder.list(dir).iter().any(|name| name.ends_with(".part"));
+    while !has_started() {
         assert!(start.elapsed() < Duration::from_secs(60), "nothing was begun");
         assert!(child.try_wait().unwrap().is_none(), "it was too quick");
         thread::sleep(Duration::from_millis(1));
@@ -29,7 +29,7 @@ fn interrupted(folder: &Folder, args: &[&str], dir: &str) -> Option<i32> {
 }
 
 #[test]
-fn nothing_is_left_of_what_was_interrupted() {
+fn interrupted_command_leaves_no_output() {
     // 63 MB: it takes long enough to be interrupted.
     let folder = Folder::with(&bytes::long_log(3_000_000));
     for (args, dir) in [

@@ -31,7 +31,7 @@ fn cloud(fields: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn a_field_that_is_no_column_is_told_and_is_no_damage() {
+fn field_without_a_column_is_reported_but_not_as_damage() {
     // 40 chunks of a cloud; the fifth is not inspected when the bag is opened.
     let options = WriterOptions::default().with_chunk_bytes(10_000);
     let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();

@@ -1,4 +1,4 @@
-//! Logs of lidars: cut, copied, checked, and made into others.
+//! Logs of lidars: filtered, copied, checked, and converted.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn a_part_of_a_vel_log_is_a_vel_log() {
+fn filtered_vel_log_is_a_vel_log() {
     let folder = Folder::new();
     let car = testdata("car.vel");
     let args = ["filter", &car, "-q", "-o", "gps.vel", "--topic", "gps"];
@@ -24,7 +24,7 @@ fn a_part_of_a_vel_log_is_a_vel_log() {
 }
 
 #[test]
-fn a_capture_is_filtered_repaired_and_merged() {
+fn capture_can_be_filtered_repaired_and_merged() {
     let folder = Folder::new();
     let puck = testdata("puck.pcap");
     let cat = |log: &str, topic: &str| {
@@ -48,9 +48,9 @@ fn a_capture_is_filtered_repaired_and_merged() {
     for topic in ["position", "velodyne_packets"] {
         assert!(cat("two.pcap", topic) == cat(&puck, topic), "{topic}");
     }
-    // Equal packets of two logs are both kept: they may be two.
-    let twice = ["merge", "new.pcap", "sound.pcap", "-q", "-o", "twice.pcap"];
-    folder.run(&twice).succeeded();
+    // Equal packets of two logs are both kept, because they may be different packets.
+    let args = ["merge", "new.pcap", "sound.pcap", "-q", "-o", "twice.pcap"];
+    folder.run(&args).succeeded();
     let count = |log: &str| cat(log, "velodyne_packets").lines().count();
     assert_eq!(count("twice.pcap"), 2 * count(&puck));
     let args = ["filter", &puck, "-o", "new.pcapng"];
@@ -58,12 +58,13 @@ fn a_capture_is_filtered_repaired_and_merged() {
 }
 
 #[test]
-fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
+fn vel_log_is_converted_to_a_capture_after_a_note_about_dropped_topics() {
     let folder = Folder::new();
     let car = testdata("car.vel");
-    let told = folder.run(&["convert", &car, "-o", "car.pcap"]).ended(0, &[]).stderr;
-    let (left, made) = (told.find("left out: gps, "), told.find(" → car.pcap"));
-    assert!(left.is_some() && left < made, "{told}");
+    let stderr = folder.run(&["convert", &car, "-o", "car.pcap"]).ended(0, &[]).stderr;
+    let (left, output_at) =
+        (stderr.find("left out: gps, "), stderr.find(" → car.pcap"));
+    assert!(left.is_some() && left < output_at, "{stderr}");
     let points = |log: &str| {
         let args = ["cat", log, "--topic", "points", "--clock", "relative"];
         folder.run(&args).ended(0, &["no calibration of this lidar"]).stdout
@@ -72,17 +73,17 @@ fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
         let data = text.lines().filter_map(|line| line.split_once("data").map(|l| l.1));
         data.map(str::to_owned).collect()
     };
-    let wanted = coordinates(points(&car));
-    assert!(!wanted.is_empty());
-    assert_eq!(coordinates(points("car.pcap")), wanted);
+    let expected = coordinates(points(&car));
+    assert!(!expected.is_empty());
+    assert_eq!(coordinates(points("car.pcap")), expected);
     folder.run(&["convert", "car.pcap", "-q", "-o", "again.vel"]).succeeded();
-    assert_eq!(coordinates(points("again.vel")), wanted);
+    assert_eq!(coordinates(points("again.vel")), expected);
     // Two logs of one program, and of two.
     folder.run(&["merge", &car, &car, "-q", "-o", "two.vel"]).succeeded();
 }
 
 #[test]
-fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
+fn points_without_a_known_calibration_are_noted() {
     const NOTICE: &str = "points: no calibration of this lidar is known";
     // A real HDL-64E S1, which does not send its calibration.
     let Some(db) = sample("velodyne/calib_hdl64e_opendlv_db.xml") else { return };
@@ -100,21 +101,24 @@ fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
             let args = ["cat", &log, "-n", "1", "-t"];
             folder.run(&[&args[..], more].concat()).stderr
         };
-        let told = cat(&["*points"]);
-        assert!(told.contains(NOTICE) && told.contains("--calibration"), "{told}");
+        let stderr = cat(&["*points"]);
+        assert!(
+            stderr.contains(NOTICE) && stderr.contains("--calibration"),
+            "{stderr}"
+        );
         for silent in [
             &["*packets"][..],
             &["*points", "--quiet"],
             &["*points", "--calibration", &db],
         ] {
-            let told = cat(silent);
-            assert!(!told.contains(NOTICE), "{silent:?}: {told}");
+            let stderr = cat(silent);
+            assert!(!stderr.contains(NOTICE), "{silent:?}: {stderr}");
         }
     }
 }
 
 #[test]
-fn the_packets_of_a_bag_become_a_capture_and_all_else_is_told() {
+fn packets_of_a_bag_are_converted_to_a_capture_and_dropped_topics_are_reported() {
     // Generated: 10 scans of 76 packets.
     let name = "rosbag/synthetic-velodynescan-compressedimage.bag";
     let Some(bag) = sample(name) else { return };
@@ -138,8 +142,8 @@ fn the_packets_of_a_bag_become_a_capture_and_all_else_is_told() {
 }
 
 #[test]
-fn the_packets_of_a_bag_become_the_vel_log_that_those_of_their_capture_become() {
-    // MANIFEST.tsv: the bag was made over the capture, by other means.
+fn bag_and_capture_of_the_same_packets_give_the_same_vel_log() {
+    // MANIFEST.tsv: the bag was converted from the capture by other means.
     let logs = ["velodyne/hdl64e_s1_atwall.bag", "velodyne/hdl64e_atwallshort.pcap"];
     let [Some(bag), Some(capture)] = logs.map(sample) else { return };
     let folder = Folder::new();
@@ -161,7 +165,8 @@ fn the_packets_of_a_bag_become_the_vel_log_that_those_of_their_capture_become() 
     assert_eq!((bag.len(), &bag), (306, &capture)); // as MANIFEST.tsv says
 }
 
-/// car.vel, with the first message of `kind` (its number, as it lies in the file) not valid.
+/// Returns car.vel with one message marked as not valid: the first message of `kind`, the
+/// number of its type in the file.
 fn invalid(kind: [u8; 4]) -> Vec<u8> {
     let mut bytes = fs::read(testdata("car.vel")).unwrap();
     let head = [&[0x49][..], &kind].concat();
@@ -171,24 +176,25 @@ fn invalid(kind: [u8; 4]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_made_without_messages_that_are_not_valid_says_so() {
+fn messages_dropped_as_invalid_are_reported() {
     let folder = Folder::new();
     // VelodyneRawDataM.
     folder.write("packets.vel", &invalid([0x2b, 0x11, 0x03, 0]));
     let args = ["convert", "packets.vel", "-o", "out", "--topic", "points"];
-    let told = "points: made without 1 message of packets that are not marked valid";
-    folder.run(&args).ended(0, &[told]);
-    // One of the 21 of RobotPoseM is not; all of GPSTDataM are.
+    let expected =
+        "points: made without 1 message of packets that are not marked valid";
+    folder.run(&args).ended(0, &[expected]);
+    // One of the 21 messages of `RobotPoseM` is not valid; all of `GPSTDataM` are.
     let args = ["plot", &testdata("car.vel"), "pose.q0", "-o", "q0.svg"];
     folder
         .run(&args)
         .ended(0, &["pose: records that are not marked valid are dropped"]);
     let args = ["plot", &testdata("car.vel"), "gps.speed", "-o", "speed.svg"];
-    let told = folder.run(&args).ended(0, &[]).stderr;
-    assert!(!told.contains("left out"), "{told}");
+    let stderr = folder.run(&args).ended(0, &[]).stderr;
+    assert!(!stderr.contains("left out"), "{stderr}");
     folder.run(&["convert", &testdata("car.vel"), "-o", "new.bag", "-q"]).ended(0, &[]);
-    let told = folder.run(&["info", "new.bag", "--json"]).succeeded();
-    let topics = told.json_lines()[0]["topics"].as_array().unwrap().clone();
+    let run = folder.run(&["info", "new.bag", "--json"]).succeeded();
+    let topics = run.json_lines()[0]["topics"].as_array().unwrap().clone();
     let records = |name: &str| {
         topics.iter().find(|topic| topic["name"] == name).unwrap()["records"].clone()
     };
@@ -196,32 +202,33 @@ fn what_is_made_without_messages_that_are_not_valid_says_so() {
 }
 
 #[test]
-fn check_looks_whether_points_can_be_made_of_packets() {
+fn check_decodes_points_of_packets() {
     let folder = Folder::new();
     let mut bytes = fs::read(testdata("puck.pcap")).unwrap();
-    // The first block of a packet, which is a whole one: its flag, and twelve of them.
+    // The first data block of a complete packet: a flag, followed by eleven more blocks with
+    // flags.
     let is_flag = |at: usize| bytes[at..at + 2] == [0xff, 0xee];
     let first =
         (0..bytes.len() - 1_200).find(|at| (0..12).all(|n| is_flag(at + n * 100)));
     let first = first.unwrap();
-    // Of the lasers 32 to 63, which a VLP-16 has not.
+    // The flag of lasers 32 to 63, which a VLP-16 does not have.
     bytes[first + 500..first + 502].copy_from_slice(&[0xff, 0xdd]);
     folder.write("odd.pcap", &bytes);
     folder.run(&["check", "odd.pcap"]).ended(3, &[]);
-    let told = folder.run(&["check", "odd.pcap"]).stdout;
-    assert!(told.contains("damage.undecodable"), "{told}");
-    assert!(told.contains("points"), "{told}");
+    let stdout = folder.run(&["check", "odd.pcap"]).stdout;
+    assert!(stdout.contains("damage.undecodable"), "{stdout}");
+    assert!(stdout.contains("points"), "{stdout}");
 }
 
 #[test]
-fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
+fn log_without_packets_is_a_single_error() {
     let folder = Folder::new();
-    for (out, told) in [
+    for (out, expected) in [
         ("x.vel", "writing ulog as a .vel log: it has no packets of lidars"),
         ("x.pcap", "writing ulog as a capture: it has no packets of lidars"),
     ] {
         let run = folder.run(&["convert", &testdata("quad_flight.ulg"), "-o", out]);
-        let run = run.ended(1, &[told]);
+        let run = run.ended(1, &[expected]);
         assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
     }
     // A frame of 1248 bytes in a pcap file, with 100 captured bytes. They begin with
@@ -235,14 +242,14 @@ fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
     bytes[42..44].copy_from_slice(b"\xff\xee");
     let capture = [head.as_flattened(), frame.as_flattened(), &bytes].concat();
     folder.write("cut.pcap", &capture);
-    let told =
+    let expected =
         "pcap as a .vel log: 1 frame is truncated by the snapshot length, and lost";
-    folder.run(&["convert", "cut.pcap", "-o", "x.vel"]).ended(1, &[told]);
+    folder.run(&["convert", "cut.pcap", "-o", "x.vel"]).ended(1, &[expected]);
     assert_eq!(folder.list("."), ["cut.pcap"]);
 }
 
 #[test]
-fn points_of_packets_in_a_bag_are_said_not_to_be_messages() {
+fn derived_points_in_a_bag_are_rejected_as_messages() {
     let folder = Folder::new();
     folder.write("a.bag", &bag_of_packets());
     let points = ["convert", "a.bag", "-o", "b.mcap", "-t", "/lidar/points"];
@@ -250,15 +257,15 @@ fn points_of_packets_in_a_bag_are_said_not_to_be_messages() {
 }
 
 #[test]
-fn packets_without_times_are_refused_as_messages() {
+fn packets_without_times_are_rejected_as_messages() {
     let Some(capture) = sample("velodyne/pcap_variants/simplepackets.pcapng") else {
         return;
     };
     let folder = Folder::new();
-    let why =
+    let message =
         "velodyne_packets has packets without a time, but a log needs one for each";
     for more in [&["new.mcap"][..], &["new.mcap", "--foxglove"], &["new.bag"]] {
-        folder.run(&[&["convert", &capture, "-o"], more].concat()).ended(1, &[why]);
+        folder.run(&[&["convert", &capture, "-o"], more].concat()).ended(1, &[message]);
     }
     assert!(folder.list(".").is_empty());
 }

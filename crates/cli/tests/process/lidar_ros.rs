@@ -27,38 +27,38 @@ fn times(folder: &Folder, log: &str, topic: &str, more: &[&str]) -> Vec<String> 
 }
 
 #[test]
-fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
+fn cloud_has_exactly_the_points_of_the_selected_times() {
     for (log, from, to) in [("car.vel", "0.7", "0.9"), ("puck.pcap", "0.01", "0.03")] {
         let (folder, log) = (Folder::new(), testdata(log));
-        // Tables have UTC only with --clock utc, new logs always.
+        // Tables have UTC only with `--clock utc`; new logs always have UTC.
         let own_clock = ["--lidar-clock", "log"];
         let relative = [&own_clock[..], &["--clock", "relative"]].concat();
         let all = times(&folder, &log, "points", &relative);
         let nanos = |text: &str| (text.parse::<f64>().unwrap() * 1e9).round() as i64;
         let cut = nanos(from)..nanos(to);
         let is_within = |time: &&String| cut.contains(&time.parse().unwrap());
-        let wanted = all.iter().filter(is_within).count();
-        assert!(wanted > 0 && wanted < all.len());
+        let count = all.iter().filter(is_within).count();
+        assert!(count > 0 && count < all.len());
         for new in ["cut.bag", "cut.mcap"] {
             let convert = ["convert", &log, "-o", new, "--start", from, "--end", to];
             folder.run(&[&convert[..], &own_clock].concat()).ended(0, &[]);
             let points = times(&folder, new, "/points/points", &[]);
-            assert_eq!(points.len(), wanted, "{new} of {log}");
+            assert_eq!(points.len(), count, "{new} of {log}");
         }
     }
 }
 
 #[test]
-fn packets_become_the_scans_of_the_drivers_of_ros_and_lose_nothing() {
-    // Of the car there are five valid messages of packets, far apart.
+fn packets_are_converted_to_driver_scans_without_loss() {
+    // The car log has five valid messages of packets, far apart in time.
     for (log, scans) in [("car.vel", 5..6), ("puck.pcap", 1..3)] {
         let (folder, log) = (Folder::new(), testdata(log));
-        // Since the first point, as the logs do not start with it.
-        let since = |times: Vec<String>| -> Vec<i64> {
+        // Times relative to the first point, because the logs do not start with it.
+        let elapsed = |times: Vec<String>| -> Vec<i64> {
             let times: Vec<i64> = times.iter().map(|t| t.parse().unwrap()).collect();
             times.iter().map(|time| time - times[0]).collect()
         };
-        let points = since(times(&folder, &log, "points", &[]));
+        let points = elapsed(times(&folder, &log, "points", &[]));
         for new in ["new.bag", "new.mcap", "ros2.mcap"] {
             let convert = ["convert", &log, "-o", new, "-t", "velodyne_packets"];
             let ros2: &[&str] = if new == "ros2.mcap" { &["--ros2"] } else { &[] };
@@ -73,27 +73,27 @@ fn packets_become_the_scans_of_the_drivers_of_ros_and_lose_nothing() {
             assert_eq!(type_name, "velodyne_msgs/VelodyneScan");
             let records = topic["records"].as_u64().unwrap();
             assert!(scans.contains(&records), "{new} of {log}: {records}");
-            let again = times(&folder, new, "/velodyne_packets/points", &[]);
-            assert!(since(again) == points, "{new} of {log}");
+            let new_times = times(&folder, new, "/velodyne_packets/points", &[]);
+            assert!(elapsed(new_times) == points, "{new} of {log}");
         }
     }
 }
 
 #[test]
-fn a_vel_log_becomes_an_mcap_file_and_a_bag_with_a_cloud_for_each_scan() {
+fn vel_log_is_converted_to_mcap_and_bag_with_a_cloud_for_each_scan() {
     let (folder, log) = (Folder::new(), testdata("car.vel"));
     folder.run(&["convert", &log, "-q", "-o", "scans", "--format", "pcd"]).succeeded();
     let scans = folder.read("scans/points/index.csv").lines().count() as u64 - 1;
     for new in ["car.mcap", "car.bag"] {
-        let done = folder.run(&["convert", &log, "-o", new]);
-        done.ended(0, &["left out: velodyne_packets"]);
+        let run = folder.run(&["convert", &log, "-o", new]);
+        run.ended(0, &["left out: velodyne_packets"]);
         assert_eq!(records(&folder, new, "/points"), scans);
         assert_eq!(records(&folder, new, "/gps"), records(&folder, &log, "gps"));
     }
 }
 
-/// The rows of the table of the points in `log`, without its times: those of their firings, or of
-/// their cloud.
+/// Returns the rows of the table of the points in `log` without its time column, which has the
+/// times of the firings or of the clouds.
 fn points(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
     let convert =
         ["convert", log, "-q", "-t", topic, "--format", "csv", "-o", "points"];
@@ -120,7 +120,7 @@ fn points(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
 }
 
 #[test]
-fn points_images_and_poses_become_foxglove_s_types_that_are_read_back() {
+fn points_images_and_poses_round_trip_through_foxglove_types() {
     for log in ["car.vel", "puck.pcap"] {
         let (folder, log) = (Folder::new(), testdata(log));
         let convert = ["convert", &log, "-o", "new.mcap", "--foxglove"];
@@ -139,9 +139,9 @@ fn points_images_and_poses_become_foxglove_s_types_that_are_read_back() {
             };
             assert_eq!(topic["type_name"], type_name, "{name}");
         }
-        let made = points(&folder, "new.mcap", "/points/points");
-        assert_eq!(made, points(&folder, &log, "points"));
-        assert!(!made.is_empty());
+        let new_points = points(&folder, "new.mcap", "/points/points");
+        assert_eq!(new_points, points(&folder, &log, "points"));
+        assert!(!new_points.is_empty());
         let ros = ["convert", &log, "-q", "-o", "ros.mcap"];
         folder.run(&ros).ended(0, &[]);
         for topic in ["/points", "/image/compressed", "/tf", "/gps", "/gps/fix"] {
@@ -153,7 +153,7 @@ fn points_images_and_poses_become_foxglove_s_types_that_are_read_back() {
 }
 
 #[test]
-fn foxglove_s_types_are_refused_where_nothing_becomes_of_them() {
+fn foxglove_types_are_rejected_without_suitable_topics() {
     let folder = Folder::new();
     for log in ["quad_flight.ulg", "rover.bag"] {
         let convert = ["convert", &testdata(log), "-o", "x.mcap", "--foxglove"];
@@ -162,20 +162,20 @@ fn foxglove_s_types_are_refused_where_nothing_becomes_of_them() {
             .ended(2, &["Foxglove's types are for .vel logs and captures"]);
     }
     let log = testdata("car.vel");
-    for (out, more, told) in [
+    for (out, more, expected) in [
         ("x.bag", "--foxglove", "--foxglove is for --format mcap"),
         ("x.mcap", "--ros2", "cannot be used with"),
     ] {
         let convert = ["convert", &log, "-o", out, "--foxglove", more];
         let convert = if more == "--foxglove" { &convert[..5] } else { &convert };
-        folder.run(convert).ended(2, &[told]);
+        folder.run(convert).ended(2, &[expected]);
     }
     folder.run(&["merge", &log, &log, "-o", "x.bag", "--foxglove"]).ended(2, &[]);
     assert!(!folder.path().join("x.mcap").exists());
 }
 
 #[test]
-fn a_lidar_and_a_ulog_become_one_file_of_protocol_buffers() {
+fn lidar_log_and_ulog_are_merged_as_protobuf() {
     let folder = Folder::new();
     let (ulog, vel) = (testdata("quad_flight.ulg"), testdata("car.vel"));
     let merge = ["merge", &ulog, &vel, "-o", "all.mcap", "--foxglove"];

@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn info_says_how_a_vel_log_is_laid_out_and_which_lidar_it_has() {
+fn info_describes_the_layout_and_the_lidar_of_a_vel_log() {
     // MANIFEST.tsv: size field = 21 + data, 0xFFFFFFFF, a packet for each message.
     let Some(log) = sample("velodyne/sample_real_s1_size21.vel") else { return };
     let info = Folder::new().run(&["info", &log]).succeeded().stdout;
@@ -25,7 +25,7 @@ fn info_says_how_a_vel_log_is_laid_out_and_which_lidar_it_has() {
 }
 
 #[test]
-fn info_says_of_a_capture_who_sent_what_and_what_the_clock_is_worth() {
+fn info_describes_the_senders_and_the_clock_of_a_capture() {
     // MANIFEST.tsv: 293 data and 57 position packets, with GPS.
     let Some(log) = sample("velodyne/vlp16_mrpt_gps_sample.pcap") else { return };
     let info = Folder::new().run(&["info", &log]).succeeded().stdout;
@@ -37,7 +37,7 @@ fn info_says_of_a_capture_who_sent_what_and_what_the_clock_is_worth() {
 }
 
 #[test]
-fn a_calibration_of_another_lidar_is_refused_by_info_as_by_convert() {
+fn calibration_of_another_lidar_is_rejected_by_info_and_convert() {
     let Some(other) = sample("velodyne/calib_vlp16_nebula.yaml") else { return };
     let (folder, car) = (Folder::new(), testdata("car.vel"));
     for args in [&["info"][..], &["convert", "-o", "points", "--topic", "points"]] {
@@ -47,11 +47,11 @@ fn a_calibration_of_another_lidar_is_refused_by_info_as_by_convert() {
 }
 
 #[test]
-fn clocks_that_contradict_each_other_are_told_aloud_and_either_can_be_chosen() {
-    // GPS has 13:11:07 when the time of the packets is one second before the full hour.
+fn contradicting_clocks_are_noted_and_can_be_chosen() {
+    // GPS reports 13:11:07 when the time in the packets is one second before the full hour.
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
-    for (clock, taken) in
+    for (clock, hint) in
         [("log", "can have those of the lidar"), ("lidar", "can have those of the log")]
     {
         let args = [
@@ -66,12 +66,12 @@ fn clocks_that_contradict_each_other_are_told_aloud_and_either_can_be_chosen() {
             "--lidar-clock",
             clock,
         ];
-        folder.run(&args).ended(0, &["668.", taken]);
+        folder.run(&args).ended(0, &["668.", hint]);
     }
 }
 
 #[test]
-fn packets_that_are_missing_and_lidars_that_say_they_are_others_are_found() {
+fn check_finds_lost_packets_and_contradicting_models() {
     let folder = Folder::new();
     if let Some(capture) = sample("velodyne/sim_hdl64e_s2.pcap") {
         let sound = folder.run(&["check", &capture]).succeeded().stdout;
@@ -80,17 +80,17 @@ fn packets_that_are_missing_and_lidars_that_say_they_are_others_are_found() {
         let mut bytes = fs::read(capture).unwrap();
         bytes.drain(24 + 100 * 1_264..24 + 104 * 1_264);
         folder.write("lost.pcap", &bytes);
-        let found = folder.run(&["check", "lost.pcap"]).succeeded().stdout;
+        let stdout = folder.run(&["check", "lost.pcap"]).succeeded().stdout;
         let text = "about 4 packets are missing, in 1 gap of up to 0.001440 s";
-        assert!(found.contains("lidar.packets.lost"), "{found}");
-        assert!(found.contains(text), "{found}");
+        assert!(stdout.contains("lidar.packets.lost"), "{stdout}");
+        assert!(stdout.contains(text), "{stdout}");
         // Half a second of a calibration that takes 1.2 s.
         bytes.truncate(24 + 1_700 * 1_264);
         folder.write("short.pcap", &bytes);
-        let found = folder.run(&["check", "short.pcap"]).succeeded().stdout;
-        assert!(found.contains("lidar.calibration.incomplete"), "{found}");
+        let stdout = folder.run(&["check", "short.pcap"]).succeeded().stdout;
+        assert!(stdout.contains("lidar.calibration.incomplete"), "{stdout}");
         let origin = "are those of another lidar (built in, HDL-64E";
-        assert!(found.contains(origin), "{found}");
+        assert!(stdout.contains(origin), "{stdout}");
     }
     // MANIFEST.tsv: early firmware that reports the identity of an HDL-32E.
     if let Some(capture) = sample("velodyne/vlp16_veloview_test-90deg-1-50-frames.pcap")
@@ -105,8 +105,9 @@ fn packets_that_are_missing_and_lidars_that_say_they_are_others_are_found() {
     }
 }
 
-/// The frames of `capture` from another address: behind a header of 24 bytes, each has one of
-/// 16, then Ethernet, then IPv4 with the address of the sender from its byte 12 on.
+/// Returns the frames of `capture` with another address. After the file header of 24 bytes,
+/// each frame has a header of 16 bytes, then Ethernet, then IPv4 with the address of the sender
+/// from byte 12 on.
 fn from_another(capture: &[u8]) -> Vec<u8> {
     let (mut frames, mut at) = (Vec::new(), 24);
     while let Some(frame) = capture.get(at..at + 16) {
@@ -123,7 +124,7 @@ fn from_another(capture: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn each_of_several_lidars_is_meant_by_its_number() {
+fn lidars_are_selected_by_instance() {
     let folder = Folder::new();
     let puck = fs::read(testdata("puck.pcap")).unwrap();
     folder.write("two.pcap", &[&puck[..], &from_another(&puck)].concat());
@@ -146,7 +147,7 @@ fn each_of_several_lidars_is_meant_by_its_number() {
 }
 
 #[test]
-fn a_calibration_that_suits_one_of_several_lidars_is_refused_with_which_that_is() {
+fn calibration_of_one_of_several_lidars_is_rejected_with_its_topic() {
     let (folder, puck) = (Folder::new(), testdata("puck.pcap"));
     folder
         .run(&["convert", &testdata("car.vel"), "-q", "-o", "car.pcap"])
@@ -155,26 +156,26 @@ fn a_calibration_that_suits_one_of_several_lidars_is_refused_with_which_that_is(
     folder.write("next.pcap", &[&car[..24], &from_another(&car)].concat());
     folder.run(&["merge", &puck, "next.pcap", "-q", "-o", "both.pcap"]).ended(0, &[]);
     folder.run(&["calibration", &puck, "-q", "-o", "puck.yaml"]).succeeded();
-    let given = ["--calibration", "puck.yaml"];
+    let options = ["--calibration", "puck.yaml"];
     for args in [
         &["convert", "both.pcap", "-o", "x", "--format", "pcd"][..],
         &["convert", "both.pcap", "-o", "x.bag"],
         &["cat", "both.pcap", "-t", "points"],
     ] {
-        let told = [
+        let expected = [
             "points.0: ",
             "calibration of 16 lasers",
             "--topic points.1 selects that one",
         ];
-        folder.run(&[args, &given].concat()).ended(1, &told);
+        folder.run(&[args, &options].concat()).ended(1, &expected);
     }
     let one = ["convert", "both.pcap", "-o", "x", "--format", "pcd", "-t", "points.1"];
-    folder.run(&[&one[..], &given].concat()).ended(0, &[]);
+    folder.run(&[&one[..], &options].concat()).ended(0, &[]);
 }
 
 #[test]
-fn a_part_that_is_too_short_for_the_calibration_that_the_lidar_sends_is_told() {
-    // One round is 4160 packets of 288 us: 1.2 s.
+fn part_too_short_for_the_transmitted_calibration_is_reported() {
+    // The transmission of a calibration takes 4160 packets of 288 us: 1.2 s.
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
     let lost = "too short for the calibration that the lidar sends";
@@ -191,7 +192,7 @@ fn a_part_that_is_too_short_for_the_calibration_that_the_lidar_sends_is_told() {
 }
 
 #[test]
-fn a_calibration_of_windows_is_read_and_a_number_with_a_comma_is_named() {
+fn calibration_in_windows_encodings_is_read_and_a_decimal_comma_is_an_error() {
     let (folder, puck) = (Folder::new(), testdata("puck.pcap"));
     folder.run(&["calibration", "-q", &puck, "-o", "plain.xml"]).succeeded();
     let plain = folder.read("plain.xml");
@@ -211,29 +212,29 @@ fn a_calibration_of_windows_is_read_and_a_number_with_a_comma_is_named() {
     folder.write("comma.xml", comma.as_bytes());
     let convert = ["convert", &puck, "--format", "csv", "-o", "x", "--calibration"];
     for args in [&["calibration", "-o", "c.yaml"][..], &convert] {
-        let told = "laser 0: `vertCorrection_` in line";
-        folder.run(&[args, &["comma.xml"]].concat()).ended(1, &[told, "\"-15,0\""]);
+        let expected = "laser 0: `vertCorrection_` in line";
+        folder.run(&[args, &["comma.xml"]].concat()).ended(1, &[expected, "\"-15,0\""]);
     }
 }
 
 #[test]
-fn files_of_scans_that_an_earlier_run_left_are_told() {
+fn stale_scan_files_are_reported() {
     let (folder, car) = (Folder::new(), testdata("car.vel"));
     let convert = ["convert", &car, "-o", "s", "--format", "pcd"];
     folder.run(&convert).ended(0, &[]);
     let first = folder.list("s/points");
-    let again = folder.run(&[&convert[..], &["-f", "--cut", "180"]].concat());
+    let second_run = folder.run(&[&convert[..], &["-f", "--cut", "180"]].concat());
     let all = folder.list("s/points");
     let listed = folder.read("s/points/index.csv");
     let left =
         all.iter().filter(|file| file.ends_with("pcd") && !listed.contains(*file));
     let left = left.count();
     assert!(left > 0 && all.len() > first.len());
-    again.ended(0, &[&format!("{left} files of an earlier run still there")]);
+    second_run.ended(0, &[&format!("{left} files of an earlier run still there")]);
 }
 
 #[test]
-fn a_calibration_of_one_of_several_lidars_is_used_for_that_one() {
+fn calibration_of_one_of_several_lidars_is_used_for_that_lidar() {
     let names = [
         "vlp16_mrpt_gps_sample.pcap",
         "hdl32e_rustlidarutils_example.pcap",
@@ -256,6 +257,6 @@ fn a_calibration_of_one_of_several_lidars_is_used_for_that_one() {
     run(&["plot", "two.pcap", "points.1.x", "-o", "x.svg"]).ended(0, &["1 line of"]);
     let first = run(&["plot", "two.pcap", "points.0.x", "-o", "y.svg"]);
     first.ended(1, &["for a lidar of 32"]);
-    // One that suits none is refused.
+    // A calibration that suits none of them is rejected.
     run(&["report", &hdl, "-o", "one.html"]).ended(1, &["for a lidar of 32"]);
 }

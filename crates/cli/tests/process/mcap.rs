@@ -1,4 +1,4 @@
-//! MCAP files of bags. That others read them too, the conformance suite shows.
+//! MCAP files converted from bags. The conformance suite reads them with other programs.
 
 use std::io::Cursor;
 
@@ -14,7 +14,7 @@ fn cat(folder: &Folder, log: &str, more: &[&str]) -> String {
 }
 
 #[test]
-fn a_bag_becomes_an_mcap_file_that_reads_as_the_bag() {
+fn bag_converted_to_mcap_has_the_same_records() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["convert", &bag, "-o", "new.mcap"]).ended(0, &["491 records"]);
     assert_eq!(cat(&folder, "new.mcap", &[]), cat(&folder, &bag, &[]));
@@ -31,29 +31,36 @@ fn a_bag_becomes_an_mcap_file_that_reads_as_the_bag() {
 }
 
 #[test]
-fn chunks_are_packed_as_was_asked_for() {
+fn chunks_have_the_requested_compression() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    let convert = |log: &str, out: &str, how: &str| {
-        folder.run(&["convert", log, "-q", "-o", out, "--compression", how])
+    let convert = |log: &str, out: &str, compression: &str| {
+        folder.run(&["convert", log, "-q", "-o", out, "--compression", compression])
     };
-    let has = |name: &str, text: &[u8]| {
+    let contains = |name: &str, text: &[u8]| {
         let bytes = std::fs::read(folder.path().join(name)).unwrap();
         bytes.windows(text.len()).any(|window| window == text)
     };
     convert(&bag, "a.mcap", "lz4").succeeded();
     convert(&testdata("puck.pcap"), "b.bag", "bz2").ended(0, &[]);
-    // A text in MCAP is its length and itself; a field of a bag's header, name=value.
-    assert!(has("a.mcap", b"\x03\0\0\0lz4") && !has("a.mcap", b"\x04\0\0\0zstd"));
-    assert!(has("b.bag", b"compression=bz2") && !has("b.bag", b"compression=none"));
+    // A string in MCAP is its length and its bytes; a field of a bag's header is
+    // `name=value`.
+    assert!(
+        contains("a.mcap", b"\x03\0\0\0lz4") && !contains("a.mcap", b"\x04\0\0\0zstd")
+    );
+    assert!(
+        contains("b.bag", b"compression=bz2")
+            && !contains("b.bag", b"compression=none")
+    );
     convert(&bag, "c", "lz4").ended(2, &["--compression is for"]);
-    for (out, how) in [("c.mcap", "bz2"), ("c.bag", "zstd")] {
-        convert(&bag, out, how).ended(2, &["do not support", "the compression can be"]);
+    for (out, compression) in [("c.mcap", "bz2"), ("c.bag", "zstd")] {
+        convert(&bag, out, compression)
+            .ended(2, &["do not support", "the compression can be"]);
     }
     assert_eq!(folder.list("."), ["a.mcap", "b.bag"]);
 }
 
 #[test]
-fn bags_are_cut_merged_and_repaired_into_mcap_files() {
+fn bags_are_filtered_merged_and_repaired_to_mcap() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let gps = ["--topic", "/gps/fix", "--compression", "lz4"];
     folder
@@ -75,7 +82,7 @@ fn bags_are_cut_merged_and_repaired_into_mcap_files() {
     };
     assert_eq!(sorted(&cat(&folder, "both.mcap", &[])), sorted(&want));
 
-    // Without its end: the existing messages are written to a complete file.
+    // Without its end. The readable messages are written to a complete file.
     let whole = std::fs::read(folder.path().join("imu.mcap")).unwrap();
     folder.write("cut.mcap", &whole[..whole.len() / 2]);
     folder.run(&["repair", "cut.mcap", "-o", "mended.mcap"]).ended(3, &["records"]);
@@ -84,7 +91,7 @@ fn bags_are_cut_merged_and_repaired_into_mcap_files() {
 }
 
 #[test]
-fn what_cannot_become_an_mcap_file_is_said_and_nothing_is_there() {
+fn unsuitable_input_for_mcap_is_an_error_without_output() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "p.mcap", "-q"]).succeeded();
     folder
@@ -99,15 +106,15 @@ fn what_cannot_become_an_mcap_file_is_said_and_nothing_is_there() {
 }
 
 #[test]
-fn health_of_an_mcap_file_tells_of_profile_and_chunks_whatever_is_broken() {
+fn health_of_a_broken_mcap_file_has_its_profile_and_chunks() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
     let packed = ["filter", &bag, "-q", "-o", "a.mcap", "--compression", "lz4"];
     folder.run(&packed).succeeded();
-    let told = ["profile     ros1, written by logtool", "chunks      \"lz4\": "];
+    let expected = ["profile     ros1, written by logtool", "chunks      \"lz4\": "];
     for args in [&["info", "a.mcap"][..], &["info", "--health", "a.mcap"]] {
         let shown = folder.run(args).succeeded().stdout;
-        assert!(told.iter().all(|line| shown.contains(line)), "{shown}");
+        assert!(expected.iter().all(|line| shown.contains(line)), "{shown}");
     }
     // Without its end, and with a broken chunk.
     let mut bytes = std::fs::read(folder.path().join("a.mcap")).unwrap();
@@ -117,11 +124,11 @@ fn health_of_an_mcap_file_tells_of_profile_and_chunks_whatever_is_broken() {
     folder.write("b.mcap", &bytes);
     let shown = folder.run(&["info", "--health", "b.mcap"]);
     assert_eq!(shown.status, 3, "{shown:?}");
-    assert!(told.iter().all(|line| shown.stdout.contains(line)), "{shown:?}");
+    assert!(expected.iter().all(|line| shown.stdout.contains(line)), "{shown:?}");
 }
 
 #[test]
-fn a_compression_that_is_not_known_is_one_error_that_names_it() {
+fn unknown_compression_is_a_single_error() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
     let packed = ["filter", &bag, "-q", "-o", "a.mcap", "--compression", "lz4"];
@@ -135,7 +142,7 @@ fn a_compression_that_is_not_known_is_one_error_that_names_it() {
     }
     bytes.truncate(bytes.len() - 100); // nor an end, nor its checksum
     folder.write("b.mcap", &bytes);
-    let why = "the unknown compression \"brz\"";
+    let message = "the unknown compression \"brz\"";
     for args in [
         &["cat"][..],
         &["convert", "-o", "tables"],
@@ -144,17 +151,18 @@ fn a_compression_that_is_not_known_is_one_error_that_names_it() {
         &["merge", "a.mcap", "-o", "new.mcap"],
     ] {
         let run = folder.run(&[args, &["b.mcap"]].concat());
-        run.ended(1, &["error: b.mcap: ", why]);
+        run.ended(1, &["error: b.mcap: ", message]);
         assert_eq!(folder.list("."), ["a.mcap", "b.mcap"]);
     }
     let shown = folder.run(&["info", "b.mcap"]).stdout;
-    assert!(shown.contains(why), "{shown}");
+    assert!(shown.contains(message), "{shown}");
 }
 
 #[test]
-fn images_of_foxglove_s_own_types_become_files() {
+fn foxglove_images_are_written_to_files() {
     let folder = Folder::new();
-    // By hand, from foxglove-sdk's .proto files: the time 1.5 s, a file, or 2 by 1 pixels.
+    // Encoded by hand, according to foxglove-sdk's .proto files: the time 1.5 s, and a file
+    // or 2 by 1 pixels.
     let stamp = b"\x0a\x08\x08\x01\x10\x80\xca\xb5\xee\x01\x00";
     let stamp = &stamp[..10];
     let jpeg = b"\x12\x05\xff\xd8\xff\xe0x\x1a\x04jpeg\x22\x03cam";
@@ -162,11 +170,11 @@ fn images_of_foxglove_s_own_types_become_files() {
         b"\x15\x02\0\0\0\x1d\x01\0\0\0\x22\x05mono8\x2d\x02\0\0\0\x32\x02\x07\x09";
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
-    for (topic, of, message) in [
+    for (topic, type_name, message) in [
         ("/file", "foxglove.CompressedImage", &jpeg[..]),
         ("/raw", "foxglove.RawImage", raw),
     ] {
-        let schema = file.schema(of, "protobuf", b"").unwrap();
+        let schema = file.schema(type_name, "protobuf", b"").unwrap();
         let channel =
             file.channel(topic, schema, "protobuf", Default::default()).unwrap();
         let (time, message) = (Timestamp::from_nanos(9), [stamp, message].concat());
@@ -182,21 +190,21 @@ fn images_of_foxglove_s_own_types_become_files() {
 }
 
 #[test]
-fn a_log_time_that_tables_cannot_have_is_told_and_copies_have_it() {
+fn log_time_beyond_tables_is_reported_and_copied() {
     let folder = Folder::new();
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
     let channel = file.channel("/a", Default::default(), "json", Default::default());
     let channel = channel.unwrap();
-    // A second, and twice the first time that is too late.
+    // One second, and twice the first time that is too late for tables.
     for nanos in [1_000_000_000, i64::MAX, i64::MAX] {
         let time = Timestamp::from_nanos(nanos);
         file.write(channel, 0, time, time, b"{}").unwrap();
     }
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
-    let told = ["2 records with values", "null: its log time is after 2262-04-11"];
-    folder.run(&["convert", "a.mcap", "-o", "t"]).ended(3, &told);
+    let expected = ["2 records with values", "null: its log time is after 2262-04-11"];
+    folder.run(&["convert", "a.mcap", "-o", "t"]).ended(3, &expected);
     assert_eq!(folder.read("t/a_a_0.csv"), "time,json\n1000000000,{}\n,{}\n,{}\n");
     folder.run(&["filter", "a.mcap", "-o", "b.mcap"]).ended(0, &["3 records"]);
-    folder.run(&["convert", "b.mcap", "-o", "u"]).ended(3, &told);
+    folder.run(&["convert", "b.mcap", "-o", "u"]).ended(3, &expected);
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn bags_become_one_in_the_order_of_time() {
+fn merged_bags_are_in_time_order() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
         folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
@@ -19,10 +19,10 @@ fn bags_become_one_in_the_order_of_time() {
     let lines = folder.run(&["cat", "--json", "new.bag"]).succeeded().json_lines();
     let topics = ["/imu/data", "/gps/fix"];
     let count = |name: &str| lines.iter().filter(|line| line["topic"] == name).count();
-    let was = |name: &str| {
+    let old_count = |name: &str| {
         folder.run(&["cat", "--json", &bag, "-t", name]).stdout.lines().count()
     };
-    assert_eq!(topics.map(count), topics.map(was));
+    assert_eq!(topics.map(count), topics.map(old_count));
     let times: Vec<i64> =
         lines.iter().map(|line| line["time"].as_i64().unwrap()).collect();
     assert!(times.is_sorted());
@@ -30,12 +30,12 @@ fn bags_become_one_in_the_order_of_time() {
 
 #[test]
 #[cfg(unix)]
-fn more_logs_than_files_may_be_open_at_first() {
+fn more_logs_are_merged_than_files_may_be_open() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["filter", &bag, "-o", "0.bag", "-t", "/map", "-q"]).succeeded();
     let few = fs::read(folder.path().join("0.bag")).unwrap();
     (1..100).for_each(|number| drop(folder.write(&format!("{number}.bag"), &few)));
-    // The system lets a program have more than it begins with.
+    // The system lets a program raise its limit of open files.
     let program = env!("CARGO_BIN_EXE_logtool");
     let line = format!("ulimit -S -n 64 && '{program}' merge *.bag -o new.bag -q");
     let merged =
@@ -49,7 +49,7 @@ fn more_logs_than_files_may_be_open_at_first() {
 }
 
 #[test]
-fn a_clock_that_runs_off_is_put_right() {
+fn clock_drift_is_corrected() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
         folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
@@ -57,11 +57,12 @@ fn a_clock_that_runs_off_is_put_right() {
     let merge = |drift: &str, out: &str| {
         folder.run(&["merge", "a.bag", "b.bag", "-o", out, "--drift", drift])
     };
-    // A hundred millionths of the time since the start of the recording.
+    // A drift of 100 ppm since the start of the recording.
     merge("2=100@1717236000", "new.bag").ended(0, &["drift of its clock"]);
-    let was = times(&folder, &bag, "/gps/fix");
-    let since = |nanos: i64| nanos - 1_717_236_000_000_000_000;
-    let want: Vec<i64> = was.iter().map(|at| at + since(*at) / 10_000).collect();
+    let old_times = times(&folder, &bag, "/gps/fix");
+    let elapsed = |nanos: i64| nanos - 1_717_236_000_000_000_000;
+    let want: Vec<i64> =
+        old_times.iter().map(|at| at + elapsed(*at) / 10_000).collect();
     assert_eq!(times(&folder, "new.bag", "/gps/fix"), want);
     assert_eq!(
         times(&folder, "new.bag", "/imu/data"),
@@ -85,14 +86,14 @@ fn a_clock_that_runs_off_is_put_right() {
         let args =
             ["merge", "a.bag", "b.bag", "-f", "-o", "fit.bag", "--align", "fit.json"];
         folder.run(&args).ended(0, &[word]);
-        let drift = |at: i64| if known { since(at) / 10_000 } else { 0 };
-        let want: Vec<i64> = was.iter().map(|at| at + drift(*at) - 5).collect();
+        let drift = |at: i64| if known { elapsed(at) / 10_000 } else { 0 };
+        let want: Vec<i64> = old_times.iter().map(|at| at + drift(*at) - 5).collect();
         assert_eq!(times(&folder, "fit.bag", "/gps/fix"), want);
     }
 }
 
 #[test]
-fn ulogs_that_may_be_of_different_flights_need_a_word() {
+fn ulogs_are_merged_only_with_same_clock() {
     let folder = Folder::with(&bytes::log());
     folder.write("other.ulg", &bytes::log());
     let args = ["merge", "flight.ulg", "other.ulg", "-o", "new.ulg"];
@@ -110,7 +111,7 @@ fn ulogs_that_may_be_of_different_flights_need_a_word() {
 }
 
 #[test]
-fn logs_of_different_formats_are_refused() {
+fn logs_of_different_formats_are_rejected() {
     let folder = Folder::with(&bytes::log());
     let args = ["merge", "flight.ulg", &testdata("rover.bag"), "-o", "new.ulg"];
     folder.run(&args).ended(2, &["is ulog", "is rosbag", "one MCAP file"]);
@@ -130,7 +131,7 @@ fn times(folder: &Folder, log: &str, topic: &str) -> Vec<i64> {
 }
 
 #[test]
-fn logs_of_two_formats_become_one_on_one_clock() {
+fn logs_of_two_formats_are_merged_on_one_clock() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     let args = ["merge", "flight.ulg", &bag, "-o", "all.mcap"];
     folder.run(&args).ended(1, &["onto one clock", "to flight.ulg", "logtool align"]);
@@ -138,10 +139,10 @@ fn logs_of_two_formats_become_one_on_one_clock() {
     let wrong = [&args[..], &["--offset", "other.ulg=1"]].concat();
     folder.run(&wrong).ended(2, &["none of the files has the name other.ulg"]);
 
-    // The bag is the first without an offset, and so it is its clock.
+    // The bag is the first log without an offset, so its clock is used.
     let offset = ["--offset", "flight.ulg=1700000000.25"];
-    let told = folder.run(&[&args[..], &offset].concat());
-    told.ended(0, &["flight.ulg: times are 1700000000.250000 s later, to Unix time"]);
+    let run = folder.run(&[&args[..], &offset].concat());
+    run.ended(0, &["flight.ulg: times are 1700000000.250000 s later, to Unix time"]);
     let second = 1_000_000_000_i64;
     let later: Vec<i64> = times(&folder, "flight.ulg", "att")
         .into_iter()
@@ -166,25 +167,26 @@ fn logs_of_two_formats_become_one_on_one_clock() {
 }
 
 #[test]
-fn bags_can_be_moved_and_the_records_of_ulogs_cannot() {
+fn bags_accept_a_clock_offset_and_ulogs_reject_it() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     folder.run(&["filter", &bag, "-o", "a.bag", "-t", "/gps/fix", "-q"]).succeeded();
     let args =
         ["merge", &bag, "a.bag", "-o", "new.bag", "-q", "--offset", "a.bag=2.345"];
     folder.run(&args).succeeded();
-    let was = times(&folder, "a.bag", "/gps/fix");
-    let mut both: Vec<i64> = was.iter().map(|time| time + 2_345_000_000).collect();
-    both.extend(&was);
-    both.sort_unstable();
-    assert_eq!(times(&folder, "new.bag", "/gps/fix"), both);
+    let old_times = times(&folder, "a.bag", "/gps/fix");
+    let mut all_times: Vec<i64> =
+        old_times.iter().map(|time| time + 2_345_000_000).collect();
+    all_times.extend(&old_times);
+    all_times.sort_unstable();
+    assert_eq!(times(&folder, "new.bag", "/gps/fix"), all_times);
 
     folder.write("other.ulg", &bytes::log());
     let args = ["merge", "flight.ulg", "other.ulg", "--offset", "2=1.5", "-o"];
     let refused = folder.run(&[&args[..], &["new.ulg"]].concat());
     refused.ended(2, &["in its records", ".mcap"]);
-    // There is no indication that they are from one vehicle.
-    let told = folder.run(&[&args[..], &["new.mcap"]].concat());
-    told.ended(0, &["other.ulg: an earlier log has topics of these names", "/other/"]);
+    // Nothing indicates that they are from the same vehicle.
+    let run = folder.run(&[&args[..], &["new.mcap"]].concat());
+    run.ended(0, &["other.ulg: an earlier log has topics of these names", "/other/"]);
     let own = times(&folder, "flight.ulg", "att");
     assert_eq!(times(&folder, "new.mcap", "/att*"), own);
     let later: Vec<i64> = own.iter().map(|time| time + 1_500_000_000).collect();
@@ -192,7 +194,7 @@ fn bags_can_be_moved_and_the_records_of_ulogs_cannot() {
 }
 
 #[test]
-fn a_ulog_a_log_of_a_lidar_and_a_bag_become_one() {
+fn ulog_lidar_log_and_bag_are_merged() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let (vel, bag) = (testdata("car.vel"), testdata("rover.bag"));
     for (out, more) in
@@ -210,25 +212,26 @@ fn a_ulog_a_log_of_a_lidar_and_a_bag_become_one() {
 }
 
 #[test]
-fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later() {
+fn logs_with_negative_times_are_shifted_to_unix_time() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     let second = 1_000_000_000_i64;
     let own = times(&folder, "flight.ulg", "att");
     let of_bag = times(&folder, &bag, "/imu/data");
-    // The bag begins at 1717236000, and so five seconds before the ULog's clock did.
+    // The bag starts at 1717236000. With this offset, it starts five seconds before the zero
+    // of the ULog's clock.
     for out in ["all.mcap", "all.bag"] {
         let offset = ["--offset", "2=-1717236005"];
         let args = [&["merge", "flight.ulg", &bag, "-o", out][..], &offset].concat();
-        let told = "flight.ulg: times are 1717236005.000000 s later, to Unix time";
-        folder.run(&args).ended(0, &[told]);
+        let expected = "flight.ulg: times are 1717236005.000000 s later, to Unix time";
+        folder.run(&args).ended(0, &[expected]);
         assert_eq!(times(&folder, out, "/imu/data"), of_bag);
         let later: Vec<i64> =
             own.iter().map(|at| at + 1_717_236_005 * second).collect();
         let att = if out.ends_with("bag") { "/att" } else { "/att*" };
-        let made = times(&folder, out, att);
-        assert_eq!(made[0], later[0], "{out}");
+        let new_times = times(&folder, out, att);
+        assert_eq!(new_times[0], later[0], "{out}");
     }
-    // What `align` found brings all onto Unix time, wherever the one begins.
+    // The result of `align` shifts all logs to Unix time, whichever log is the first.
     let fit = format!(
         r#"{{"a":{{"file":"flight.ulg"}},"b":{{"file":{bag:?}}},"aligned":true,
         "offset_ns":-1717235000000000000,"reference_ns":1717236000000000000,
@@ -239,24 +242,24 @@ fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later()
         ["merge", "flight.ulg", &bag, "-q", "-o", "fit.mcap", "--align", "fit.json"];
     folder.run(&args).succeeded();
     assert_eq!(times(&folder, "fit.mcap", "/imu/data"), of_bag);
-    // Nobody knows Unix time.
+    // No log has Unix time.
     folder.write("other.ulg", &bytes::log());
     let args = ["merge", "flight.ulg", "other.ulg", "-o", "new.mcap", "--offset"];
     folder
         .run(&[&args[..], &["2=-100.5"]].concat())
         .ended(0, &["flight.ulg: times are"]);
-    let (made, other) =
+    let (new_times, other) =
         (times(&folder, "new.mcap", "/att"), times(&folder, "new.mcap", "/other/att"));
-    let by = made[0] - own[0];
+    let by = new_times[0] - own[0];
     assert!(by % second == 0 && by > 90 * second, "{by}");
-    assert_eq!(made[0] - other[0], 100 * second + second / 2);
+    assert_eq!(new_times[0] - other[0], 100 * second + second / 2);
     let all = times(&folder, "new.mcap", "*");
     assert!((0..second).contains(&all[0]), "{all:?}");
-    // Each log was given an offset.
+    // Each log has an offset.
     let wrong = ["--offset", "1=-50", "--offset", "2=-100", "-o", "x.mcap"];
     let wrong = folder.run(&[&args[..3], &wrong].concat());
     wrong.ended(2, &["before 1970", "to each --offset"]);
-    // Who knows Unix time stays there.
+    // A log with Unix time is not shifted.
     let (two, offset) =
         ([&*bag, &*bag], ["--offset", "2=-1717236000.5", "-o", "x.mcap"]);
     let wrong = folder.run(&[&["merge"], &two[..], &offset[..]].concat());
@@ -265,7 +268,7 @@ fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later()
 }
 
 #[test]
-fn an_alignment_is_of_the_files_that_it_means_however_they_are_typed() {
+fn alignment_applies_to_its_files_by_any_spelling_of_their_paths() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     std::fs::create_dir(folder.path().join("sub")).unwrap();
     for (name, topic) in
@@ -281,19 +284,19 @@ fn an_alignment_is_of_the_files_that_it_means_however_they_are_typed() {
     folder.write("fit.json", fit.as_bytes());
     let args = ["merge", "a.bag", "sub/../b.bag", "sub/b.bag", "-o", "new.bag"];
     folder.run(&[&args[..], &["-q", "--align", "fit.json"]].concat()).succeeded();
-    let was = times(&folder, &bag, "/gps/fix");
-    let want: Vec<i64> = was.iter().map(|at| at - 5).collect();
+    let old_times = times(&folder, &bag, "/gps/fix");
+    let want: Vec<i64> = old_times.iter().map(|at| at - 5).collect();
     assert_eq!(times(&folder, "new.bag", "/gps/fix"), want);
     let tf = times(&folder, &bag, "/tf");
     assert_eq!(times(&folder, "new.bag", "/tf"), tf);
 }
 
 #[test]
-fn a_log_of_which_nothing_can_be_read_is_named() {
+fn unreadable_log_is_named() {
     let Some(other) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
     let folder = Folder::new();
     let args = ["merge", &testdata("rover.bag"), &other, "-o", "new.bag"];
-    let why = "compressed with \"zstd\", which is not supported";
-    folder.run(&args).ended(1, &["error:", "comp_unknown_zstd.bag: ", why]);
+    let message = "compressed with \"zstd\", which is not supported";
+    folder.run(&args).ended(1, &["error:", "comp_unknown_zstd.bag: ", message]);
     assert!(folder.list(".").is_empty());
 }

@@ -41,19 +41,19 @@ fn file(checksum: u32, published: u64) -> Vec<u8> {
 /// The contents of the records `op` of the MCAP file `bytes`, also in chunks that are not
 /// packed.
 fn contents(mut bytes: &[u8], op: u8) -> Vec<Vec<u8>> {
-    let mut found = Vec::new();
+    let mut records = Vec::new();
     while bytes.len() > 9 {
         let len = u64::from_le_bytes(bytes[1..9].try_into().unwrap()) as usize;
         let content = &bytes[9..9 + len];
         match bytes[0] {
             // Two times, a size, a checksum, no name of a compression, a length.
-            6 => found.extend(contents(&content[40..], op)),
-            own if own == op => found.push(content.to_vec()),
+            6 => records.extend(contents(&content[40..], op)),
+            own if own == op => records.push(content.to_vec()),
             _ => {}
         }
         bytes = &bytes[9 + len..];
     }
-    found
+    records
 }
 
 fn number(content: &[u8], at: usize) -> u64 {
@@ -61,33 +61,37 @@ fn number(content: &[u8], at: usize) -> u64 {
 }
 
 #[test]
-fn what_was_published_and_attached_is_on_the_new_clock_too() {
+fn publish_and_attachment_times_are_shifted() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let published = 1_700_000_000 * SECOND + SECOND / 2;
     // The checksums are computed by zlib.crc32 of Python; a wrong one stays wrong, and 0 means
     // that there is none.
-    for (was, of, offset, is, published) in [
+    for (old_checksum, log, offset, new_checksum, published) in [
         (0x61fd_1c82, "1", 0_i64, 0x61fd_1c82_u32, published),
         (0x61fd_1c82, "1", 100, 0xae98_9cad, published),
         (0x61fd_1c82, "a.mcap", -3, 0x2493_da1a, published),
         (0x61fd_1c83, "1", 100, 0xae98_9cac, published),
         (0, "1", 100, 0, 0),
     ] {
-        folder.write("a.mcap", &file(was, published));
-        let offset_of = format!("--offset={of}={offset}");
+        folder.write("a.mcap", &file(old_checksum, published));
+        let offset_of = format!("--offset={log}={offset}");
         let args = ["merge", "a.mcap", &bag, "-f", "-o", "b.mcap", "--compression"];
         folder.run(&[&args[..], &["none", &offset_of]].concat()).ended(0, &["2 logs"]);
-        let made = fs::read(folder.path().join("b.mcap")).unwrap();
-        let made = &made[8..made.len() - 8];
+        let bytes = fs::read(folder.path().join("b.mcap")).unwrap();
+        let records = &bytes[8..bytes.len() - 8];
         let later = |seconds: u64| seconds.wrapping_add_signed(offset) * SECOND;
-        let attached = contents(made, 9);
+        let attached = contents(records, 9);
         let [attached] = &attached[..] else { panic!("{attached:?}") };
         assert_eq!(number(attached, 0), later(1_700_000_000), "{offset}");
         assert_eq!(number(attached, 8), 5);
-        assert_eq!(attached[attached.len() - 4..], is.to_le_bytes(), "{offset}");
-        // As the index of attachments has it: two numbers, and then the time.
-        assert_eq!(number(&contents(made, 10)[0], 16), later(1_700_000_000));
-        let messages = contents(made, 5);
+        assert_eq!(
+            attached[attached.len() - 4..],
+            new_checksum.to_le_bytes(),
+            "{offset}"
+        );
+        // In the attachment index: two numbers, and then the time.
+        assert_eq!(number(&contents(records, 10)[0], 16), later(1_700_000_000));
+        let messages = contents(records, 5);
         let mine = messages.iter().find(|message| message.ends_with(b"payload"));
         let mine = mine.unwrap();
         assert_eq!(number(mine, 6), later(1_700_000_001));
@@ -100,7 +104,7 @@ fn what_was_published_and_attached_is_on_the_new_clock_too() {
 }
 
 #[test]
-fn times_that_cannot_be_counted_are_refused() {
+fn times_beyond_2262_are_rejected() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     let args = ["merge", "flight.ulg", &bag, "-o", "x.mcap", "--offset"];
     let far = folder.run(&[&args[..], &["2=9000000000"]].concat());
@@ -109,11 +113,11 @@ fn times_that_cannot_be_counted_are_refused() {
 }
 
 #[test]
-fn logs_that_are_far_apart_in_time_are_told_and_others_are_not() {
+fn logs_far_apart_in_time_are_reported() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let (log, car) = (testdata("quad_flight.ulg"), testdata("car.vel"));
     let far = ["merge", &log, &bag, &car, "-o", "x.mcap"];
-    // The car drove years before the others, which are of one day.
+    // The car log is from years before the others, which are from the same day.
     let run = folder.run(&far).ended(0, &["after ", "car.vel ended", "--offset"]);
     assert_eq!(run.stderr.matches("ended").count(), 1, "{run:?}");
     let near = folder.run(&["merge", &log, &bag, "-o", "y.mcap"]).ended(0, &[]);
@@ -121,7 +125,7 @@ fn logs_that_are_far_apart_in_time_are_told_and_others_are_not() {
 }
 
 #[test]
-fn a_bag_is_packed_as_bags_are() {
+fn unsupported_compression_of_bags_is_rejected() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let zstd = ["merge", &bag, &bag, "-o", "x.bag", "--compression", "zstd"];
     folder.run(&zstd).ended(2, &["do not support zstd", "none, lz4, bz2"]);
@@ -129,8 +133,8 @@ fn a_bag_is_packed_as_bags_are() {
 }
 
 #[test]
-fn of_which_log_nothing_can_be_taken_is_said() {
-    // A channel of JSON only, which no bag has.
+fn log_without_translatable_topics_is_named() {
+    // A channel with only JSON messages, which bags cannot have.
     let folder = Folder::new();
     folder.write("a.mcap", &file(0, 0));
     let args = ["merge", "a.mcap", &testdata("rover.bag"), "-o", "x.bag"];

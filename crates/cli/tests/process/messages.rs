@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn messages_are_lines_that_people_can_read() {
+fn messages_are_printed_as_text() {
     let folder = Folder::with(&bytes::log());
     let run = folder.run(&["messages", "flight.ulg"]).succeeded();
     let text =
@@ -20,7 +20,7 @@ fn messages_are_lines_that_people_can_read() {
 }
 
 #[test]
-fn messages_are_json_for_programs() {
+fn messages_are_printed_as_json() {
     let folder = Folder::with(&bytes::log());
     let run = folder.run(&["messages", "flight.ulg", "--json"]).succeeded();
     let lines = run.json_lines();
@@ -31,11 +31,11 @@ fn messages_are_json_for_programs() {
 }
 
 #[test]
-fn what_nodes_of_ros_said_is_told_as_what_a_vehicle_said() {
+fn rosout_messages_are_printed() {
     let Some(bag) = sample("rosbag/example.bag") else { return };
     let folder = Folder::new();
     let run = folder.run(&["messages", &bag]).succeeded();
-    // As the package rosbags reads the bag's ten records of /rosout.
+    // The package rosbags reads these ten records of /rosout in the bag.
     assert_eq!(run.stdout.lines().count(), 10);
     let last = "INFO   /static_transform_publisher_1396293887803024259: Spinning until \
                 killed publishing turtle1 to carrot";
@@ -57,7 +57,7 @@ fn what_nodes_of_ros_said_is_told_as_what_a_vehicle_said() {
     let run = folder.run(&["messages", &bag, "--level", "warning"]);
     assert_eq!(run.stdout, "");
     run.ended(0, &["no messages are selected"]);
-    // The same in MCAP, as ROS 1 and as ROS 2 write it.
+    // The same messages in MCAP, as ROS 1 and ROS 2 write them.
     for (name, more) in [("one.mcap", None), ("two.mcap", Some("--ros2"))] {
         let args = ["convert", "-q", &bag, "-o", name];
         folder.run(&args.into_iter().chain(more).collect::<Vec<_>>()).ended(0, &[]);
@@ -67,7 +67,7 @@ fn what_nodes_of_ros_said_is_told_as_what_a_vehicle_said() {
 }
 
 #[test]
-fn a_topic_that_repeats_what_nodes_said_is_left_out_and_told() {
+fn rosout_agg_is_dropped_and_reported() {
     let Some(bag) = sample("rosbag/example.bag") else { return };
     let folder = Folder::new();
     let rename = "/rosout=/rosout_agg";
@@ -82,7 +82,7 @@ fn a_topic_that_repeats_what_nodes_said_is_left_out_and_told() {
 }
 
 #[test]
-fn a_bag_without_messages_says_what_is_looked_for() {
+fn bag_without_log_messages_names_the_expected_topics() {
     let folder = Folder::new();
     let run = folder.run(&["messages", &testdata("rover.bag")]);
     run.ended(1, &["a rosbag log has no messages", "rosgraph_msgs/Log"]);

@@ -8,7 +8,7 @@ use crate::{
     samples::{sample, testdata},
 };
 
-/// The first bytes of logs: `docs/formats` has the specifications.
+/// The first bytes of logs, according to the specifications in `docs/formats`.
 const MCAP_MAGIC: &[u8] = b"\x89MCAP0\r\n";
 const BAG_MAGIC: &[u8] = b"#ROSBAG V2.0\n";
 const ULOG_MAGIC: &[u8] = b"ULog\x01\x12\x35";
@@ -38,7 +38,7 @@ fn filter_merge_and_repair_write_the_requested_format_under_any_name() {
 }
 
 #[test]
-fn formats_that_cannot_hold_a_log_are_refused_with_the_possible_ones() {
+fn unsuitable_formats_are_rejected_with_the_possible_ones() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     let possible = "a copy of a rosbag log can be rosbag or mcap";
     for (args, words) in [

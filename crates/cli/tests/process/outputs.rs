@@ -32,7 +32,7 @@ fn log_of_topics(count: u16) -> Vec<u8> {
 }
 
 #[test]
-fn one_topic_becomes_the_file_that_was_named() {
+fn single_topic_is_written_to_the_named_file() {
     let folder = Folder::with(&bytes::log());
     let convert = |out: &str, more: &[&str]| {
         let args = ["convert", "flight.ulg", "-q", "-t", "att.0", "-o", out];
@@ -48,8 +48,8 @@ fn one_topic_becomes_the_file_that_was_named() {
     convert("none.csv", &["--start", "1h"]);
     assert_eq!(folder.read("none.csv"), "timestamp,x\n");
     assert_eq!(folder.list("new"), ["b.csv"], "no provenance.json beside it");
-    let again = ["convert", "flight.ulg", "-t", "att.0", "-o", "gps.csv"];
-    folder.run(&again).ended(1, &["gps.csv exists already", "--force"]);
+    let second_args = ["convert", "flight.ulg", "-t", "att.0", "-o", "gps.csv"];
+    folder.run(&second_args).ended(1, &["gps.csv exists already", "--force"]);
     let several = ["convert", "flight.ulg", "-o", "x.csv"];
     folder.run(&several).ended(2, &["x.csv is one file", "--topic names one: att"]);
     let merged = ["--merge", "asof", "--rate", "10", "-o", "merged.csv", "-q"];
@@ -58,7 +58,7 @@ fn one_topic_becomes_the_file_that_was_named() {
 }
 
 #[test]
-fn points_of_one_topic_become_the_file_that_was_named() {
+fn points_of_a_single_topic_are_written_to_the_named_file() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let topic = "/velodyne_points";
     for (name, start) in [("x.pcd", "# .PCD"), ("x.ply", "ply"), ("x.las", "LASF")] {
@@ -75,7 +75,7 @@ fn points_of_one_topic_become_the_file_that_was_named() {
 }
 
 #[test]
-fn folders_mean_the_logs_in_them() {
+fn folders_are_searched_for_logs() {
     let folder = Folder::new();
     folder.write("logs/a.ulg", &bytes::log());
     folder.write("logs/deep/b.ulg", &bytes::log());
@@ -93,7 +93,7 @@ fn folders_mean_the_logs_in_them() {
 }
 
 #[test]
-fn a_new_folder_appears_whole_and_leaves_nothing_else() {
+fn new_folder_appears_when_it_is_complete() {
     let folder = Folder::with(&bytes::log());
     folder.run(&["convert", "flight.ulg", "-o", "x/tables", "-q"]).succeeded();
     assert_eq!(folder.list("."), ["flight.ulg", "x"]);
@@ -103,7 +103,7 @@ fn a_new_folder_appears_whole_and_leaves_nothing_else() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_a_killed_run_left_is_removed_by_the_next() {
+fn next_run_removes_files_of_a_killed_run() {
     use std::{process::Stdio, thread, time::Duration};
     let folder = Folder::with(&bytes::long_log(3_000_000));
     let is_part = |name: &String| name.ends_with(".part");
@@ -128,7 +128,7 @@ fn what_a_killed_run_left_is_removed_by_the_next() {
 
 #[cfg(unix)]
 #[test]
-fn few_open_files_are_enough_for_many_tables() {
+fn many_tables_are_written_with_few_open_files() {
     let folder = Folder::with(&log_of_topics(100));
     let program = env!("CARGO_BIN_EXE_logtool");
     for to in ["csv", "jsonl", "parquet", "arrow", "npz", "mat"] {
@@ -138,8 +138,8 @@ fn few_open_files_are_enough_for_many_tables() {
         let mut shell = std::process::Command::new("sh");
         let output =
             shell.args(["-c", &script]).current_dir(folder.path()).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), &*told), (Some(0), ""), "{to}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{to}");
         let count = if to == "mat" { 1 } else { 100 };
         assert!(folder.list(to).len() >= count, "{to}");
     }
@@ -147,7 +147,7 @@ fn few_open_files_are_enough_for_many_tables() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn names_of_outputs_need_not_be_utf_8() {
+fn output_names_may_be_invalid_utf8() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
     let folder = Folder::with(&bytes::log());
     for (args, name) in [
@@ -165,8 +165,8 @@ fn names_of_outputs_need_not_be_utf_8() {
         let out = OsStr::from_bytes(name);
         let mut command = folder.command(args);
         let output = command.arg("-q").arg("-o").arg(out).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {stderr}");
         assert!(folder.path().join(out).exists(), "{args:?}");
     }
     // The name of the log itself is not UTF-8.
@@ -178,7 +178,7 @@ fn names_of_outputs_need_not_be_utf_8() {
 
 #[cfg(unix)]
 #[test]
-fn a_replaced_file_keeps_its_mode() {
+fn replaced_file_keeps_its_mode() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::with(&bytes::log());
     let path = folder.write("x.ulg", b"old");
@@ -188,7 +188,7 @@ fn a_replaced_file_keeps_its_mode() {
 }
 
 /// Returns a library whose `close` or `fsync` (named by `$FAIL`) fails for temporary outputs,
-/// like that of a full server or a broken disk. Returns `None` if there is no C compiler.
+/// as on a full server or a broken disk. Returns `None` if there is no C compiler.
 #[cfg(target_os = "linux")]
 fn failing_library(folder: &Folder) -> Option<std::path::PathBuf> {
     let source = r#"
@@ -224,16 +224,16 @@ int fsync(int fd) {
     let library = folder.path().join(library);
     let mut compiler = std::process::Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl");
-    let is_made = compiler.status().is_ok_and(|status| status.success());
-    if !is_made {
+    let is_compiled = compiler.status().is_ok_and(|status| status.success());
+    if !is_compiled {
         eprintln!("no C compiler: errors of close and fsync are not tried");
     }
-    is_made.then_some(library)
+    is_compiled.then_some(library)
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn files_are_closed_with_their_errors() {
+fn errors_of_close_and_fsync_are_reported() {
     let folder = Folder::with(&bytes::log());
     let Some(library) = failing_library(&folder) else { return };
     let bag = testdata("rover.bag");
@@ -250,9 +250,9 @@ fn files_are_closed_with_their_errors() {
         let mut command = folder.command(args);
         command.env("LD_PRELOAD", &library).env("FAIL", call);
         let output = command.output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{call} {args:?}: {told}");
-        assert!(told.contains("cannot write"), "{call} {args:?}: {told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{call} {args:?}: {stderr}");
+        assert!(stderr.contains("cannot write"), "{call} {args:?}: {stderr}");
         assert_eq!(folder.list("."), ["c", "flight.ulg"], "{call} {args:?}");
     }
 }

@@ -44,7 +44,7 @@ fn parameters_are_json_with_their_defaults_and_changes() {
 }
 
 #[test]
-fn two_logs_are_compared() {
+fn parameters_of_two_logs_are_compared() {
     let folder = Folder::with(&bytes::log());
     folder.write("before.ulg", &bytes::definitions());
     let run = folder.run(&["params", "diff", "before.ulg", "flight.ulg"]);
@@ -61,6 +61,6 @@ fn two_logs_are_compared() {
 }
 
 #[test]
-fn parameters_of_no_log_are_misuse() {
+fn parameters_without_a_log_are_wrong_usage() {
     Folder::new().run(&["params"]).ended(2, &["Usage"]);
 }

@@ -1,4 +1,5 @@
-//! Plots: their contents, as far as their text states them. People have checked their looks.
+//! Plots: their contents, as far as their text states them. Their appearance was checked by
+//! people.
 
 use std::fs;
 
@@ -8,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn fields_of_any_format_become_a_picture() {
+fn fields_of_any_format_are_plotted() {
     let folder = Folder::new();
     for (log, fields, texts) in [
         (
@@ -35,8 +36,8 @@ fn fields_of_any_format_become_a_picture() {
 }
 
 #[test]
-fn points_with_times_before_and_after_all_records_are_drawn_too() {
-    // As many as other decoders find in them: see conformance/velodyne.
+fn points_before_and_after_all_record_times_are_plotted() {
+    // Other decoders find the same number of points: see conformance/velodyne.
     for (log, field, count) in [
         ("velodyne/hdl64e_s1_atwall.bag", "/velodyne_packets/points.x", "104,661"),
         ("velodyne/puck.pcap", "points.x", "14,616"),
@@ -48,12 +49,13 @@ fn points_with_times_before_and_after_all_records_are_drawn_too() {
 }
 
 #[test]
-fn the_date_is_that_of_what_is_shown() {
+fn date_is_that_of_the_plotted_range() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
         folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
     }
-    // It begins at 10:00 of 2024-06-01; here, five seconds before midnight.
+    // The bag begins at 10:00 on 2024-06-01; the offset shifts it to five seconds before
+    // midnight.
     let late = ["--offset=1=50395", "--offset=2=50395", "-o", "late.bag", "-q"];
     folder.run(&[&["merge", "a.bag", "b.bag"][..], &late].concat()).succeeded();
     let plot = |more: &[&str]| {
@@ -73,7 +75,7 @@ fn the_date_is_that_of_what_is_shown() {
 }
 
 #[test]
-fn a_state_is_drawn_that_was_told_before() {
+fn state_is_plotted_from_its_last_record_before_the_range() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     // It is recorded twice per second, and is 17 from 3 s to 8 s.
     let args = ["plot", &log, "vehicle_status.nav_state", "-o", "x.svg"];
@@ -86,28 +88,28 @@ fn a_state_is_drawn_that_was_told_before() {
 }
 
 #[test]
-fn lines_of_one_colour_are_told_apart_by_their_dashes() {
+fn lines_of_one_color_have_different_dashes() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let fields: Vec<String> = (8..24).map(|n| format!("/scan.ranges[{n}]")).collect();
     let mut args = vec!["plot", &bag, "-q", "-o", "x.svg"];
     args.extend(fields.iter().map(String::as_str));
     folder.run(&args).succeeded();
     let svg = folder.read("x.svg");
-    // Eight lines, and what stands for them beside their names.
+    // Eight lines, and their samples next to their names in the legend.
     assert_eq!(svg.matches("stroke-dasharray").count(), 16);
     assert_eq!(svg.matches("stroke-width=\"24\"").count(), 16);
 }
 
 #[test]
-fn a_list_is_a_line_for_each_element_as_an_array_of_a_ulog_is() {
+fn list_has_a_line_for_each_element_like_an_array() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     // testdata/README.md: 50 scans of 36 beams; beam number 7 is infinite.
     let scans = ["plot", &testdata("rover.bag"), "/scan.ranges", "-o", "scans.svg"];
     folder.run(&scans).ended(0, &["36 lines of 1,750 values"]);
     assert!(folder.read("scans.svg").contains("/scan.ranges[31]"));
     let plot = |log: &str, field: &str| {
-        let told = folder.run(&["plot", log, field, "-f", "-o", "x.svg"]).stderr;
-        told[told.find("svg: ").unwrap()..told.find(" in ").unwrap()].to_owned()
+        let stderr = folder.run(&["plot", log, field, "-f", "-o", "x.svg"]).stderr;
+        stderr[stderr.find("svg: ").unwrap()..stderr.find(" in ").unwrap()].to_owned()
     };
     let own = plot(&flight, "sensor_combined.gyro_rad");
     assert!(own.starts_with("svg: 3 lines"), "{own}");
@@ -115,27 +117,27 @@ fn a_list_is_a_line_for_each_element_as_an_array_of_a_ulog_is() {
         folder.run(&["convert", &flight, "-q", "-o", new]).ended(0, &[]);
         assert_eq!(plot(new, "/sensor_combined.gyro_rad"), own, "{new}");
     }
-    // The first of several by its number too.
+    // Each of several instances can be selected by its number, also the first.
     let second = plot(&flight, "battery_status.1.voltage_v");
     assert_eq!(second[..12], plot(&flight, "battery_status.0.voltage_v")[..12]);
 }
 
 #[test]
-fn a_png_has_the_size_that_was_asked_for() {
+fn png_has_the_requested_size() {
     let folder = Folder::new();
     let (log, field) = (testdata("quad_flight.ulg"), "battery_status*.voltage_v");
     let size = ["--size", "640x300", "--scale", "1", "--clock", "utc"];
     let args = [&["plot", &log, field, "-o", "x.png"][..], &size].concat();
     folder.run(&args).ended(0, &["2 lines of 59 values"]);
     let png = fs::read(folder.path().join("x.png")).unwrap();
-    // Where a PNG has its width and height.
+    // The offset of the width and the height in a PNG file.
     assert_eq!(png[..8], *b"\x89PNG\r\n\x1a\n");
     assert_eq!(png[16..24], [0, 0, 0x02, 0x80, 0, 0, 0x01, 0x2c]);
     folder.run(&args).ended(1, &["--force"]);
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
+fn unplottable_field_is_an_error_without_output() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let run = |field: &str, out: &str, more: &[&str]| {
         folder.run(&[&["plot", &bag, field, "-o", out][..], more].concat())
@@ -195,14 +197,14 @@ fn panel_has_two_axes_and_limits_and_a_track_has_the_same_scale() {
 }
 
 #[test]
-fn each_scan_is_a_picture_from_above() {
+fn each_scan_is_a_top_view_image() {
     let folder = Folder::new();
     let args = ["convert", &testdata("puck.pcap"), "-o", "scans", "--format", "png"];
     let look = ["--color-by", "intensity", "--reach", "30"];
     folder.run(&[&args[..], &look].concat()).ended(0, &["files of points"]);
     let names = folder.list("scans/points");
     let pictures = names.iter().filter(|name| name.ends_with(".png")).count();
-    // A line of the table for each, below its head.
+    // Each image has a row in the table, after the header.
     let rows = folder.read("scans/points/index.csv").lines().count() - 1;
     assert!(pictures > 1 && pictures == rows, "{names:?}");
     let cloud = ["convert", &testdata("rover.bag"), "-o", "clouds", "--format", "png"];

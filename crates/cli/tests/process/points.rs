@@ -1,15 +1,15 @@
-//! Points of lidars as files, and calibrations: what others have counted and computed of
-//! the same packets.
+//! Points of lidars as files, and calibrations, compared with results of other programs for the
+//! same packets.
 
 use std::fs;
 
 use crate::{program::Folder, samples::sample};
 
-/// A capture of a real HDL-64E S1, and the calibration that VeloView was given with it.
+/// A capture of a real HDL-64E S1, and the calibration that was loaded into VeloView with it.
 const CAPTURE: &str = "velodyne/hdl64e_atwallshort.pcap";
 const CALIBRATION: &str = "velodyne/calib_hdl64e_opendlv_db.xml";
 
-/// How many points velodyne_decoder finds in it (expected/index.json).
+/// The number of points that velodyne_decoder finds in the capture (expected/index.json).
 const POINTS: usize = 104_661;
 
 /// The first points of the frame that VeloView wrote (hdl64e_atwall_veloview_frame1.csv.zip): x to
@@ -19,17 +19,17 @@ const VELOVIEW: [[f64; 4]; 2] = [
     [0.8516161441801979, 14.21269702911377, -1.541462779045105, 28.0],
 ];
 
-/// Converts the capture into the folder `out`, and gives the folder that it is in.
+/// Converts the capture into the folder `out`, and returns the folder that contains `out`.
 fn convert(args: &[&str]) -> Option<Folder> {
     let (capture, calibration) = (sample(CAPTURE)?, sample(CALIBRATION)?);
     let folder = Folder::new();
     let start = ["convert", &capture, "-q", "-o", "out", "--calibration", &calibration];
-    // The last packet of the file is cut.
+    // The last packet of the file is truncated.
     folder.run(&[&start[..], args].concat()).ended(3, &[]);
     Some(folder)
 }
 
-/// The floats of a KITTI file, four a point.
+/// Returns the floats of a KITTI file, four for each point.
 fn kitti(folder: &Folder, name: &str) -> Vec<[f32; 4]> {
     let bytes = fs::read(folder.path().join(name)).unwrap();
     let (points, rest) = bytes.as_chunks::<16>();
@@ -40,18 +40,21 @@ fn kitti(folder: &Folder, name: &str) -> Vec<[f32; 4]> {
     points.iter().map(|point| [0, 1, 2, 3].map(|at| float(point, at))).collect()
 }
 
-/// Whether two points follow on each other that are as near to `wanted`.
-fn has(points: &[[f32; 4]], wanted: [[f64; 4]; 2]) -> bool {
-    let is = |point: &[f32; 4], wanted: [f64; 4]| {
-        let off = (0..3).map(|axis| (f64::from(point[axis]) - wanted[axis]).abs());
-        off.fold(0.0, f64::max) < 1e-5
-            && (f64::from(point[3]) * 255.0 - wanted[3]).abs() < 1e-3
+/// Returns whether two consecutive points are close to the two `expected` points.
+fn has(points: &[[f32; 4]], expected: [[f64; 4]; 2]) -> bool {
+    let is_near = |point: &[f32; 4], expected: [f64; 4]| {
+        let deviations =
+            (0..3).map(|axis| (f64::from(point[axis]) - expected[axis]).abs());
+        deviations.fold(0.0, f64::max) < 1e-5
+            && (f64::from(point[3]) * 255.0 - expected[3]).abs() < 1e-3
     };
-    points.windows(2).any(|two| is(&two[0], wanted[0]) && is(&two[1], wanted[1]))
+    points
+        .windows(2)
+        .any(|two| is_near(&two[0], expected[0]) && is_near(&two[1], expected[1]))
 }
 
 #[test]
-fn kitti_has_veloviews_points_in_either_axes() {
+fn kitti_files_have_the_points_of_veloview_in_either_axes() {
     let args = ["--format", "kitti", "--per", "log"];
     let Some(folder) = convert(&[&args[..], &["--axes", "manual"]].concat()) else {
         return;
@@ -59,18 +62,19 @@ fn kitti_has_veloviews_points_in_either_axes() {
     let points = kitti(&folder, "out/points.bin");
     assert_eq!(points.len(), POINTS);
     assert!(has(&points, VELOVIEW));
-    let ahead = VELOVIEW.map(|[x, y, z, intensity]| [y, -x, z, intensity]);
+    let expected = VELOVIEW.map(|[x, y, z, intensity]| [y, -x, z, intensity]);
     let points = kitti(&convert(&args).unwrap(), "out/points.bin");
-    assert!(has(&points, ahead));
-    // ROS turns offsets with the laser: no point is where VeloView has it.
+    assert!(has(&points, expected));
+    // The ROS formula rotates the offsets of a laser with it, so no point is where VeloView
+    // has it.
     let ros = convert(&[&args[..], &["--formula", "ros"]].concat()).unwrap();
     let points = kitti(&ros, "out/points.bin");
     assert_eq!(points.len(), POINTS);
-    assert!(!has(&points, ahead));
+    assert!(!has(&points, expected));
 }
 
 #[test]
-fn each_format_has_as_many_points_as_others_count() {
+fn each_format_has_the_reference_number_of_points() {
     for (to, name) in [("pcd", "points.pcd"), ("ply", "points.ply")] {
         let Some(folder) = convert(&["--format", to, "--per", "log"]) else { return };
         let file = fs::read(folder.path().join("out").join(name)).unwrap();
@@ -91,9 +95,9 @@ fn each_format_has_as_many_points_as_others_count() {
 }
 
 #[test]
-fn a_scan_that_does_not_begin_or_end_at_the_cut_is_flagged() {
-    // The head passes the cut twice, once at the start of VeloView's frame and once at its
-    // end: there is something before and after it.
+fn partial_scans_at_a_cut_are_flagged() {
+    // The lidar passes the cut angle twice, at the start and at the end of VeloView's frame,
+    // so the scans before and after the frame are partial.
     let Some(folder) = convert(&["--format", "pcd"]) else { return };
     let index = folder.read("out/points/index.csv");
     let rows: Vec<Vec<&str>> =
@@ -103,7 +107,7 @@ fn a_scan_that_does_not_begin_or_end_at_the_cut_is_flagged() {
     assert_eq!(partial, ["true", "false", "true"], "{index}");
     let counts = rows[1..].iter().map(|row| row[3].parse::<usize>().unwrap());
     assert_eq!(counts.sum::<usize>(), POINTS);
-    // A whole scan that only some was asked for of, is partial as well.
+    // A complete scan is also partial if only a part of it is selected.
     let some =
         ["--clock", "relative", "--start", "0.02", "--end", "0.1", "--format", "pcd"];
     let folder = convert(&some).unwrap();
@@ -119,7 +123,7 @@ fn numbers(xml: &str, tag: &str) -> Vec<f64> {
 }
 
 #[test]
-fn a_calibration_goes_from_packets_to_xml_to_yaml_and_back() {
+fn calibration_round_trips_through_xml_and_yaml() {
     let (Some(capture), Some(truth)) = (
         sample("velodyne/sim_hdl64e_s2.pcap"),
         sample("velodyne/calib_hdl64e_s2.1_sztaki.xml"),
@@ -134,39 +138,45 @@ fn a_calibration_goes_from_packets_to_xml_to_yaml_and_back() {
         assert_eq!(run.status, 0, "{run:?}");
     }
     let truth = fs::read_to_string(truth).unwrap();
-    // The lidar sends hundredths of a degree, and millimetres; the files have centimetres.
+    // The lidar sends hundredths of a degree and millimetres; the files have degrees and
+    // centimetres.
     for (tag, step) in
         [("vertCorrection_", 0.01), ("rotCorrection_", 0.01), ("distCorrection_", 0.1)]
     {
-        let wanted = numbers(&truth, tag);
-        assert_eq!(wanted.len(), 64);
+        let expected = numbers(&truth, tag);
+        assert_eq!(expected.len(), 64);
         for file in ["db.xml", "back.xml"] {
-            let have = numbers(&folder.read(file), tag);
-            let off = wanted.iter().zip(&have).map(|(w, h)| (w - h).abs());
-            assert!(off.fold(0.0, f64::max) < step * 0.51, "{file}, {tag}: {have:?}");
-            assert_eq!(have.len(), 64);
+            let actual = numbers(&folder.read(file), tag);
+            let deviations = expected.iter().zip(&actual).map(|(w, h)| (w - h).abs());
+            assert!(
+                deviations.fold(0.0, f64::max) < step * 0.51,
+                "{file}, {tag}: {actual:?}"
+            );
+            assert_eq!(actual.len(), 64);
         }
     }
-    let again = folder.run(&["calibration", &capture, "-o", "db.xml"]);
-    again.ended(1, &["--force"]);
+    let second_run = folder.run(&["calibration", &capture, "-o", "db.xml"]);
+    second_run.ended(1, &["--force"]);
 }
 
 #[test]
-fn a_calibration_of_another_number_of_lasers_is_refused() {
-    // Those of 16 lasers, in a file of 64 places and in one of 16, and one of 128.
+fn calibration_with_a_wrong_number_of_lasers_is_rejected() {
+    // A calibration of 16 lasers in a file with 64 entries, one in a file with 16 entries,
+    // and one of 128 lasers.
     let others = [
         "calib_vlp16_lidarview.xml",
         "calib_vlp16_nebula.yaml",
         "calib_vls128_nebula.yaml",
     ];
-    for (name, has) in others.iter().zip(["16", "16", "128"]) {
+    for (name, lasers) in others.iter().zip(["16", "16", "128"]) {
         let (Some(capture), Some(other)) =
             (sample(CAPTURE), sample(&format!("velodyne/{name}")))
         else {
             return;
         };
         let folder = Folder::new();
-        let words = [&*format!("calibration of {has} lasers"), "64 (HDL-64E S1)", name];
+        let words =
+            [&*format!("calibration of {lasers} lasers"), "64 (HDL-64E S1)", name];
         let args = [
             "convert",
             &capture,

@@ -74,7 +74,7 @@ impl Folder {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A program that does not want its input closes it.
+        // A program that does not read its input closes it.
         let _ = child.stdin.take().unwrap().write_all(input);
         let output = child.wait_with_output().unwrap();
         Run {
@@ -93,7 +93,8 @@ impl Run {
         self
     }
 
-    /// That it ended with `status`, saying each of `words` on standard error.
+    /// Checks that the run ended with `status`, and that standard error contains each of
+    /// `words`.
     #[track_caller]
     pub(crate) fn ended(self, status: i32, words: &[&str]) -> Self {
         assert_eq!(self.status, status, "{self:?}");
@@ -103,7 +104,7 @@ impl Run {
         self
     }
 
-    /// Standard output, a JSON value each line.
+    /// Returns standard output, which has one JSON value per line.
     #[track_caller]
     pub(crate) fn json_lines(&self) -> Vec<serde_json::Value> {
         let json = |line: &str| {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{bytes, program::Folder, samples::testdata};
 
-/// The log, and its digest as the Python package `blake3` gives it.
+/// The log, and its digest as the Python package `blake3` computes it.
 const LOG: &str = "quad_flight.ulg";
 const DIGEST: &str =
     "blake3:180bb22484b37b3591691de80fd132495cea4099b95f9186e3f4e0356c658aaa";
@@ -23,11 +23,11 @@ fn tool() -> String {
 }
 
 #[test]
-fn beside_tables_of_text_lies_a_file_that_says_where_they_are_from() {
+fn text_tables_have_a_provenance_sidecar() {
     let (folder, sources) = folder();
     let args = ["convert", LOG, "-q", "-o", "out", "-t", "battery*", "--threads", "2"];
     folder.run(&args).succeeded();
-    let told: Value =
+    let provenance: Value =
         serde_json::from_str(&folder.read("out/provenance.json")).unwrap();
     let files =
         ["quad_flight_battery_status_0.csv", "quad_flight_battery_status_1.csv"];
@@ -35,21 +35,21 @@ fn beside_tables_of_text_lies_a_file_that_says_where_they_are_from() {
     let want = json!(
         {"sources": sources, "tool": tool(), "command": command, "files": files}
     );
-    assert_eq!(told, want);
+    assert_eq!(provenance, want);
     // Existing files are not replaced, and the new ones have their own provenance.
     let args = ["convert", LOG, "-q", "-o", "out", "-t", "vehicle_status"];
     folder.run(&args).succeeded();
-    let told: Value =
+    let provenance: Value =
         serde_json::from_str(&folder.read("out/provenance_2.json")).unwrap();
-    assert_eq!(told["files"], json!(["quad_flight_vehicle_status_0.csv"]));
+    assert_eq!(provenance["files"], json!(["quad_flight_vehicle_status_0.csv"]));
     folder.run(&[&args[..], &["--force"]].concat()).succeeded();
-    let told: Value =
+    let provenance: Value =
         serde_json::from_str(&folder.read("out/provenance.json")).unwrap();
-    assert_eq!(told["files"], json!(["quad_flight_vehicle_status_0.csv"]));
+    assert_eq!(provenance["files"], json!(["quad_flight_vehicle_status_0.csv"]));
 }
 
 #[test]
-fn files_say_where_they_are_from_where_their_format_lets_them() {
+fn provenance_is_in_the_metadata_of_formats_that_have_it() {
     let (folder, sources) = folder();
     let outputs: [(&[&str], &str); 5] = [
         (&["convert", LOG, "-o", "a.kml"], "a.kml"),
@@ -69,29 +69,29 @@ fn files_say_where_they_are_from_where_their_format_lets_them() {
 }
 
 #[test]
-fn an_mcap_file_tells_what_it_was_made_of_and_what_that_was_made_of() {
+fn mcap_file_has_its_provenance_and_that_of_its_source() {
     let (folder, _) = folder();
     folder.run(&["convert", LOG, "-q", "-o", "a.mcap"]).succeeded();
-    let told = |name: &str| {
+    let provenance = |name: &str| {
         let report = folder.run(&["info", "--json", name]).succeeded().json_lines();
         report[0]["metadata"]["metadata"]["provenance"].clone()
     };
-    let of_log = told("a.mcap");
+    let of_log = provenance("a.mcap");
     assert_eq!(of_log["sources[0].digest"], DIGEST);
     assert_eq!(of_log["command"], "convert");
     folder.run(&["filter", "a.mcap", "-q", "-o", "b.mcap"]).succeeded();
     let digest = folder.run(&["info", "--digest", "--json", "a.mcap"]).json_lines();
-    let of_filtered = told("b.mcap");
+    let of_filtered = provenance("b.mcap");
     assert_eq!(of_filtered["sources[0].digest"], digest[0]["digest"]);
     assert_eq!(of_filtered["command"], "filter");
-    // Both are in the file.
+    // Both provenances are in the file.
     let bytes = fs::read(folder.path().join("b.mcap")).unwrap();
-    let holds = |what: &str| bytes.windows(what.len()).any(|at| at == what.as_bytes());
+    let holds = |text: &str| bytes.windows(text.len()).any(|at| at == text.as_bytes());
     assert!(holds(DIGEST) && holds("sources[0].digest"));
 }
 
 #[test]
-fn the_same_log_in_another_folder_becomes_the_same_files() {
+fn outputs_do_not_depend_on_the_folder_of_the_log() {
     let (folder, _) = folder();
     folder.write("deep/down/quad_flight.ulg", &fs::read(testdata(LOG)).unwrap());
     for (log, out) in [(LOG, "one"), ("deep/down/quad_flight.ulg", "deep/two")] {
@@ -106,7 +106,7 @@ fn the_same_log_in_another_folder_becomes_the_same_files() {
 }
 
 #[test]
-fn the_same_bytes_are_made_on_any_number_of_threads() {
+fn outputs_are_equal_on_any_number_of_threads() {
     // 10 MB of packets, 14 MB of one topic, and many short topics.
     let capture = fs::read(testdata("puck.pcap")).unwrap();
     let (head, packets) = capture.split_at(24);
@@ -121,7 +121,7 @@ fn the_same_bytes_are_made_on_any_number_of_threads() {
         let folder = Folder::new();
         folder.write(name, &log);
         for to in formats {
-            let made = |threads: &str, out: &str| {
+            let bytes_of = |threads: &str, out: &str| {
                 let args =
                     ["convert", "-q", name, "--format", to, "--threads", threads];
                 folder.run(&[&args[..], &["-o", out]].concat()).succeeded();
@@ -129,10 +129,10 @@ fn the_same_bytes_are_made_on_any_number_of_threads() {
                 let read = |file| fs::read(folder.path().join(out).join(file)).unwrap();
                 names.map(|file| (file.clone(), read(file))).collect::<Vec<_>>()
             };
-            let one = made("1", &format!("{to}1"));
+            let expected = bytes_of("1", &format!("{to}1"));
             for threads in ["2", "3"] {
-                let more = made(threads, &format!("{to}{threads}"));
-                assert!(one == more, "{name} as {to} on {threads} threads");
+                let more = bytes_of(threads, &format!("{to}{threads}"));
+                assert!(expected == more, "{name} as {to} on {threads} threads");
             }
         }
     }

@@ -8,7 +8,8 @@ use std::{
 
 use crate::{bytes, program::Folder};
 
-/// A web server of `log` that supports ranges and states the time of change; returns its URL.
+/// Starts a web server of `log` that supports ranges and reports the modification time; returns
+/// its URL.
 fn serve(log: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/a/flight.ulg", listener.local_addr().unwrap());
@@ -60,14 +61,14 @@ fn answer(mut stream: TcpStream, log: &[u8]) {
 }
 
 #[test]
-fn a_log_on_a_web_server_is_what_it_is_on_disk() {
+fn log_on_a_web_server_equals_the_local_log() {
     let folder = Folder::with(&bytes::log());
     let url = serve(bytes::log());
-    let here = folder.run(&["info", "flight.ulg"]).succeeded();
-    let there = folder.run(&["info", &format!("{url}?Signature=secret")]);
-    assert_eq!(there.stdout, here.stdout.replace("flight.ulg", &url));
-    let there = there.ended(0, &[&format!("{url}: reads the whole file")]);
-    assert!(!there.stderr.contains("secret"), "{}", there.stderr);
+    let local = folder.run(&["info", "flight.ulg"]).succeeded();
+    let remote = folder.run(&["info", &format!("{url}?Signature=secret")]);
+    assert_eq!(remote.stdout, local.stdout.replace("flight.ulg", &url));
+    let remote = remote.ended(0, &[&format!("{url}: reads the whole file")]);
+    assert!(!remote.stderr.contains("secret"), "{}", remote.stderr);
 
     folder.run(&["convert", &url, "-q"]).succeeded();
     folder.run(&["convert", "flight.ulg", "-q", "-o", "here"]).succeeded();
@@ -79,22 +80,22 @@ fn a_log_on_a_web_server_is_what_it_is_on_disk() {
 }
 
 #[test]
-fn split_of_a_log_on_a_web_server_is_read_there() {
+fn split_of_a_log_on_a_web_server_is_read_remotely() {
     let folder = Folder::with(&bytes::log());
     let url = serve(bytes::log());
     let plan = ["plan", "--json", "-q", "-t", "att"];
-    let there = folder.run(&[&plan[..], &[&*url]].concat()).succeeded().stdout;
-    let here = folder.run(&[&plan[..], &["flight.ulg"]].concat()).succeeded().stdout;
+    let remote = folder.run(&[&plan[..], &[&*url]].concat()).succeeded().stdout;
+    let local = folder.run(&[&plan[..], &["flight.ulg"]].concat()).succeeded().stdout;
     let read = |split: &str| {
         let args = ["read", "--split", "-", "--format", "jsonl", "-q"];
         folder.run_with(&args, split.as_bytes()).succeeded().stdout
     };
-    assert!(there.contains(&url) && !read(&there).is_empty());
-    assert_eq!(read(&there), read(&here));
+    assert!(remote.contains(&url) && !read(&remote).is_empty());
+    assert_eq!(read(&remote), read(&local));
 }
 
 #[test]
-fn what_is_not_on_a_web_server_is_told_in_a_line() {
+fn missing_remote_log_is_a_single_line() {
     let url = serve(Vec::new()).replace("flight", "other");
     let run = Folder::new().run(&["info", &url]);
     assert_eq!(
@@ -105,7 +106,7 @@ fn what_is_not_on_a_web_server_is_told_in_a_line() {
 }
 
 #[test]
-fn a_url_of_a_file_is_the_file() {
+fn file_url_is_the_local_file() {
     let folder = Folder::with(&bytes::log());
     let path = folder.path().to_str().unwrap();
     let (log, out) =
@@ -115,7 +116,7 @@ fn a_url_of_a_file_is_the_file() {
 }
 
 #[test]
-fn no_log_of_a_store_is_written_over_itself() {
+fn log_of_an_object_store_is_not_written_over_itself() {
     let folder = Folder::new();
     for args in [
         &["merge", "s3://b/a/y.bag", "s3://b/a/x.bag"][..],
@@ -128,12 +129,12 @@ fn no_log_of_a_store_is_written_over_itself() {
 }
 
 #[test]
-fn urls_that_cannot_be_meant_are_misuse() {
+fn unsupported_urls_are_wrong_usage() {
     let folder = Folder::with(&bytes::log());
-    for (args, told) in [
+    for (args, expected) in [
         (vec!["info", "ftp://host/x.ulg"], "unknown scheme ftp://"),
         (vec!["info", "s3:///x.ulg"], "names no bucket"),
-        // Keys that would be read and written as other keys.
+        // Keys that would be read and written under other names.
         (vec!["info", "s3://b//x.ulg"], "an empty segment"),
         (vec!["filter", "flight.ulg", "-o", "s3://b/a//x.ulg"], "an empty segment"),
         (vec!["convert", "flight.ulg", "-o", "s3://b/a//x.mcap"], "an empty segment"),
@@ -145,13 +146,13 @@ fn urls_that_cannot_be_meant_are_misuse() {
         ),
     ] {
         let run = folder.run(&args);
-        assert!(run.status == 2 && run.stderr.contains(told), "{run:?}");
+        assert!(run.status == 2 && run.stderr.contains(expected), "{run:?}");
     }
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }
 
 #[test]
-fn a_log_on_a_web_server_gets_into_data_sets_once() {
+fn log_on_a_web_server_is_converted_once() {
     let folder = Folder::with(&bytes::log());
     let url = serve(bytes::log());
     let (signed, none) =
@@ -167,8 +168,8 @@ fn a_log_on_a_web_server_gets_into_data_sets_once() {
 
     let run = folder.run(&["batch", "--json", &signed, &none, "-o", "there"]);
     let run = run.ended(1, &["there is no such object"]);
-    let told = |what: &str| run.stdout.contains(what);
-    assert!(told("\"outcome\":\"done_before\"") && !told("secret"), "{run:?}");
+    let reports = |text: &str| run.stdout.contains(text);
+    assert!(reports("\"outcome\":\"done_before\"") && !reports("secret"), "{run:?}");
 
     let run = folder.run(&["index", &signed, "-o", "all.jsonl"]);
     run.ended(0, &["1 log indexed"]);

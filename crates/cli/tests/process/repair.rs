@@ -6,7 +6,7 @@ use crate::{
     samples::{expected, sample, testdata},
 };
 
-/// Bags with another number of messages than in the table, and the reason.
+/// Bags whose number of messages differs from the table, and the reason.
 const OTHER: [(&str, u64, &str); 4] = [
     ("data_len_huge.bag", 100, "only the length of a chunk is wrong; 75"),
     ("active_unterminated_bz2.bag", 100, "the last chunk lacks only its checksum; 75+"),
@@ -25,11 +25,11 @@ const LOST: [&str; 7] = [
     "missing_conn.bag",
 ];
 
-/// The bag of a type that it does not define, which no repair can add.
+/// A bag with a type that it does not define. No repair can add the definition.
 const UNUSABLE: &str = "def_missing_dep.bag";
 
 #[test]
-fn of_every_damaged_bag_all_is_had_that_can_be_in_a_sound_one() {
+fn repair_recovers_all_readable_messages_of_damaged_bags() {
     let folder = Folder::new();
     for (name, count) in expected() {
         let bag = sample(&name).unwrap();
@@ -73,14 +73,15 @@ fn of_every_damaged_bag_all_is_had_that_can_be_in_a_sound_one() {
 }
 
 #[test]
-fn what_was_lost_is_told_by_topic_and_time() {
+fn repair_reports_losses_by_topic_and_time() {
     let Some(bag) = sample("rosbag/edge/corrupt_chunk2_bz2.bag") else { return };
     let folder = Folder::new();
     let run = folder.run(&["repair", &bag, "-o", "new.bag", "--json"]);
     let run = run.ended(3, &["75 records"]);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["records"], 75);
-    // The second of four chunks, found by the index after it. EXPECT.tsv has the checksum.
+    // The second of four chunks, which is found by the index after it. EXPECT.tsv has the
+    // checksum.
     let topics = report["lost"]["topics"].as_array().unwrap();
     let lost: Vec<(&str, u64)> = topics
         .iter()
@@ -91,7 +92,7 @@ fn what_was_lost_is_told_by_topic_and_time() {
 }
 
 #[test]
-fn what_a_killed_recorder_left_becomes_a_bag() {
+fn repair_completes_the_bag_of_a_killed_recorder() {
     let (folder, bag) = (Folder::new(), testdata("damaged/killed.bag.active"));
     folder.run(&["repair", &bag, "-o", "new.bag"]).ended(3, &["lost:"]);
     let found = folder.run(&["check", "new.bag"]);
@@ -99,11 +100,11 @@ fn what_a_killed_recorder_left_becomes_a_bag() {
 }
 
 #[test]
-fn ulogs_are_repaired_too() {
+fn repair_recovers_ulogs() {
     let folder = Folder::with(&bytes::cut_log());
     let args = ["repair", "flight.ulg", "-o", "new.ulg"];
     folder.run(&args).ended(3, &["ends inside a record"]);
-    // Four of five records, and two strings and a change: see bytes.rs.
+    // Four of five records, two strings and a parameter change: see bytes.rs.
     let report = folder.run(&["info", "--json", "new.ulg"]).succeeded().json_lines();
     assert_eq!(report[0]["records"], 7);
     let zeroed = testdata("damaged/lost_sector.ulg");
@@ -113,14 +114,14 @@ fn ulogs_are_repaired_too() {
 }
 
 #[test]
-fn of_a_sound_log_nothing_is_lost() {
+fn repair_of_a_sound_log_loses_nothing() {
     let folder = Folder::with(&bytes::log());
     let args = ["repair", "flight.ulg", "-o", "new.ulg"];
     folder.run(&args).ended(0, &["nothing was lost"]);
 }
 
 #[test]
-fn what_cannot_be_decoded_is_kept_and_told() {
+fn repair_keeps_and_reports_undecodable_records() {
     let Some(bag) = sample("rosbag/edge/short_payload.bag") else { return };
     let folder = Folder::new();
     let args = ["repair", &bag, "-o", "new.bag", "--json"];

@@ -1,9 +1,9 @@
-//! The contents of pages. The conformance suite proves that browsers show them.
+//! The contents of reports. The conformance suite opens them in browsers.
 
 use crate::{program::Folder, samples::testdata};
 
 #[test]
-fn a_page_of_each_format_has_all_in_it() {
+fn report_of_each_format_has_its_sections() {
     let folder = Folder::new();
     for (log, titles) in [
         (
@@ -20,7 +20,7 @@ fn a_page_of_each_format_has_all_in_it() {
         for title in titles {
             assert!(page.contains(&format!("<h2>{title}</h2>")), "{log}: {title}");
         }
-        // Nothing is loaded from anywhere.
+        // The page loads nothing from other files or servers.
         assert!(page.contains("default-src 'none'"));
         for loads in ["src=\"http", "href=\"http", "@import", "url("] {
             assert!(!page.contains(loads), "{log}: {loads}");
@@ -33,7 +33,7 @@ fn a_page_of_each_format_has_all_in_it() {
 }
 
 #[test]
-fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
+fn report_of_a_time_range_has_plots_of_that_range() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let part = ["report", &log, "-o", "part.html", "--start", "2", "--end", "4"];
     folder.run(&part).ended(0, &["elements"]);
@@ -47,7 +47,7 @@ fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
 }
 
 #[test]
-fn a_page_of_a_part_has_the_scans_and_images_of_that() {
+fn report_of_a_time_range_has_its_scans_and_images() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let page = |from: &str, to: &str| {
         let args = ["report", &bag, "-f", "-o", "x.html", "--start", from, "--end", to];
@@ -67,7 +67,7 @@ fn a_page_of_a_part_has_the_scans_and_images_of_that() {
         });
         (shown, image)
     };
-    // A cloud each half second, an image each second from 0.0023 s on.
+    // A cloud every half second, and an image every second from 0.0023 s on.
     let (first, third) = (page("0", "0.9"), page("1.9", "2.9"));
     assert_eq!((first.0, third.0), ([true; 2], [true; 2]));
     assert!(first.1.is_some() && first.1 != third.1, "the same image");
@@ -75,7 +75,7 @@ fn a_page_of_a_part_has_the_scans_and_images_of_that() {
 }
 
 #[test]
-fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
+fn plots_of_a_bag_have_utc_times_on_request() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let utc = ["report", &bag, "-o", "utc.html", "--clock", "utc"];
     folder.run(&utc).ended(0, &["elements"]);
@@ -86,7 +86,8 @@ fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
     );
 }
 
-/// The ULog `log` with its last record of `topic` again, this number of microseconds after boot.
+/// Returns the ULog `log` with its last record of `topic` repeated, this number of microseconds
+/// after boot.
 pub(crate) fn with_stray(log: &[u8], topic: &[u8], micros: u64) -> Vec<u8> {
     let (mut rest, mut id, mut last) = (&log[16..], None, None);
     while rest.len() > 3 {
@@ -105,7 +106,7 @@ pub(crate) fn with_stray(log: &[u8], topic: &[u8], micros: u64) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
+fn outlying_times_are_counted_and_not_plotted() {
     let folder = Folder::new();
     let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
     let years = 1_000_000_000_000_000;
@@ -116,10 +117,10 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
     assert!(page.contains("not shown: 3 values at times far from those of the log"));
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
     let args = ["plot", "stray.ulg", "vehicle_attitude.q[0]", "-o", "x.svg"];
-    // Once, and with the right kind.
-    let told = folder.run(&args).ended(0, &["not shown: 1 value at times far"]);
-    assert!(!told.stderr.contains("left out"), "{told:?}");
-    // Nor is it a gap between two records.
+    // The outlier is counted once, as a value that is not shown.
+    let run = folder.run(&args).ended(0, &["not shown: 1 value at times far"]);
+    assert!(!run.stderr.contains("left out"), "{run:?}");
+    // The outlier is not a gap between two records either.
     folder.write("sound.ulg", &log);
     let frequencies = |log: &str| {
         let info = folder.run(&["info", "--freq", "--json", log]).json_lines();
@@ -131,41 +132,41 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
 
 /// A bag called `name` in `folder`, of ten seconds from 2024-06-01 10:00 on, with one of 251
 /// messages of `/imu/data` shifted by this number of seconds.
-fn bag_with_stray(folder: &Folder, name: &str, off: &str) {
+fn bag_with_stray(folder: &Folder, name: &str, offset: &str) {
     let bag = testdata("rover.bag");
     let one = ["filter", &bag, "-t", "/imu/data", "--end", "0.015", "-o", "one.bag"];
     folder.run(&[&one[..], &["-f"]].concat()).ended(0, &["1 record"]);
-    let offset = format!("--offset=1={off}");
+    let offset = format!("--offset=1={offset}");
     folder.run(&["merge", "one.bag", &bag, &offset, "-o", name]).ended(0, &[]);
 }
 
 #[test]
-fn what_is_at_1970_or_in_the_future_is_told_beside_the_plots_and_squeezes_none() {
+fn times_at_1970_or_in_the_future_are_reported_and_not_plotted() {
     let folder = Folder::new();
-    for (off, at, axis) in [
+    for (offset, at, axis) in [
         ("-1717235990", "1970-01-01T00:00:10.00", "2024-06-01T10:00:00.000000Z (s)"),
         ("400000000", "2037-02-03T01:06:40", "the start (s)"),
     ] {
-        bag_with_stray(&folder, "stray.bag", off);
+        bag_with_stray(&folder, "stray.bag", offset);
         folder.run(&["report", "stray.bag", "-o", "x.html"]).ended(0, &["elements"]);
         let page = folder.read("x.html");
-        // Three axes of rates, and three of accelerations.
-        let told =
+        // Three axes of angular velocity, and three of acceleration.
+        let expected =
             format!("not shown: 6 values at times far from those of the log, as {at}");
-        assert!(page.contains(&told), "{off}");
+        assert!(page.contains(&expected), "{offset}");
         let (_, range) = page.split_once("\"range\":[").unwrap();
         let ends: Vec<f64> =
             range.split([',', ']']).take(2).map(|end| end.parse().unwrap()).collect();
-        assert!(ends[0] < 0.1 && (9.0..10.0).contains(&ends[1]), "{off}: {ends:?}");
-        assert!(page.contains(&format!("time since {axis}")), "{off}");
-        // As many values as without it, in as many columns.
+        assert!(ends[0] < 0.1 && (9.0..10.0).contains(&ends[1]), "{offset}: {ends:?}");
+        assert!(page.contains(&format!("time since {axis}")), "{offset}");
+        // The plot has as many values and columns as without the outlier.
         let picture =
             ["plot", "stray.bag", "/imu/data.angular_velocity.x", "-f", "-o", "x.svg"];
-        let told = ["1 line of 250 values", "1 value at times far", at, "--start"];
-        folder.run(&picture).ended(0, &told);
-        let asked =
+        let expected = ["1 line of 250 values", "1 value at times far", at, "--start"];
+        folder.run(&picture).ended(0, &expected);
+        let options =
             ["--start", "1970-01-01T00:00:00Z", "--end", "2040-01-01T00:00:00Z"];
-        let all = folder.run(&[&picture[..], &asked].concat());
+        let all = folder.run(&[&picture[..], &options].concat());
         all.ended(0, &["1 line of 251 values"]);
         std::fs::remove_file(folder.path().join("stray.bag")).unwrap();
         std::fs::remove_file(folder.path().join("x.html")).unwrap();
@@ -173,20 +174,20 @@ fn what_is_at_1970_or_in_the_future_is_told_beside_the_plots_and_squeezes_none()
 }
 
 #[test]
-fn plots_of_a_whole_log_begin_where_what_they_show_does() {
+fn plots_start_at_their_first_record() {
     let folder = Folder::new();
     let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
-    // 4 s before all others, of a topic that is in no plot.
+    // 4 s before all other records, in a topic that is not plotted.
     folder.write("early.ulg", &with_stray(&log, b"esc_status", 1_020_000));
     folder.run(&["report", "early.ulg", "-o", "x.html"]).ended(0, &["elements"]);
     let page = folder.read("x.html");
-    // The header has 5 s, and the first record in a plot has 5.0202 s.
+    // The header has the time 5 s, and the first plotted record has 5.0202 s.
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
     assert!(!page.contains("\"range\":[0,"));
 }
 
 #[test]
-fn what_is_no_page_is_refused_and_nothing_is_there() {
+fn unusable_report_arguments_leave_no_output() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["report", &bag, "-o", "x.pdf"]).ended(2, &[".html"]);
     folder.run(&["report", "missing.bag", "-o", "x.html"]).ended(1, &["missing.bag"]);

@@ -1,4 +1,4 @@
-//! Tracks on pages: that they have the shape of the way.
+//! Tests that tracks in reports have the shape of the path.
 
 use std::io::Cursor;
 
@@ -9,8 +9,8 @@ use crate::{program::Folder, samples::sample};
 
 const SECOND: i64 = 1_000_000_000;
 
-/// An MCAP file with a circle of 100 m in the last minute of a day, on as many topics, and
-/// before it a message of a clock that was not set.
+/// An MCAP file with a circle of 100 m in the last minute of a day, on this number of topics,
+/// and before it a message from a clock that was not set.
 fn circles(topics: usize) -> Vec<u8> {
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
@@ -43,7 +43,7 @@ fn circles(topics: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_short_way_in_a_long_log_has_its_shape() {
+fn short_track_in_a_long_log_keeps_its_shape() {
     let folder = Folder::new();
     folder.write("day.mcap", &circles(1));
     folder.run(&["report", "day.mcap", "-o", "x.html"]).ended(0, &["elements"]);
@@ -51,19 +51,19 @@ fn a_short_way_in_a_long_log_has_its_shape() {
     let (_, track) = page.split_once("<h2>Track</h2>").unwrap();
     let (track, _) = track.split_once("</section>").unwrap();
     assert!(track.contains("/fix0: 600 positions"), "{track}");
-    // The line of the way is the only one that is so wide.
+    // Only the line of the track has this width.
     let (_, line) = track.split_once("stroke-width=\"24\" points=\"").unwrap();
     let line = line.split_once('"').unwrap().0.split_whitespace();
     let number = |text: &str| text.parse::<f64>().unwrap();
     let points = line.map(|point| point.split_once(',').unwrap());
     let points: Vec<_> = points.map(|(x, y)| (number(x), number(y))).collect();
-    let of = |by: fn(f64, f64) -> f64, first: f64| {
+    let corner = |by: fn(f64, f64) -> f64, first: f64| {
         points.iter().fold((first, first), |(x, y), p| (by(x, p.0), by(y, p.1)))
     };
-    let (low, high) = (of(f64::min, f64::MAX), of(f64::max, f64::MIN));
+    let (low, high) = (corner(f64::min, f64::MAX), corner(f64::max, f64::MIN));
     let (wide, tall) = (high.0 - low.0, high.1 - low.1);
     assert!((wide / tall - 1.0).abs() < 0.01, "{wide} × {tall}");
-    // All of the line is on the circle, also between its points.
+    // The whole line is on the circle, also between its points.
     let middle = (low.0 + wide / 2.0, low.1 + tall / 2.0);
     for two in points.windows(2) {
         let x = (two[0].0 + two[1].0) / 2.0 - middle.0;
@@ -73,7 +73,7 @@ fn a_short_way_in_a_long_log_has_its_shape() {
 }
 
 #[test]
-fn tracks_that_are_not_shown_are_named() {
+fn omitted_tracks_are_named() {
     let folder = Folder::new();
     folder.write("many.mcap", &circles(10));
     folder.run(&["report", "many.mcap", "-o", "x.html"]).ended(0, &["elements"]);

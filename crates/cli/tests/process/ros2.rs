@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::{program::Folder, samples::testdata};
 
-/// What `logtool cat` prints of a log, but for the `seq` of headers, which ROS 2 has not.
+/// Returns the output of `logtool cat` for a log without the `seq` of headers, which ROS 2 does
+/// not have.
 fn cat(folder: &Folder, log: &str) -> String {
     let text = folder.run(&["cat", "-q", "--json", log]).succeeded().stdout;
     let mut parts = text.split("\"seq\":");
@@ -21,7 +22,7 @@ fn cat(folder: &Folder, log: &str) -> String {
 }
 
 #[test]
-fn a_bag_becomes_an_mcap_file_for_ros_2_that_reads_as_the_bag() {
+fn bag_converted_for_ros_2_has_the_same_records() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder
         .run(&["convert", &bag, "-o", "new.mcap", "--ros2"])
@@ -30,7 +31,7 @@ fn a_bag_becomes_an_mcap_file_for_ros_2_that_reads_as_the_bag() {
     let info = folder.run(&["info", "--json", "new.mcap"]).succeeded().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     assert_eq!(info["metadata"]["profile"], "ros2");
-    // A file of ROS 1 becomes the same.
+    // A file of ROS 1 is converted to the same file.
     folder.run(&["convert", &bag, "-o", "ros1.mcap"]).ended(0, &["491 records"]);
     folder
         .run(&["convert", "ros1.mcap", "-o", "again.mcap", "--ros2"])
@@ -39,15 +40,15 @@ fn a_bag_becomes_an_mcap_file_for_ros_2_that_reads_as_the_bag() {
 }
 
 #[test]
-fn only_an_mcap_file_is_for_ros_2() {
+fn only_mcap_outputs_accept_ros2() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["convert", &bag, "-o", "x", "--ros2"]).ended(2, &["--format mcap"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }
 
 #[test]
-fn a_message_that_does_not_fit_its_definition_is_told_and_the_rest_is_there() {
-    // The counts of the fields of the first cloud are beyond its end.
+fn mismatching_message_is_reported_and_the_others_are_converted() {
+    // The declared number of fields of the first cloud exceeds its length.
     let folder = Folder::new();
     folder.run(&["convert", &testdata("rover.bag"), "-o", "a.mcap"]).ended(0, &[]);
     let part = ["--topic", "/points", "--compression", "none"];
@@ -66,7 +67,7 @@ fn a_message_that_does_not_fit_its_definition_is_told_and_the_rest_is_there() {
 }
 
 #[test]
-fn what_filter_merge_and_repair_write_can_be_for_ros_2() {
+fn filter_merge_and_repair_accept_ros2() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let whole = ["convert", &bag, "-o", "whole.mcap", "--ros2", "-q"];
     folder.run(&whole).succeeded();
@@ -95,7 +96,7 @@ fn topics(folder: &Folder, log: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
+fn bag_round_trips_through_ros_2_except_for_seq() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["convert", &bag, "-q", "-o", "ros2.mcap", "--ros2"]).succeeded();
     folder.run(&["convert", "ros2.mcap", "-o", "new.bag"]).ended(0, &["491 records"]);
@@ -105,14 +106,14 @@ fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
         let metadata = |key: &str| topic["metadata"][key].to_string();
         [text("name"), text("type_name"), metadata("md5sum"), metadata("latching")]
     };
-    let wanted: Vec<_> = topics(&folder, &bag).iter().map(key).collect();
-    let made: Vec<_> = topics(&folder, "new.bag").iter().map(key).collect();
-    assert_eq!(made, wanted);
+    let expected: Vec<_> = topics(&folder, &bag).iter().map(key).collect();
+    let actual: Vec<_> = topics(&folder, "new.bag").iter().map(key).collect();
+    assert_eq!(actual, expected);
     assert!(
-        made[0][2].len() == 34 && made.iter().any(|of| of[3] == "\"true\""),
-        "{made:?}"
+        actual[0][2].len() == 34 && actual.iter().any(|of| of[3] == "\"true\""),
+        "{actual:?}"
     );
-    // Some topics, some of the time, and as one of several logs.
+    // Some topics, a part of the time, and as one of several logs.
     let part = ["-q", "-t", "/imu*", "--start", "1s", "--end", "5s"];
     for (verb, log, out) in
         [("convert", "ros2.mcap", "part.bag"), ("filter", &bag, "wanted.bag")]
@@ -123,14 +124,13 @@ fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
     folder
         .run(&["merge", "ros2.mcap", &bag, "-o", "twice.bag"])
         .ended(0, &["982 records"]);
-    assert_eq!(topics(&folder, "twice.bag").len(), wanted.len());
+    assert_eq!(topics(&folder, "twice.bag").len(), expected.len());
 }
 
-/// A channel of one message: name, encoding, type, how its definition is written,
-/// definition, message.
+/// A channel of one message: its name, encoding, type, schema encoding, definition and message.
 type Channel<'c> = (&'c str, &'c str, &'c str, &'c str, &'c str, &'c [u8]);
 
-/// An MCAP file of one message each, of these channels.
+/// Returns an MCAP file of these channels, with one message each.
 fn mcap(channels: &[Channel<'_>]) -> Vec<u8> {
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
@@ -145,7 +145,7 @@ fn mcap(channels: &[Channel<'_>]) -> Vec<u8> {
 }
 
 #[test]
-fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
+fn content_dropped_from_a_ros_2_file_is_named_before_the_bag_is_written() {
     let folder = Folder::new();
     let big = b"\0\0\0\0\0\0\0\x05\0\0\0\x03hi\0"; // 5 and "hi", the highest byte first
     let wide = b"\0\x01\0\0\0\0\0\0";
@@ -164,24 +164,27 @@ fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
         ("/old", "ros1", "a_msgs/Old", "ros1msg", "uint8 x", b"\x09"),
     ];
     folder.write("all.mcap", &mcap(&all));
-    let told = [
+    let expected = [
         "warning: all.mcap: left out: the topic \"/wide\": not supported: a_msgs/W.s is a wstring",
         "left out: the topic \"/idl\": its definition is encoded as \"ros2idl\"",
         "left out: the topic \"/json\": its messages are encoded as",
         "2 records",
     ];
-    folder.run(&["convert", "all.mcap", "-o", "all.bag"]).ended(0, &told);
+    folder.run(&["convert", "all.mcap", "-o", "all.bag"]).ended(0, &expected);
     let bytes = std::fs::read(folder.path().join("all.bag")).unwrap();
-    // By hand, as ROS 1 writes them: little-endian, without the NUL.
-    let has = |some: &[u8]| bytes.windows(some.len()).any(|at| at == some);
-    assert!(has(b"\x0a\0\0\0\x05\0\0\0\x02\0\0\0hi"), "its length, and the message");
-    assert!(has(b"int32 x\nstring s\n") && has(b"callerid=/of/big"));
-    assert!(has(b"\x01\0\0\0\x09"));
+    // Encoded by hand, as ROS 1 writes them: little-endian, without the NUL.
+    let contains = |some: &[u8]| bytes.windows(some.len()).any(|at| at == some);
+    assert!(
+        contains(b"\x0a\0\0\0\x05\0\0\0\x02\0\0\0hi"),
+        "its length, and the message"
+    );
+    assert!(contains(b"int32 x\nstring s\n") && contains(b"callerid=/of/big"));
+    assert!(contains(b"\x01\0\0\0\x09"));
     folder.write("old.mcap", &mcap(&all[4..]));
-    let told = [&told[..3], &["3 records"]].concat();
+    let expected = [&expected[..3], &["3 records"]].concat();
     let merged = ["merge", "all.mcap", "old.mcap", "-o", "merged.bag"];
-    folder.run(&merged).ended(0, &told);
-    // `filter` takes messages as they are.
+    folder.run(&merged).ended(0, &expected);
+    // `filter` copies messages unchanged.
     let args = ["filter", "all.mcap", "-o", "x.bag", "-t", "/big"];
     folder.run(&args).ended(
         1,
@@ -190,7 +193,7 @@ fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
             "hint: `logtool convert` makes a bag",
         ],
     );
-    // Nothing is left that a bag can hold.
+    // No remaining topic can be written to a bag.
     folder.write("none.mcap", &mcap(&all[1..4]));
     let refused = ["no topic can be translated to messages of ROS 1", "/wide", "/json"];
     folder.run(&["convert", "none.mcap", "-o", "none.bag"]).ended(1, &refused);
@@ -198,7 +201,7 @@ fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
 }
 
 #[test]
-fn a_message_of_ros_2_that_does_not_fit_is_told_and_the_others_are_in_the_bag() {
+fn mismatching_ros_2_message_is_reported_and_the_others_are_converted() {
     let folder = Folder::new();
     let good = b"\0\x01\0\0\x01\0\0\0";
     let fields = ("cdr", "a_msgs/msg/B", "ros2msg", "int32 x");
@@ -211,52 +214,55 @@ fn a_message_of_ros_2_that_does_not_fit_is_told_and_the_others_are_in_the_bag() 
         channel("/c", parameters),
     ];
     folder.write("some.mcap", &mcap(&channels));
-    let told = ["1 record", "2 records", "does not match its schema"];
-    folder.run(&["convert", "some.mcap", "-o", "some.bag"]).ended(3, &told);
+    let expected = ["1 record", "2 records", "does not match its schema"];
+    folder.run(&["convert", "some.mcap", "-o", "some.bag"]).ended(3, &expected);
     assert_eq!(cat(&folder, "some.bag").lines().count(), 1);
 }
 
 #[test]
-fn a_time_before_1970_is_told_as_ros_1_has_no_number_for_it() {
+fn time_before_1970_is_reported_for_ros_1() {
     let folder = Folder::new();
     let time = "builtin_interfaces/Time t\nbuiltin_interfaces/Duration d";
     let channel =
         |name, message| (name, "cdr", "a_msgs/msg/T", "ros2msg", time, message);
-    // By hand: -1 s and half a second, and -1 s as a duration, which ROS 1 also has; then
-    // times that both can represent.
+    // Encoded by hand: -1 s and half a second, and -1 s as a duration, which ROS 1 also has;
+    // then times that both can represent.
     let before = b"\0\x01\0\0\xff\xff\xff\xff\0\x65\xcd\x1d\xff\xff\xff\xff\0\0\0\0";
     let after = b"\0\x01\0\0\xff\xff\xff\x7f\0\x65\xcd\x1d\xff\xff\xff\xff\0\0\0\0";
     let all = [channel("/before", &before[..]), channel("/after", after)];
     folder.write("both.mcap", &mcap(&all));
-    let told = ["2 records", "a time before 1970, which ROS 1 reads", "of /before"];
-    let done = folder.run(&["convert", "both.mcap", "-o", "both.bag"]).ended(3, &told);
-    assert!(!done.stderr.contains("of /after"), "{done:?}");
+    let expected = ["2 records", "a time before 1970, which ROS 1 reads", "of /before"];
+    let run =
+        folder.run(&["convert", "both.mcap", "-o", "both.bag"]).ended(3, &expected);
+    assert!(!run.stderr.contains("of /after"), "{run:?}");
     assert_eq!(cat(&folder, "both.bag").lines().count(), 2);
     folder.write("after.mcap", &mcap(&all[1..]));
     folder.run(&["convert", "after.mcap", "-o", "after.bag"]).ended(0, &["1 record"]);
 }
 
 #[test]
-fn what_a_file_has_beside_its_messages_is_named_before_a_bag_is_made_of_it() {
+fn dropped_metadata_is_named_before_a_bag_is_written() {
     let folder = Folder::new();
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
     let schema = file.schema("a_msgs/Old", "ros1msg", b"uint8 x").unwrap();
-    let said =
+    let metadata =
         [("a=b".to_owned(), "c".to_owned()), ("kept".to_owned(), "d".to_owned())];
-    let channel = file.channel("/old", schema, "ros1", said.into()).unwrap();
+    let channel = file.channel("/old", schema, "ros1", metadata.into()).unwrap();
     let time = Timestamp::from_nanos(1_500_000_000_000_000_000);
     file.write(channel, 7, time, time, b"\x09").unwrap();
     let words = [("by".to_owned(), "hand".to_owned())].into();
     file.metadata("notes", &words).unwrap();
-    // Where a file is from is nothing of its own.
+    // The provenance does not count as dropped metadata.
     file.metadata("logtool", &words).unwrap();
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
-    let told = "warning: a.mcap: left out: 1 metadata record (notes), 1 channel metadata pair: a \
+    let expected = "warning: a.mcap: left out: 1 metadata record (notes), 1 channel metadata pair: a \
                 bag has only messages";
     for command in ["convert", "filter", "repair"] {
         let out = format!("{command}.bag");
-        folder.run(&[command, "a.mcap", "-o", &out]).ended(0, &[told]);
+        folder.run(&[command, "a.mcap", "-o", &out]).ended(0, &[expected]);
     }
-    folder.run(&["merge", "a.mcap", "convert.bag", "-o", "c.bag"]).ended(0, &[told]);
+    folder
+        .run(&["merge", "a.mcap", "convert.bag", "-o", "c.bag"])
+        .ended(0, &[expected]);
 }

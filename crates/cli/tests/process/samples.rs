@@ -1,4 +1,4 @@
-//! Bags and logs of others, and those of `testdata/`.
+//! The samples, and the files in `testdata/`.
 
 use std::{fs, path::PathBuf};
 
@@ -10,7 +10,7 @@ pub(crate) fn testdata(name: &str) -> String {
     root.join(name).into_os_string().into_string().unwrap()
 }
 
-/// A file of others.
+/// Returns the path of a sample, or `None` if there is none.
 pub(crate) fn sample(name: &str) -> Option<String> {
     let path = conformance::sample_path(name)?;
     Some(path.into_os_string().into_string().unwrap())

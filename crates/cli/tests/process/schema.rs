@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{program::Folder, samples::testdata};
 
 #[test]
-fn a_topic_is_shown_as_its_format_has_it_and_as_columns() {
+fn schema_has_the_definition_and_the_columns_of_a_topic() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let text = folder.run(&["schema", &bag, "/gps/fix"]).succeeded().stdout;
     // As sensor_msgs/NavSatFix is defined by ROS.
@@ -27,10 +27,10 @@ fn a_topic_is_shown_as_its_format_has_it_and_as_columns() {
 }
 
 #[test]
-fn the_types_in_a_topic_of_a_ulog_are_defined_below_it() {
+fn schema_of_a_ulog_topic_has_its_nested_types() {
     let (folder, log) = (Folder::new(), testdata("hostile_types.ulg"));
     let text = folder.run(&["schema", &log, "outer"]).succeeded().stdout;
-    // As testdata/README.md has them: a type in a type in a topic.
+    // Nested types, as described in testdata/README.md.
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let at = lines.iter().position(|line| line.contains("middle one;middle[2] two;"));
     let below: Vec<&str> = lines[at.unwrap() + 1..at.unwrap() + 3].to_vec();
@@ -39,9 +39,9 @@ fn the_types_in_a_topic_of_a_ulog_are_defined_below_it() {
 }
 
 #[test]
-fn what_lidars_and_cars_log_is_shown_as_their_formats_have_it() {
+fn schema_of_vel_and_capture_topics_has_their_fields() {
     let folder = Folder::new();
-    // As the manuals of Velodyne and the specification of `.vel` have them.
+    // As described in the manuals of Velodyne and the specification of `.vel`.
     for (log, topic, lines) in [
         (
             "puck.pcap",

@@ -18,7 +18,7 @@ fn log_with_comma() -> Vec<u8> {
 }
 
 #[test]
-fn a_list_of_topics_is_split_at_commas_unless_a_topic_is_called_so() {
+fn topic_list_is_split_at_commas_unless_a_topic_has_that_name() {
     let folder = Folder::with(&log_with_comma());
     let topics = |list: &str| {
         let run = folder.run(&["cat", "flight.ulg", "-t", list]).succeeded();
@@ -38,7 +38,7 @@ fn a_list_of_topics_is_split_at_commas_unless_a_topic_is_called_so() {
 }
 
 #[test]
-fn names_of_formats_and_clocks_are_the_same_in_capitals() {
+fn names_of_formats_and_clocks_ignore_case() {
     let folder = Folder::with(&bytes::log());
     folder.run(&["convert", "flight.ulg", "-o", "a", "--format", "CSV"]).ended(0, &[]);
     assert!(folder.list("a").contains(&"flight_att_0.csv".to_owned()));
@@ -84,7 +84,7 @@ fn parameters_are_selected_by_name() {
 }
 
 #[test]
-fn an_empty_selection_is_reported() {
+fn empty_selection_is_reported() {
     let folder = Folder::with(&bytes::log());
     let late = ["--start", "1h"];
     let run = |args: &[&str]| folder.run(&[args, &late].concat());
@@ -99,7 +99,7 @@ fn an_empty_selection_is_reported() {
 }
 
 #[test]
-fn a_manual_page_is_printed_and_files_are_written_with_an_option_only() {
+fn manual_pages_are_written_to_files_only_on_request() {
     let folder = Folder::new();
     let page = folder.run(&["man", "convert"]).succeeded();
     assert!(page.stdout.contains(".TH logtool-convert 1"), "{}", &page.stdout[..200]);
@@ -109,7 +109,7 @@ fn a_manual_page_is_printed_and_files_are_written_with_an_option_only() {
 }
 
 #[test]
-fn commands_of_other_programs_are_known() {
+fn commands_of_other_programs_have_a_hint() {
     let folder = Folder::new();
     for (typed, ours) in [
         ("ls", "info"),

@@ -47,7 +47,7 @@ fn options_override_variables_and_variables_override_files() {
 }
 
 #[test]
-fn files_of_folders_above_are_found_and_provenance_states_defaults() {
+fn settings_of_parent_folders_apply_and_are_in_the_provenance() {
     let folder = Folder::with(&bytes::log());
     folder.write("logtool.toml", b"[convert]\nformat = \"jsonl\"\nflat = true\n");
     std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
@@ -111,7 +111,7 @@ fn on_terminal(folder: &Folder, line: &str) -> Option<String> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_pager_shows_long_text_on_terminals_only() {
+fn pager_shows_long_text_on_terminals_only() {
     let folder = Folder::with(&bytes::long_log(100));
     let pager = "LOGTOOL_PAGER='sed s/^/paged:/' $PATH_OF_LOGTOOL";
     let Some(long) = on_terminal(&folder, &format!("{pager} cat flight.ulg")) else {

@@ -11,7 +11,7 @@ fn converted(folder: &Folder, log: &str, topic: &str, options: &[&str]) -> Strin
 }
 
 #[test]
-fn splits_that_other_processes_read_are_the_converted_table() {
+fn splits_read_by_other_processes_equal_the_converted_table() {
     let folder = Folder::new();
     for (log, topic, options) in [
         ("quad_flight.ulg", "vehicle_attitude", &[][..]),
@@ -95,7 +95,7 @@ fn definition_that_cannot_be_used_is_reported_by_read() {
 }
 
 #[test]
-fn several_splits_become_one_file() {
+fn several_splits_are_read_to_one_file() {
     let (folder, log) = (Folder::new(), testdata("rover.bag"));
     let plan = folder.run(&["plan", &log, "--topic", "/gps/fix", "--json"]).succeeded();
     folder.write("splits.jsonl", plan.stdout.as_bytes());

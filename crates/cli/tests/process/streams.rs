@@ -17,7 +17,7 @@ fn piped(folder: &Folder, args: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn logs_of_formats_without_a_header_that_is_written_last_go_through_a_pipe() {
+fn sequential_formats_are_written_to_standard_output() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
     folder.run(&["convert", &bag, "-q", "-o", "rover.mcap"]).succeeded();
@@ -41,7 +41,7 @@ fn logs_of_formats_without_a_header_that_is_written_last_go_through_a_pipe() {
 }
 
 #[test]
-fn logs_whose_header_is_written_last_are_refused_on_standard_output() {
+fn formats_with_a_final_header_are_rejected_on_standard_output() {
     let folder = Folder::new();
     for log in ["rover.bag", "car.vel"] {
         let run = folder.run(&["filter", &testdata(log), "-o", "-"]);
@@ -52,7 +52,7 @@ fn logs_whose_header_is_written_last_are_refused_on_standard_output() {
 
 #[cfg(unix)]
 #[test]
-fn devices_are_no_outputs() {
+fn devices_are_rejected_as_outputs() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     for device in ["/dev/full", "/dev/null", "/dev/stdout"] {
         for args in [

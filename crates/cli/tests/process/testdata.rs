@@ -12,7 +12,7 @@ fn testdata(name: &str) -> String {
 }
 
 #[test]
-fn times_of_the_world_are_those_of_the_gps() {
+fn utc_times_are_those_of_the_gps() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     // Boot was at 10:00:00 UTC, and the GPS reports the time 90 to 110 ms late.
     let args =
@@ -29,7 +29,7 @@ fn times_of_the_world_are_those_of_the_gps() {
 }
 
 #[test]
-fn numbers_have_names_where_a_folder_of_messages_is_given() {
+fn values_have_labels_from_a_message_folder() {
     let (folder, pasta) = (Folder::new(), testdata("pasta.ulg"));
     let args =
         ["cat", &pasta, "--msg-dir", &testdata("msg"), "--topic", "kitchen_status"];
@@ -50,18 +50,19 @@ fn numbers_have_names_where_a_folder_of_messages_is_given() {
 }
 
 #[test]
-fn what_is_around_a_zeroed_sector_is_converted() {
+fn records_around_a_zeroed_sector_are_converted() {
     let folder = Folder::new();
     let args = ["convert", &testdata("damaged/lost_sector.ulg"), "-o", "out"];
     folder.run(&args).ended(3, &["lost_sector.ulg: damaged:", "no record can be read"]);
-    // 512 of 98,073 bytes are zero: about 12 rows of 50 Hz, with the others between.
+    // 512 of 98,073 bytes are zero: about 12 rows at 50 Hz, because records of other topics
+    // are between them.
     let rows =
         folder.read("out/lost_sector_vehicle_attitude_0.csv").lines().count() - 1;
     assert!((1_480..1_494).contains(&rows), "{rows}");
 }
 
 #[test]
-fn every_command_ends_on_every_log_with_a_status_of_its_own() {
+fn commands_have_the_expected_status_on_unusual_logs() {
     let folder = Folder::new();
     for name in [
         "damaged/crashed.ulg",
@@ -95,7 +96,7 @@ fn every_command_ends_on_every_log_with_a_status_of_its_own() {
 }
 
 #[test]
-fn flight_review_is_told_what_it_asks_for() {
+fn px4_layout_has_the_metadata_of_flight_review() {
     let folder = Folder::new();
     let args = ["--format", "parquet", "--layout", "px4", "-o", "px4", "-q"];
     folder

@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn the_end_of_out_picks_the_format_and_out_is_the_file() {
+fn extension_of_the_output_selects_the_track_format() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let left_out = "5 rows dropped: no position was known";
     for end in ["kml", "gpx", "geojson"] {
@@ -19,7 +19,7 @@ fn the_end_of_out_picks_the_format_and_out_is_the_file() {
             .ended(0, &["1 track of 145 positions", left_out, &format!("→ {out}:")]);
     }
     assert_eq!(folder.list("tracks"), ["flight.geojson", "flight.gpx", "flight.kml"]);
-    // As testdata/README.md and the log's own messages have it: loiter, take-off, …
+    // The modes in testdata/README.md and in the log's own messages: loiter, take-off, …
     let kml = folder.read("tracks/flight.kml");
     let names: Vec<_> = kml.lines().filter(|l| l.starts_with("<name>v")).collect();
     assert_eq!(names[1], "<name>vehicle_gps_position: AUTO_LOITER</name>");
@@ -27,13 +27,13 @@ fn the_end_of_out_picks_the_format_and_out_is_the_file() {
     let gpx = folder.read("tracks/flight.gpx");
     assert_eq!(gpx.matches("<trkpt ").count(), 145);
     assert_eq!(gpx.matches("<time>2024-06-01T10:00:").count(), 145);
-    // It is there already.
+    // The file exists already.
     folder.run(&["convert", &log, "-o", "tracks/flight.kml"]).ended(1, &["--force"]);
     folder.run(&["convert", &log, "-q", "-f", "-o", "tracks/flight.kml"]).succeeded();
 }
 
 #[test]
-fn a_folder_gets_a_file_for_each_topic_of_any_format() {
+fn folder_has_a_track_file_for_each_topic() {
     let folder = Folder::new();
     for (log, file, positions) in [
         ("rover.bag", "gps_fix.geojson", 50),
@@ -55,10 +55,10 @@ fn a_folder_gets_a_file_for_each_topic_of_any_format() {
 }
 
 #[test]
-fn a_ulog_in_an_mcap_file_has_the_track_that_it_has() {
+fn ulog_converted_to_mcap_has_the_same_track() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "new.mcap", "-q"]).succeeded();
-    // Its integers of 8 bits are of 32 in protocol buffers, `fix_type` among them.
+    // Protocol buffers have no 8-bit integers: `fix_type` and others become 32-bit integers.
     let left_out = "5 rows dropped: no position was known";
     folder
         .run(&["convert", "new.mcap", "-o", "new.gpx"])
@@ -76,21 +76,21 @@ fn a_ulog_in_an_mcap_file_has_the_track_that_it_has() {
 }
 
 #[test]
-fn a_part_of_the_time_is_a_part_of_the_track() {
+fn time_range_selects_a_part_of_the_track() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let part = ["--start", "2", "--end", "3", "--topic", "/gps/*"];
     folder
         .run(&[&["convert", &bag, "-o", "part.gpx"][..], &part].concat())
         .ended(0, &["1 track of 5 positions"]); // 5 Hz for a second
-    let gone = ["--start", "500", "--format", "gpx"];
+    let options = ["--start", "500", "--format", "gpx"];
     folder
-        .run(&[&["convert", &bag, "-o", "none"][..], &gone].concat())
+        .run(&[&["convert", &bag, "-o", "none"][..], &options].concat())
         .ended(1, &["no track", "no records at that time"]);
     assert_eq!(folder.list("."), ["part.gpx"]);
 }
 
 #[test]
-fn of_several_topics_one_file_takes_the_receivers() {
+fn single_track_file_has_the_receiver_topic() {
     let Some(log) = sample("ulog/px4ulogrs_esc_status_log.ulg") else { return };
     let folder = Folder::new();
     folder.run(&["convert", &log, "-o", "one.kml"]).ended(
@@ -111,7 +111,7 @@ fn of_several_topics_one_file_takes_the_receivers() {
 }
 
 #[test]
-fn what_cannot_be_a_track_is_said_and_nothing_is_there() {
+fn unsuitable_track_is_an_error_without_output() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let imu = ["convert", &bag, "-o", "x.kml", "--topic", "/imu/data"];
     folder.run(&imu).ended(1, &["none of 1 topic has positions", "`latitude`"]);

@@ -19,19 +19,19 @@ fn topic(info: &Value, name: &str) -> Option<(String, u64)> {
 }
 
 #[test]
-fn every_topic_of_a_ulog_is_in_the_bag_and_what_ros_has_types_for_beside_it() {
+fn bag_has_each_ulog_topic_and_translations_to_ros_types() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    let done = folder.run(&["convert", &log, "-o", "new.bag"]);
-    done.ended(0, &["new.bag", "left out: ", "parameters"]);
-    let (was, new) = (info(&folder, &log), info(&folder, "new.bag"));
-    for of in was["topics"].as_array().unwrap() {
-        let (name, records) = (of["name"].as_str().unwrap(), &of["records"]);
-        let is_said = ["logged_strings", "events", "messages"].contains(&name);
-        let name = match of["instance"].as_u64().unwrap() {
+    let run = folder.run(&["convert", &log, "-o", "new.bag"]);
+    run.ended(0, &["new.bag", "left out: ", "parameters"]);
+    let (old, new) = (info(&folder, &log), info(&folder, "new.bag"));
+    for entry in old["topics"].as_array().unwrap() {
+        let (name, records) = (entry["name"].as_str().unwrap(), &entry["records"]);
+        let is_built_in = ["logged_strings", "events", "messages"].contains(&name);
+        let name = match entry["instance"].as_u64().unwrap() {
             0 => format!("/{name}"),
             instance => format!("/{name}_{instance}"),
         };
-        if !is_said && *records != 0 {
+        if !is_built_in && *records != 0 {
             let (type_name, count) = topic(&new, &name).unwrap();
             assert!(type_name.starts_with("ulog/"), "{type_name}");
             assert_eq!(count, records.as_u64().unwrap(), "{name}");
@@ -49,14 +49,14 @@ fn every_topic_of_a_ulog_is_in_the_bag_and_what_ros_has_types_for_beside_it() {
 }
 
 #[test]
-fn a_ulog_becomes_an_mcap_file_for_ros_2() {
+fn ulog_is_converted_to_mcap_for_ros_2() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "new.mcap", "--ros2"]).ended(0, &["new.mcap"]);
     let new = info(&folder, "new.mcap");
-    let (was, of) = (info(&folder, &log), "vehicle_attitude");
-    let wanted = topic(&was, of).unwrap().1;
-    let own = ("ulog/msg/VehicleAttitude".to_owned(), wanted);
+    let (old_info, of) = (info(&folder, &log), "vehicle_attitude");
+    let expected = topic(&old_info, of).unwrap().1;
+    let own = ("ulog/msg/VehicleAttitude".to_owned(), expected);
     assert_eq!(topic(&new, "/vehicle_attitude"), Some(own));
-    let imu = ("sensor_msgs/msg/Imu".to_owned(), wanted);
+    let imu = ("sensor_msgs/msg/Imu".to_owned(), expected);
     assert_eq!(topic(&new, "/vehicle_attitude/imu"), Some(imu));
 }

@@ -26,15 +26,16 @@ fn topics(folder: &Folder, log: &str) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn every_topic_is_there_with_as_many_messages() {
+fn each_topic_has_all_its_messages() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "new.mcap"]).ended(0, &["new.mcap"]);
     let new = topics(&folder, "new.mcap");
     for (name, records) in topics(&folder, &log) {
-        let is_said = ["logged_strings", "events", "messages"].contains(&name.as_str());
+        let is_built_in =
+            ["logged_strings", "events", "messages"].contains(&name.as_str());
         let mine = new.iter().filter(|(new, _)| *new == format!("/{name}"));
         let mine: Vec<u64> = mine.map(|(_, records)| *records).collect();
-        if !is_said && name != "parameter_changes" {
+        if !is_built_in && name != "parameter_changes" {
             assert!(mine.contains(&records), "{name}: {mine:?}, not {records}");
         }
     }
@@ -42,7 +43,7 @@ fn every_topic_is_there_with_as_many_messages() {
 }
 
 #[test]
-fn only_the_topics_and_the_time_that_are_wanted_are_there() {
+fn only_selected_topics_and_times_are_converted() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let part = [
         "--topic",
@@ -57,9 +58,9 @@ fn only_the_topics_and_the_time_that_are_wanted_are_there() {
     folder
         .run(&[&["convert", &log, "-o", "part.mcap"][..], &part].concat())
         .ended(0, &["part.mcap"]);
-    let wanted = ["--topic", "vehicle_attitude", "--start", "6", "--end", "7"];
+    let selection = ["--topic", "vehicle_attitude", "--start", "6", "--end", "7"];
     let lines =
-        folder.run(&[&["cat", "--json", &log][..], &wanted].concat()).succeeded();
+        folder.run(&[&["cat", "--json", &log][..], &selection].concat()).succeeded();
     let records = lines.stdout.lines().count() as u64;
     assert_eq!(
         topics(&folder, "part.mcap"),
@@ -68,12 +69,12 @@ fn only_the_topics_and_the_time_that_are_wanted_are_there() {
 }
 
 #[test]
-fn records_at_times_that_cannot_be_right_are_told_of() {
+fn records_at_impossible_times_are_reported() {
     let Some(log) = sample("ulog/pyulog_sample_px4_events.ulg") else { return };
     let folder = Folder::new();
-    // As pyulog has it: 12 records of its topics are at 0, before the log begins.
-    let told = "12 records have an impossible time: they are written at the time";
+    // pyulog also reads 12 records at time 0, before the log begins.
+    let expected = "12 records have an impossible time: they are written at the time";
     for out in ["a.mcap", "a.bag"] {
-        folder.run(&["convert", &log, "-o", out]).ended(0, &[told]);
+        folder.run(&["convert", &log, "-o", out]).ended(0, &[expected]);
     }
 }

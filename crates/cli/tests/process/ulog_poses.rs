@@ -1,5 +1,5 @@
-//! Poses of the vehicle in ULogs, as messages. The numbers are worked out by hand: north and east of
-//! PX4 are y and x of ROS, and a heading of 0 is a rotation of a quarter turn from x.
+//! Poses of the vehicle in ULogs, as messages. The numbers were computed by hand: north and
+//! east of PX4 are y and x of ROS, and a heading of 0 is a rotation of 90 degrees from x.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_8};
 
@@ -97,9 +97,10 @@ fn poses() -> [(i64, i64, [f64; 3], [f64; 4]); 5] {
     ]
 }
 
-fn is_near<const N: usize>(told: &Value, axes: [&str; N], wanted: [f64; N]) -> bool {
-    let mut pairs = axes.iter().zip(wanted);
-    pairs.all(|(axis, wanted)| (told[axis].as_f64().unwrap() - wanted).abs() < 1e-7)
+fn is_near<const N: usize>(value: &Value, axes: [&str; N], expected: [f64; N]) -> bool {
+    let mut pairs = axes.iter().zip(expected);
+    pairs
+        .all(|(axis, expected)| (value[axis].as_f64().unwrap() - expected).abs() < 1e-7)
 }
 
 /// Returns the lines of `cat` about the topic `name`.
@@ -112,11 +113,11 @@ fn lines(folder: &Folder, log: &str, name: &str) -> Vec<Value> {
 fn check(lines: &[Value], parts: impl Fn(&Value) -> [&Value; 3]) {
     assert_eq!(lines.len(), poses().len());
     for (line, (time, stamp, position, attitude)) in lines.iter().zip(poses()) {
-        let told = parts(&line["data"]);
+        let pose = parts(&line["data"]);
         assert_eq!(line["time"], time * 1000);
-        assert_eq!(told[0], stamp * 1000, "{line}");
-        assert!(is_near(told[1], ["x", "y", "z"], position), "{line}");
-        assert!(is_near(told[2], ["x", "y", "z", "w"], attitude), "{line}");
+        assert_eq!(pose[0], stamp * 1000, "{line}");
+        assert!(is_near(pose[1], ["x", "y", "z"], position), "{line}");
+        assert!(is_near(pose[2], ["x", "y", "z", "w"], attitude), "{line}");
     }
 }
 
@@ -133,7 +134,7 @@ fn has(types: &[[String; 2]], name: &str, type_name: &str) -> bool {
 }
 
 #[test]
-fn valid_positions_with_attitudes_become_transforms_and_poses_of_foxglove() {
+fn valid_positions_and_attitudes_are_foxglove_transforms_and_poses() {
     let folder = Folder::new();
     folder.write("flight.ulg", &log());
     folder.run(&["convert", "flight.ulg", "-o", "new.mcap"]).ended(0, &["new.mcap"]);
@@ -142,10 +143,10 @@ fn valid_positions_with_attitudes_become_transforms_and_poses_of_foxglove() {
     assert!(has(&types, "/tf_x2", "ulog.tf"), "{types:?}");
     let pose = "/vehicle_local_position/pose";
     assert!(has(&types, pose, "foxglove.PoseInFrame"), "{types:?}");
-    check(&lines(&folder, "new.mcap", "/tf"), |of| {
-        assert_eq!(of["parent_frame_id"], "map");
-        assert_eq!(of["child_frame_id"], "base_link");
-        [&of["timestamp"], &of["translation"], &of["rotation"]]
+    check(&lines(&folder, "new.mcap", "/tf"), |message| {
+        assert_eq!(message["parent_frame_id"], "map");
+        assert_eq!(message["child_frame_id"], "base_link");
+        [&message["timestamp"], &message["translation"], &message["rotation"]]
     });
     check(&lines(&folder, "new.mcap", pose), |of| {
         assert_eq!(of["frame_id"], "map");
@@ -154,7 +155,7 @@ fn valid_positions_with_attitudes_become_transforms_and_poses_of_foxglove() {
 }
 
 #[test]
-fn valid_positions_with_attitudes_become_transforms_and_poses_of_ros() {
+fn valid_positions_and_attitudes_are_ros_transforms_and_poses() {
     let folder = Folder::new();
     folder.write("flight.ulg", &log());
     let convert = ["convert", "flight.ulg", "-o"];
@@ -175,24 +176,24 @@ fn valid_positions_with_attitudes_become_transforms_and_poses_of_ros() {
             assert!(has(&types, name, kind), "{name} {kind}: {types:?}");
         }
         check(&lines(&folder, more[0], "/tf"), |of| {
-            let [one] = &of["transforms"].as_array().unwrap()[..] else {
+            let [transform] = &of["transforms"].as_array().unwrap()[..] else {
                 panic!("{of}");
             };
-            assert_eq!(one["header"]["frame_id"], "map");
-            assert_eq!(one["child_frame_id"], "base_link");
-            let moved = &one["transform"];
-            [&one["header"]["stamp"], &moved["translation"], &moved["rotation"]]
+            assert_eq!(transform["header"]["frame_id"], "map");
+            assert_eq!(transform["child_frame_id"], "base_link");
+            let moved = &transform["transform"];
+            [&transform["header"]["stamp"], &moved["translation"], &moved["rotation"]]
         });
-        check(&lines(&folder, more[0], pose), |of| {
-            assert_eq!(of["header"]["frame_id"], "map");
-            let pose = &of["pose"];
-            [&of["header"]["stamp"], &pose["position"], &pose["orientation"]]
+        check(&lines(&folder, more[0], pose), |message| {
+            assert_eq!(message["header"]["frame_id"], "map");
+            let pose = &message["pose"];
+            [&message["header"]["stamp"], &pose["position"], &pose["orientation"]]
         });
     }
 }
 
 #[test]
-fn poses_are_made_if_their_positions_are_selected() {
+fn poses_are_written_if_their_positions_are_selected() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-q", "-o", "all.mcap"]).succeeded();
     let all = lines(&folder, "all.mcap", "/tf");
@@ -212,27 +213,27 @@ fn poses_are_made_if_their_positions_are_selected() {
 }
 
 #[test]
-fn frames_of_another_vehicle_have_its_name() {
+fn frames_of_another_vehicle_have_a_prefix() {
     let folder = Folder::new();
     folder.write("flight.ulg", &log());
     folder.write("other.ulg", &log());
     for new in ["new.mcap", "new.bag"] {
         let merge =
             ["merge", "flight.ulg", "other.ulg", "--offset", "2=1.5", "-o", new];
-        let told = "and frames, as other/base_link";
-        folder.run(&merge).ended(0, &[told]);
+        let expected = "and frames, as other/base_link";
+        folder.run(&merge).ended(0, &[expected]);
         let frames = |name: &str| {
             let lines = lines(&folder, new, name);
             let data = &lines[0]["data"];
             let is_ros = data["transforms"].is_array();
-            let (one, parent) = match is_ros {
+            let (transform, parent) = match is_ros {
                 true => (
                     &data["transforms"][0],
                     &data["transforms"][0]["header"]["frame_id"],
                 ),
                 false => (data, &data["parent_frame_id"]),
             };
-            [parent, &one["child_frame_id"]]
+            [parent, &transform["child_frame_id"]]
                 .map(|frame| frame.as_str().unwrap().to_owned())
         };
         assert_eq!(frames("/tf"), ["map", "base_link"]);

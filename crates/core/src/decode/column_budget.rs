@@ -41,9 +41,9 @@ impl ColumnBudget {
                 self.admit(&schema)?;
                 Ok(schema)
             }
-            Err(why) => {
+            Err(err) => {
                 self.refuse();
-                Err(why)
+                Err(err)
             }
         }
     }
@@ -72,8 +72,8 @@ impl ColumnBudget {
     /// `Limit` if it is.
     pub fn check(&self) -> Result<()> {
         if self.columns > MAX_COLUMNS || self.names > MAX_NAMES {
-            let what = "the topics have over a million columns";
-            return Err(Error::new(ErrorKind::Limit, what));
+            let message = "the topics have over a million columns";
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok(())
     }

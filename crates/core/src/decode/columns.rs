@@ -255,17 +255,17 @@ impl Decoder for LayoutDecoder {
             }
             PendingPayloads::ParsedPayloads(_) => {
                 for record in run.records() {
-                    let tell = |kind| record.undecodable_damage().with_kind(kind);
+                    let damage_of = |kind| record.undecodable_damage().with_kind(kind);
                     match self.append_moving(record) {
                         Ok((texts, extra_bytes)) => {
                             if texts == TextEncoding::Latin1 {
-                                tell(DamageKind::Latin1).add_to(damage);
+                                damage_of(DamageKind::Latin1).add_to(damage);
                             }
                             if extra_bytes > 0 {
                                 record.extra_bytes(extra_bytes).add_to(damage);
                             }
                         }
-                        Err(kind) => tell(kind).add_to(damage),
+                        Err(kind) => damage_of(kind).add_to(damage),
                     }
                 }
             }
@@ -315,13 +315,14 @@ pub fn discard_times(times: &mut Vec<i64>) {
 
 /// Creates a time column from nanoseconds. [`Timestamp::MAX`] becomes null.
 pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
-    let untold = |nanos: &i64| *nanos == Timestamp::MAX.as_nanos();
+    let is_unknown = |nanos: &i64| *nanos == Timestamp::MAX.as_nanos();
     // Folding without short-circuiting lets the compiler vectorize the loop.
-    let some_untold = |some: &[i64]| some.iter().fold(false, |any, n| any | untold(n));
+    let has_unknown =
+        |some: &[i64]| some.iter().fold(false, |any, n| any | is_unknown(n));
     let nulls = nanos
         .chunks(64)
-        .any(some_untold)
-        .then(|| nanos.iter().map(|nanos| !untold(nanos)).collect::<NullBuffer>());
+        .any(has_unknown)
+        .then(|| nanos.iter().map(|nanos| !is_unknown(nanos)).collect::<NullBuffer>());
     Arc::new(TimestampNanosecondArray::new(ScalarBuffer::from(nanos), nulls))
 }
 

@@ -125,13 +125,13 @@ impl StructType {
     pub fn check(&self) -> Result<()> {
         let fields =
             |shape: &Self| shape.fields.iter().map(|(_, s)| s.clone()).collect();
-        let (mut level, mut seen): (Vec<ValueType>, usize) = (fields(self), 0);
+        let (mut level, mut total): (Vec<ValueType>, usize) = (fields(self), 0);
         for _ in 0..MAX_DEPTH {
-            seen += level.len();
-            if level.is_empty() && seen <= MAX_STRUCT_FIELDS {
+            total += level.len();
+            if level.is_empty() && total <= MAX_STRUCT_FIELDS {
                 return Ok(());
             }
-            if seen > MAX_STRUCT_FIELDS {
+            if total > MAX_STRUCT_FIELDS {
                 break;
             }
             let inner = level.iter().flat_map(|shape| match shape {
@@ -142,10 +142,10 @@ impl StructType {
             level = inner.collect();
         }
         let name = &self.type_name;
-        let what = format!(
+        let message = format!(
             "the type {name:?} has over {MAX_STRUCT_FIELDS} fields, or is nested too deeply"
         );
-        Err(Error::new(ErrorKind::Limit, what))
+        Err(Error::new(ErrorKind::Limit, message))
     }
 }
 

@@ -47,7 +47,7 @@ mod tests {
     fn names_are_valid_and_unique() {
         let mut names = UniqueNames::default();
         let all = ["a b", "a_b", "AB", "1st", "", "_c"];
-        let given = all.map(|name| names.make_unique(name));
-        assert_eq!(given, ["a_b", "a_b_x2", "AB_x3", "x1st", "x", "x_c"]);
+        let unique = all.map(|name| names.make_unique(name));
+        assert_eq!(unique, ["a_b", "a_b_x2", "AB_x3", "x1st", "x", "x_c"]);
     }
 }

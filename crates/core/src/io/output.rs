@@ -101,8 +101,8 @@ pub fn append_source(
         let block = match source.read_at(start..end.min(start + BLOCK_BYTES)) {
             Ok(block) if !block.is_empty() => block,
             other => {
-                let what = "the bytes to copy can no longer be read";
-                let err = Error::new(ErrorKind::Io, what).with_offset(start);
+                let message = "the bytes to copy can no longer be read";
+                let err = Error::new(ErrorKind::Io, message).with_offset(start);
                 return Err(match other {
                     Err(cause) => err.from_source(cause),
                     Ok(_) => err,

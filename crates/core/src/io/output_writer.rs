@@ -120,7 +120,7 @@ impl<W: Write + Seek> OutputWriter<W> {
 
     /// Fails if a write has failed.
     fn check(&self) -> Result<()> {
-        let what = "an earlier write failed, so nothing more is written";
-        if self.has_failed { Err(Error::new(ErrorKind::Io, what)) } else { Ok(()) }
+        let message = "an earlier write failed, so nothing more is written";
+        if self.has_failed { Err(Error::new(ErrorKind::Io, message)) } else { Ok(()) }
     }
 }

@@ -45,21 +45,23 @@ impl<'s> WindowReader<'s> {
     /// Returns the bytes from `at`: at least `need` of them, or up to the end of the
     /// source.
     pub fn read_at(&mut self, at: u64, need: usize) -> Result<Bytes> {
-        let have = self.start + self.bytes.len() as u64;
+        let window_end = self.start + self.bytes.len() as u64;
         if need as u64 <= MAX_OVERLAP {
             self.overlap = self.overlap.max(need as u64);
         }
-        let wanted = at.saturating_add(need as u64).min(self.source.len());
-        if at < self.start || at > have || wanted > have {
+        let read_end = at.saturating_add(need as u64).min(self.source.len());
+        if at < self.start || at > window_end || read_end > window_end {
             // Skipped bytes are released too, because a memory map loads more than was
             // read.
-            let passed = if have > 0 { self.start..at.max(self.start) } else { 0..0 };
-            let is_sequential = (self.start..=have).contains(&at) && have > 0;
+            let passed =
+                if window_end > 0 { self.start..at.max(self.start) } else { 0..0 };
+            let is_sequential =
+                (self.start..=window_end).contains(&at) && window_end > 0;
             self.bytes = Bytes::new();
             self.source.release(passed);
             // A failed prefetch is ignored: the bytes may not be needed, or are read
             // again here.
-            let is_ahead = |next: &Range<u64>| next.start <= at && wanted <= next.end;
+            let is_ahead = |next: &Range<u64>| next.start <= at && read_end <= next.end;
             if self.ahead.front().is_some_and(is_ahead)
                 && let Some(next) = self.ahead.pop_front()
                 && let Some(Ok(read)) = self.next.wait()
@@ -69,9 +71,10 @@ impl<'s> WindowReader<'s> {
             } else {
                 (self.next, self.ahead) =
                     (TaskQueue::with_width(PREFETCHED_WINDOWS), VecDeque::new());
-                let jumps = have > 0 && !is_sequential && need as u64 <= MAX_OVERLAP;
+                let jumps =
+                    window_end > 0 && !is_sequential && need as u64 <= MAX_OVERLAP;
                 self.bytes = if jumps {
-                    self.source.peek(at..wanted.max(at.saturating_add(JUMP_BYTES)))?
+                    self.source.peek(at..read_end.max(at.saturating_add(JUMP_BYTES)))?
                 } else {
                     let end = at.saturating_add(WINDOW_BYTES.max(need as u64));
                     self.source.read_at(at..end)?
@@ -104,9 +107,9 @@ impl<'s> WindowReader<'s> {
     /// Returns the `len` bytes from `at`, or those up to the end of the source. The window
     /// does not move, so that a single read elsewhere does not load a whole window.
     pub fn peek(&self, at: u64, len: usize) -> Result<Bytes> {
-        let have = self.start + self.bytes.len() as u64;
+        let window_end = self.start + self.bytes.len() as u64;
         let end = at.saturating_add(len as u64);
-        if at >= self.start && end <= have {
+        if at >= self.start && end <= window_end {
             let start = (at - self.start) as usize;
             return Ok(self.bytes.slice(start..start + len));
         }
@@ -185,9 +188,9 @@ mod tests {
                         3..100 => 50_000,
                         _ => 100 + step,
                     };
-                    let seen = window.read_at(at as u64, need).unwrap();
+                    let data = window.read_at(at as u64, need).unwrap();
                     let end = bytes.len().min(at + need);
-                    assert!(seen[..end - at] == bytes[at..end], "{at}, {need}");
+                    assert!(data[..end - at] == bytes[at..end], "{at}, {need}");
                     at +=
                         if step % 97 == 0 { need.saturating_sub(9_000) } else { need };
                     if step == 500 {

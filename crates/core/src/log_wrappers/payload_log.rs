@@ -208,11 +208,11 @@ impl Decoder for PayloadDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.single_record_runs() {
-            let (before, mut found) = (self.decoder.rows(), Vec::new());
-            self.decoder.append(record, &mut found);
-            let is_undecodable = found.iter().any(|one| one.kind.keeps_payload());
+            let (before, mut losses) = (self.decoder.rows(), Vec::new());
+            self.decoder.append(record, &mut losses);
+            let is_undecodable = losses.iter().any(|one| one.kind.keeps_payload());
             self.add(record, before..self.decoder.rows(), is_undecodable);
-            found.into_iter().for_each(|one| one.add_to(damage));
+            losses.into_iter().for_each(|one| one.add_to(damage));
         }
     }
 

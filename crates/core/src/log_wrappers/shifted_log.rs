@@ -140,16 +140,16 @@ mod tests {
             end: Timestamp::from_nanos(104),
         };
         let selection = Selection { time, ..Selection::default() };
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         for part in log.manifest().plan(&selection, 0) {
             let (mut cursor, mut block) =
                 (log.read(&part, &selection).unwrap(), Block::default());
             while cursor.fill(&mut block).unwrap() {
                 let of = |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
-                found.extend(block.iter().map(of));
+                records.extend(block.iter().map(of));
             }
         }
-        found.retain(|(time, _)| (102..104).contains(time));
-        assert_eq!(found, [(102, 2), (103, 3)]);
+        records.retain(|(time, _)| (102..104).contains(time));
+        assert_eq!(records, [(102, 2), (103, 3)]);
     }
 }

@@ -99,29 +99,30 @@ impl TranslatedLog {
         translations: Vec<Translation>,
         offset_nanos: i64,
     ) -> Self {
-        let beneath = log.manifest();
+        let source_manifest = log.manifest();
         let ids = || (0..).map(TopicId);
-        let becoming = TopicMap::new(beneath.topics.len(), &translations);
-        let parts = beneath.parts.iter();
-        let parts = parts.map(|part| becoming.to_translated(part, offset_nanos));
+        let topic_map = TopicMap::new(source_manifest.topics.len(), &translations);
+        let parts = source_manifest.parts.iter();
+        let parts = parts.map(|part| topic_map.to_translated(part, offset_nanos));
         let streams = ids().zip(&translations).map(|(id, one)| one.stream(id));
         let reach = ids().zip(&translations);
-        let reach = reach
-            .filter_map(|(id, one)| Some((id, *beneath.time_margins.get(&one.from)?)));
+        let reach = reach.filter_map(|(id, one)| {
+            Some((id, *source_manifest.time_margins.get(&one.from)?))
+        });
         let manifest = Manifest {
-            format: beneath.format.clone(),
-            bytes: beneath.bytes,
-            access: beneath.access,
+            format: source_manifest.format.clone(),
+            bytes: source_manifest.bytes,
+            access: source_manifest.access,
             topics: translations.iter().map(|one| one.topic.clone()).collect(),
             streams: streams.collect(),
             parts: parts.collect(),
             time_margins: reach.collect(),
-            clock: beneath.clock.clone(),
-            time: beneath.time.map(|time| time.shifted_by(offset_nanos)),
-            oldest: beneath.oldest.map(|time| time.shifted_by(offset_nanos)),
-            metadata: beneath.metadata.clone(),
-            damage: beneath.damage.clone(),
-            remarks: beneath.remarks.clone(),
+            clock: source_manifest.clock.clone(),
+            time: source_manifest.time.map(|time| time.shifted_by(offset_nanos)),
+            oldest: source_manifest.oldest.map(|time| time.shifted_by(offset_nanos)),
+            metadata: source_manifest.metadata.clone(),
+            damage: source_manifest.damage.clone(),
+            remarks: source_manifest.remarks.clone(),
             format_state: String::new(),
         };
         let context = TranslationContext {
@@ -146,16 +147,17 @@ impl TranslatedLog {
     #[must_use]
     pub fn with_streams(mut self) -> Self {
         let (mut all, mut streams) = (Vec::new(), Streams::new());
-        let beneath = self.context.log.manifest();
-        let becoming = TopicMap::new(beneath.topics.len(), &self.context.translations);
-        let told = (0..).zip(&beneath.streams);
-        let made = told.flat_map(|(old, stream)| {
-            let made = becoming.translated_topics(stream.topic).iter();
-            made.map(move |id| (*id, old, stream))
+        let source_manifest = self.context.log.manifest();
+        let topic_map =
+            TopicMap::new(source_manifest.topics.len(), &self.context.translations);
+        let old_streams = (0..).zip(&source_manifest.streams);
+        let new_streams = old_streams.flat_map(|(old, stream)| {
+            let ids = topic_map.translated_topics(stream.topic).iter();
+            ids.map(move |id| (*id, old, stream))
         });
-        let mut made: Vec<(TopicId, u32, &Stream)> = made.collect();
-        made.sort_by_key(|(id, old, _)| (*id, *old));
-        for (id, old, stream) in made {
+        let mut new_streams: Vec<(TopicId, u32, &Stream)> = new_streams.collect();
+        new_streams.sort_by_key(|(id, old, _)| (*id, *old));
+        for (id, old, stream) in new_streams {
             streams.insert((id, old), all.len() as u32);
             all.push(Stream { topic: id, ..stream.clone() });
         }
@@ -198,9 +200,9 @@ impl TranslatedLog {
         let TranslationContext { log, translations, offset, .. } = &self.context;
         let froms = translations.iter().map(|one| one.from);
         let others = froms.filter(|from| !grouped.contains(*from)).collect();
-        let becoming = TopicMap::new(log.manifest().topics.len(), translations);
+        let topic_map = TopicMap::new(log.manifest().topics.len(), translations);
         let parts = groups.parts(&**log, &others, part_bytes).into_iter();
-        let parts = parts.map(|part| becoming.to_translated(&part, *offset));
+        let parts = parts.map(|part| topic_map.to_translated(&part, *offset));
         self.manifest.parts = parts.collect();
         for (id, one) in self.context.topics() {
             if grouped.contains(one.from) {
@@ -256,8 +258,8 @@ impl TopicMap {
     fn new(topics: usize, translations: &[Translation]) -> Self {
         let mut of_topics = vec![Vec::new(); topics];
         for (id, one) in (0..).map(TopicId).zip(translations) {
-            if let Some(made) = of_topics.get_mut(one.from.index()) {
-                made.push(id);
+            if let Some(ids) = of_topics.get_mut(one.from.index()) {
+                ids.push(id);
             }
         }
         Self { of_topics }
@@ -270,10 +272,10 @@ impl TopicMap {
 
     /// Converts a part of the source log to the translated log, `offset_nanos` later.
     fn to_translated(&self, part: &Part, offset_nanos: i64) -> Part {
-        let held = part.topics.ids(self.of_topics.len());
+        let ids = part.topics.ids(self.of_topics.len());
         Part {
             bytes: part.bytes.clone(),
-            topics: held.flat_map(|id| self.translated_topics(id)).copied().collect(),
+            topics: ids.flat_map(|id| self.translated_topics(id)).copied().collect(),
             time: part.time.shifted_by(offset_nanos),
         }
     }

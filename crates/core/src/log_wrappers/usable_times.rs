@@ -26,23 +26,23 @@ pub struct UsableTimes {
     usable: TimeRange,
     /// The times that neighbours can provide: the usable times since the start of
     /// logging.
-    given: TimeRange,
+    replacements: TimeRange,
 }
 
 impl UsableTimes {
     /// Wraps `log`. Timestamps outside of `usable` are replaced.
     pub fn new(log: Arc<dyn Log>, usable: TimeRange) -> Self {
         let mut manifest = log.manifest().clone();
-        let within = |time: TimeRange| TimeRange {
+        let clamp = |time: TimeRange| TimeRange {
             start: time.start.max(usable.start),
             end: time.end.min(usable.end),
         };
-        let time = manifest.time.map(within).filter(|time| !time.is_empty());
-        let given = time.unwrap_or(usable);
+        let time = manifest.time.map(clamp).filter(|time| !time.is_empty());
+        let range = time.unwrap_or(usable);
         manifest.time = time;
-        let mut before = TimeRange::from_timestamp(given.start);
+        let mut before = TimeRange::from_timestamp(range.start);
         for part in &mut manifest.parts {
-            let time = within(part.time);
+            let time = clamp(part.time);
             if !time.is_empty() {
                 part.time = time;
                 before = TimeRange::from_timestamp(time.end.shifted_by(-1));
@@ -51,7 +51,7 @@ impl UsableTimes {
                 part.time = before;
             }
         }
-        Self { log, manifest: Arc::new(manifest), usable, given }
+        Self { log, manifest: Arc::new(manifest), usable, replacements: range }
     }
 
     /// Returns whether `log` may have records with times outside of `usable`.
@@ -73,11 +73,11 @@ impl Log for UsableTimes {
         // Joined parts are read separately, so that a record has the same neighbour in
         // any plan.
         let own = |manifest: &Manifest| {
-            let inside = manifest.parts.iter();
-            let inside = inside.filter(|own| {
+            let inner_parts = manifest.parts.iter();
+            let inner_parts = inner_parts.filter(|own| {
                 part.bytes.start <= own.bytes.start && own.bytes.end <= part.bytes.end
             });
-            inside.cloned().collect::<Vec<Part>>()
+            inner_parts.cloned().collect::<Vec<Part>>()
         };
         let times = own(&self.manifest).into_iter().map(|part| part.time.start);
         let parts = own(self.log.manifest());
@@ -89,7 +89,7 @@ impl Log for UsableTimes {
             log: self.log.clone(),
             manifest: self.manifest.clone(),
             usable: self.usable,
-            given: self.given,
+            replacements: self.replacements,
             wanted: selection.clone(),
             read: Selection { topics, time: TimeRange::ALL },
             parts,
@@ -124,7 +124,7 @@ struct UsableTimesCursor {
     log: Arc<dyn Log>,
     manifest: Arc<Manifest>,
     usable: TimeRange,
-    given: TimeRange,
+    replacements: TimeRange,
     /// The selection by the new timestamps, and the selection that is read from the log.
     wanted: Selection,
     read: Selection,
@@ -153,7 +153,7 @@ impl UsableTimesCursor {
         mut neighbour: Timestamp,
     ) -> Timestamp {
         block.retime(|topic, time| {
-            match (self.usable.contains(*time), self.given.contains(*time)) {
+            match (self.usable.contains(*time), self.replacements.contains(*time)) {
                 (true, true) => neighbour = *time,
                 (true, false) => {}
                 (false, _) => *time = neighbour,
@@ -165,28 +165,28 @@ impl UsableTimesCursor {
     }
 
     /// Reads the next block of the part. Returns false at its end.
-    fn advance(&mut self, now: &mut OpenPart) -> Result<bool> {
+    fn advance(&mut self, open_part: &mut OpenPart) -> Result<bool> {
         let mut block = Block::default();
-        let is_more = now.cursor.fill(&mut block)?;
-        let first = match (now.neighbour, is_more) {
+        let is_more = open_part.cursor.fill(&mut block)?;
+        let first = match (open_part.neighbour, is_more) {
             (None, true) => {
                 let mut times = block.iter().map(|record| record.time);
-                times.find(|time| self.given.contains(*time))
+                times.find(|time| self.replacements.contains(*time))
             }
-            (None, false) => Some(now.otherwise),
+            (None, false) => Some(open_part.otherwise),
             (neighbour, _) => neighbour,
         };
         let Some(mut neighbour) = first else {
-            now.waiting.push(block);
+            open_part.waiting.push(block);
             return Ok(true);
         };
-        for block in mem::take(&mut now.waiting) {
+        for block in mem::take(&mut open_part.waiting) {
             neighbour = self.replace_times(block, neighbour);
         }
         if is_more {
             neighbour = self.replace_times(block, neighbour);
         }
-        now.neighbour = Some(neighbour);
+        open_part.neighbour = Some(neighbour);
         Ok(is_more)
     }
 }
@@ -198,9 +198,9 @@ impl Cursor for UsableTimesCursor {
                 *block = ready;
                 return Ok(true);
             }
-            if let Some(mut now) = self.now.take() {
-                if self.advance(&mut now)? {
-                    self.now = Some(now);
+            if let Some(mut open_part) = self.now.take() {
+                if self.advance(&mut open_part)? {
+                    self.now = Some(open_part);
                 }
                 continue;
             }
@@ -238,16 +238,16 @@ mod tests {
 
     /// Returns the times and payloads of `log`, read in parts of at most `target` bytes.
     fn read(log: &dyn Log, selection: &Selection, target: u64) -> Vec<(i64, u8)> {
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         for part in log.manifest().plan(selection, target) {
             let (mut cursor, mut block) =
                 (log.read(&part, selection).unwrap(), Block::default());
             while cursor.fill(&mut block).unwrap() {
                 let of = |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
-                found.extend(block.iter().map(of));
+                records.extend(block.iter().map(of));
             }
         }
-        found
+        records
     }
 
     #[test]
@@ -272,16 +272,18 @@ mod tests {
             (99, 0),
         ];
         for target in [0, u64::MAX] {
-            let found = read(&log, &Selection::default(), target);
-            assert_eq!(found[..9], all);
-            assert_eq!(found.len(), 11);
+            let records = read(&log, &Selection::default(), target);
+            assert_eq!(records[..9], all);
+            assert_eq!(records.len(), 11);
             let last = log.manifest().parts[2].time;
-            assert!(found[9..].iter().all(|(time, _)| last == range(*time, *time + 1)));
+            assert!(
+                records[9..].iter().all(|(time, _)| last == range(*time, *time + 1))
+            );
         }
         // The selection uses the new timestamps.
-        let wanted = Selection { time: range(101, 102), ..Selection::default() };
+        let selection = Selection { time: range(101, 102), ..Selection::default() };
         let some: Vec<_> = all.iter().filter(|(time, _)| *time == 101).collect();
-        let found = read(&log, &wanted, 0);
+        let found = read(&log, &selection, 0);
         assert!(found.iter().eq(some), "{found:?}");
     }
 }

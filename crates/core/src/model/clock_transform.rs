@@ -56,9 +56,9 @@ impl ClockTransform {
         if self.drift == 0 || [Timestamp::MIN, Timestamp::MAX].contains(&time) {
             return time.shifted_by(self.offset_nanos);
         }
-        let since = i128::from(time.as_nanos()) - i128::from(self.reference);
+        let elapsed = i128::from(time.as_nanos()) - i128::from(self.reference);
         // Rounded down, so that the order of times is kept.
-        let more = (since * i128::from(self.drift)).div_euclid(UNIT);
+        let more = (elapsed * i128::from(self.drift)).div_euclid(UNIT);
         saturating(i128::from(time.as_nanos()) + more + i128::from(self.offset_nanos))
     }
 
@@ -84,17 +84,17 @@ impl ClockTransform {
         TimeRange { start: self.first(range.start), end: self.first(range.end) }
     }
 
-    /// Returns the first time that is mapped to `wanted` or a later time.
-    fn first(&self, wanted: Timestamp) -> Timestamp {
-        if [Timestamp::MIN, Timestamp::MAX].contains(&wanted) {
-            return wanted;
+    /// Returns the first time that is mapped to `target` or a later time.
+    fn first(&self, target: Timestamp) -> Timestamp {
+        if [Timestamp::MIN, Timestamp::MAX].contains(&target) {
+            return target;
         }
-        let [wanted, offset, drift, reference] =
-            [wanted.as_nanos(), self.offset_nanos, self.drift, self.reference]
+        let [target, offset, drift, reference] =
+            [target.as_nanos(), self.offset_nanos, self.drift, self.reference]
                 .map(i128::from);
         // Solves t + ⌊(t - reference) drift / UNIT⌋ + offset ≥ wanted for t.
         let (above, below) =
-            ((wanted - offset) * UNIT + reference * drift, UNIT + drift);
+            ((target - offset) * UNIT + reference * drift, UNIT + drift);
         saturating(-(-above).div_euclid(below))
     }
 }

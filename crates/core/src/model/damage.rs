@@ -22,7 +22,7 @@ pub struct Damage {
     /// The number of lost bytes. Usually that is the length of `bytes`. It is less if the
     /// range also contains sound records, or if compressed data is shared with them. For
     /// [surplus](DamageKind::ExtraBytes) bytes, it is their number. It is 0 if the kind is
-    /// no [loss](DamageKind::is_loss).
+    /// not a [loss](DamageKind::is_loss).
     #[serde(default)]
     pub lost_bytes: u64,
     /// The number of records known to be lost or doubtful, or 0 if they cannot be
@@ -141,8 +141,8 @@ impl Damage {
 
     /// Sets the reason.
     #[must_use]
-    pub fn with_reason(mut self, why: impl Into<String>) -> Self {
-        self.why = Some(why.into());
+    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
+        self.why = Some(reason.into());
         self
     }
 
@@ -195,9 +195,9 @@ impl Damage {
     /// Returns whether `next` can be joined with this damage: both are counted records of
     /// one topic, with the same kind and reason.
     pub fn is_like(&self, next: &Self) -> bool {
-        let alike =
+        let is_same =
             self.kind == next.kind && self.topic == next.topic && self.why == next.why;
-        alike && self.records > 0 && next.records > 0
+        is_same && self.records > 0 && next.records > 0
     }
 
     /// Joins `next` with this damage.
@@ -299,16 +299,16 @@ impl Damage {
                 format!("{many} records with values that are in no column")
             }
             DamageKind::Definition => {
-                let what = "the definition of a topic cannot be used";
+                let message = "the definition of a topic cannot be used";
                 match many {
-                    0 => what.into(),
-                    1 => format!("{what}, 1 record is not decoded"),
-                    many => format!("{what}, {many} records are not decoded"),
+                    0 => message.into(),
+                    1 => format!("{message}, 1 record is not decoded"),
+                    many => format!("{message}, {many} records are not decoded"),
                 }
             }
         };
         match &self.why {
-            Some(why) => format!("{text}: {why}"),
+            Some(reason) => format!("{text}: {reason}"),
             None => text,
         }
     }
@@ -377,10 +377,10 @@ mod tests {
     fn damage_list_with_many_reasons_is_bounded() {
         let mut list = Vec::new();
         for at in 0..1_000 {
-            let why = format!("its field {at} is none");
+            let reason = format!("its field {at} is none");
             let misfit =
                 lost(100 * at..100 * at + 7).with_kind(DamageKind::TypeMismatch);
-            misfit.with_reason(why).add_to(&mut list);
+            misfit.with_reason(reason).add_to(&mut list);
         }
         assert_eq!(list.len(), MAX_SEPARATE + 1);
         assert_eq!(list.iter().map(|one| one.records).sum::<u64>(), 1_000);

@@ -11,7 +11,7 @@ use crate::model::{
 /// A small manifest for reading some topics in some parts of a log.
 #[derive(Clone, Debug)]
 pub struct Excerpt {
-    /// The manifest. It has the topics in [`topics`](Self::topics), which are numbered anew.
+    /// The manifest. It has the topics in [`topics`](Self::topics), which are renumbered.
     pub manifest: Manifest,
     /// The topics of the log that the manifest has, in the order of their ids in both.
     pub topics: TopicSet,
@@ -26,17 +26,17 @@ impl Excerpt {
 
 /// Returns those of `damage`, which is in the order of the file, that start in `parts`.
 pub fn damage_within(damage: &[Damage], parts: &[Part]) -> Vec<Damage> {
-    let within = parts.iter().flat_map(|part| {
+    let overlapping = parts.iter().flat_map(|part| {
         let before = |at: u64| damage.partition_point(|one| one.bytes.start < at);
         let range = before(part.bytes.start)..before(part.bytes.end);
         damage.get(range).unwrap_or_default()
     });
-    within.cloned().collect()
+    overlapping.cloned().collect()
 }
 
 impl Manifest {
     /// Returns a smaller manifest for reading `selected` topics in `parts`, which are in
-    /// ascending order. It has the parts that lie in them and the topics in `kept`; those
+    /// ascending order. It has the parts that lie in them and the topics in `included`; those
     /// that are not selected lose their names, columns and definitions. It has no metadata,
     /// streams, remarks, and damage, which reading finds again. It has no private state:
     /// the format adds what the readers need.
@@ -44,11 +44,11 @@ impl Manifest {
     pub fn excerpt(
         &self,
         selected: &TopicSet,
-        kept: TopicSet,
+        included: TopicSet,
         parts: &[Part],
     ) -> Excerpt {
         let indices = parts.iter().flat_map(|part| self.parts_within(&part.bytes));
-        let within = indices.filter_map(|index| self.parts.get(index));
+        let selected_parts = indices.filter_map(|index| self.parts.get(index));
         let topic = |id: TopicId| -> Option<Topic> {
             let topic = self.topics.get(id.index())?;
             Some(if selected.contains(id) { topic.clone() } else { topic.stub() })
@@ -56,14 +56,14 @@ impl Manifest {
         let margins = self.time_margins.iter();
         let margins = margins.filter(|(id, _)| selected.contains(**id));
         let margins =
-            margins.filter_map(|(id, margin)| Some((kept.position(*id)?, *margin)));
+            margins.filter_map(|(id, margin)| Some((included.position(*id)?, *margin)));
         let manifest = Self {
             format: self.format.clone(),
             bytes: self.bytes,
             access: self.access,
-            topics: kept.ids(self.topics.len()).filter_map(topic).collect(),
+            topics: included.ids(self.topics.len()).filter_map(topic).collect(),
             streams: Vec::new(),
-            parts: within.map(|part| part.with_topics_of(&kept)).collect(),
+            parts: selected_parts.map(|part| part.with_topics_of(&included)).collect(),
             time_margins: margins.collect(),
             clock: self.clock.clone(),
             time: self.time,
@@ -73,7 +73,7 @@ impl Manifest {
             remarks: Vec::new(),
             format_state: String::new(),
         };
-        Excerpt { manifest, topics: kept }
+        Excerpt { manifest, topics: included }
     }
 }
 
@@ -81,8 +81,8 @@ impl Part {
     /// Returns the part with those of its topics that an excerpt has kept, under their new
     /// ids.
     #[must_use]
-    pub fn with_topics_of(&self, kept: &TopicSet) -> Self {
-        let topics = self.topics.numbered_within(kept);
+    pub fn with_topics_of(&self, included: &TopicSet) -> Self {
+        let topics = self.topics.numbered_within(included);
         Self { bytes: self.bytes.clone(), topics, time: self.time }
     }
 }

@@ -161,8 +161,8 @@ impl Findings {
 
     /// Returns the number of findings with this `severity`, counting each occurrence.
     pub fn count(&self, severity: Severity) -> u64 {
-        let alike = self.list.iter().filter(|f| f.code.severity == severity);
-        alike.fold(0, |count, finding| count.saturating_add(finding.count))
+        let findings = self.list.iter().filter(|f| f.code.severity == severity);
+        findings.fold(0, |count, finding| count.saturating_add(finding.count))
     }
 
     /// Returns the highest severity of all findings.

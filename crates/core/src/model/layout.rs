@@ -144,11 +144,11 @@ impl Layout {
             let len = field.size();
             let end = len.and_then(|len| size.checked_add(len));
             size = end.filter(|end| *end <= MAX_LAYOUT_BYTES).ok_or_else(|| {
-                let what = format!(
+                let message = format!(
                     "the type {name:?} is larger than {} MiB",
                     MAX_LAYOUT_BYTES >> 20
                 );
-                Error::new(ErrorKind::Limit, what)
+                Error::new(ErrorKind::Limit, message)
             })?;
             offset = if field.is_fixed() { offset + len.unwrap_or(0) } else { 0 };
         }
@@ -158,8 +158,8 @@ impl Layout {
         let depth =
             1 + fields.iter().map(|field| field.kind.depth()).max().unwrap_or(0);
         if depth > MAX_DEPTH {
-            let what = format!("the type {name:?} is more than {MAX_DEPTH} deep");
-            return Err(Error::new(ErrorKind::Limit, what));
+            let message = format!("the type {name:?} is more than {MAX_DEPTH} deep");
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         let frame = RecordProperties::default();
         Ok(Self {
@@ -270,8 +270,8 @@ impl LayoutField {
     /// Returns whether the field becomes a column. A field without bytes does not,
     /// however many elements it has.
     pub fn has_columns(&self) -> bool {
-        let is_there = self.role != FieldRole::Hidden && self.count != Some(0);
-        is_there && self.kind.has_columns()
+        let is_visible = self.role != FieldRole::Hidden && self.count != Some(0);
+        is_visible && self.kind.has_columns()
     }
 }
 
@@ -279,8 +279,8 @@ impl LayoutField {
     /// Returns whether the field contains a list whose length is in no column, see
     /// [`Layout::uncountable_list`].
     fn has_uncountable_list(&self) -> bool {
-        let is_there = self.role != FieldRole::Hidden && self.count != Some(0);
-        is_there && self.kind.has_uncountable_list()
+        let is_visible = self.role != FieldRole::Hidden && self.count != Some(0);
+        is_visible && self.kind.has_uncountable_list()
     }
 }
 

@@ -148,8 +148,8 @@ impl Manifest {
     /// `Malformed` if the manifest belongs to another format, or its state is invalid.
     pub fn decode_state<S: DeserializeOwned>(&self, format: &str) -> Result<S> {
         let mismatch = || {
-            let what = format!("the manifest is not from a {format} log");
-            Error::new(ErrorKind::Malformed, what)
+            let message = format!("the manifest is not from a {format} log");
+            Error::new(ErrorKind::Malformed, message)
         };
         if self.format != format {
             return Err(mismatch());
@@ -266,12 +266,12 @@ impl Manifest {
         };
         let mut plan: BTreeMap<TopicId, Vec<Part>> = BTreeMap::new();
         for part in &self.parts {
-            let held = part.topics.ids(topics).filter(|id| Some(*id) != only);
-            let wanted = held.filter(|id| {
+            let part_ids = part.topics.ids(topics).filter(|id| Some(*id) != only);
+            let ids = part_ids.filter(|id| {
                 selection.topics.contains(*id)
                     && self.may_hold_topic(part, *id, selection.time)
             });
-            for id in wanted.chain(only) {
+            for id in ids.chain(only) {
                 let topics = [id].into_iter().collect();
                 let part = Part { bytes: part.bytes.clone(), topics, time: part.time };
                 let parts = plan.entry(id).or_default();
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn plan_of_all_logged_topics_includes_parts_without_records() {
         let mut manifest = Sample::new(&[&[(0, 0, 1, b"one")], &[], &[]]).manifest;
-        let wanted = |manifest: &Manifest, topics: TopicSet| {
+        let part_count = |manifest: &Manifest, topics: TopicSet| {
             let selection = Selection { topics, ..Selection::default() };
             manifest.plan(&selection, 0).len()
         };
@@ -392,10 +392,10 @@ mod tests {
         manifest.topics[1].origin = TopicOrigin::Derived;
         let logged: TopicSet = [TopicId(0)].into_iter().collect();
         assert_eq!(manifest.logged_topics(), logged);
-        assert_eq!(wanted(&manifest, logged), 3);
-        assert_eq!(wanted(&manifest, TopicSet::All), 3);
+        assert_eq!(part_count(&manifest, logged), 3);
+        assert_eq!(part_count(&manifest, TopicSet::All), 3);
         let derived = [TopicId(1)].into_iter().collect();
-        assert_eq!(wanted(&manifest, derived), 0);
+        assert_eq!(part_count(&manifest, derived), 0);
     }
 
     #[test]
@@ -422,12 +422,12 @@ mod tests {
                     let plan = manifest.plan_topics(&all, target);
                     for (id, _) in manifest.topics() {
                         let topics = [id].into_iter().collect();
-                        let one = manifest.plan(&Selection { topics, time }, target);
+                        let joint = manifest.plan(&Selection { topics, time }, target);
                         let bytes = |parts: &[Part]| -> Vec<Range<u64>> {
                             parts.iter().map(|part| part.bytes.clone()).collect()
                         };
                         let found = plan.get(&id).map_or(vec![], |parts| bytes(parts));
-                        assert_eq!(found, bytes(&one), "{id:?} {time:?} {target}");
+                        assert_eq!(found, bytes(&joint), "{id:?} {time:?} {target}");
                     }
                 }
             }

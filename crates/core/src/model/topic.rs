@@ -448,14 +448,14 @@ mod tests {
     fn positions_are_ids_among_the_topics_of_a_set() {
         let set =
             |ids: &[u32]| -> TopicSet { ids.iter().copied().map(TopicId).collect() };
-        let kept = set(&[3, 63, 64, 200, 1000]);
+        let topics = set(&[3, 63, 64, 200, 1000]);
         for (position, id) in [3, 63, 64, 200, 1000].into_iter().enumerate() {
-            assert_eq!(kept.position(TopicId(id)), Some(TopicId(position as u32)));
+            assert_eq!(topics.position(TopicId(id)), Some(TopicId(position as u32)));
         }
-        assert_eq!(kept.position(TopicId(4)), None);
+        assert_eq!(topics.position(TopicId(4)), None);
         assert_eq!(TopicSet::All.position(TopicId(7)), Some(TopicId(7)));
-        assert_eq!(set(&[2, 64, 1000]).numbered_within(&kept), set(&[2, 4]));
-        assert_eq!(TopicSet::All.numbered_within(&kept), set(&[0, 1, 2, 3, 4]));
+        assert_eq!(set(&[2, 64, 1000]).numbered_within(&topics), set(&[2, 4]));
+        assert_eq!(TopicSet::All.numbered_within(&topics), set(&[0, 1, 2, 3, 4]));
         assert_eq!(set(&[5]).numbered_within(&TopicSet::All), set(&[5]));
     }
 }

@@ -81,14 +81,14 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     // The time of a part may also cover derived records, which are not checked.
     let starts = log.manifest().parts.iter().map(|part| part.bytes.start);
     let times: HashMap<u64, TimeRange> = starts.zip(log.part_times()).collect();
-    let mut ahead = ReadAhead::new(&trials, plan.clone(), selection);
+    let mut read_ahead = ReadAhead::new(&trials, plan.clone(), selection);
     let mut pass = CheckPass::new(log);
     for mut part in plan {
         part.time = times.get(&part.bytes.start).copied().unwrap_or(part.time);
-        pass.part(&part, &trials, &mut ahead)?;
+        pass.part(&part, &trials, &mut read_ahead)?;
         progress(part.bytes.end - part.bytes.start);
     }
-    drop(ahead);
+    drop(read_ahead);
     inspection.map_or(Ok(()), |inspection| inspection.finish(&mut findings))?;
     pass.finish(&mut findings);
     Ok(findings)
@@ -132,11 +132,11 @@ impl<'l> CheckPass<'l> {
         &mut self,
         part: &Part,
         trials: &TrialDecoder<'_>,
-        ahead: &mut ReadAhead<'_>,
+        read_ahead: &mut ReadAhead<'_>,
     ) -> Result<()> {
         let mut block = std::mem::take(&mut self.block);
         self.counts.enter();
-        let mut more = ahead.fill_part(&mut block)?;
+        let mut more = read_ahead.fill_part(&mut block)?;
         let outcomes = trials.next_part();
         while more {
             let TrialResult { sums, decoded } = outcomes.next(&block);
@@ -157,7 +157,7 @@ impl<'l> CheckPass<'l> {
                 None => trials.decode(&block, &mut self.sort)?,
             };
             self.damage.extend(&damage);
-            more = ahead.fill_part(&mut block)?;
+            more = read_ahead.fill_part(&mut block)?;
         }
         self.block = block;
         Ok(())

@@ -208,14 +208,14 @@ impl RunningCopy<'_> {
             && plan.iter().all(|part| known.is_fully_selected(part));
         let encoder = encodes.then(|| self.sink.encoder()).flatten();
         let encodes = encoder.is_some();
-        let ahead = ReadAhead::new(log, plan, selection.clone());
-        let mut ahead = match encoder {
-            Some(encoder) => ahead.encoding(encoder, self.job.from),
-            None => ahead.with_compaction(),
+        let read_ahead = ReadAhead::new(log, plan, selection.clone());
+        let mut read_ahead = match encoder {
+            Some(encoder) => read_ahead.encoding(encoder, self.job.from),
+            None => read_ahead.with_compaction(),
         };
         let mut block = Block::default();
         for length in lengths {
-            while ahead.fill_part(&mut block)? {
+            while read_ahead.fill_part(&mut block)? {
                 if encodes {
                     self.write_encoded(&mut block)?
                 } else {

@@ -368,8 +368,8 @@ impl<'d> TableExport<'d> {
         let writer = match writer {
             Some(writer) => writer,
             none => {
-                let about = self.log.manifest().get(topic)?;
-                none.insert(self.sink.table(about, &batch.schema())?)
+                let topic_info = self.log.manifest().get(topic)?;
+                none.insert(self.sink.table(topic_info, &batch.schema())?)
             }
         };
         writer.write(batch)

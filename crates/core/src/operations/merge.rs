@@ -244,17 +244,17 @@ impl<'l> Merge<'l> {
             self.reached = time;
         }
         let before = open_part.cost();
-        let done = open_part.advance(count);
+        let block = open_part.advance(count);
         if !open_part.is_segment {
             self.buffered_bytes -= before - open_part.cost();
         }
-        done
+        block
     }
 
     /// Skips `count` records of the current part, which are in one block.
     fn pass(&mut self, count: usize) {
-        let done = self.advance(count);
-        done.into_iter().for_each(|block| self.recycle_shared(block));
+        let block = self.advance(count);
+        block.into_iter().for_each(|block| self.recycle_shared(block));
     }
 
     /// Releases the bytes of closed parts.

@@ -97,9 +97,9 @@ impl<'l> ReadAhead<'l> {
     /// Reads the selected records of `plan`, which contains parts of `log` in any order.
     pub fn new(log: &'l dyn Log, plan: Vec<Part>, selection: Selection) -> Self {
         let plan = plan.into_iter().map(|part| (0, part)).collect();
-        let ahead = Self::for_logs(vec![(log, selection)], plan);
-        let most = if ahead.width > 1 { 3 * ahead.width } else { 1 };
-        Self { releases: true, most, ..ahead }
+        let read_ahead = Self::for_logs(vec![(log, selection)], plan);
+        let most = if read_ahead.width > 1 { 3 * read_ahead.width } else { 1 };
+        Self { releases: true, most, ..read_ahead }
     }
 
     /// Copies the records of sparse blocks into fewer blocks, for a caller that selects

@@ -89,9 +89,9 @@ impl<T: Send + 'static> TaskQueue<T> {
     pub fn next(&mut self) -> Option<T> {
         let is_full = self.jobs.len() >= self.width;
         match self.jobs.front()?.try_take() {
-            Some(done) => {
+            Some(result) => {
                 self.jobs.pop_front();
-                Some(done)
+                Some(result)
             }
             None if is_full => self.wait(),
             None => None,
@@ -116,8 +116,8 @@ impl<T> Job<T> {
         match mem::replace(&mut *state, TaskState::Begun) {
             TaskState::Waiting(job) => {
                 drop(state);
-                let done = panic::catch_unwind(AssertUnwindSafe(job));
-                let before = mem::replace(&mut *self.state(), TaskState::Done(done));
+                let result = panic::catch_unwind(AssertUnwindSafe(job));
+                let before = mem::replace(&mut *self.state(), TaskState::Done(result));
                 if matches!(before, TaskState::Awaited) {
                     self.is_done.notify_one(); // only one thread takes the result
                 }
@@ -137,7 +137,7 @@ impl<T> Job<T> {
     fn try_take(&self) -> Option<T> {
         let mut state = self.state();
         match mem::replace(&mut *state, TaskState::Begun) {
-            TaskState::Done(done) => Some(outcome(done)),
+            TaskState::Done(result) => Some(outcome(result)),
             other => {
                 *state = other;
                 None
@@ -149,10 +149,11 @@ impl<T> Job<T> {
     fn wait(&self) -> T {
         let mut state = self.state();
         loop {
-            if let TaskState::Done(done) = mem::replace(&mut *state, TaskState::Awaited)
+            if let TaskState::Done(result) =
+                mem::replace(&mut *state, TaskState::Awaited)
             {
                 drop(state);
-                return outcome(done);
+                return outcome(result);
             }
             let woken = self.is_done.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
@@ -165,8 +166,8 @@ impl<T> Job<T> {
 }
 
 /// Returns the result of the task, or resumes its panic.
-fn outcome<T>(done: TaskResult<T>) -> T {
-    done.unwrap_or_else(|panic| panic::resume_unwind(panic))
+fn outcome<T>(result: TaskResult<T>) -> T {
+    result.unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
 impl<T: Send + 'static> Default for TaskQueue<T> {

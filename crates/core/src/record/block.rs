@@ -403,16 +403,16 @@ mod tests {
         for (at, topic) in [3, 0, 3, 1, 0, 3].into_iter().enumerate() {
             block.push(TopicId(topic), Timestamp::from_nanos(0), at..at + 1);
         }
-        let told = |run: Run<'_>| -> (u32, Vec<u8>) {
+        let summary = |run: Run<'_>| -> (u32, Vec<u8>) {
             (run.topic().0, run.payloads().flatten().copied().collect())
         };
         let sorted = [(0, b"be".to_vec()), (1, b"d".to_vec()), (3, b"acf".to_vec())];
         let mut scratch = TopicSort::default();
-        let runs: Vec<_> = block.runs_by_topic(&mut scratch).map(told).collect();
+        let runs: Vec<_> = block.runs_by_topic(&mut scratch).map(summary).collect();
         assert_eq!(runs, sorted);
         assert_eq!(block.get(0).unwrap().offset, 100);
         block.sort_by_topic(&mut scratch);
-        assert_eq!(block.runs().map(told).collect::<Vec<_>>(), sorted);
+        assert_eq!(block.runs().map(summary).collect::<Vec<_>>(), sorted);
         assert_eq!(block.get(0).unwrap().offset, 101);
     }
 }

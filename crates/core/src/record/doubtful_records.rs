@@ -29,13 +29,13 @@ impl DoubtfulRecords {
     /// all records in the block are doubtful.
     pub(crate) fn in_block(block: &Block) -> Vec<Self> {
         let mut damage = block.damage().iter();
-        let Some(found) = damage.find(|damage| damage.kind == DamageKind::Doubtful)
+        let Some(entry) = damage.find(|damage| damage.kind == DamageKind::Doubtful)
         else {
             return Vec::new();
         };
         let mut topics: BTreeMap<TopicId, Self> = BTreeMap::new();
         for record in block.iter() {
-            let (bytes, topic) = (found.bytes.clone(), record.topic);
+            let (bytes, topic) = (entry.bytes.clone(), record.topic);
             let time = TimeRange::from_timestamp(record.time);
             let of_topic =
                 topics.entry(topic).or_insert(Self { bytes, topic, records: 0, time });

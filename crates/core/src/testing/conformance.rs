@@ -120,8 +120,8 @@ fn reading_ahead_and_in_order_of_time_reads_the_same(
     let all = Selection::default();
     for target in [0, 4096] {
         let plan = log.manifest().plan(&all, target);
-        let ahead = drain(&mut ReadAhead::new(log, plan, all.clone())).0;
-        assert!(ahead == whole, "reading ahead changes what is read");
+        let records = drain(&mut ReadAhead::new(log, plan, all.clone())).0;
+        assert!(records == whole, "reading ahead changes what is read");
     }
     let mut sorted = whole.to_vec();
     sorted.sort_by_key(|record| record.1);
@@ -145,11 +145,11 @@ fn selecting_only_saves_work(log: &dyn Log, whole: &[OwnedRecord]) {
         for time in [TimeRange::ALL, late, early] {
             let selection = Selection { topics: topics.clone(), time };
             let plan = log.manifest().plan(&selection, 0);
-            let wanted = whole
+            let expected = whole
                 .iter()
                 .filter(|(topic, at, _)| log.manifest().wants(&selection, *topic, *at));
             let read = read(log, &plan, &selection).0;
-            assert!(wanted.eq(&read), "{selection:?} changes the answer");
+            assert!(expected.eq(&read), "{selection:?} changes the answer");
         }
     }
 }
@@ -278,9 +278,9 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
                 .expect("a record is written");
         }
     });
-    let Some(again) = written else { return };
+    let Some(reopened) = written else { return };
     assert!(
-        labelled_records(&*again) == labelled_records(log),
+        labelled_records(&*reopened) == labelled_records(log),
         "writing loses records"
     );
 
@@ -300,16 +300,16 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
             "records are miscounted"
         );
     });
-    let again = copied.expect("the format has a writer");
+    let reopened = copied.expect("the format has a writer");
     assert!(
-        labelled_records(&*again) == labelled_records(log),
+        labelled_records(&*reopened) == labelled_records(log),
         "a copy has other records"
     );
-    let told = |log: &dyn Log| -> Vec<_> {
+    let counts = |log: &dyn Log| -> Vec<_> {
         let topics = log.manifest().topics.iter();
         topics.map(|topic| (topic.label().into_owned(), topic.records)).collect()
     };
-    assert_eq!(told(&*again), told(log), "a copy has other topics");
+    assert_eq!(counts(&*reopened), counts(log), "a copy has other topics");
 }
 
 /// Returns the log that `write` writes from the `selection` of `log`, or `None` if the

@@ -34,10 +34,13 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) fn new(parts: &[&[SampleRecord]]) -> Self {
-        let part = |(index, told): (u64, &&[SampleRecord])| Part {
+        let part = |(index, records): (u64, &&[SampleRecord])| Part {
             bytes: index * 1000..(index + 1) * 1000,
-            topics: told.iter().map(|record| TopicId(record.0)).collect::<TopicSet>(),
-            time: told.iter().fold(TimeRange::EMPTY, |all, record| {
+            topics: records
+                .iter()
+                .map(|record| TopicId(record.0))
+                .collect::<TopicSet>(),
+            time: records.iter().fold(TimeRange::EMPTY, |all, record| {
                 all.cover(&TimeRange::from_timestamp(Timestamp::from_nanos(record.2)))
             }),
         };
@@ -86,11 +89,11 @@ impl Log for Sample {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let parts = part.bytes.start / 1000..part.bytes.end / 1000;
         let parts = &self.parts[parts.start as usize..parts.end as usize];
-        let wanted = |r: &&SampleRecord| {
+        let is_selected = |r: &&SampleRecord| {
             selection.wants(TopicId(r.0), Timestamp::from_nanos(r.2))
         };
         let records = parts.iter().flat_map(|part| &part.0);
-        let records = records.filter(wanted).copied().collect();
+        let records = records.filter(is_selected).copied().collect();
         let damage = parts.iter().flat_map(|part| part.1.clone()).collect();
         Ok(Box::new(SampleCursor(Some((records, damage)), part.bytes.start)))
     }
@@ -191,8 +194,8 @@ impl RecordCollector {
 impl RecordSink for RecordCollector {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         let Record { topic, stream, time, payload, .. } = record;
-        let kept = (from, topic.0, stream, time.as_nanos(), payload.to_vec());
-        self.records.lock().unwrap().push(kept);
+        let record = (from, topic.0, stream, time.as_nanos(), payload.to_vec());
+        self.records.lock().unwrap().push(record);
         Ok(())
     }
 

@@ -154,12 +154,18 @@ impl LogEntry {
 
     /// Adds the sizes and times of topics that the manifest does not state, if all records of
     /// the topic were read.
-    pub(super) fn add_statistics(&mut self, seen: &BTreeMap<TopicId, TopicStatistics>) {
-        for (id, seen) in seen {
+    pub(super) fn add_statistics(
+        &mut self,
+        statistics: &BTreeMap<TopicId, TopicStatistics>,
+    ) {
+        for (id, topic_statistics) in statistics {
             let Some(topic) = self.topics.get_mut(id.index()) else { continue };
-            if topic.records == Some(seen.records) {
-                let time = (seen.first.as_nanos(), seen.last.as_nanos());
-                topic.bytes.get_or_insert(seen.bytes);
+            if topic.records == Some(topic_statistics.records) {
+                let time = (
+                    topic_statistics.first.as_nanos(),
+                    topic_statistics.last.as_nanos(),
+                );
+                topic.bytes.get_or_insert(topic_statistics.bytes);
                 if topic.implausible_times == 0 {
                     topic.time_ns.get_or_insert(time);
                 }
@@ -261,18 +267,20 @@ mod tests {
         let (packing, loss, is_remote) = (None, None, false);
         let input = Input { name, source, origin, packing, loss, is_remote };
         let whole = input.digest().unwrap();
-        let found = |source_bytes, digest: &str| LogEntry {
+        let log_entry = |source_bytes, digest: &str| LogEntry {
             source_bytes,
             digest: digest.to_owned(),
             ..LogEntry::default()
         };
-        for mut entry in [found(10, ""), found(9, "of nine bytes"), found(10, &whole)] {
+        for mut entry in
+            [log_entry(10, ""), log_entry(9, "of nine bytes"), log_entry(10, &whole)]
+        {
             entry.identify(&input).unwrap();
             assert_eq!((entry.source_bytes, entry.digest), (10, whole.clone()));
         }
-        let err = found(11, "").identify(&input).unwrap_err();
+        let err = log_entry(11, "").identify(&input).unwrap_err();
         assert!(err.to_string().contains("got shorter"), "{err}");
-        let err = found(11, "of eleven bytes").identify(&input).unwrap_err();
+        let err = log_entry(11, "of eleven bytes").identify(&input).unwrap_err();
         assert!(err.to_string().contains("got shorter"), "{err}");
     }
 }

@@ -254,8 +254,8 @@ impl IndexRequest {
     fn check_complete(&self, inputs: &Inputs) -> Result<()> {
         let Some((path, err)) = inputs.failed.first() else { return Ok(()) };
         let (path, output) = (path.display(), self.output.display());
-        let what = format!("{path}: {err}; {output} is unchanged");
-        Err(Error::failed(what).with_remedy(Remedy::WriteWithoutFailedInputs))
+        let message = format!("{path}: {err}; {output} is unchanged");
+        Err(Error::failed(message).with_remedy(Remedy::WriteWithoutFailedInputs))
     }
 }
 
@@ -265,9 +265,9 @@ fn refuse_url(path: &Path) -> Result<()> {
     else {
         return Ok(());
     };
-    let what = format!("a catalog must be a local file, not {scheme}://");
+    let message = format!("a catalog must be a local file, not {scheme}://");
     let hint = "write it to a file and copy it; datasets can be written to URLs";
-    Err(Error::invalid(what).with_hint(hint))
+    Err(Error::invalid(message).with_hint(hint))
 }
 
 /// Returns the name of the catalog at `path` without its extension, and its format: `requested`,
@@ -284,7 +284,7 @@ fn stem_and_format(
     let format = requested.or_else(of_name);
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     stem.zip(format).ok_or_else(|| {
-        let what = format!("{} is not the name of a catalog", path.display());
-        Error::invalid(what).with_hint("it ends with .parquet, .csv or .jsonl")
+        let message = format!("{} is not the name of a catalog", path.display());
+        Error::invalid(message).with_hint("it ends with .parquet, .csv or .jsonl")
     })
 }

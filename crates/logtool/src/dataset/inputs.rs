@@ -163,24 +163,24 @@ pub(crate) fn find(
             search.add(&input)?;
         }
     }
-    let Search { folders, mut found, .. } = search;
-    found.failed.extend(folders.failed);
-    found.datasets.extend(folders.datasets);
-    found.datasets.sort();
-    found.datasets.dedup();
+    let Search { folders, found: mut inputs, .. } = search;
+    inputs.failed.extend(folders.failed);
+    inputs.datasets.extend(folders.datasets);
+    inputs.datasets.sort();
+    inputs.datasets.dedup();
     let inspected: Vec<_> = folders.files.into_par_iter().map(inspect).collect();
     for result in inspected {
         match result {
-            Ok(Some(log)) => found.logs.push(log),
-            Ok(None) => found.other_files += 1,
-            Err((path, err)) => found.failed.push((path, err)),
+            Ok(Some(log)) => inputs.logs.push(log),
+            Ok(None) => inputs.other_files += 1,
+            Err((path, err)) => inputs.failed.push((path, err)),
         }
     }
     // A dataset that was named itself is not left out.
-    let Inputs { logs, datasets, .. } = &mut found;
+    let Inputs { logs, datasets, .. } = &mut inputs;
     datasets.retain(|dataset| !logs.iter().any(|log| log.path.starts_with(dataset)));
-    remove_duplicates(&mut found);
-    Ok(found)
+    remove_duplicates(&mut inputs);
+    Ok(inputs)
 }
 
 /// Sorts the logs and removes duplicates. Different files with the same source are failures.
@@ -189,8 +189,8 @@ fn remove_duplicates(found: &mut Inputs) {
     logs.sort_by(|a, b| (&a.source, &a.path).cmp(&(&b.source, &b.path)));
     logs.dedup_by(|next, first| {
         let is_duplicate = next.source == first.source;
-        if is_duplicate && let Some(what) = ambiguity(first, next) {
-            failed.push((next.source.clone().into(), Error::failed(what)));
+        if is_duplicate && let Some(message) = ambiguity(first, next) {
+            failed.push((next.source.clone().into(), Error::failed(message)));
         }
         is_duplicate
     });
@@ -199,12 +199,12 @@ fn remove_duplicates(found: &mut Inputs) {
 /// Returns why `first` and `next`, which have the same source, are different logs, if they are.
 fn ambiguity(first: &InputLog, next: &InputLog) -> Option<&'static str> {
     if url::from_path(&next.path).is_some() {
-        let what = "another URL differs from it only after the `?`";
-        (next.path != first.path).then_some(what)
+        let message = "another URL differs from it only after the `?`";
+        (next.path != first.path).then_some(message)
     } else {
         let canonical = |log: &InputLog| fs::canonicalize(&log.path).ok();
-        let what = "another file has the same name when it is written as text";
-        (canonical(next) != canonical(first)).then_some(what)
+        let message = "another file has the same name when it is written as text";
+        (canonical(next) != canonical(first)).then_some(message)
     }
 }
 
@@ -273,20 +273,20 @@ impl Search<'_> {
                 modified_ns: modified,
             }
         };
-        let found = &mut self.found;
+        let inputs = &mut self.found;
         match expand::list_objects(url, &self.output_url, self.session)? {
             Some(FolderContents { logs, others, mut sets }) => {
                 let named = remote::without_secrets(url);
                 sets.retain(|dataset| !named.starts_with(&**dataset));
-                found.other_files += others;
+                inputs.other_files += others;
                 let is_in_dataset = |log: &ListedObject| {
                     sets.iter().any(|dataset| log.url.starts_with(&**dataset))
                 };
                 let logs = logs.into_iter().filter(|log| !is_in_dataset(log));
-                found.logs.extend(logs.map(|object| log(&object.url.clone(), object)));
-                found.datasets.extend(sets.into_iter().map(PathBuf::from));
+                inputs.logs.extend(logs.map(|object| log(&object.url.clone(), object)));
+                inputs.datasets.extend(sets.into_iter().map(PathBuf::from));
             }
-            None => found.logs.push(log(url, remote::stat(url, self.session)?)),
+            None => inputs.logs.push(log(url, remote::stat(url, self.session)?)),
         }
         Ok(())
     }

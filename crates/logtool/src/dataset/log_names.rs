@@ -31,10 +31,10 @@ pub(super) fn assign(
             *count.entry(name.to_lowercase()).or_default() += 1;
         }
     }
-    let mut taken = HashMap::new();
+    let mut taken_names = HashMap::new();
     for (index, log) in logs.iter().enumerate() {
         if let Some(name) = known_names.get(&*log.source) {
-            taken.insert(name.to_lowercase(), index);
+            taken_names.insert(name.to_lowercase(), index);
         }
     }
     let mut names = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn assign(
             let name = name.to_lowercase();
             let is_unique =
                 || counts.get(level).is_none_or(|count| count.get(&name) == Some(&1));
-            taken.get(&name).is_none_or(|owner| *owner == index)
+            taken_names.get(&name).is_none_or(|owner| *owner == index)
                 && match owners.get(&name) {
                     Some((name, owner)) => may_take(log, name, owner),
                     None => is_unique(),
@@ -56,7 +56,7 @@ pub(super) fn assign(
             let [.., last] = candidates;
             free.map_or(last, |(_, name)| name).clone()
         });
-        taken.insert(name.to_lowercase(), index);
+        taken_names.insert(name.to_lowercase(), index);
         names.push(name);
     }
     names

@@ -17,7 +17,8 @@ pub(super) fn is_foreign(name: &str) -> bool {
 /// Returns the error for a folder `dir` that is not a dataset, because it has `name`.
 pub(super) fn not_a_dataset(dir: &Path, name: &str) -> Error {
     let dir = dir.display();
-    let what = format!("{dir} is not a dataset of `logtool batch`: it contains {name}");
+    let message =
+        format!("{dir} is not a dataset of `logtool batch`: it contains {name}");
     let hint = "the output has to be a new or empty folder, or a dataset";
-    Error::invalid(what).with_hint(hint)
+    Error::invalid(message).with_hint(hint)
 }

@@ -28,9 +28,9 @@ impl Shard {
     /// `InvalidRequest` if `index` is not less than `count`.
     pub fn new(index: u32, count: u32) -> Result<Option<Self>> {
         if index >= count {
-            let what =
+            let message =
                 format!("shard {index}: there are {count} parts, counted from 0");
-            return Err(Error::invalid(what));
+            return Err(Error::invalid(message));
         }
         Ok((count > 1).then_some(Self { index, count }))
     }

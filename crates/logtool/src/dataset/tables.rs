@@ -169,11 +169,11 @@ impl TableSet {
     }
 
     /// Returns the table for rows of `schema`, and the change that it needs, which is added.
-    /// A new table has none of the names in `taken`.
+    /// A new table has none of the names in `taken_names`.
     fn assign_one(
         &mut self,
         schema: &RowSchema,
-        taken: &HashSet<String>,
+        taken_names: &HashSet<String>,
     ) -> (String, Option<TableDeclaration>) {
         let change = match self.matching_table(schema) {
             Some(table) if table.has_columns(schema) => {
@@ -187,17 +187,17 @@ impl TableSet {
                 });
                 TableDeclaration { columns: new.collect(), ..table.clone() }
             }
-            None => self.new_table(schema, taken),
+            None => self.new_table(schema, taken_names),
         };
         self.add(change.clone());
         (change.name.clone(), Some(change))
     }
 
-    /// Returns a new table for rows of `schema`, with a name that is not `taken`.
+    /// Returns a new table for rows of `schema`, with a name that is not in `taken_names`.
     fn new_table(
         &self,
         schema: &RowSchema,
-        taken: &HashSet<String>,
+        taken_names: &HashSet<String>,
     ) -> TableDeclaration {
         let tables = self.by_topic.get(&schema.topic);
         let mut differs = tables.and_then(|names| names.first()).and_then(|name| {
@@ -206,7 +206,7 @@ impl TableSet {
         });
         let is_taken = |name: &str| {
             let name = name.to_ascii_lowercase();
-            self.names.contains(&name) || taken.contains(&name)
+            self.names.contains(&name) || taken_names.contains(&name)
         };
         let first_name = schema.table_name();
         let mut name = first_name.clone();

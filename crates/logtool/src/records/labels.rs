@@ -24,9 +24,9 @@ pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
     }
     let labels = read_msg_dir(dir).cannot_open(dir.display())?;
     if labels.is_empty() {
-        let what = format!("{}: no .msg file here names a value", dir.display());
+        let message = format!("{}: no .msg file here names a value", dir.display());
         let hint = "in PX4's sources this is the folder msg";
-        return Err(Error::failed(what).with_hint(hint));
+        return Err(Error::failed(message).with_hint(hint));
     }
     Ok(Arc::new(labels))
 }

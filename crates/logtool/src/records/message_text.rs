@@ -41,8 +41,9 @@ const LEVELS: [(LevelChoice, &str, &str); 8] = [
 /// Returns whether a level called `name` is at least as urgent as `least`. A level of another
 /// name may be urgent, and counts as such.
 pub fn is_urgent(name: &str, least: LevelChoice) -> bool {
-    let rank =
-        |is: &dyn Fn(&(LevelChoice, &str, &str)) -> bool| LEVELS.iter().position(is);
+    let rank = |predicate: &dyn Fn(&(LevelChoice, &str, &str)) -> bool| {
+        LEVELS.iter().position(predicate)
+    };
     let least = rank(&|level| level.0 == least);
     rank(&|level| level.1 == name).is_none_or(|rank| Some(rank) <= least)
 }

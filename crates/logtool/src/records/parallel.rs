@@ -146,8 +146,8 @@ impl<T> Iterator for OrderedResults<T> {
                 }
                 Err(_) => {
                     self.current = None;
-                    let what = "a thread ended before its part of the log was read";
-                    return Some(Err(Error::failed(what)));
+                    let message = "a thread ended before its part of the log was read";
+                    return Some(Err(Error::failed(message)));
                 }
             }
         }

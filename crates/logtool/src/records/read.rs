@@ -74,7 +74,7 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
         add_row: impl Fn(TopicId, &PrintedRows, usize, &mut M) + Send + Sync + 'static,
     ) -> Self {
         let columns = Columns { time: selection.time, ..columns };
-        let is_made = log.manifest().topics().any(|(id, topic)| {
+        let is_derived = log.manifest().topics().any(|(id, topic)| {
             topic.origin == TopicOrigin::Derived && selection.topics.contains(id)
         });
         let cursor: Box<dyn Cursor + 'l> = match order {
@@ -85,7 +85,7 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
             }
         };
         let rest = Block::default();
-        let enough = is_made.then_some(FIRST_RECORDS);
+        let enough = is_derived.then_some(FIRST_RECORDS);
         let (add_row, idle) = (Arc::new(add_row), Vec::new());
         Self { log, cursor, rest, enough, columns, make_rows, add_row, idle }
     }
@@ -130,8 +130,8 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
     ) -> Result<()> {
         let mut queue: TaskQueue<Result<DecodeWorker<M>>> =
             TaskQueue::with_double_length();
-        let mut taken = |done: Result<DecodeWorker<M>>, reader: &mut Self| {
-            let mut worker = done?;
+        let mut accept = |result: Result<DecodeWorker<M>>, reader: &mut Self| {
+            let mut worker = result?;
             report_damage(&worker, damaged)?;
             let is_more = take(&mut worker.made)?;
             // The cursor released the bytes before they were decoded.
@@ -155,14 +155,14 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
                 worker.make(&*add_row, &mut |_| Ok(true))?;
                 Ok(worker)
             });
-            while let Some(done) = queue.next() {
-                if !taken(done, self)? {
+            while let Some(result) = queue.next() {
+                if !accept(result, self)? {
                     return Ok(());
                 }
             }
         };
-        while let Some(done) = queue.wait() {
-            if !taken(done, self)? {
+        while let Some(result) = queue.wait() {
+            if !accept(result, self)? {
                 return Ok(());
             }
         }

@@ -89,21 +89,22 @@ trait ReceiveNumbers: Send {
     fn leave_out(&mut self);
 }
 
-/// Reads the signals `wanted` within `time`, each into a value that `new` creates. Returns these
+/// Reads `signals` within `time`, each into a value that `new` creates. Returns these
 /// values in the order of the request, and the damage.
 fn gather<G: ReceiveNumbers + 'static>(
     log: &dyn Log,
-    wanted: &[RequestedSignal],
+    signals: &[RequestedSignal],
     time: TimeRange,
     new: &dyn Fn() -> G,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Vec<G>, Vec<Damage>)> {
-    let topics: TopicSet = wanted.iter().map(|wanted| wanted.topic).collect();
+    let topics: TopicSet = signals.iter().map(|signal| signal.topic).collect();
     let mut columns_of = BTreeMap::new();
     let mut plans = BTreeMap::new();
     for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
-        let own = || wanted.iter().enumerate().filter(|(_, wanted)| wanted.topic == id);
-        let inputs = || own().flat_map(|(_, wanted)| &wanted.inputs);
+        let own =
+            || signals.iter().enumerate().filter(|(_, signal)| signal.topic == id);
+        let inputs = || own().flat_map(|(_, signal)| &signal.inputs);
         let mut only: Vec<usize> = inputs().map(|input| input.column).collect();
         let validity = validity(log, id, topic)?;
         only.extend(validity.map(|(column, _)| column));
@@ -115,21 +116,21 @@ fn gather<G: ReceiveNumbers + 'static>(
             column: place(input.column),
             ..*input
         };
-        let makers = own().map(|(index, wanted)| SignalComputer {
+        let makers = own().map(|(index, signal)| SignalComputer {
             index,
-            inputs: wanted.inputs.iter().map(moved).collect(),
-            of: wanted.of.clone(),
+            inputs: signal.inputs.iter().map(moved).collect(),
+            of: signal.of.clone(),
             // All values of the validity column itself are shown.
             validity: validity
-                .filter(|(column, _)| wanted.inputs.iter().all(|i| i.column != *column))
+                .filter(|(column, _)| signal.inputs.iter().all(|i| i.column != *column))
                 .map(|(column, valid)| (place(column), valid)),
             into: new(),
         });
         plans.insert(topic.label().into_owned(), makers.collect());
         columns_of.insert(id, Columns { only: Some(only), ..Columns::all(View::Flat) });
     }
-    let done = Arc::new(Mutex::new(Vec::new()));
-    let sink = SignalSink { plans: Mutex::new(plans), done: done.clone() };
+    let computers = Arc::new(Mutex::new(Vec::new()));
+    let sink = SignalSink { plans: Mutex::new(plans), done: computers.clone() };
     let job = TableJob {
         selection: Selection { topics, time },
         columns: Columns::all(View::Flat),
@@ -139,14 +140,14 @@ fn gather<G: ReceiveNumbers + 'static>(
         progress,
     };
     let report = export_tables(log, &job, &sink)?;
-    let mut made: Vec<G> = wanted.iter().map(|_| new()).collect();
-    let mut done = done.lock();
-    for maker in done.drain(..) {
-        if let Some(place) = made.get_mut(maker.index) {
+    let mut values: Vec<G> = signals.iter().map(|_| new()).collect();
+    let mut computers = computers.lock();
+    for maker in computers.drain(..) {
+        if let Some(place) = values.get_mut(maker.index) {
             *place = maker.into;
         }
     }
-    Ok((made, report.damage))
+    Ok((values, report.damage))
 }
 
 /// Returns the column of `topic` that states which rows are valid, and its value in valid rows;
@@ -228,8 +229,8 @@ impl<G: ReceiveNumbers> TableWriter for TableSignals<G> {
     }
 
     fn finish(self: Box<Self>) -> logtool_core::Result<()> {
-        let mut done = self.done.lock();
-        done.extend(self.makers);
+        let mut computers = self.done.lock();
+        computers.extend(self.makers);
         Ok(())
     }
 }

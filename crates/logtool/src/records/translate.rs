@@ -121,14 +121,16 @@ impl TranslationKind {
     /// Returns a frame that is in messages of the `translated` log and that has another name
     /// for each vehicle, if there is one.
     pub fn example_frame(self, translated: &Manifest) -> Option<&'static str> {
-        let has = |types: &[&str]| {
+        let has_type = |types: &[&str]| {
             let mut topics = translated.topics.iter();
             topics.any(|topic| types.contains(&topic.type_name.as_str()))
         };
         match self {
             Self::Lidar(_) => Some("velodyne"),
-            Self::Protobuf => has(protobuf::TYPES_WITH_FRAMES).then_some("base_link"),
-            Self::Px4 => has(ros::PX4_TYPES_WITH_FRAMES).then_some("base_link"),
+            Self::Protobuf => {
+                has_type(protobuf::TYPES_WITH_FRAMES).then_some("base_link")
+            }
+            Self::Px4 => has_type(ros::PX4_TYPES_WITH_FRAMES).then_some("base_link"),
             Self::Cdr => None,
         }
     }
@@ -152,7 +154,7 @@ impl TranslationKind {
         }
     }
 
-    /// Translates the `wanted` topics of `log`, with times on another clock. Messages that
+    /// Translates the topics in `selection` of `log`, with times on another clock. Messages that
     /// combine several rows only contain rows of the selected times. `frames` gives the names
     /// of the frames of the vehicle and its lidars.
     ///
@@ -161,12 +163,12 @@ impl TranslationKind {
     pub fn prepare(
         self,
         log: Arc<dyn Log>,
-        wanted: &Selection,
+        selection: &Selection,
         moved: ClockOffset,
         frames: &Frames,
     ) -> Result<PreparedTranslation> {
         let RepairedTimes { log, warning, .. } = RepairedTimes::new(log)?;
-        let mut prepared = self.translate(log, wanted, moved, frames, None)?;
+        let mut prepared = self.translate(log, selection, moved, frames, None)?;
         prepared.warnings.extend(warning);
         Ok(prepared)
     }
@@ -180,16 +182,18 @@ impl TranslationKind {
     pub fn translate(
         self,
         log: Arc<dyn Log>,
-        wanted: &Selection,
+        selection: &Selection,
         moved: ClockOffset,
         frames: &Frames,
         scans: Option<Range<u32>>,
     ) -> Result<PreparedTranslation> {
         match self {
-            Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved, frames),
-            Self::Px4 => ros::px4(log, &wanted.topics, moved, frames),
-            Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind, frames, scans),
-            Self::Cdr => ros::cdr(log, &wanted.topics, moved),
+            Self::Protobuf => protobuf::protobuf(log, &selection.topics, moved, frames),
+            Self::Px4 => ros::px4(log, &selection.topics, moved, frames),
+            Self::Lidar(kind) => {
+                lidar::lidar(log, selection, moved, kind, frames, scans)
+            }
+            Self::Cdr => ros::cdr(log, &selection.topics, moved),
         }
     }
 
@@ -263,11 +267,11 @@ impl MessageTypes {
         if self != Self::Foxglove || is_made {
             return Ok(());
         }
-        let what = "Foxglove's types are for .vel logs and captures, as MCAP files";
+        let message = "Foxglove's types are for .vel logs and captures, as MCAP files";
         let hint = "without this request, ULogs become protocol buffers, with poses, \
                     positions and messages of Foxglove's types, and messages of other \
                     logs stay as they are";
-        Err(Error::invalid(what).with_hint(hint))
+        Err(Error::invalid(message).with_hint(hint))
     }
 }
 
@@ -284,8 +288,8 @@ fn all_topics(manifest: &Manifest) -> TopicSet {
         TopicOrigin::BuiltIn => topic.name != MESSAGE_TOPICS.1 || !has_words,
         TopicOrigin::Logged => true,
     };
-    let wanted = manifest.topics().filter(|(_, topic)| is_wanted(topic));
-    wanted.map(|(id, _)| id).collect()
+    let topics = manifest.topics().filter(|(_, topic)| is_wanted(topic));
+    topics.map(|(id, _)| id).collect()
 }
 
 /// Returns whether `topic` contains log messages for users.

@@ -189,23 +189,23 @@ fn open_file(path: &Path) -> Result<File> {
         }
         _ => err.into(),
     })?;
-    let about = file.metadata()?;
-    if about.is_dir() {
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
         let hint = match file_signatures::folder_kind(path) {
-            Some(what) => format!("it looks like {what}"),
+            Some(kind) => format!("it looks like {kind}"),
             None => format!("name the logs in it, e.g. {}", path.join("*").display()),
         };
         return Err(Error::failed("it is a directory").with_hint(hint));
     }
     // A pipe, a socket or a device is read once, like standard input.
-    if about.is_file() { Ok(file) } else { spool(file) }
+    if metadata.is_file() { Ok(file) } else { spool(file) }
 }
 
 fn spool_stdin() -> Result<File> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        let what = "standard input is a terminal";
-        return Err(Error::invalid(what).with_hint("pipe a log into it"));
+        let message = "standard input is a terminal";
+        return Err(Error::invalid(message).with_hint("pipe a log into it"));
     }
     spool(stdin.lock())
 }
@@ -223,9 +223,10 @@ pub fn temporary_file() -> Result<File> {
     tempfile::tempfile().map_err(|err| {
         let dir = std::env::temp_dir();
         let dir = dir.display();
-        let what = format!("cannot create a temporary file in {dir} (TMPDIR): {err}");
+        let message =
+            format!("cannot create a temporary file in {dir} (TMPDIR): {err}");
         let hint = "set TMPDIR to a writable folder";
-        Error::failed(what).with_hint(hint)
+        Error::failed(message).with_hint(hint)
     })
 }
 

@@ -31,8 +31,8 @@ pub struct LidarWarnings {
 /// `topics`.
 pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
     let mut warnings = remarks(manifest, topics);
-    let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
-    let lidars: Vec<(&Topic, LidarInfo<'_>)> = wanted
+    let selected = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    let lidars: Vec<(&Topic, LidarInfo<'_>)> = selected
         .filter_map(|(_, topic)| Some((topic, LidarInfo::from_topic(topic)?)))
         .collect();
     let lacks_calibration = lidars.iter().any(|(_, lidar)| {
@@ -79,8 +79,8 @@ pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
     };
     let suited = manifest.topics.iter().filter(is_suited);
     let suited: Vec<String> = suited.map(selection::unique_label).collect();
-    let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
-    let misfit = wanted.find_map(|(_, topic)| {
+    let mut selected = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    let misfit = selected.find_map(|(_, topic)| {
         Some((
             selection::unique_label(topic),
             LidarInfo::from_topic(topic)?.calibration_misfit?,
@@ -118,10 +118,10 @@ pub fn left_out(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let invalid = of_topics.filter(|(_, topic)| {
         topic.origin == TopicOrigin::Logged && topic.valid_row_value().is_some()
     });
-    let told = |(_, topic): (_, &Topic)| {
+    let remark = |(_, topic): (_, &Topic)| {
         format!("{}: records that are not marked valid are dropped", topic.label())
     };
-    invalid.map(told).collect()
+    invalid.map(remark).collect()
 }
 
 /// Returns whether the file at `path` has the extension of a calibration.

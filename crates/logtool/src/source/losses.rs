@@ -35,7 +35,7 @@ pub struct Findings {
     name: String,
     bytes: u64,
     list: Vec<Finding>,
-    /// This many of them, from the first on, are in the order of the file.
+    /// The number of losses, from the first on, that are in the order of the file.
     sorted: usize,
     /// The damage of several records, which may cover long ranges.
     wide: Vec<Damage>,
@@ -113,15 +113,16 @@ impl Findings {
         let sorted = &self.list[..self.sorted];
         let from = sorted
             .partition_point(|known| known.damage.bytes.start < damage.bytes.start);
-        let inside = sorted[from..].iter().map(|known| &known.damage);
-        let inside = inside.take_while(|known| known.bytes.start < damage.bytes.end);
-        let alike = inside.filter(|known| {
+        let candidates = sorted[from..].iter().map(|known| &known.damage);
+        let candidates =
+            candidates.take_while(|known| known.bytes.start < damage.bytes.end);
+        let matches = candidates.filter(|known| {
             known.is_like(damage) && known.bytes.end <= damage.bytes.end
         });
         let sum = |(records, bytes): (u64, u64), known: &Damage| {
             (records + known.records, bytes + known.lost_bytes)
         };
-        let (records, bytes) = alike.fold((0, 0), sum);
+        let (records, bytes) = matches.fold((0, 0), sum);
         damage.records > 0 && records >= damage.records && bytes >= damage.lost_bytes
     }
 
@@ -175,9 +176,9 @@ impl Findings {
         match harm {
             None => Ok(()),
             Some(first) => {
-                let what = if is_damage(&first.damage) { "damaged: " } else { "" };
-                let what = format!("{name}: {what}{}", first.text);
-                Err(Error::new(ErrorKind::Damaged, what))
+                let prefix = if is_damage(&first.damage) { "damaged: " } else { "" };
+                let message = format!("{name}: {prefix}{}", first.text);
+                Err(Error::new(ErrorKind::Damaged, message))
             }
         }
     }

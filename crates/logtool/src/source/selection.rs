@@ -34,14 +34,14 @@ fn matching_topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
     let mut set = TopicSet::EMPTY;
     for glob in globs.iter().flat_map(|glob| split_list(manifest, glob)) {
         let pattern = Pattern::new(glob)?;
-        let mut found = false;
+        let mut is_found = false;
         for (id, topic) in manifest.topics() {
             if pattern.is_topic(topic) {
-                found = true;
+                is_found = true;
                 set.insert(id);
             }
         }
-        if !found {
+        if !is_found {
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
             let hint = if is_of_packets(manifest, glob) {
                 "points of packets are not messages: they can be a table, or files of \
@@ -50,8 +50,8 @@ fn matching_topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
             } else {
                 suggest::hint(glob, names, "`logtool info` lists the topics")
             };
-            let what = format!("the log has no topic `{glob}`");
-            return Err(Error::not_found(what).with_hint(hint));
+            let message = format!("the log has no topic `{glob}`");
+            return Err(Error::not_found(message).with_hint(hint));
         }
     }
     Ok(set)
@@ -110,15 +110,16 @@ pub fn with_packets(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> 
     let is_scans = |topic: &Topic| {
         topic.origin == TopicOrigin::Logged && names.contains(&topic.name.as_str())
     };
-    let wanted = |topic: &Topic| {
+    let has_wanted_points = |topic: &Topic| {
         let scans = topic.name.strip_suffix("/packets");
-        let of = scans.and_then(|scans| manifest.topic(scans).ok());
-        is_packets(topic) && of.is_some_and(|scans| topics.contains(scans))
+        let scans = scans.and_then(|scans| manifest.topic(scans).ok());
+        is_packets(topic) && scans.is_some_and(|scans| topics.contains(scans))
     };
     let has_records =
         |topic: &Topic| topic.origin != TopicOrigin::Derived || is_packets(topic);
     non_empty_selection(manifest, |id, topic| {
-        topics.contains(id) && has_records(topic) && !is_scans(topic) || wanted(topic)
+        topics.contains(id) && has_records(topic) && !is_scans(topic)
+            || has_wanted_points(topic)
     })
 }
 
@@ -127,16 +128,16 @@ fn non_empty_selection(
     manifest: &Manifest,
     is_wanted: impl Fn(TopicId, &Topic) -> bool,
 ) -> Result<TopicSet> {
-    let wanted = manifest.topics().filter(|(id, topic)| is_wanted(*id, topic));
-    let wanted: Vec<_> = wanted.map(|(id, _)| id).collect();
-    if wanted.is_empty() && !manifest.topics.is_empty() {
-        let what = "no topic is left to copy";
+    let selected = manifest.topics().filter(|(id, topic)| is_wanted(*id, topic));
+    let ids: Vec<_> = selected.map(|(id, _)| id).collect();
+    if ids.is_empty() && !manifest.topics.is_empty() {
+        let message = "no topic is left to copy";
         let hint = "derived topics (e.g. `messages`) are not in the file; \
                     `logtool info` lists the topics";
-        return Err(Error::not_found(what).with_hint(hint));
+        return Err(Error::not_found(message).with_hint(hint));
     }
-    let is_all = wanted.len() == manifest.topics.len();
-    Ok(if is_all { TopicSet::All } else { wanted.into_iter().collect() })
+    let is_all = ids.len() == manifest.topics.len();
+    Ok(if is_all { TopicSet::All } else { ids.into_iter().collect() })
 }
 
 /// Returns, for each topic, those of its `columns` that match `globs`. Topics without matching
@@ -154,7 +155,7 @@ pub fn columns(
     let patterns: Vec<Pattern> =
         globs.iter().map(|g| Pattern::new(g)).collect::<Result<_>>()?;
     let mut is_used = vec![false; globs.len()];
-    let (mut kept, mut names) = (TopicSet::EMPTY, Vec::new());
+    let (mut selected, mut names) = (TopicSet::EMPTY, Vec::new());
     for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
         let all = Columns { only: None, labels: None, ..columns.clone() };
         let decoder = log.decoder(id, &all)?;
@@ -173,7 +174,7 @@ pub fn columns(
         }
         names.extend(schema.fields().iter().map(|field| field.name().clone()));
         if !only.is_empty() {
-            kept.insert(id);
+            selected.insert(id);
             columns_of.insert(id, Columns { only: Some(only), ..columns.clone() });
         }
     }
@@ -183,16 +184,16 @@ pub fn columns(
         let hint =
             "fields are named like in the header of the table, e.g. `q[0]` or `lat`";
         let is_column = |name: &str| names.clone().any(|known| known == name);
-        let mut within = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
+        let mut prefixes = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
         let error = Error::not_found(format!("no selected topic has a field `{glob}`"));
-        return Err(match within.rfind(|name| is_column(name)) {
+        return Err(match prefixes.rfind(|name| is_column(name)) {
             Some(name) if columns.view == View::Nested => {
                 error.with_remedy(Remedy::FlattenColumns { column: name.to_owned() })
             }
             _ => error.with_hint(suggest::hint(glob, names, hint)),
         });
     }
-    *topics = kept;
+    *topics = selected;
     Ok(columns_of)
 }
 

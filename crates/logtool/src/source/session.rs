@@ -96,7 +96,7 @@ pub trait Progress: Send + Sync {
 /// A task whose progress is shown until it is dropped.
 pub trait Task: Send + Sync {
     /// Sets how many bytes or records are done.
-    fn set_position(&self, done: u64);
+    fn set_position(&self, position: u64);
 }
 
 /// How important a notice is.

@@ -44,12 +44,12 @@ impl<'o> KnownDamage<'o> {
             let rest = damage.get(first..).unwrap_or_default().iter().copied();
             rest.take_while(|one| one.bytes.start < span.end).take(MAX_DAMAGE)
         });
-        let mut found: Vec<&Damage> = of_both.collect();
-        found.sort_by_key(|damage| damage.bytes.start);
+        let mut damage: Vec<&Damage> = of_both.collect();
+        damage.sort_by_key(|damage| damage.bytes.start);
         let is_first = span.start == 0 && span.end > 0;
         let definitions = self.of_definitions.get(&Some(topic)).filter(|_| is_first);
         let definitions = definitions.into_iter().flatten().copied();
-        definitions.chain(found).take(MAX_DAMAGE)
+        definitions.chain(damage).take(MAX_DAMAGE)
     }
 }
 

@@ -89,11 +89,11 @@ impl LogPlanner<'_> {
         let mut rest = parts;
         let mut start = 0;
         while !rest.is_empty() {
-            let (mut sum, mut within) = (0_u64, 0);
+            let (mut sum, mut part_count) = (0_u64, 0);
             let fits = |part: &&Part| {
                 sum = sum.saturating_add(size(part));
-                within += manifest.parts_within(&part.bytes).len();
-                is_whole || sum <= self.target_bytes && within <= MAX_MANIFEST_PARTS
+                part_count += manifest.parts_within(&part.bytes).len();
+                is_whole || sum <= self.target_bytes && part_count <= MAX_MANIFEST_PARTS
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (parts, after) = rest.split_at(count);
@@ -124,7 +124,7 @@ impl LogPlanner<'_> {
             }
         }
         let manifest = self.log.manifest();
-        let (about, moved) = match &topic.messages {
+        let (topic_info, moved) = match &topic.messages {
             Some(messages) => (messages.about, ClockOffset::to_unix(&manifest.clock)),
             None => (manifest.get(topic.topic)?, ClockOffset::default()),
         };
@@ -135,9 +135,9 @@ impl LogPlanner<'_> {
             path: self.path.clone(),
             file: self.file.clone(),
             format: manifest.format.clone(),
-            topic: about.label().into_owned(),
+            topic: topic_info.label().into_owned(),
             bytes,
-            records: about.records.map(|all| share(all, bytes, topic.bytes)),
+            records: topic_info.records.map(|all| share(all, bytes, topic.bytes)),
             time: time.map(|(start, end)| {
                 (start.saturating_add(moved.nanos), end.saturating_add(moved.nanos))
             }),
@@ -196,11 +196,11 @@ impl LogPlanner<'_> {
         if self.log.payload_layout(topic).is_some() {
             return Ok(());
         }
-        let about = self.log.manifest().get(topic)?;
+        let topic_info = self.log.manifest().get(topic)?;
         let index = excerpt.topic(topic).map(TopicId::index);
-        if let Some(kept) = index.and_then(|at| excerpt.manifest.topics.get_mut(at)) {
-            kept.schema = Arc::clone(&about.schema);
-            kept.metadata = about.metadata.clone();
+        if let Some(topic) = index.and_then(|at| excerpt.manifest.topics.get_mut(at)) {
+            topic.schema = Arc::clone(&topic_info.schema);
+            topic.metadata = topic_info.metadata.clone();
         }
         Ok(())
     }

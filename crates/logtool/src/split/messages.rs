@@ -67,13 +67,13 @@ impl SplitMessages {
         topic: TopicId,
         time: TimeRange,
     ) -> Result<Arc<dyn Log>> {
-        let wanted = Selection { topics: [topic].into_iter().collect(), time };
+        let selection = Selection { topics: [topic].into_iter().collect(), time };
         let moved = ClockOffset::to_unix(&log.manifest().clock);
         let (frames, scans) = (Frames::default(), self.scans.clone());
-        let log = self.kind.translate(log, &wanted, moved, &frames, scans)?.log;
+        let log = self.kind.translate(log, &selection, moved, &frames, scans)?.log;
         if log.manifest().get(self.topic).is_err() {
-            let what = "the split is not valid: its records do not become messages";
-            return Err(Error::new(ErrorKind::InvalidRequest, what));
+            let message = "the split is not valid: its records do not become messages";
+            return Err(Error::new(ErrorKind::InvalidRequest, message));
         }
         Ok(log)
     }
@@ -193,13 +193,13 @@ pub(super) fn check_times(
             && topic.time.map_or(is_old, is_within)
             && oldest.is_none_or(|oldest| usable.start <= oldest);
         if !is_usable && topic.records != Some(0) {
-            let what = format!(
+            let message = format!(
                 "{} may have impossible times, and their messages the times of other \
                  records, which a split does not have",
                 topic.label()
             );
             let hint = "select other topics, or convert the log and plan the new one";
-            return Err(Error::new(ErrorKind::Unsupported, what).with_hint(hint));
+            return Err(Error::new(ErrorKind::Unsupported, message).with_hint(hint));
         }
     }
     Ok(())

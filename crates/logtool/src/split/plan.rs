@@ -186,22 +186,22 @@ impl PlanRequest {
     /// `InvalidRequest` if an input or a pattern is not valid; `NotFound` if a pattern of
     /// topics or columns matches nothing in any log; others if there are no logs.
     pub fn run(&self, session: &Session) -> Result<Plan> {
-        let found = inputs::find(&self.inputs, Path::new(""), session)?;
-        found.check()?;
+        let inputs = inputs::find(&self.inputs, Path::new(""), session)?;
+        inputs.check()?;
         let mut plan = Plan::default();
-        for (path, err) in found.failed {
+        for (path, err) in inputs.failed {
             let name = path.display().to_string();
             plan.failed.push((name.clone(), err.cannot_open(name)));
         }
-        let session = match found.logs.len() {
+        let session = match inputs.logs.len() {
             0 | 1 => session.clone(),
             _ => session.for_concurrent_logs(),
         };
         let planned: Vec<_> =
-            found.logs.par_iter().map(|log| self.plan_log(log, &session)).collect();
+            inputs.logs.par_iter().map(|log| self.plan_log(log, &session)).collect();
         let mut missing = None;
         let mut has_topic = false;
-        for (log, planned) in found.logs.iter().zip(planned) {
+        for (log, planned) in inputs.logs.iter().zip(planned) {
             match planned {
                 Ok((splits, losses)) => {
                     has_topic = true;
@@ -274,17 +274,17 @@ impl PlanRequest {
     ) -> Result<Vec<Split>> {
         let manifest = log.manifest();
         let Some(kind) = TranslationKind::for_target(manifest, format, types) else {
-            let what = format!(
+            let message = format!(
                 "its records are not translated for {}, so they have no splits of messages",
                 format.extension()
             );
-            let error = Error::new(ErrorKind::Unsupported, what);
+            let error = Error::new(ErrorKind::Unsupported, message);
             return Err(error.with_hint("plan splits of its own tables"));
         };
         if format == LogFormat::Mcap && types == MessageTypes::Ros {
-            let what = "splits have no messages in CDR";
+            let message = "splits have no messages in CDR";
             let hint = "plan messages of ROS 1, as in a bag, or convert the log";
-            return Err(Error::new(ErrorKind::Unsupported, what).with_hint(hint));
+            return Err(Error::new(ErrorKind::Unsupported, message).with_hint(hint));
         }
         types.check(&[Some(kind)])?;
         let time =
@@ -299,25 +299,26 @@ impl PlanRequest {
         kind.check_independence(manifest, &topics)?;
         let usable = RepairedTimes::new(Arc::clone(log))?.usable;
         let moved = ClockOffset::to_unix(&manifest.clock);
-        let wanted = Selection { topics: topics.clone(), time };
+        let selection = Selection { topics: topics.clone(), time };
         let frames = Frames::default();
         let translated =
-            kind.translate(Arc::clone(log), &wanted, moved, &frames, None)?;
+            kind.translate(Arc::clone(log), &selection, moved, &frames, None)?;
         translated.warnings.iter().for_each(|text| session.warn(&input.name, text));
         translated.remarks.iter().for_each(|text| session.note(&input.name, text));
         let mut selected = TopicSet::All;
         let all = Columns::all(self.view);
         let columns =
             selection::columns(&*translated.log, &mut selected, &all, &self.columns)?;
-        let made = translated.log.manifest();
-        let base = ShownClock::new(made, self.clock)?.base();
+        let new_manifest = translated.log.manifest();
+        let base = ShownClock::new(new_manifest, self.clock)?.base();
         let planner = self.planner(file, input, &**log, (base, time));
         let parts = planner.parts(topics);
         let mut splits = Vec::new();
         let mut counts = BTreeMap::new();
-        for ((id, about), source) in made.topics().zip(translated.sources) {
+        for ((id, topic_info), source) in new_manifest.topics().zip(translated.sources)
+        {
             let index: &mut u32 = counts.entry(source.topic).or_default();
-            let topic = (TopicId(*index), about);
+            let topic = (TopicId(*index), topic_info);
             *index += 1;
             let Some(parts) = parts.get(&source.topic) else { continue };
             if !selected.contains(id) {
@@ -367,7 +368,7 @@ fn location(path: &Path) -> Result<String> {
         None => std::path::absolute(path)?,
     };
     absolute.to_str().map(str::to_owned).ok_or_else(|| {
-        let what = format!("{}: a path in a split must be UTF-8", path.display());
-        Error::new(ErrorKind::Unsupported, what)
+        let message = format!("{}: a path in a split must be UTF-8", path.display());
+        Error::new(ErrorKind::Unsupported, message)
     })
 }

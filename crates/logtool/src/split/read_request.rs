@@ -188,8 +188,9 @@ fn check_columns(first: &Table, table: &Table, split: &Split) -> Result<()> {
     if first.schema()?.fields() == table.schema()?.fields() {
         return Ok(());
     }
-    let what = format!("the split of {} has other columns than the first", split.topic);
-    let error = Error::new(ErrorKind::InvalidRequest, what);
+    let message =
+        format!("the split of {} has other columns than the first", split.topic);
+    let error = Error::new(ErrorKind::InvalidRequest, message);
     Err(error.with_hint("read the splits of each topic to an output of their own"))
 }
 

@@ -89,8 +89,8 @@ impl SplitState {
         if is_valid {
             return Ok(());
         }
-        let what = "the split is not valid: it is not of this log";
-        Err(Error::new(ErrorKind::InvalidRequest, what))
+        let message = "the split is not valid: it is not of this log";
+        Err(Error::new(ErrorKind::InvalidRequest, message))
     }
 
     /// Opens the log in `input`, without reading its records.
@@ -101,8 +101,8 @@ impl SplitState {
     ) -> Result<Box<dyn FormatLog>> {
         let manifest = Arc::new(self.manifest.clone());
         let format = LogFormat::from_manifest(&manifest).ok_or_else(|| {
-            let what = "the split is of a format that logtool does not know";
-            Error::new(ErrorKind::InvalidRequest, what)
+            let message = "the split is of a format that logtool does not know";
+            Error::new(ErrorKind::InvalidRequest, message)
         })?;
         open::open_excerpt(format, Arc::clone(&input.source), manifest, session)
     }

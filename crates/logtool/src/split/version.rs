@@ -45,15 +45,15 @@ impl FileVersion {
     /// Fails if the file at `path` has another version. An entity tag decides where there is
     /// one: two changes may have the same time, and copies may have other times.
     pub(super) fn check(&self, path: &str, session: &Session) -> Result<()> {
-        let now = Self::read(path, session)?;
-        if self.may_be(&now) { Ok(()) } else { Err(changed_error()) }
+        let current = Self::read(path, session)?;
+        if self.may_be(&current) { Ok(()) } else { Err(changed_error()) }
     }
 
-    /// Returns whether the file `now` may be the file of this version.
-    fn may_be(&self, now: &Self) -> bool {
-        match (&now.tag, &self.tag) {
-            (Some(now), Some(planned)) => now == planned,
-            _ => now.modified_ns == self.modified_ns,
+    /// Returns whether the file `current` may be the file of this version.
+    fn may_be(&self, current: &Self) -> bool {
+        match (&current.tag, &self.tag) {
+            (Some(current), Some(planned)) => current == planned,
+            _ => current.modified_ns == self.modified_ns,
         }
     }
 
@@ -64,8 +64,8 @@ impl FileVersion {
 }
 
 fn changed_error() -> Error {
-    let what = "the file has changed since the split was planned";
-    Error::new(ErrorKind::InvalidRequest, what).with_hint("plan again")
+    let message = "the file has changed since the split was planned";
+    Error::new(ErrorKind::InvalidRequest, message).with_hint("plan again")
 }
 
 #[cfg(test)]

@@ -102,8 +102,8 @@ pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>
                 let nanos = times.value(row).saturating_add(offset_nanos);
                 changes.push((nanos, mode.clone()));
                 if changes.len() > MOST_CHANGES {
-                    let what = format!("{TOPIC} has too many mode changes");
-                    return Err(Error::new(ErrorKind::Limit, what).into());
+                    let message = format!("{TOPIC} has too many mode changes");
+                    return Err(Error::new(ErrorKind::Limit, message).into());
                 }
             }
         }

@@ -1,15 +1,15 @@
 //! Suggests names for mistyped ones.
 
-/// Returns up to three names that are most similar to `wanted`, the most similar first.
+/// Returns up to three names that are most similar to `target`, the most similar first.
 pub fn similar_names<'n>(
-    wanted: &str,
+    target: &str,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Vec<&'n str> {
-    let wanted = wanted.to_lowercase();
+    let target = target.to_lowercase();
     let score = |name: &str| {
         let name = name.to_lowercase();
-        let part = name.contains(wanted.trim_matches(['*', '?']));
-        strsim::jaro_winkler(&name, &wanted) + if part { 0.5 } else { 0.0 }
+        let part = name.contains(target.trim_matches(['*', '?']));
+        strsim::jaro_winkler(&name, &target) + if part { 0.5 } else { 0.0 }
     };
     let mut near: Vec<_> = names.into_iter().map(|name| (score(name), name)).collect();
     near.retain(|(score, _)| *score > 0.8);
@@ -20,11 +20,11 @@ pub fn similar_names<'n>(
 
 /// Returns `did you mean "a", "b"?`, or `otherwise` if no name is similar.
 pub fn hint<'n>(
-    wanted: &str,
+    target: &str,
     names: impl IntoIterator<Item = &'n str>,
     otherwise: &str,
 ) -> String {
-    match similar_names(wanted, names).as_slice() {
+    match similar_names(target, names).as_slice() {
         [] => otherwise.to_owned(),
         near => {
             let near: Vec<_> = near.iter().map(|name| format!("`{name}`")).collect();

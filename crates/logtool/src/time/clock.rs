@@ -173,10 +173,11 @@ pub fn to_unix(clock: &Clock) -> Option<i64> {
 /// Returns the message for a selection without records, of a log on this `clock`.
 pub fn empty_selection(clock: &Clock) -> String {
     let nothing = "no records match the selected topics and time range";
-    let off = to_unix(clock).filter(|off| clock.zero == ClockZero::Unix && *off != 0);
-    let Some(off) = off else { return nothing.to_owned() };
+    let offset =
+        to_unix(clock).filter(|offset| clock.zero == ClockZero::Unix && *offset != 0);
+    let Some(offset) = offset else { return nothing.to_owned() };
     let (far, way) =
-        (Seconds(off.saturating_abs()), if off < 0 { "ahead" } else { "behind" });
+        (Seconds(offset.saturating_abs()), if offset < 0 { "ahead" } else { "behind" });
     format!("{nothing} (dates are UTC; the log's own clock is {far} s {way})")
 }
 
@@ -323,8 +324,8 @@ impl fmt::Display for TextTime {
             let part = nanos.rem_euclid(SECOND as i64).unsigned_abs();
             return write!(f, "{date}.{}", self.fraction(part));
         }
-        let is_seen = self.is_exact || nanos.unsigned_abs() >= 1_000_000;
-        let sign = if nanos < 0 && is_seen { "-" } else { "" };
+        let is_visible = self.is_exact || nanos.unsigned_abs() >= 1_000_000;
+        let sign = if nanos < 0 && is_visible { "-" } else { "" };
         let nanos = nanos.unsigned_abs();
         let (seconds, part) = (nanos / SECOND, self.fraction(nanos % SECOND));
         let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);

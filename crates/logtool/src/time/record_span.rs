@@ -28,19 +28,19 @@ pub struct RecordSpan {
 }
 
 impl RecordSpan {
-    /// Computes the range of the records of `topics`; `asked` is the requested range.
+    /// Computes the range of the records of `topics`; `requested` is the requested range.
     ///
     /// # Errors
     /// The log cannot be read.
     pub fn from_log(
         log: &dyn Log,
         topics: &TopicSet,
-        asked: TimeRange,
+        requested: TimeRange,
     ) -> Result<Self> {
         let manifest = log.manifest();
         let all = manifest.time.unwrap_or(TimeRange::ALL);
         let plain = |time: TimeRange| {
-            let reach = intersection(extend(time), asked);
+            let reach = intersection(extend(time), requested);
             let usual = intersection(time, reach);
             let usual = if usual.is_empty() { reach } else { usual };
             Self { usual, reach, stray: None }
@@ -55,13 +55,13 @@ impl RecordSpan {
         };
         // A requested start includes records that are far from the others.
         let (is_from, is_to) =
-            (asked.start > Timestamp::MIN, asked.end < Timestamp::MAX);
+            (requested.start > Timestamp::MIN, requested.end < Timestamp::MAX);
         let main = range(&main);
         let shown = TimeRange {
             start: if is_from { all.start } else { main.start },
             end: if is_to { all.end } else { main.end },
         };
-        if !shown.overlaps(&asked) {
+        if !shown.overlaps(&requested) {
             return Ok(plain(all));
         }
         let first = (!is_from && ends.start < main.start).then_some(ends.start);
@@ -75,14 +75,14 @@ pub fn max_shown_range(manifest: &Manifest) -> TimeRange {
     extend(manifest.time.unwrap_or(TimeRange::ALL))
 }
 
-/// Returns the longest time range that a plot can show for records in the range `of`: it is
+/// Returns the longest time range that a plot can show for records in the range `range`: it is
 /// extended by its length, or by a minute, on both sides. Times farther away are impossible.
-fn extend(of: TimeRange) -> TimeRange {
-    if of == TimeRange::ALL {
-        return of;
+fn extend(range: TimeRange) -> TimeRange {
+    if range == TimeRange::ALL {
+        return range;
     }
-    let room = i64::try_from(of.span_nanos()).unwrap_or(i64::MAX).max(MINUTE);
-    TimeRange { start: of.start.shifted_by(-room), end: of.end.shifted_by(room) }
+    let room = i64::try_from(range.span_nanos()).unwrap_or(i64::MAX).max(MINUTE);
+    TimeRange { start: range.start.shifted_by(-room), end: range.end.shifted_by(room) }
 }
 
 /// Returns the intersection of two ranges.
@@ -103,10 +103,10 @@ fn segments(log: &dyn Log, topics: &TopicSet) -> Result<TimeSegments> {
         return Ok(segments);
     }
     // The index does not contain the times of derived topics.
-    let is_made = |(id, topic): (TopicId, &Topic)| {
+    let is_derived = |(id, topic): (TopicId, &Topic)| {
         topic.origin == TopicOrigin::Derived && topics.contains(id)
     };
-    let topics = if manifest.topics().any(is_made) {
+    let topics = if manifest.topics().any(is_derived) {
         manifest.logged_topics()
     } else {
         topics.clone()

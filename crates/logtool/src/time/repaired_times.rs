@@ -35,15 +35,15 @@ impl RepairedTimes {
     /// The log cannot be read.
     pub fn new(log: Arc<dyn Log>) -> Result<Self> {
         let manifest = log.manifest();
-        let odd: u64 =
+        let outliers: u64 =
             manifest.topics.iter().map(|topic| topic.implausible_times).sum();
         let is_long = |time: TimeRange| time.span_nanos() > YEAR.unsigned_abs();
-        let (usable, odd) = match manifest.time.is_some_and(is_long) {
+        let (usable, outliers) = match manifest.time.is_some_and(is_long) {
             // The format knows which times are possible, and excludes the others.
-            _ if odd > 0
+            _ if outliers > 0
                 || LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog) =>
             {
-                (record_times(manifest), odd)
+                (record_times(manifest), outliers)
             }
             true => message_times(&*log)?,
             false => (None, 0),
@@ -51,20 +51,20 @@ impl RepairedTimes {
         match usable.filter(|usable| UsableTimes::are_needed(&*log, *usable)) {
             Some(usable) => {
                 let log = Arc::new(UsableTimes::new(log, usable));
-                Ok(Self { log, warning: Some(warning(odd)), usable: Some(usable) })
+                Ok(Self { log, warning: Some(warning(outliers)), usable: Some(usable) })
             }
             None => Ok(Self { log, warning: None, usable: None }),
         }
     }
 }
 
-/// Returns the warning about `odd` records without a usable time. The count is 0 if only
+/// Returns the warning about `outliers` records without a usable time. The count is 0 if only
 /// text messages are affected.
-fn warning(odd: u64) -> String {
-    let (records, they_are) = match odd {
+fn warning(outliers: u64) -> String {
+    let (records, they_are) = match outliers {
         0 => ("text messages have".to_owned(), "they are"),
         1 => ("1 record has".to_owned(), "it is"),
-        odd => (format!("{odd} records have"), "they are"),
+        outliers => (format!("{outliers} records have"), "they are"),
     };
     format!(
         "{records} an impossible time: {they_are} written at the time of the \
@@ -165,8 +165,8 @@ mod tests {
         let (now, most) = (1_700_000_000 * second, |times: &[i64]| {
             let mut years = Years::default();
             times.iter().for_each(|time| years.add(Timestamp::from_nanos(*time)));
-            let (times, odd) = years.majority();
-            (times.map(|t| (t.start.as_nanos(), t.end.as_nanos() - 1)), odd)
+            let (times, outliers) = years.majority();
+            (times.map(|t| (t.start.as_nanos(), t.end.as_nanos() - 1)), outliers)
         });
         assert_eq!(most(&[0, now, now + 5]), (Some((now, now + 5)), 1));
         let late = now + 40 * YEAR;

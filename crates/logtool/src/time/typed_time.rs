@@ -160,8 +160,8 @@ fn decimal(text: &str, unit: u128) -> Option<u128> {
         part => {
             let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
             // 13 digits resolve nanoseconds in an hour. 20 digits cannot overflow below.
-            let kept = is_number.then(|| &part[..part.len().min(20)])?;
-            digits(kept)? * unit / 10_u128.pow(kept.len() as u32)
+            let prefix = is_number.then(|| &part[..part.len().min(20)])?;
+            digits(prefix)? * unit / 10_u128.pow(prefix.len() as u32)
         }
     };
     Some(whole.saturating_mul(unit).saturating_add(part))

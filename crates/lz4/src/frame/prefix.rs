@@ -30,9 +30,9 @@ fn sequence(
 ) -> Option<()> {
     let token = cut.u8()?;
     let count = number(cut, token >> 4)?;
-    let there = count.min(cut.remaining().len());
-    literals(cut.bytes(there)?, at, content)?;
-    if there < count {
+    let available = count.min(cut.remaining().len());
+    literals(cut.bytes(available)?, at, content)?;
+    if available < count {
         return None;
     }
     let offset = usize::from(cut.u16()?);

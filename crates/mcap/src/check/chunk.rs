@@ -59,8 +59,9 @@ pub(super) fn check(
             summary.declared.extend(declared);
         }
         ContentItem::Record(op, ..) => {
-            let what = format!("a chunk contains a record with the opcode {op:#04x}");
-            let finding = Finding::new(&code::RECORD_UNKNOWN, what);
+            let message =
+                format!("a chunk contains a record with the opcode {op:#04x}");
+            let finding = Finding::new(&code::RECORD_UNKNOWN, message);
             summary.findings.add(finding.with_bytes(chunk.bytes.clone()));
         }
         ContentItem::Damaged(_) => summary.is_damaged = true,
@@ -87,30 +88,31 @@ impl ChunkSummary {
         match decompressed.result {
             Decompression::Complete => {}
             Decompression::WrongChecksum => {
-                let what = "the checksum of the decompressed records is different";
+                let message = "the checksum of the decompressed records is different";
                 self.findings
-                    .add(Finding::new(&code::CHUNK_CRC, what).with_bytes(bytes()));
+                    .add(Finding::new(&code::CHUNK_CRC, message).with_bytes(bytes()));
             }
             Decompression::UnknownCompression => {
-                let what = format!("the compression is {compression:?}");
-                self.findings
-                    .add(Finding::new(&code::CHUNK_PACKING, what).with_bytes(bytes()));
+                let message = format!("the compression is {compression:?}");
+                self.findings.add(
+                    Finding::new(&code::CHUNK_PACKING, message).with_bytes(bytes()),
+                );
                 self.is_damaged = true;
             }
             Decompression::Damaged | Decompression::OverLimit => self.is_damaged = true,
         }
         let actual = decompressed.records.len() as u64;
         if decompressed.is_ended && actual != *size {
-            let what = format!("it declares {size} bytes, but has {actual}");
+            let message = format!("it declares {size} bytes, but has {actual}");
             self.findings
-                .add(Finding::new(&code::CHUNK_SIZE, what).with_bytes(bytes()));
+                .add(Finding::new(&code::CHUNK_SIZE, message).with_bytes(bytes()));
         }
         let outside = self.times.filter(|(first, last)| first < start || last > end);
         if let Some((first, last)) = outside {
             let first = TimeRange::from_timestamp(timestamp(first));
             let real = first.cover(&TimeRange::from_timestamp(timestamp(last)));
-            let what = "it has messages outside its declared time range";
-            let finding = Finding::new(&code::CHUNK_TIME, what).with_bytes(bytes());
+            let message = "it has messages outside its declared time range";
+            let finding = Finding::new(&code::CHUNK_TIME, message).with_bytes(bytes());
             self.findings.add(finding.with_time(real));
         }
     }
@@ -138,11 +140,11 @@ impl ChunkSummary {
                     messages.binary_search_by_key(&at, |(position, ..)| *position);
                 let found = found.ok().and_then(|found| messages.get(found));
                 if found != Some(&(at, *channel, time)) {
-                    let what = format!(
+                    let message = format!(
                         "no message of channel {channel} with the time {time} is at byte \
                          {at} of the chunk"
                     );
-                    let finding = Finding::new(&code::MESSAGE_INDEX_OFFSET, what);
+                    let finding = Finding::new(&code::MESSAGE_INDEX_OFFSET, message);
                     self.findings.add(finding.with_bytes(bytes.clone()));
                 }
             }
@@ -153,10 +155,10 @@ impl ChunkSummary {
         for (channel, (actual, _)) in &self.counts {
             let listed = indexed.get(channel).copied().unwrap_or(0);
             if listed != *actual {
-                let what = format!(
+                let message = format!(
                     "it lists {listed} messages of channel {channel}, but the chunk has {actual}"
                 );
-                let finding = Finding::new(&code::MESSAGE_INDEX_COUNT, what);
+                let finding = Finding::new(&code::MESSAGE_INDEX_COUNT, message);
                 self.findings.add(finding.with_bytes(chunk.bytes.clone()));
             }
         }

@@ -154,8 +154,8 @@ impl<'l> FileTotals<'l> {
             }
         }
         let mut add = |at: Range<u64>, channel: u16, count: u64| {
-            let what = format!("messages of channel {channel}");
-            let finding = Finding::new(&code::CHANNEL_UNDECLARED, what);
+            let message = format!("messages of channel {channel}");
+            let finding = Finding::new(&code::CHANNEL_UNDECLARED, message);
             findings.add(finding.with_bytes(at).with_count(count));
         };
         for (index, summary) in summary {
@@ -177,8 +177,8 @@ impl<'l> FileTotals<'l> {
     /// Compares schemas and channels with each other and with the summary.
     fn declarations(&self, findings: &mut Findings) {
         let summary = &self.layout.summary.declared;
-        let finding = |at: u64, code: &'static Code, what: String| {
-            Finding::new(code, what).with_bytes(at..at)
+        let finding = |at: u64, code: &'static Code, message: String| {
+            Finding::new(code, message).with_bytes(at..at)
         };
         let mut known: HashMap<(u8, u16), &Declaration> = HashMap::new();
         let all = self.declared.iter().copied();
@@ -190,8 +190,8 @@ impl<'l> FileTotals<'l> {
                     DeclarationKind::Schema => "schema",
                     DeclarationKind::Channel(..) => "channel",
                 };
-                let what = format!("{kind} {}", declared.id);
-                findings.add(finding(at, &code::ID_REUSED, what));
+                let message = format!("{kind} {}", declared.id);
+                findings.add(finding(at, &code::ID_REUSED, message));
             }
         }
         let mut channels: Vec<_> = known.values().copied().collect();
@@ -205,18 +205,19 @@ impl<'l> FileTotals<'l> {
             let DeclarationKind::Channel(topic, schema) = &declared.kind else {
                 continue;
             };
-            let what = format!("channel {} of {topic:?}", declared.id);
+            let channel_name = format!("channel {} of {topic:?}", declared.id);
             if *schema == 0 {
-                findings.add(Finding::new(&code::CHANNEL_SCHEMALESS, what.clone()));
+                findings
+                    .add(Finding::new(&code::CHANNEL_SCHEMALESS, channel_name.clone()));
             } else if !known.contains_key(&(op::SCHEMA, *schema)) {
-                let what = format!("{what} has schema {schema}");
-                findings.add(Finding::new(&code::CHANNEL_SCHEMA, what));
+                let message = format!("{channel_name} has schema {schema}");
+                findings.add(Finding::new(&code::CHANNEL_SCHEMA, message));
             }
             // A summary without channels is valid.
             let has_messages = self.counts.contains_key(&declared.id);
             let is_wanted = has_messages && !in_summary.is_empty();
             if is_wanted && !in_summary.contains(&declared.id) {
-                findings.add(Finding::new(&code::CHANNEL_SUMMARY, what));
+                findings.add(Finding::new(&code::CHANNEL_SUMMARY, channel_name));
             }
         }
     }
@@ -224,8 +225,8 @@ impl<'l> FileTotals<'l> {
     /// Checks the statistics record.
     fn statistics(&self, findings: &mut Findings) {
         let Some((at, declared)) = &self.layout.summary.statistics else { return };
-        let mut add = |what: String| {
-            findings.add(Finding::new(&code::STATISTICS, what).with_bytes(*at..*at));
+        let mut add = |message: String| {
+            findings.add(Finding::new(&code::STATISTICS, message).with_bytes(*at..*at));
         };
         let total: u64 = self.counts.values().sum();
         if declared.messages != total {

@@ -100,9 +100,10 @@ impl FileLayout {
             if is_magic && layout.footer.is_some() {
                 let end = at + MAGIC.len() as u64;
                 if end < len {
-                    let what = format!("{} bytes", len - end);
-                    findings
-                        .add(Finding::new(&code::TRAILING, what).with_bytes(end..len));
+                    let message = format!("{} bytes", len - end);
+                    findings.add(
+                        Finding::new(&code::TRAILING, message).with_bytes(end..len),
+                    );
                 }
                 return Ok(layout);
             }
@@ -141,8 +142,8 @@ impl FileLayout {
         if layout.footer.is_none() && window.peek(end, MAGIC.len())?[..] == MAGIC {
             return Ok(layout);
         }
-        let what = "the file ends prematurely";
-        findings.add(Finding::new(&code::MAGIC_END, what).with_bytes(len..len));
+        let message = "the file ends prematurely";
+        findings.add(Finding::new(&code::MAGIC_END, message).with_bytes(len..len));
         Ok(layout)
     }
 
@@ -229,9 +230,10 @@ impl FileLayout {
                 self.summary.declared_ranges.extend(declared);
             }
             0x10..=0x7f => {
-                let what = format!("the opcode is {op:#04x}");
-                findings
-                    .add(Finding::new(&code::RECORD_UNKNOWN, what).with_bytes(bytes));
+                let message = format!("the opcode is {op:#04x}");
+                findings.add(
+                    Finding::new(&code::RECORD_UNKNOWN, message).with_bytes(bytes),
+                );
             }
             _ => {}
         }

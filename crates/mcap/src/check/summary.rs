@@ -30,8 +30,8 @@ pub(super) fn check(
     let source = &*log.source;
     match layout.data_end {
         Some((at, crc)) if crc != 0 && checksum(source, 0..at)? != crc => {
-            let what = "all records before the data end record";
-            findings.add(Finding::new(&code::DATA_CRC, what).with_bytes(0..at));
+            let message = "all records before the data end record";
+            findings.add(Finding::new(&code::DATA_CRC, message).with_bytes(0..at));
         }
         None if layout.footer.is_some() => {
             findings
@@ -46,9 +46,9 @@ pub(super) fn check(
             .and_then(|crc_at| content.start.checked_add(crc_at))
             .filter(|end| end.checked_add(4).is_some_and(|end| end <= content.end));
         let Some(end) = crc_at else {
-            let what = "its fields exceed its record";
+            let message = "its fields exceed its record";
             findings.add(
-                Finding::new(&code::ATTACHMENT_CRC, what).with_bytes(bytes.clone()),
+                Finding::new(&code::ATTACHMENT_CRC, message).with_bytes(bytes.clone()),
             );
             continue;
         };
@@ -56,9 +56,9 @@ pub(super) fn check(
         let declared = declared.get(..4).and_then(|declared| declared.try_into().ok());
         let declared = u32::from_le_bytes(declared.unwrap_or_default());
         if declared != 0 && checksum(source, content.start..end)? != declared {
-            let what = "the data or the fields of the attachment are damaged";
+            let message = "the data or the fields of the attachment are damaged";
             findings.add(
-                Finding::new(&code::ATTACHMENT_CRC, what).with_bytes(bytes.clone()),
+                Finding::new(&code::ATTACHMENT_CRC, message).with_bytes(bytes.clone()),
             );
         }
     }
@@ -86,31 +86,31 @@ fn check_position(
     let start = layout.summary.start.unwrap_or(0);
     if footer.summary != start && (layout.is_whole || footer.summary > at) {
         let (declared, actual) = (footer.summary, where_is(layout.summary.start));
-        let what =
+        let message =
             format!("the footer declares byte {declared}, but the summary is {actual}");
         findings
-            .add(Finding::new(&code::SUMMARY_PLACE, what).with_bytes(bytes.clone()));
+            .add(Finding::new(&code::SUMMARY_PLACE, message).with_bytes(bytes.clone()));
         return Ok(());
     }
     let offsets = layout.summary.offsets;
     if footer.offsets != offsets.unwrap_or(0) && layout.is_whole {
         let (declared, actual) = (footer.offsets, where_is(offsets));
-        let what = format!(
+        let message = format!(
             "the footer declares the summary offsets at byte {declared}, but they are {actual}"
         );
         findings
-            .add(Finding::new(&code::SUMMARY_PLACE, what).with_bytes(bytes.clone()));
+            .add(Finding::new(&code::SUMMARY_PLACE, message).with_bytes(bytes.clone()));
     }
     if start == 0 {
-        let what = "the footer declares no summary";
-        findings.add(Finding::new(&code::SUMMARY_MISSING, what).with_bytes(bytes));
+        let message = "the footer declares no summary";
+        findings.add(Finding::new(&code::SUMMARY_MISSING, message).with_bytes(bytes));
         return Ok(());
     }
     // The checksum includes the footer up to the checksum itself.
     let summed = start..at + RECORD_HEADER_LEN as u64 + 16;
     if footer.crc != 0 && checksum(source, summed.clone())? != footer.crc {
-        let what = "all records after the data section";
-        findings.add(Finding::new(&code::SUMMARY_CRC, what).with_bytes(summed));
+        let message = "all records after the data section";
+        findings.add(Finding::new(&code::SUMMARY_CRC, message).with_bytes(summed));
     }
     Ok(())
 }
@@ -126,22 +126,23 @@ fn check_chunk_indexes(layout: &FileLayout, findings: &mut Findings) {
         layout.chunks.iter().map(|chunk| (chunk.bytes.start, chunk)).collect();
     for (at, index) in &summary.chunks {
         let Some(chunk) = by_offset.get(&index.at) else {
-            let what = format!("it declares byte {}", index.at);
-            findings
-                .add(Finding::new(&code::CHUNK_INDEX_PLACE, what).with_bytes(*at..*at));
+            let message = format!("it declares byte {}", index.at);
+            findings.add(
+                Finding::new(&code::CHUNK_INDEX_PLACE, message).with_bytes(*at..*at),
+            );
             continue;
         };
-        if let Some(what) = first_difference(index, chunk) {
+        if let Some(message) = first_difference(index, chunk) {
             findings.add(
-                Finding::new(&code::CHUNK_INDEX_DIFFERS, what).with_bytes(*at..*at),
+                Finding::new(&code::CHUNK_INDEX_DIFFERS, message).with_bytes(*at..*at),
             );
         }
-        let there = chunk.indexes.iter().map(|(id, bytes)| (*id, bytes.start));
-        let there: HashSet<(u16, u64)> = there.collect();
+        let indexes = chunk.indexes.iter().map(|(id, bytes)| (*id, bytes.start));
+        let indexes: HashSet<(u16, u64)> = indexes.collect();
         for (channel, offset) in &index.channels {
-            if !there.contains(&(*channel, *offset)) {
-                let what = format!("channel {channel} at byte {offset}");
-                let finding = Finding::new(&code::MESSAGE_INDEX_PLACE, what);
+            if !indexes.contains(&(*channel, *offset)) {
+                let message = format!("channel {channel} at byte {offset}");
+                let finding = Finding::new(&code::MESSAGE_INDEX_PLACE, message);
                 findings.add(finding.with_bytes(*at..*at));
             }
         }
@@ -154,8 +155,8 @@ fn check_chunk_indexes(layout: &FileLayout, findings: &mut Findings) {
         summary.chunks.iter().map(|(_, index)| (index.at, ())).collect();
     for chunk in layout.chunks.iter().filter(|c| !declared.contains_key(&c.bytes.start))
     {
-        let what = "the summary lists other chunks, but not this one";
-        let finding = Finding::new(&code::CHUNK_INDEX_MISSING, what);
+        let message = "the summary lists other chunks, but not this one";
+        let finding = Finding::new(&code::CHUNK_INDEX_MISSING, message);
         findings.add(finding.with_bytes(chunk.bytes.clone()));
     }
 }
@@ -173,15 +174,15 @@ fn first_difference(index: &ChunkIndex, chunk: &ChunkEntry) -> Option<String> {
         ("length of message indexes", index.index_len, indexes),
     ];
     let different = numbers.iter().find(|(_, declared, actual)| declared != actual);
-    let different = different.map(|(what, declared, actual)| {
-        format!("{what}: {declared}, and it is {actual}")
+    let different = different.map(|(property, declared, actual)| {
+        format!("{property}: {declared}, and it is {actual}")
     });
     different.or_else(|| {
         let declared = &index.compression;
-        let what = || {
+        let message = || {
             format!("compression: {declared:?} is declared, but it is {compression:?}")
         };
-        (declared != compression).then(what)
+        (declared != compression).then(message)
     })
 }
 
@@ -193,9 +194,9 @@ fn check_counts(layout: &FileLayout, findings: &mut Findings) {
     let declared = [declared.chunks, declared.attachments, declared.metadata];
     for ((name, declared), actual) in names.iter().zip(declared).zip(actual) {
         if declared as usize != actual {
-            let what =
+            let message =
                 format!("{declared} {name} are declared, but there are {actual}");
-            findings.add(Finding::new(&code::STATISTICS, what).with_bytes(*at..*at));
+            findings.add(Finding::new(&code::STATISTICS, message).with_bytes(*at..*at));
         }
     }
 }
@@ -209,7 +210,7 @@ fn declared_ranges(
     let attachments: HashSet<&Range<u64>> = layout.attachments.iter().collect();
     let metadata: HashSet<&Range<u64>> = layout.metadata.iter().collect();
     for (at, kind, bytes) in &layout.summary.declared_ranges {
-        let is_there = match *kind {
+        let is_present = match *kind {
             op::ATTACHMENT => attachments.contains(bytes),
             op::METADATA => metadata.contains(bytes),
             // Some writers declare empty groups.
@@ -218,11 +219,12 @@ fn declared_ranges(
                 source.read_at(bytes.start..bytes.start + 1)?.first() == Some(&kind)
             }
         };
-        if !is_there && layout.is_whole {
+        if !is_present && layout.is_whole {
             let (start, end) = (bytes.start, bytes.end);
-            let what =
+            let message =
                 format!("a record with the opcode {kind:#04x} at {start}..{end}");
-            findings.add(Finding::new(&code::INDEX_PLACE, what).with_bytes(*at..*at));
+            findings
+                .add(Finding::new(&code::INDEX_PLACE, message).with_bytes(*at..*at));
         }
     }
     Ok(())

@@ -119,12 +119,12 @@ impl IndexPass {
         let number = |entry: &ChannelEntry| {
             let ChannelEntry { channel, schema, topic, .. } = entry;
             let topic = topics.get(topic.index())?;
-            let is_as_told = schema.id == channel.schema
+            let is_as_declared = schema.id == channel.schema
                 && topic.type_name == schema.name
                 && schema_encoding(topic).unwrap_or_default() == schema.encoding
                 && topic.definition_bytes() == schema.data
                 && !STREAM_KEYS.iter().any(|key| channel.metadata.contains_key(*key));
-            is_as_told.then_some(channel.schema)
+            is_as_declared.then_some(channel.schema)
         };
         let numbers = self.table.channels.iter().map(number);
         (self.table.conflicts == 0).then(|| numbers.collect())?
@@ -159,16 +159,16 @@ impl IndexPass {
             // unsupported definition is valid.
             let is_loss = is_defined && topic.records != Some(0);
             let records = is_loss.then_some(topic.records.unwrap_or(0));
-            let mut raw = |kind: ErrorKind, why: &str| match records {
+            let mut raw = |kind: ErrorKind, reason: &str| match records {
                 Some(records) if kind != ErrorKind::Unsupported => {
                     let position = first.schema_position.clone();
                     let unusable = Damage::new(DamageKind::Definition, position);
                     let unusable = unusable.with_records(records, Some(id));
-                    self.damage.push(unusable.with_reason(why));
+                    self.damage.push(unusable.with_reason(reason));
                 }
                 _ => self
                     .remarks
-                    .push(format!("the topic {name:?} has only raw bytes: {why}")),
+                    .push(format!("the topic {name:?} has only raw bytes: {reason}")),
             };
             if declared > MAX_DEFINITIONS || room.check().is_err() {
                 (topic.definition, topic.descriptor) = (String::new(), Vec::new());
@@ -179,36 +179,36 @@ impl IndexPass {
             }
             let schema = match layout(&topic) {
                 None => {
-                    if let Some(Err(why)) = protobuf::reader(&topic) {
-                        raw(why.kind(), why.what());
+                    if let Some(Err(err)) = protobuf::reader(&topic) {
+                        raw(err.kind(), err.what());
                     }
-                    if let Some(why) = unusable_json_schema(&topic) {
-                        raw(ErrorKind::Malformed, &why);
+                    if let Some(reason) = unusable_json_schema(&topic) {
+                        raw(ErrorKind::Malformed, &reason);
                     }
                     let schema =
                         decoder(&topic, &Columns::default(), None)?.schema().clone();
                     room.admit(&schema).map(|()| schema)
                 }
                 Some(Ok(layout)) => {
-                    if let Some(what) = layout.uncountable_list() {
-                        anomalies.push(format!("the topic {name:?}: {what}"));
+                    if let Some(message) = layout.uncountable_list() {
+                        anomalies.push(format!("the topic {name:?}: {message}"));
                     }
                     room.schema(&layout)
                 }
-                Some(Err(why)) => {
-                    if why.kind() == ErrorKind::Limit {
+                Some(Err(err)) => {
+                    if err.kind() == ErrorKind::Limit {
                         room.refuse();
                     }
-                    raw(why.kind(), why.what());
+                    raw(err.kind(), err.what());
                     Ok(raw_schema("ns"))
                 }
             };
             match schema {
                 Ok(schema) => topic.schema = schema,
-                Err(why) => {
+                Err(err) => {
                     (topic.definition, topic.descriptor) = (String::new(), Vec::new());
                     remove_schema_encoding(&mut topic);
-                    raw(why.kind(), why.what());
+                    raw(err.kind(), err.what());
                 }
             }
             topics.push(topic);

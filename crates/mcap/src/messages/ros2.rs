@@ -49,10 +49,10 @@ impl Translation {
     /// topic cannot be parsed.
     pub(crate) fn new(topic: &Topic, encoding: &str) -> Result<Option<Self>> {
         if encoding != CDR.0 {
-            let what = format!(
+            let message = format!(
                 "messages cannot be translated to {encoding:?}, only to \"cdr\""
             );
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         if topic.encoding != "ros1" {
             return Ok(None);
@@ -76,12 +76,12 @@ impl Translation {
                     },
                 })
             });
-        translation.map(Some).map_err(|why| {
-            let (label, because) = (topic.label(), why.what());
-            let what = format!(
+        translation.map(Some).map_err(|err| {
+            let (label, because) = (topic.label(), err.what());
+            let message = format!(
                 "the topic {label:?} cannot be translated for ROS 2: {because}"
             );
-            Error::new(why.kind(), what)
+            Error::new(err.kind(), message)
         })
     }
 }
@@ -117,13 +117,14 @@ pub(crate) fn channel_metadata(
     is_latched: bool,
 ) -> BTreeMap<String, String> {
     let caller = ConnectionMetadata::from_strings(words).caller;
-    let kept = ConnectionMetadata { caller, ..ConnectionMetadata::default() };
+    let metadata = ConnectionMetadata { caller, ..ConnectionMetadata::default() };
     let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
-    let mut kept: BTreeMap<String, String> = kept.entries().map(owned).collect();
+    let mut metadata: BTreeMap<String, String> =
+        metadata.entries().map(owned).collect();
     if is_latched {
-        kept.insert(QOS.to_owned(), LATCHED.to_owned());
+        metadata.insert(QOS.to_owned(), LATCHED.to_owned());
     }
-    kept
+    metadata
 }
 
 /// Returns true if the metadata `words` of a channel declare that its last message is

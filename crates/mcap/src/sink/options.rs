@@ -55,10 +55,11 @@ pub(super) fn check_names(
     options: &WriteOptions,
 ) -> Result<()> {
     for (label, name) in &options.rename {
-        let has = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
-        if !extracts.iter().any(has) {
-            let what = format!("there is no topic {label:?} to be renamed to {name:?}");
-            return Err(Error::new(ErrorKind::NoSuch, what));
+        let has_topic = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
+        if !extracts.iter().any(has_topic) {
+            let message =
+                format!("there is no topic {label:?} to be renamed to {name:?}");
+            return Err(Error::new(ErrorKind::NoSuch, message));
         }
     }
     Ok(())
@@ -67,9 +68,9 @@ pub(super) fn check_names(
 /// Returns the compression with this name.
 pub(super) fn compression(name: &str) -> Result<Compression> {
     Compression::from_name(name.as_bytes()).ok_or_else(|| {
-        let what = format!(
+        let message = format!(
             "unknown compression {name:?}; MCAP supports \"none\", \"lz4\" and \"zstd\""
         );
-        Error::new(ErrorKind::Unsupported, what)
+        Error::new(ErrorKind::Unsupported, message)
     })
 }

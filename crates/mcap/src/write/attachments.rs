@@ -37,8 +37,8 @@ impl<W: Output> Writer<W> {
         sum: ChecksumMode,
     ) -> Result<String> {
         let malformed = || {
-            let what = "the attachment is malformed";
-            Error::new(ErrorKind::Malformed, what).with_offset(position.start)
+            let message = "the attachment is malformed";
+            Error::new(ErrorKind::Malformed, message).with_offset(position.start)
         };
         let end = position.end.min(position.start.saturating_add(MAX_HEAD));
         let head = source
@@ -48,9 +48,9 @@ impl<W: Output> Writer<W> {
         let mut attachment = Attachment::parse(content).ok_or_else(malformed)?;
         self.flush()?;
         let (at, len) = (self.place.position(), position.end - position.start);
-        let was = attachment.log_time;
-        attachment.log_time = shifted_time(was, shift);
-        if attachment.log_time == was && sum == ChecksumMode::Keep {
+        let log_time = attachment.log_time;
+        attachment.log_time = shifted_time(log_time, shift);
+        if attachment.log_time == log_time && sum == ChecksumMode::Keep {
             self.place.append_from(source, position)?;
         } else {
             let time_at = position.start + RECORD_HEADER_LEN as u64;
@@ -61,7 +61,8 @@ impl<W: Output> Writer<W> {
                 ChecksumMode::Keep => stored,
                 ChecksumMode::Drop => 0,
             };
-            let change = Change { was, is: attachment.log_time, rest: sum_at - after };
+            let change =
+                Change { was: log_time, is: attachment.log_time, rest: sum_at - after };
             self.place.append_from(source, position.start..time_at)?;
             self.place.append(&attachment.log_time.to_le_bytes())?;
             self.place.append_from(source, after..sum_at)?;
@@ -157,14 +158,14 @@ impl Change {
     /// Returns the CRC-32 of the changed data if `sum` is the CRC-32 of the original
     /// data. A wrong checksum stays wrong. (0 means no checksum.)
     fn apply_to(&self, sum: u32) -> u32 {
-        let alone = |time: u64| {
+        let checksum_of = |time: u64| {
             let mut hasher = crc32fast::Hasher::new();
             hasher.update(&time.to_le_bytes());
             // The bytes after the change contribute the same to both.
             hasher.combine(&crc32fast::Hasher::new_with_initial_len(0, self.rest));
             hasher.finalize()
         };
-        if sum == 0 { 0 } else { sum ^ alone(self.was) ^ alone(self.is) }
+        if sum == 0 { 0 } else { sum ^ checksum_of(self.was) ^ checksum_of(self.is) }
     }
 }
 

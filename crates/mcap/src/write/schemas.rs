@@ -32,9 +32,9 @@ impl Schemas {
         data: &[u8],
     ) -> Result<u16> {
         let hash = self.hasher.hash_one((name, encoding, data));
-        let alike = self.by_hash.get(&hash).into_iter().flatten();
-        let mut alike = alike.filter_map(|index| self.all.get(*index));
-        let same = alike.find(|schema| {
+        let candidates = self.by_hash.get(&hash).into_iter().flatten();
+        let mut candidates = candidates.filter_map(|index| self.all.get(*index));
+        let same = candidates.find(|schema| {
             (schema.name.as_str(), schema.encoding.as_str(), &*schema.data)
                 == (name, encoding, data)
         });

@@ -85,11 +85,11 @@ impl Enum {
 
 /// Returns the declared options, e.g. ` [default = 42, packed = true]`.
 fn options(field: &Field) -> String {
-    let default = field.default.as_ref().map(|told| match field.kind {
+    let default = field.default.as_ref().map(|value| match field.kind {
         // The descriptor already contains the escaped bytes.
-        kind::BYTES => format!("default = \"{told}\""),
-        kind::STRING => format!("default = {told:?}"),
-        _ => format!("default = {told}"),
+        kind::BYTES => format!("default = \"{value}\""),
+        kind::STRING => format!("default = {value:?}"),
+        _ => format!("default = {value}"),
     });
     let packed = field.is_packed.map(|is_packed| format!("packed = {is_packed}"));
     let all: Vec<String> = default.into_iter().chain(packed).collect();
@@ -130,12 +130,12 @@ mod tests {
             \x12\x10\n\x03str\x18\x03 \x01(\t:\x03a\"b\
             \x12\x0e\n\x02rp\x18\x04 \x03(\x07B\x02\x10\x01";
         let set = FileSet::parse(bytes).unwrap();
-        let wanted = "// p2.proto\nsyntax = \"proto2\";\npackage p2;\nmessage M {\n  \
+        let expected = "// p2.proto\nsyntax = \"proto2\";\npackage p2;\nmessage M {\n  \
             required int32 req = 1;\n  optional int32 opt = 2 [default = 42];\n  \
             optional string str = 3 [default = \"a\\\"b\"];\n  \
             repeated fixed32 rp = 4 [packed = true];\n}\n";
-        assert_eq!(set.to_string(), wanted);
-        let again = FileSet::parse(&set.to_bytes()).unwrap();
-        assert_eq!(again, set);
+        assert_eq!(set.to_string(), expected);
+        let copy = FileSet::parse(&set.to_bytes()).unwrap();
+        assert_eq!(copy, set);
     }
 }

@@ -19,7 +19,7 @@ impl FileSet {
     /// # Errors
     /// `Malformed` if `bytes` are not a set, `Limit` if they are more than 4 MiB.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let odd = || {
+        let malformed = || {
             Error::new(ErrorKind::Malformed, "the schema is not a FileDescriptorSet")
         };
         if bytes.len() > MAX_BYTES {
@@ -32,7 +32,7 @@ impl FileSet {
             }
             Some(())
         })
-        .ok_or_else(odd)?;
+        .ok_or_else(malformed)?;
         Ok(set)
     }
 }
@@ -45,10 +45,10 @@ impl File {
                 (1, Wire::Sized(name)) => file.name = text(name),
                 (2, Wire::Sized(name)) => file.package = text(name),
                 (3, Wire::Sized(name)) => file.imports.push(text(name)),
-                (4, Wire::Sized(one)) => {
-                    file.messages.push(Message::parse(one, MAX_DEPTH)?);
+                (4, Wire::Sized(enum_type)) => {
+                    file.messages.push(Message::parse(enum_type, MAX_DEPTH)?);
                 }
-                (5, Wire::Sized(one)) => file.enums.push(Enum::parse(one)?),
+                (5, Wire::Sized(enum_type)) => file.enums.push(Enum::parse(enum_type)?),
                 (12, Wire::Sized(name)) => file.syntax = text(name),
                 _ => {}
             }
@@ -76,11 +76,15 @@ impl Message {
         for_each_field(bytes, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(name)) => message.name = text(name),
-                (2, Wire::Sized(one)) => message.fields.push(Field::parse(one)?),
-                (3, Wire::Sized(one)) => {
-                    message.messages.push(Self::parse(one, depth)?);
+                (2, Wire::Sized(enum_type)) => {
+                    message.fields.push(Field::parse(enum_type)?)
                 }
-                (4, Wire::Sized(one)) => message.enums.push(Enum::parse(one)?),
+                (3, Wire::Sized(enum_type)) => {
+                    message.messages.push(Self::parse(enum_type, depth)?);
+                }
+                (4, Wire::Sized(enum_type)) => {
+                    message.enums.push(Enum::parse(enum_type)?)
+                }
                 (7, Wire::Sized(options)) => {
                     for_each_field(options, |number, wire| {
                         if let (7, Wire::Varint(is_map_entry)) = (number, wire) {
@@ -92,8 +96,8 @@ impl Message {
                 (8, Wire::Sized(oneof)) => {
                     let mut name = String::new();
                     for_each_field(oneof, |number, wire| {
-                        if let (1, Wire::Sized(told)) = (number, wire) {
-                            name = text(told);
+                        if let (1, Wire::Sized(value)) = (number, wire) {
+                            name = text(value);
                         }
                         Some(())
                     })?;
@@ -113,13 +117,13 @@ impl Field {
         for_each_field(bytes, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(name)) => field.name = text(name),
-                (3, Wire::Varint(told)) => field.number = u32::try_from(told).ok()?,
+                (3, Wire::Varint(value)) => field.number = u32::try_from(value).ok()?,
                 (4, Wire::Varint(label)) => {
                     (field.is_required, field.is_repeated) = (label == 2, label == 3);
                 }
-                (5, Wire::Varint(told)) => field.kind = u32::try_from(told).ok()?,
+                (5, Wire::Varint(value)) => field.kind = u32::try_from(value).ok()?,
                 (6, Wire::Sized(name)) => field.type_name = text(name),
-                (7, Wire::Sized(told)) => field.default = Some(text(told)),
+                (7, Wire::Sized(value)) => field.default = Some(text(value)),
                 (8, Wire::Sized(options)) => {
                     for_each_field(options, |number, wire| {
                         if let (2, Wire::Varint(is_packed)) = (number, wire) {
@@ -131,7 +135,7 @@ impl Field {
                 (9, Wire::Varint(index)) => {
                     field.oneof = Some(u32::try_from(index).ok()?);
                 }
-                (17, Wire::Varint(told)) => field.is_optional = told != 0,
+                (17, Wire::Varint(value)) => field.is_optional = value != 0,
                 _ => {}
             }
             Some(())
@@ -144,27 +148,27 @@ impl Field {
 
 impl Enum {
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let mut one = Self::default();
+        let mut enum_type = Self::default();
         for_each_field(bytes, |number, wire| {
             match (number, wire) {
-                (1, Wire::Sized(name)) => one.name = text(name),
+                (1, Wire::Sized(name)) => enum_type.name = text(name),
                 (2, Wire::Sized(value)) => {
-                    let mut told = (String::new(), 0);
+                    let mut enum_value = (String::new(), 0);
                     for_each_field(value, |number, wire| {
                         match (number, wire) {
-                            (1, Wire::Sized(name)) => told.0 = text(name),
-                            (2, Wire::Varint(number)) => told.1 = number as i32,
+                            (1, Wire::Sized(name)) => enum_value.0 = text(name),
+                            (2, Wire::Varint(number)) => enum_value.1 = number as i32,
                             _ => {}
                         }
                         Some(())
                     })?;
-                    one.values.push(told);
+                    enum_type.values.push(enum_value);
                 }
                 _ => {}
             }
             Some(())
         })?;
-        Some(one)
+        Some(enum_type)
     }
 }
 

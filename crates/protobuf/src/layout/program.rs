@@ -64,14 +64,14 @@ pub(super) enum Repetition {
 struct Compiler<'t> {
     types: &'t mut TypeTable,
     /// Compiled types by their addresses: they are shared.
-    made: HashMap<*const Layout, Arc<Program>>,
+    programs: HashMap<*const Layout, Arc<Program>>,
     fields: usize,
 }
 
 impl Program {
     /// Compiles the program for `layout`, and adds its types to `types`.
     pub(super) fn compile(layout: &Layout, types: &mut TypeTable) -> Result<Arc<Self>> {
-        Compiler { types, made: HashMap::new(), fields: 0 }.message(layout, true)
+        Compiler { types, programs: HashMap::new(), fields: 0 }.message(layout, true)
     }
 
     /// Returns the name of the message type.
@@ -83,8 +83,8 @@ impl Program {
 // Layouts are nested at most 64 levels deep, so that these functions may be recursive.
 impl Compiler<'_> {
     fn message(&mut self, layout: &Layout, is_root: bool) -> Result<Arc<Program>> {
-        if let Some(made) = self.made.get(&std::ptr::from_ref(layout)) {
-            return Ok(made.clone());
+        if let Some(program) = self.programs.get(&std::ptr::from_ref(layout)) {
+            return Ok(program.clone());
         }
         let type_name = self.types.name(&layout.name);
         let (mut steps, mut fields) = (Vec::new(), Vec::new());
@@ -92,8 +92,8 @@ impl Compiler<'_> {
         for field in &layout.fields {
             self.fields += 1;
             if self.fields > MAX_FIELDS {
-                let what = format!("the type {:?} has too many parts", layout.name);
-                return Err(Error::new(ErrorKind::Limit, what));
+                let message = format!("the type {:?} has too many parts", layout.name);
+                return Err(Error::new(ErrorKind::Limit, message));
             }
             let is_shown = field.role != FieldRole::Hidden && field.has_columns();
             if !is_shown {
@@ -101,15 +101,15 @@ impl Compiler<'_> {
                 continue;
             }
             let number = number(fields.len());
-            let (step, made) = self.field(layout, field, number)?;
+            let (step, proto_field) = self.field(layout, field, number)?;
             steps.push(step);
-            fields.push(Field { name: names.make_unique(&field.name), ..made });
+            fields.push(Field { name: names.make_unique(&field.name), ..proto_field });
         }
         let name = type_name.clone();
         self.types.add(Message { name, fields, ..Message::default() });
         let is_open = is_root && layout.frame.tail == logtool_core::TrailingBytes::Any;
         let program = Arc::new(Program { type_name, steps, is_open });
-        self.made.insert(std::ptr::from_ref(layout), program.clone());
+        self.programs.insert(std::ptr::from_ref(layout), program.clone());
         Ok(program)
     }
 
@@ -130,11 +130,11 @@ impl Compiler<'_> {
             (kind, None) => (kind, Repetition::Once),
             (kind, Some(count)) => (kind, Repetition::Fixed(count)),
         };
-        let (take, made, wire) = match element {
-            LayoutKind::Primitive(one) => {
-                let (kind, wire) = primitive_type(*one);
+        let (take, proto_field, wire) = match element {
+            LayoutKind::Primitive(primitive) => {
+                let (kind, wire) = primitive_type(*primitive);
                 let wire = if times == Repetition::Once { wire } else { SIZED };
-                (FieldType::Number(*one), Field::new("", number, kind), wire)
+                (FieldType::Number(*primitive), Field::new("", number, kind), wire)
             }
             LayoutKind::Text => {
                 (FieldType::Text, Field::new("", number, kind::STRING), SIZED)
@@ -143,26 +143,31 @@ impl Compiler<'_> {
                 (FieldType::Bytes, Field::new("", number, kind::BYTES), SIZED)
             }
             LayoutKind::Stamp | LayoutKind::SignedStamp => {
-                let made = Field::new("", number, kind::MESSAGE);
-                let made = made.with_type_name(self.types.timestamp());
+                let proto_field = Field::new("", number, kind::MESSAGE);
+                let proto_field = proto_field.with_type_name(self.types.timestamp());
                 let is_signed = *element == LayoutKind::SignedStamp;
-                (FieldType::Time { is_signed }, made, SIZED)
+                (FieldType::Time { is_signed }, proto_field, SIZED)
             }
             LayoutKind::Span => {
-                let made = Field::new("", number, kind::MESSAGE);
-                let made = made.with_type_name(self.types.duration());
-                (FieldType::Time { is_signed: true }, made, SIZED)
+                let proto_field = Field::new("", number, kind::MESSAGE);
+                let proto_field = proto_field.with_type_name(self.types.duration());
+                (FieldType::Time { is_signed: true }, proto_field, SIZED)
             }
             LayoutKind::Nested(inner) => {
                 let program = self.message(inner, false)?;
                 let name = format!(".{}", self.types.full_name(&program.type_name));
-                let made = Field::new("", number, kind::MESSAGE).with_type_name(&name);
-                (FieldType::Message(program), made, SIZED)
+                let proto_field =
+                    Field::new("", number, kind::MESSAGE).with_type_name(&name);
+                (FieldType::Message(program), proto_field, SIZED)
             }
             LayoutKind::List(_) => return Err(unsupported(layout, field)),
         };
-        let made = if times == Repetition::Once { made } else { made.repeated() };
-        Ok((Step { key: key_of(number, wire), take, times }, made))
+        let proto_field = if times == Repetition::Once {
+            proto_field
+        } else {
+            proto_field.repeated()
+        };
+        Ok((Step { key: key_of(number, wire), take, times }, proto_field))
     }
 }
 
@@ -185,11 +190,11 @@ fn skip_hidden(layout: &Layout, field: &LayoutField) -> Result<Option<Step>> {
 }
 
 fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
-    let what = format!(
+    let message = format!(
         "the field {:?} of {:?} has a type that protocol buffers lack",
         field.name, layout.name
     );
-    Error::new(ErrorKind::Unsupported, what)
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 /// Returns the field type for a number, and its wire type.

@@ -55,11 +55,11 @@ fn write_singular(
     out: &mut Vec<u8>,
 ) -> Option<()> {
     match &step.take {
-        FieldType::Number(one) => {
-            let bytes = input.bytes(one.size() as usize)?;
+        FieldType::Number(primitive) => {
+            let bytes = input.bytes(primitive.size() as usize)?;
             if bytes.iter().any(|byte| *byte != 0) {
                 put_varint(out, step.key);
-                number(*one, bytes, out);
+                number(*primitive, bytes, out);
             }
         }
         FieldType::Chars(len) => {
@@ -118,31 +118,31 @@ fn write_element(
 /// Writes a packed field of numbers, if there are some.
 fn write_packed(
     key: u64,
-    one: Primitive,
+    primitive: Primitive,
     count: u32,
     input: &mut ByteReader<'_>,
     out: &mut Vec<u8>,
 ) -> Option<()> {
-    let size = one.size() as usize;
+    let size = primitive.size() as usize;
     let bytes = input.bytes(usize::try_from(count).ok()?.checked_mul(size)?)?;
     if bytes.is_empty() {
         return Some(());
     }
-    if matches!(one, Primitive::F32 | Primitive::F64) {
+    if matches!(primitive, Primitive::F32 | Primitive::F64) {
         raw(key, bytes, out);
         return Some(());
     }
     put_varint(out, key);
     let start = out.len();
     out.push(0);
-    bytes.chunks_exact(size).for_each(|bytes| number(one, bytes, out));
+    bytes.chunks_exact(size).for_each(|bytes| number(primitive, bytes, out));
     end_sized(out, start);
     Some(())
 }
 
 /// Writes the number in `bytes`, which have its size.
 #[inline]
-fn number(one: Primitive, bytes: &[u8], out: &mut Vec<u8>) {
+fn number(primitive: Primitive, bytes: &[u8], out: &mut Vec<u8>) {
     macro_rules! signed {
         ($type:ty) => {{
             let value = bytes.first_chunk().map_or(0, |b| <$type>::from_le_bytes(*b));
@@ -155,7 +155,7 @@ fn number(one: Primitive, bytes: &[u8], out: &mut Vec<u8>) {
             put_varint(out, u64::from(value));
         }};
     }
-    match one {
+    match primitive {
         Primitive::I8 => signed!(i8),
         Primitive::I16 => signed!(i16),
         Primitive::I32 => signed!(i32),

@@ -49,7 +49,7 @@ fn message_has_the_documented_encoding() {
     .concat();
     let mut out = Vec::new();
     assert!(messages.put(&payload, &mut out));
-    let wanted = [
+    let expected = [
         &b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"[..],
         b"\x1a\x08\0\0\x80\x3f\0\0\0\x40",
         b"\x22\x02hi",
@@ -57,7 +57,7 @@ fn message_has_the_documented_encoding() {
         b"\x32\x03\xac\x02\x00",
     ]
     .concat();
-    assert_eq!(out, wanted);
+    assert_eq!(out, expected);
 }
 
 #[test]
@@ -76,14 +76,14 @@ fn nested_types_are_declared_before_their_users() {
     let names: Vec<_> = own.messages.iter().map(|m| m.name.as_str()).collect();
     assert_eq!(names, ["inner", "outer"]);
     let fields = &own.messages[1].fields;
-    let told: Vec<_> =
+    let types: Vec<_> =
         fields.iter().map(|f| (f.number, f.kind, f.type_name.as_str())).collect();
-    let wanted = [
+    let expected = [
         (1, kind::MESSAGE, ".p.inner"),
         (2, kind::MESSAGE, ".p.inner"),
         (3, kind::MESSAGE, ".google.protobuf.Timestamp"),
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(types, expected);
 }
 
 #[test]

@@ -23,13 +23,13 @@ impl RowDecoder {
     /// not a field are trailing bytes.
     pub(super) fn root(
         &mut self,
-        of: &MessageType,
+        message_type: &MessageType,
         bytes: &[u8],
         row: &mut Branch,
     ) -> Option<()> {
-        let rest = self.fields(of, bytes, row)?;
-        let is_cut =
-            wire::field_number(rest).is_some_and(|number| of.has_field(number));
+        let rest = self.fields(message_type, bytes, row)?;
+        let is_cut = wire::field_number(rest)
+            .is_some_and(|number| message_type.has_field(number));
         let has_fields = self.extra_bytes + rest.len() < bytes.len();
         if !rest.is_empty() && (is_cut || !has_fields) {
             return None;
@@ -41,18 +41,18 @@ impl RowDecoder {
     /// Adds the fields of `bytes` to `row`, which stays open.
     fn message(
         &mut self,
-        of: &MessageType,
+        message_type: &MessageType,
         bytes: &[u8],
         row: &mut Branch,
     ) -> Option<()> {
-        self.fields(of, bytes, row)?.is_empty().then_some(())
+        self.fields(message_type, bytes, row)?.is_empty().then_some(())
     }
 
     /// Adds the fields of `bytes` to `row`, which stays open; returns the rest, which does not
     /// begin with a field.
     fn fields<'b>(
         &mut self,
-        of: &MessageType,
+        message_type: &MessageType,
         bytes: &'b [u8],
         row: &mut Branch,
     ) -> Option<&'b [u8]> {
@@ -66,13 +66,14 @@ impl RowDecoder {
             };
             let len = before.len() - cut.remaining().len();
             // Fields are mostly in the order of their numbers.
-            let is_it =
-                |at: usize| of.fields.get(at).is_some_and(|f| f.number == number);
+            let is_it = |at: usize| {
+                message_type.fields.get(at).is_some_and(|f| f.number == number)
+            };
             let at = match [last, last + 1].into_iter().find(|at| is_it(*at)) {
                 Some(at) => Some(at),
-                None => of.index(number),
+                None => message_type.index(number),
             };
-            let Some(field) = at.and_then(|at| of.fields.get(at)) else {
+            let Some(field) = at.and_then(|at| message_type.fields.get(at)) else {
                 self.extra_bytes += len;
                 continue;
             };
@@ -138,18 +139,18 @@ impl RowDecoder {
     /// type does not match the field.
     fn elements(
         &mut self,
-        one: u32,
+        element_kind: u32,
         wire: Wire<'_>,
         branch: &mut Branch,
         field: &TypeField,
     ) -> Option<bool> {
-        let is_text = matches!(one, kind::STRING | kind::BYTES);
+        let is_text = matches!(element_kind, kind::STRING | kind::BYTES);
         let item = branch.item()?;
         match wire {
             Wire::Sized(bytes) if !is_text => {
                 let mut cut = ByteReader::new(bytes);
                 while !cut.remaining().is_empty() {
-                    let wire = match one {
+                    let wire = match element_kind {
                         kind::DOUBLE | kind::FIXED64 | kind::SFIXED64 => {
                             Wire::Fixed64(cut.u64()?)
                         }
@@ -159,10 +160,10 @@ impl RowDecoder {
                         _ => Wire::Varint(wire::varint(&mut cut)?),
                     };
                     self.added += field.width;
-                    item.push(scalar(one, wire)?)?;
+                    item.push(scalar(element_kind, wire)?)?;
                 }
             }
-            wire => match scalar(one, wire) {
+            wire => match scalar(element_kind, wire) {
                 Some(value) => {
                     self.added += field.width;
                     item.push(value)?;
@@ -174,10 +175,10 @@ impl RowDecoder {
     }
 }
 
-/// Closes a row of the type `of`: absent fields get their defaults.
-pub(super) fn close(of: &MessageType, row: &mut Branch) -> Option<()> {
+/// Closes a row of the type `message_type`: absent fields get their defaults.
+pub(super) fn close(message_type: &MessageType, row: &mut Branch) -> Option<()> {
     let at = row.len();
-    for field in &of.fields {
+    for field in &message_type.fields {
         let branch = row.field(field.index)?;
         if branch.len() > at {
             continue;
@@ -195,10 +196,10 @@ pub(super) fn close(of: &MessageType, row: &mut Branch) -> Option<()> {
     Some(())
 }
 
-/// Converts `wire` to a scalar of the kind `one`, or returns `None` for another wire type.
+/// Converts `wire` to a scalar of the kind `field_kind`, or returns `None` for another wire type.
 #[inline]
-fn scalar<'b>(one: u32, wire: Wire<'b>) -> Option<Scalar<'b>> {
-    Some(match (one, wire) {
+fn scalar<'b>(field_kind: u32, wire: Wire<'b>) -> Option<Scalar<'b>> {
+    Some(match (field_kind, wire) {
         (kind::DOUBLE, Wire::Fixed64(bits)) => Scalar::F64(f64::from_bits(bits)),
         (kind::FLOAT, Wire::Fixed32(bits)) => Scalar::F32(f32::from_bits(bits)),
         (kind::INT64, Wire::Varint(value)) => Scalar::Int(value as i64),

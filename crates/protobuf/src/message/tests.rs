@@ -61,7 +61,7 @@ fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, usize) {
 /// Made by hand after the documentation of the encoding.
 #[test]
 fn every_kind_of_field_becomes_a_column() {
-    let told = [
+    let message = [
         &b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"[..], // n: -1
         b"\x12\x03\x01\xac\x02\x10\x05", // list: packed 1, 300, then 5
         b"\x1a\x02\x08\x03",             // in.x: -2
@@ -71,7 +71,7 @@ fn every_kind_of_field_becomes_a_column() {
         b"\x42\x04\x08\x02\x10\x07",     // at: 2 s, 7 ns
     ]
     .concat();
-    let (batch, extra_bytes) = read(&all(), &[&told, b"\x78\x01"]);
+    let (batch, extra_bytes) = read(&all(), &[&message, b"\x78\x01"]);
     let batch = batch.unwrap();
     assert_eq!(extra_bytes, 2);
     assert_eq!(batch["n"].as_primitive::<Int32Type>().values(), &[-1, 0]);
@@ -153,14 +153,14 @@ fn recursive_type_is_refused() {
 
 #[test]
 fn exponentially_growing_types_are_refused() {
-    let twice = |n: u32| {
+    let doubling_type = |n: u32| {
         let of = format!(".p.T{}", n + 1);
         let field = |number| {
             Field::new(&format!("f{number}"), number, kind::MESSAGE).with_type_name(&of)
         };
         message(&format!("T{n}"), vec![field(1), field(2)])
     };
-    let mut types: Vec<_> = (0..40).map(twice).collect();
+    let mut types: Vec<_> = (0..40).map(doubling_type).collect();
     types.push(message("T40", vec![]));
     let err = MessageReader::new(&files(types), "p.T0").unwrap_err();
     assert_eq!(err.kind(), ErrorKind::Limit);

@@ -105,22 +105,22 @@ impl<'f> MessageIndex<'f> {
             return Err(unsupported(format!("the type {shown:?} contains itself")));
         }
         if around.len() >= MAX_DEPTH {
-            let what =
+            let message =
                 format!("the type {shown:?} is nested over {MAX_DEPTH} levels deep");
-            return Err(Error::new(ErrorKind::Limit, what));
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         let Some(message) = self.messages.get(name).copied() else {
-            let what = format!("the type {shown:?} is not in the schema");
-            return Err(Error::new(ErrorKind::NoSuch, what));
+            let message = format!("the type {shown:?} is not in the schema");
+            return Err(Error::new(ErrorKind::NoSuch, message));
         };
         around.push(name.to_owned());
         let (mut shapes, mut fields) = (Vec::new(), Vec::new());
         for (index, field) in message.fields.iter().enumerate() {
             self.fields += 1;
             if self.fields > MAX_STRUCT_FIELDS {
-                let what =
+                let message =
                     format!("the type {shown:?} has over {MAX_STRUCT_FIELDS} fields");
-                return Err(Error::new(ErrorKind::Limit, what));
+                return Err(Error::new(ErrorKind::Limit, message));
             }
             let (shape, take) = self.field(field, around)?;
             let width = shape.width() as u64;
@@ -174,8 +174,8 @@ impl<'f> MessageIndex<'f> {
             kind::STRING => ValueType::Text,
             kind::BYTES => ValueType::Bytes,
             _ => {
-                let what = format!("the field {:?} is a group", field.name);
-                return Err(unsupported(what));
+                let message = format!("the field {:?} is a group", field.name);
+                return Err(unsupported(message));
             }
         };
         Ok((shape, FieldKind::Scalar(field.kind)))
@@ -191,6 +191,6 @@ fn other_oneof_fields(message: &Message, index: usize) -> Vec<usize> {
     if oneof.is_none() { Vec::new() } else { of_it.map(|(other, _)| other).collect() }
 }
 
-fn unsupported(what: String) -> Error {
-    Error::new(ErrorKind::Unsupported, what)
+fn unsupported(message: String) -> Error {
+    Error::new(ErrorKind::Unsupported, message)
 }

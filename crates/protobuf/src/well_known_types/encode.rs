@@ -31,8 +31,8 @@ pub(super) fn put_fixed(out: &mut Vec<u8>, number: u32, value: u32) {
 
 /// Appends fields that are numbered from 1 on.
 pub(super) fn put_doubles(out: &mut Vec<u8>, values: &[f64]) {
-    let told = (1..).zip(values).filter(|(_, value)| value.to_bits() != 0);
-    for (number, value) in told {
+    let fields = (1..).zip(values).filter(|(_, value)| value.to_bits() != 0);
+    for (number, value) in fields {
         put_varint(out, key_of(number, FIXED64));
         out.extend_from_slice(&value.to_le_bytes());
     }

@@ -121,18 +121,18 @@ impl<'b> PointCloud<'b> {
 
 impl<'b> PackedField<'b> {
     fn parse(message: &'b [u8]) -> Option<Self> {
-        let mut told = Self::default();
+        let mut field = Self::default();
         for_each_field(message, |number, wire| {
             match (number, wire) {
-                (1, Wire::Sized(name)) => told.name = name,
-                (2, Wire::Fixed32(offset)) => told.offset = offset,
-                (3, Wire::Varint(kind)) => told.kind = kind,
+                (1, Wire::Sized(name)) => field.name = name,
+                (2, Wire::Fixed32(offset)) => field.offset = offset,
+                (3, Wire::Varint(kind)) => field.kind = kind,
                 (1..=3, _) => return None,
                 _ => {}
             }
             Some(())
         })?;
-        Some(told)
+        Some(field)
     }
 }
 
@@ -201,8 +201,8 @@ fn timestamp(message: &[u8]) -> Option<i64> {
     let (mut seconds, mut nanos) = (0_u64, 0_u64);
     for_each_field(message, |number, wire| {
         match (number, wire) {
-            (1, Wire::Varint(told)) => seconds = told,
-            (2, Wire::Varint(told)) => nanos = told,
+            (1, Wire::Varint(value)) => seconds = value,
+            (2, Wire::Varint(value)) => nanos = value,
             (1 | 2, _) => return None,
             _ => {}
         }
@@ -213,15 +213,18 @@ fn timestamp(message: &[u8]) -> Option<i64> {
 }
 
 /// Returns whether the Foxglove type `name` has at least these fields.
-fn has_fields(files: &FileSet, name: &str, wanted: &[(&str, u32, u32)]) -> bool {
+fn has_fields(files: &FileSet, name: &str, required: &[(&str, u32, u32)]) -> bool {
     let of_foxglove = files.files.iter().filter(|file| file.package == "foxglove");
     let mut types = of_foxglove.flat_map(|file| &file.messages);
-    types.find(|of| of.name == name).is_some_and(|of| {
-        wanted.iter().all(|wanted| {
-            let told =
+    types.find(|of| of.name == name).is_some_and(|message_type| {
+        required.iter().all(|field| {
+            let properties =
                 |f: &crate::descriptor::Field| (f.name.clone(), f.number, f.kind);
-            let (name, number, kind) = *wanted;
-            of.fields.iter().any(|f| told(f) == (name.to_owned(), number, kind))
+            let (name, number, kind) = *field;
+            message_type
+                .fields
+                .iter()
+                .any(|f| properties(f) == (name.to_owned(), number, kind))
         })
     })
 }

@@ -101,7 +101,7 @@ pub(crate) struct BagFile {
 struct Connection {
     topic: String,
     header: Vec<u8>,
-    is_told: bool,
+    is_written: bool,
 }
 
 impl BagFile {
@@ -139,7 +139,7 @@ impl BagFile {
             field("type", type_name.as_bytes()),
         ];
         let (topic, header) = (topic.to_owned(), header.concat());
-        self.connections.push(Connection { topic, header, is_told: false });
+        self.connections.push(Connection { topic, header, is_written: false });
         Ok(())
     }
 
@@ -149,10 +149,10 @@ impl BagFile {
         nanos: u64,
         payload: &[u8],
     ) -> io::Result<()> {
-        let told = &mut self.connections[connection as usize];
-        if !told.is_told {
-            told.is_told = true;
-            told.write(connection, &mut self.content);
+        let entry = &mut self.connections[connection as usize];
+        if !entry.is_written {
+            entry.is_written = true;
+            entry.write(connection, &mut self.content);
         }
         let offset = self.content.len() as u32;
         self.index.entry(connection).or_default().push((nanos, offset));

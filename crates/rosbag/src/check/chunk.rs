@@ -41,58 +41,60 @@ pub(super) struct ChunkResults {
     over_a_second: u64,
 }
 
-/// Checks the chunk `seen` with this `content`; `layout` is that of the bag, and `entry` is the
+/// Checks the chunk `record` with this `content`; `layout` is that of the bag, and `entry` is the
 /// entry of the chunk in the index.
 pub(super) fn check(
     log: &CheckedBag,
-    seen: &ChunkRecord,
+    record: &ChunkRecord,
     content: &ChunkContent,
     layout: &FileLayout,
     entry: IndexEntry<'_>,
 ) -> Result<ChunkResults> {
-    let mut looked = ChunkResults::default();
-    if let Err(name) = &seen.chunk.head.compression {
-        let what = format!("it is compressed with {name:?}");
-        looked
-            .findings
-            .add(Finding::new(&code::CHUNK_PACKING, what).with_bytes(bytes_of(seen)));
-        return Ok(looked);
+    let mut results = ChunkResults::default();
+    if let Err(name) = &record.chunk.head.compression {
+        let message = format!("it is compressed with {name:?}");
+        results.findings.add(
+            Finding::new(&code::CHUNK_PACKING, message).with_bytes(bytes_of(record)),
+        );
+        return Ok(results);
     }
-    let Some((bytes, how)) = decompress(log, content)? else { return Ok(looked) };
+    let Some((bytes, outcome)) = decompress(log, content)? else { return Ok(results) };
     let mut messages = MessageCounts::default();
-    seen.chunk.scan_records(&bytes, how, &mut messages);
-    size(seen, &bytes, how, &mut looked.findings);
+    record.chunk.scan_records(&bytes, outcome, &mut messages);
+    size(record, &bytes, outcome, &mut results.findings);
     let over_a_second = bytes_over_a_second(&bytes);
-    let chunk = ChunkCheck { log, seen, bytes, messages };
-    if !chunk.messages.is_damaged && !seen.chunk.is_cut {
-        chunk.compare_chunk_info(entry, &mut looked.findings);
-        chunk.indices(&mut looked.findings)?;
+    let chunk = ChunkCheck { log, record, bytes, messages };
+    if !chunk.messages.is_damaged && !record.chunk.is_cut {
+        chunk.compare_chunk_info(entry, &mut results.findings);
+        chunk.indices(&mut results.findings)?;
     }
     let MessageCounts { counts, declared, at_zero, broken, others, .. } =
         chunk.messages;
     for id in broken {
-        let what = format!("connection {id}, in a chunk");
-        let finding = Finding::new(&code::CONNECTION_BROKEN, what);
-        looked.findings.add(finding.with_bytes(bytes_of(seen)));
+        let message = format!("connection {id}, in a chunk");
+        let finding = Finding::new(&code::CONNECTION_BROKEN, message);
+        results.findings.add(finding.with_bytes(bytes_of(record)));
     }
     for connection in &declared {
         let known = layout.connections.get(&connection.id);
-        if let Some(what) = known.and_then(|known| difference(known, connection)) {
-            let finding = Finding::new(&code::CONNECTION_DIFFERS, what);
-            let topic = topic(log, seen, connection.id);
-            looked.findings.add(finding.with_bytes(bytes_of(seen)).with_topic(topic));
+        if let Some(message) = known.and_then(|known| difference(known, connection)) {
+            let finding = Finding::new(&code::CONNECTION_DIFFERS, message);
+            let topic = topic(log, record, connection.id);
+            results
+                .findings
+                .add(finding.with_bytes(bytes_of(record)).with_topic(topic));
         }
     }
     if others > 0 {
-        let what = "a chunk has records of an unknown kind, which were skipped";
-        let finding = Finding::new(&code::RECORD_UNKNOWN, what);
-        looked.findings.add(finding.with_bytes(bytes_of(seen)).with_count(others));
+        let message = "a chunk has records of an unknown kind, which were skipped";
+        let finding = Finding::new(&code::RECORD_UNKNOWN, message);
+        results.findings.add(finding.with_bytes(bytes_of(record)).with_count(others));
     }
-    looked.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
-    looked.declared = declared.iter().map(|connection| connection.id).collect();
-    looked.at_zero = at_zero;
-    looked.over_a_second = over_a_second;
-    Ok(looked)
+    results.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
+    results.declared = declared.iter().map(|connection| connection.id).collect();
+    results.at_zero = at_zero;
+    results.over_a_second = over_a_second;
+    Ok(results)
 }
 
 /// Describes how the connection `declared` of the index differs from the connection `real` of a
@@ -126,8 +128,8 @@ fn difference(declared: &Connection, real: &Connection) -> Option<String> {
 }
 
 /// Returns the byte range of a chunk.
-fn bytes_of(seen: &ChunkRecord) -> Range<u64> {
-    seen.chunk.at..seen.chunk.data.end
+fn bytes_of(record: &ChunkRecord) -> Range<u64> {
+    record.chunk.at..record.chunk.data.end
 }
 
 /// Returns the decompressed content of the chunk, or `None` if it is lost or too long.
@@ -144,49 +146,61 @@ fn decompress(
             let bytes = log.bag.source.read_at(plain.bytes.clone())?;
             Some((bytes, FrameOutcome::Whole))
         }
-        ChunkContent::Unpacked(bytes, how) => Some((bytes.clone(), *how)),
+        ChunkContent::Unpacked(bytes, outcome) => Some((bytes.clone(), *outcome)),
         ChunkContent::Lost(_) => None,
     })
 }
 
 /// Checks the size and the checksum.
-fn size(seen: &ChunkRecord, bytes: &Bytes, how: FrameOutcome, findings: &mut Findings) {
-    let whole = matches!(how, FrameOutcome::Whole | FrameOutcome::Doubtful)
-        && !seen.chunk.is_cut;
-    let (declared, real) = (u64::from(seen.chunk.head.declared), bytes.len() as u64);
+fn size(
+    record: &ChunkRecord,
+    bytes: &Bytes,
+    outcome: FrameOutcome,
+    findings: &mut Findings,
+) {
+    let whole = matches!(outcome, FrameOutcome::Whole | FrameOutcome::Doubtful)
+        && !record.chunk.is_cut;
+    let (declared, real) = (u64::from(record.chunk.head.declared), bytes.len() as u64);
     if whole && declared != real {
-        let what = format!("it declares {declared} bytes, and has {real}");
-        findings.add(Finding::new(&code::CHUNK_SIZE, what).with_bytes(bytes_of(seen)));
+        let message = format!("it declares {declared} bytes, and has {real}");
+        findings
+            .add(Finding::new(&code::CHUNK_SIZE, message).with_bytes(bytes_of(record)));
     }
-    let what = match how {
+    let message = match outcome {
         FrameOutcome::Doubtful => {
             Some("the checksum does not match the decompressed data")
         }
-        FrameOutcome::Ended if !seen.chunk.is_cut => Some("the checksum is missing"),
+        FrameOutcome::Ended if !record.chunk.is_cut => Some("the checksum is missing"),
         _ => None,
     };
-    if let Some(what) = what {
-        findings
-            .add(Finding::new(&code::CHUNK_CHECKSUM, what).with_bytes(bytes_of(seen)));
+    if let Some(message) = message {
+        findings.add(
+            Finding::new(&code::CHUNK_CHECKSUM, message).with_bytes(bytes_of(record)),
+        );
     }
 }
 
 /// A chunk that is being checked.
 struct ChunkCheck<'l> {
     log: &'l CheckedBag,
-    seen: &'l ChunkRecord,
+    record: &'l ChunkRecord,
     bytes: Bytes,
     messages: MessageCounts,
 }
 
 impl ChunkCheck<'_> {
     fn topic(&self, connection: u32) -> Option<TopicId> {
-        topic(self.log, self.seen, connection)
+        topic(self.log, self.record, connection)
     }
 
-    fn finding(&self, code: &'static Code, connection: u32, what: String) -> Finding {
-        Finding::new(code, what)
-            .with_bytes(bytes_of(self.seen))
+    fn finding(
+        &self,
+        code: &'static Code,
+        connection: u32,
+        message: String,
+    ) -> Finding {
+        Finding::new(code, message)
+            .with_bytes(bytes_of(self.record))
             .with_topic(self.topic(connection))
     }
 
@@ -196,9 +210,9 @@ impl ChunkCheck<'_> {
             IndexEntry::Info(info) => info,
             IndexEntry::NoIndex => return,
             IndexEntry::Unlisted => {
-                let what = "the index does not list it";
-                let finding = Finding::new(&code::CHUNK_INFO_MISSING, what);
-                findings.add(finding.with_bytes(bytes_of(self.seen)));
+                let message = "the index does not list it";
+                let finding = Finding::new(&code::CHUNK_INFO_MISSING, message);
+                findings.add(finding.with_bytes(bytes_of(self.record)));
                 return;
             }
         };
@@ -210,25 +224,25 @@ impl ChunkCheck<'_> {
             counts.keys().chain(self.messages.counts.keys()).copied().collect();
         for id in ids {
             let declared = counts.get(&id).copied().unwrap_or(0);
-            let has = self.messages.counts.get(&id).map_or(0, |(count, _)| *count);
-            if declared != has {
-                let what = format!(
+            let count = self.messages.counts.get(&id).map_or(0, |(count, _)| *count);
+            if declared != count {
+                let message = format!(
                     "the index declares {declared} messages of connection {id}, and the chunk \
-                     has {has}"
+                     has {count}"
                 );
-                let finding = self.finding(&code::CHUNK_INFO_COUNT, id, what);
+                let finding = self.finding(&code::CHUNK_INFO_COUNT, id, message);
                 findings.add(finding.with_bytes(info.at..info.at));
             }
         }
         let times = self.messages.counts.values().map(|(_, time)| *time);
         let real = times.reduce(|all, next| all.cover(&next));
-        let is_told = |real: TimeRange| {
+        let is_declared = |real: TimeRange| {
             info.info.first <= real.start
                 && info.info.last.as_nanos() >= real.end.as_nanos() - 1
         };
-        if let Some(real) = real.filter(|real| !is_told(*real)) {
-            let what = "it has messages outside the time range in the index";
-            let finding = Finding::new(&code::CHUNK_INFO_TIME, what).with_time(real);
+        if let Some(real) = real.filter(|real| !is_declared(*real)) {
+            let message = "it has messages outside the time range in the index";
+            let finding = Finding::new(&code::CHUNK_INFO_TIME, message).with_time(real);
             findings.add(finding.with_bytes(info.at..info.at));
         }
     }
@@ -237,24 +251,25 @@ impl ChunkCheck<'_> {
     fn indices(&self, findings: &mut Findings) -> Result<()> {
         let mut indexed: BTreeMap<u32, u64> = BTreeMap::new();
         let mut is_counted = true;
-        for index in &self.seen.indices {
+        for index in &self.record.indices {
             let IndexRecord { at, connection, count, version, data } = index;
             let bytes = *at..data.end;
             if *version != 1 {
-                let what = format!("its version is {version}");
+                let message = format!("its version is {version}");
                 let finding =
-                    self.finding(&code::INDEX_DATA_VERSION, *connection, what);
+                    self.finding(&code::INDEX_DATA_VERSION, *connection, message);
                 findings.add(finding.with_bytes(bytes));
                 is_counted = false;
                 continue;
             }
             let header_len = self.data_len(index)?;
             if header_len != Some(u64::from(*count) * 12) {
-                let what = format!(
+                let message = format!(
                     "it declares {count} entries of 12 bytes, and {} bytes",
                     header_len.unwrap_or(0)
                 );
-                let finding = self.finding(&code::INDEX_DATA_LENGTH, *connection, what);
+                let finding =
+                    self.finding(&code::INDEX_DATA_LENGTH, *connection, message);
                 findings.add(finding.with_bytes(bytes.clone()));
             }
             if data.end - data.start > MAX_INDEX {
@@ -262,16 +277,16 @@ impl ChunkCheck<'_> {
                 continue;
             }
             let entries = self.log.bag.source.read_at(data.clone())?;
-            let mut there = 0;
+            let mut entry_count = 0;
             for (time, offset) in wire::index_entries(&entries) {
-                there += 1;
+                entry_count += 1;
                 if !self.is_message(*connection, time, offset) {
-                    let what = format!(
+                    let message = format!(
                         "connection {connection} has no message of that time at byte \
                          {offset} of the chunk"
                     );
                     let finding =
-                        self.finding(&code::INDEX_DATA_OFFSET, *connection, what);
+                        self.finding(&code::INDEX_DATA_OFFSET, *connection, message);
                     findings.add(
                         finding
                             .with_bytes(bytes.clone())
@@ -279,24 +294,25 @@ impl ChunkCheck<'_> {
                     );
                 }
             }
-            *indexed.entry(*connection).or_default() += there;
+            *indexed.entry(*connection).or_default() += entry_count;
         }
-        if self.seen.indices.is_empty() && self.log.bag.head.index_at == 0 {
+        if self.record.indices.is_empty() && self.log.bag.head.index_at == 0 {
             return Ok(()); // the recorder writes index data when a chunk is complete
         }
-        for (id, (has, _)) in &self.messages.counts {
+        for (id, (count, _)) in &self.messages.counts {
             match indexed.get(id) {
                 None if is_counted => {
-                    let what =
-                        format!("{has} messages of connection {id} have no index data");
-                    findings.add(self.finding(&code::INDEX_DATA_MISSING, *id, what));
-                }
-                Some(declared) if declared != has => {
-                    let what = format!(
-                        "the index data have {declared} messages of connection {id}, and the \
-                         chunk has {has}"
+                    let message = format!(
+                        "{count} messages of connection {id} have no index data"
                     );
-                    findings.add(self.finding(&code::INDEX_DATA_COUNT, *id, what));
+                    findings.add(self.finding(&code::INDEX_DATA_MISSING, *id, message));
+                }
+                Some(declared) if declared != count => {
+                    let message = format!(
+                        "the index data have {declared} messages of connection {id}, and the \
+                         chunk has {count}"
+                    );
+                    findings.add(self.finding(&code::INDEX_DATA_COUNT, *id, message));
                 }
                 _ => {}
             }
@@ -329,20 +345,20 @@ impl ChunkCheck<'_> {
 }
 
 impl ChunkResults {
-    /// Adds the results for `seen` to `findings`. `declared` collects the connections that were
+    /// Adds the results for `record` to `findings`. `declared` collects the connections that were
     /// declared up to this chunk: recorders declare each connection once.
     pub(super) fn report(
         self,
         log: &CheckedBag,
         layout: &FileLayout,
-        seen: &ChunkRecord,
+        record: &ChunkRecord,
         declared: &mut BTreeSet<u32>,
         findings: &mut Findings,
     ) {
         self.findings.iter().for_each(|finding| findings.add(finding.clone()));
         declared.extend(&self.declared);
         for (id, count) in &self.counts {
-            let is_known = log.table.lookup(*id, seen.chunk.at).is_some();
+            let is_known = log.table.lookup(*id, record.chunk.at).is_some();
             let is_declared = declared.contains(id);
             let is_indexed = layout.index_at.is_none()
                 || layout.is_cut
@@ -353,11 +369,11 @@ impl ChunkResults {
                 (true, true) if is_indexed => continue,
                 (true, true) => &code::CONNECTION_IN_CHUNKS_ONLY,
             };
-            let what = format!("{count} messages belong to connection {id}");
-            let finding = Finding::new(code, what).with_bytes(bytes_of(seen));
-            findings.add(finding.with_topic(topic(log, seen, *id)));
+            let message = format!("{count} messages belong to connection {id}");
+            let finding = Finding::new(code, message).with_bytes(bytes_of(record));
+            findings.add(finding.with_topic(topic(log, record, *id)));
         }
-        for (times, code, what) in [
+        for (times, code, message) in [
             (self.at_zero, &code::MESSAGE_TIME_ZERO, "messages have the time 0"),
             (
                 self.over_a_second,
@@ -366,14 +382,14 @@ impl ChunkResults {
             ),
         ] {
             if times > 0 {
-                let finding = Finding::new(code, what).with_bytes(bytes_of(seen));
+                let finding = Finding::new(code, message).with_bytes(bytes_of(record));
                 findings.add(finding.with_count(times));
             }
         }
     }
 }
 
-/// Returns the topic of the messages of `connection` in `seen`.
-fn topic(log: &CheckedBag, seen: &ChunkRecord, connection: u32) -> Option<TopicId> {
-    log.table.topic(log.table.lookup(connection, seen.chunk.at)?)
+/// Returns the topic of the messages of `connection` in `record`.
+fn topic(log: &CheckedBag, record: &ChunkRecord, connection: u32) -> Option<TopicId> {
+    log.table.topic(log.table.lookup(connection, record.chunk.at)?)
 }

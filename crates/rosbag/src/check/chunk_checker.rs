@@ -47,7 +47,7 @@ impl ChunkChecker {
     /// already checked.
     pub(crate) fn check(&self, chunk: &Chunk, content: &ChunkContent) -> Result<()> {
         let chunks = &self.layout.chunks;
-        let place = chunks.binary_search_by_key(&chunk.at, |seen| seen.chunk.at);
+        let place = chunks.binary_search_by_key(&chunk.at, |record| record.chunk.at);
         let Some(index) = place.ok().filter(|index| chunks[*index].chunk == *chunk)
         else {
             return Ok(());
@@ -55,39 +55,39 @@ impl ChunkChecker {
         if self.state().looked.was_inserted(index) {
             return Ok(());
         }
-        let looked = self.check_at(index, content)?;
-        self.add(index, looked);
+        let results = self.check_at(index, content)?;
+        self.add(index, results);
         Ok(())
     }
 
     /// Opens and checks all remaining chunks; returns all findings.
     pub(crate) fn finish(&self) -> Result<Findings> {
-        for (index, seen) in self.layout.chunks.iter().enumerate() {
+        for (index, record) in self.layout.chunks.iter().enumerate() {
             if self.state().looked.was_inserted(index) {
                 continue;
             }
-            let content = self.log.bag.open(&seen.chunk, BytesMut::new())?;
-            let looked = self.check_at(index, &content)?;
-            self.log.bag.source.release(seen.chunk.data.clone());
-            self.add(index, looked);
+            let content = self.log.bag.open(&record.chunk, BytesMut::new())?;
+            let results = self.check_at(index, &content)?;
+            self.log.bag.source.release(record.chunk.data.clone());
+            self.add(index, results);
         }
         Ok(mem::take(&mut self.state().findings))
     }
 
     fn check_at(&self, index: usize, content: &ChunkContent) -> Result<ChunkResults> {
-        let seen = &self.layout.chunks[index];
-        let entry = self.infos.entry_of_chunk(seen.chunk.at, &self.layout);
-        chunk::check(&self.log, seen, content, &self.layout, entry)
+        let record = &self.layout.chunks[index];
+        let entry = self.infos.entry_of_chunk(record.chunk.at, &self.layout);
+        chunk::check(&self.log, record, content, &self.layout, entry)
     }
 
     /// Adds the results of the chunk with this index, and processes all that are next in order.
-    fn add(&self, index: usize, looked: ChunkResults) {
+    fn add(&self, index: usize, results: ChunkResults) {
         let state = &mut *self.state();
-        state.looked.insert(index, looked);
-        while let Some((index, looked)) = state.looked.next() {
-            let seen = &self.layout.chunks[index];
+        state.looked.insert(index, results);
+        while let Some((index, results)) = state.looked.next() {
+            let record = &self.layout.chunks[index];
             let (declared, findings) = (&mut state.declared, &mut state.findings);
-            looked.report(&self.log, &self.layout, seen, declared, findings);
+            results.report(&self.log, &self.layout, record, declared, findings);
         }
     }
 

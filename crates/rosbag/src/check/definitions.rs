@@ -16,34 +16,37 @@ pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
     for ConnectionEntry { connection, since, topic, .. } in &log.table.entries {
         if *since > 0 {
             let (id, name) = (connection.id, &connection.topic);
-            let what = format!(
+            let message = format!(
                 "from byte {since} on, the id {id} belongs to a connection of {name:?}"
             );
             findings.add(
-                Finding::new(&code::CONNECTION_REUSED, what).with_bytes(*since..*since),
+                Finding::new(&code::CONNECTION_REUSED, message)
+                    .with_bytes(*since..*since),
             );
         }
         if let Some(name) = not_utf8(connection) {
             let id = connection.id;
-            let what = format!("the field {name:?} of connection {id}");
-            findings.add(Finding::new(&code::CONNECTION_TEXT, what).with_topic(*topic));
+            let message = format!("the field {name:?} of connection {id}");
+            findings
+                .add(Finding::new(&code::CONNECTION_TEXT, message).with_topic(*topic));
         }
         if let Some(latching) = connection.latching_text() {
             let id = connection.id;
-            let what = format!("the connection {id} has the value {latching:?}");
-            findings
-                .add(Finding::new(&code::CONNECTION_LATCHING, what).with_topic(*topic));
+            let message = format!("the connection {id} has the value {latching:?}");
+            findings.add(
+                Finding::new(&code::CONNECTION_LATCHING, message).with_topic(*topic),
+            );
         }
-        let told = (
+        let message_type = (
             connection.type_name.as_str(),
             connection.md5sum.as_str(),
             connection.definition.as_str(),
         );
         // Consecutive connections often have the same type.
-        if last.replace(told) == Some(told) {
+        if last.replace(message_type) == Some(message_type) {
             continue;
         }
-        let (type_name, md5sum, definition) = told;
+        let (type_name, md5sum, definition) = message_type;
         let defined = define(type_name, md5sum, definition).and_then(|described| {
             room.schema(&described.layout)?;
             Ok(described)
@@ -53,7 +56,7 @@ pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
                 let oddity = described.oddity;
                 oddity.map(|oddity| Finding::new(&code::DEFINITION_ODD, oddity))
             }
-            Err(why) => Some(Finding::new(&code::DEFINITION_BROKEN, why.to_string())),
+            Err(err) => Some(Finding::new(&code::DEFINITION_BROKEN, err.to_string())),
         };
         findings_of(finding, *topic, findings);
     }

@@ -17,7 +17,7 @@ pub(super) struct ChunkInfos {
     /// Indices into the chunk infos of the layout.
     by_chunk: HashMap<u64, usize>,
     /// Whether there is an index that should list every chunk.
-    is_there: bool,
+    is_complete: bool,
 }
 
 /// The entry of a chunk in the index.
@@ -33,10 +33,10 @@ pub(super) enum IndexEntry<'l> {
 impl ChunkInfos {
     pub(super) fn new(layout: &FileLayout) -> Self {
         let infos = layout.infos.iter().enumerate();
-        let by_chunk = infos.map(|(index, seen)| (seen.info.chunk_at, index));
+        let by_chunk = infos.map(|(index, entry)| (entry.info.chunk_at, index));
         Self {
             by_chunk: by_chunk.collect(),
-            is_there: layout.index_at.is_some() && !layout.is_cut,
+            is_complete: layout.index_at.is_some() && !layout.is_cut,
         }
     }
 
@@ -49,7 +49,7 @@ impl ChunkInfos {
         let info = self.by_chunk.get(&at).and_then(|index| layout.infos.get(*index));
         match info {
             Some(info) => IndexEntry::Info(info),
-            None if self.is_there => IndexEntry::Unlisted,
+            None if self.is_complete => IndexEntry::Unlisted,
             None => IndexEntry::NoIndex,
         }
     }
@@ -63,8 +63,8 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
     }
     let header = 13..head.records_at;
     if head.index_at == 0 {
-        let what = "the header declares that there is no index yet";
-        findings.add(Finding::new(&code::UNFINISHED, what).with_bytes(header));
+        let message = "the header declares that there is no index yet";
+        findings.add(Finding::new(&code::UNFINISHED, message).with_bytes(header));
         return;
     }
     if !matches!(log.bag.encryption, Encryption::None) {
@@ -74,42 +74,44 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
     match layout.index_at {
         None if is_empty_bag && head.index_at == len => return,
         None => {
-            let what =
+            let message =
                 format!("it should be at byte {}, and was not found", head.index_at);
             let code =
                 if head.index_at > len { &code::INDEX_PLACE } else { &code::INDEX_CUT };
-            findings.add(Finding::new(code, what).with_bytes(header));
+            findings.add(Finding::new(code, message).with_bytes(header));
             return;
         }
         Some(at) if at != head.index_at => {
-            let what = format!("it is at byte {at}, not at {}", head.index_at);
-            findings
-                .add(Finding::new(&code::INDEX_PLACE, what).with_bytes(header.clone()));
+            let message = format!("it is at byte {at}, not at {}", head.index_at);
+            findings.add(
+                Finding::new(&code::INDEX_PLACE, message).with_bytes(header.clone()),
+            );
         }
         Some(_) => {}
     }
     let (chunks, connections) = (layout.infos.len() as u64, layout.declared);
-    let (told_chunks, told_connections) =
+    let (declared_chunks, declared_connections) =
         (u64::from(head.chunks), u64::from(head.connections));
-    let is_short = chunks < told_chunks || connections < told_connections;
+    let is_short = chunks < declared_chunks || connections < declared_connections;
     if layout.is_cut && is_short {
-        let what = format!(
-            "it has {chunks} of {told_chunks} chunk infos and {connections} of \
-             {told_connections} connections"
+        let message = format!(
+            "it has {chunks} of {declared_chunks} chunk infos and {connections} of \
+             {declared_connections} connections"
         );
         let at = layout.index_at.unwrap_or(len);
-        findings.add(Finding::new(&code::INDEX_CUT, what).with_bytes(at..len));
+        findings.add(Finding::new(&code::INDEX_CUT, message).with_bytes(at..len));
         return;
     }
     let counts = [
-        (&code::HEADER_CHUNKS, "chunk infos", told_chunks, chunks),
-        (&code::HEADER_CONNECTIONS, "connections", told_connections, connections),
+        (&code::HEADER_CHUNKS, "chunk infos", declared_chunks, chunks),
+        (&code::HEADER_CONNECTIONS, "connections", declared_connections, connections),
     ];
-    for (code, name, told, found) in counts {
-        if told != found {
-            let what =
-                format!("the header declares {told} {name}, and the index has {found}");
-            findings.add(Finding::new(code, what).with_bytes(header.clone()));
+    for (code, name, declared, actual) in counts {
+        if declared != actual {
+            let message = format!(
+                "the header declares {declared} {name}, and the index has {actual}"
+            );
+            findings.add(Finding::new(code, message).with_bytes(header.clone()));
         }
     }
     check_positions(layout, findings);
@@ -117,12 +119,13 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
 
 /// Adds findings for chunk infos without a chunk.
 fn check_positions(layout: &FileLayout, findings: &mut Findings) {
-    for seen in &layout.infos {
-        let place = seen.info.chunk_at;
-        if layout.chunks.binary_search_by_key(&place, |seen| seen.chunk.at).is_err() {
-            let what = format!("there is no chunk at byte {place}");
-            let finding = Finding::new(&code::CHUNK_INFO_PLACE, what);
-            findings.add(finding.with_bytes(seen.at..seen.at));
+    for entry in &layout.infos {
+        let place = entry.info.chunk_at;
+        if layout.chunks.binary_search_by_key(&place, |record| record.chunk.at).is_err()
+        {
+            let message = format!("there is no chunk at byte {place}");
+            let finding = Finding::new(&code::CHUNK_INFO_PLACE, message);
+            findings.add(finding.with_bytes(entry.at..entry.at));
         }
     }
 }

@@ -98,8 +98,8 @@ impl FileLayout {
         }
         layout.end = at;
         if at < end {
-            let what = format!("{} bytes", end - at);
-            findings.add(Finding::new(&code::TRAILING, what).with_bytes(at..end));
+            let message = format!("{} bytes", end - at);
+            findings.add(Finding::new(&code::TRAILING, message).with_bytes(at..end));
         }
         Ok(layout)
     }
@@ -131,10 +131,11 @@ impl FileLayout {
                 return self.chunk(log, toplevel, at, head, data, findings);
             }
             TopLevelKind::Message => {
-                let what = "messages lie outside chunks";
+                let message = "messages lie outside chunks";
                 let bytes = at..data.end;
-                findings
-                    .add(Finding::new(&code::MESSAGE_OUTSIDE, what).with_bytes(bytes));
+                findings.add(
+                    Finding::new(&code::MESSAGE_OUTSIDE, message).with_bytes(bytes),
+                );
             }
             _ if data.end > len => {
                 self.is_cut = true;
@@ -158,10 +159,11 @@ impl FileLayout {
                 let connection =
                     Connection::new(RawConnection::new(id, &topic, &header));
                 if HeaderTrust::from_connection(&connection) == HeaderTrust::Broken {
-                    let what = format!("connection {id}, outside chunks");
+                    let message = format!("connection {id}, outside chunks");
                     let bytes = at..data.end;
                     findings.add(
-                        Finding::new(&code::CONNECTION_BROKEN, what).with_bytes(bytes),
+                        Finding::new(&code::CONNECTION_BROKEN, message)
+                            .with_bytes(bytes),
                     );
                 }
                 self.index_at.get_or_insert(at);
@@ -169,15 +171,16 @@ impl FileLayout {
                 self.connections.entry(id).or_insert(connection);
             }
             TopLevelKind::Padding => {
-                let what = format!("{} zero bytes", data.end - at);
+                let message = format!("{} zero bytes", data.end - at);
                 let bytes = at..data.end;
-                findings.add(Finding::new(&code::ZEROS, what).with_bytes(bytes));
+                findings.add(Finding::new(&code::ZEROS, message).with_bytes(bytes));
             }
             TopLevelKind::Other => {
-                let what = "a record of an unknown kind was skipped";
+                let message = "a record of an unknown kind was skipped";
                 let bytes = at..data.end;
-                findings
-                    .add(Finding::new(&code::RECORD_UNKNOWN, what).with_bytes(bytes));
+                findings.add(
+                    Finding::new(&code::RECORD_UNKNOWN, message).with_bytes(bytes),
+                );
             }
         }
         Ok(data.end)
@@ -202,9 +205,10 @@ impl FileLayout {
                 );
         let mut is_cut = data.end > len;
         if is_unfinished {
-            let what = "its length is still 0, and its data follow";
+            let message = "its length is still 0, and its data follow";
             let bytes = at..data.end;
-            findings.add(Finding::new(&code::CHUNK_UNFINISHED, what).with_bytes(bytes));
+            findings
+                .add(Finding::new(&code::CHUNK_UNFINISHED, message).with_bytes(bytes));
             is_cut = true;
             data.end = len;
         } else if is_cut || data.end < len && !toplevel.goes_on(data.end, len)? {
@@ -212,7 +216,7 @@ impl FileLayout {
             // the data continue after it.
             let until = data.end.min(len);
             let start = data.start.min(until);
-            let (told, next) =
+            let (declared, next) =
                 (data.end - data.start, toplevel.find_chunk(start..until)?);
             let before = toplevel.find_index(start..next.unwrap_or(until))?.or(next);
             let end = match before {
@@ -227,9 +231,10 @@ impl FileLayout {
             };
             if end != data.end {
                 let real = end - start;
-                let what = format!("it declares {told} bytes, and has {real}");
-                findings
-                    .add(Finding::new(&code::CHUNK_LENGTH, what).with_bytes(at..end));
+                let message = format!("it declares {declared} bytes, and has {real}");
+                findings.add(
+                    Finding::new(&code::CHUNK_LENGTH, message).with_bytes(at..end),
+                );
                 is_cut |= end < data.end;
                 data.end = end;
             }

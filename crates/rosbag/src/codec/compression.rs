@@ -83,18 +83,18 @@ impl Compression {
             buffer,
             (declared as usize).min(FIRST).min(limit),
         );
-        let how = match self {
+        let outcome = match self {
             _ if packed.is_empty() => FrameOutcome::Whole,
             Self::None => match out.copy(packed, limit) {
                 FrameOutcome::Whole if is_cut => FrameOutcome::Cut,
-                how => how,
+                outcome => outcome,
             },
             Self::Bz2 => bz2::decompress(packed, limit, &mut out),
             Self::Lz4 => {
                 lz4::unpack(packed, declared as usize, limit, is_cut, &mut out)
             }
         };
-        (out.into_buffer(), how)
+        (out.into_buffer(), outcome)
     }
 }
 

@@ -102,18 +102,18 @@ impl Encryption {
             (b"" | NONE, _) => Self::None,
             (AES, Some(key)) => Self::Key(key),
             (AES, None) => {
-                let whose = if user.is_empty() { "an unnamed user" } else { user };
-                let what = format!(
-                    "the bag is encrypted for {whose:?} (AES): reading it requires its key, \
+                let owner = if user.is_empty() { "an unnamed user" } else { user };
+                let message = format!(
+                    "the bag is encrypted for {owner:?} (AES): reading it requires its key, \
                      which gpg can decrypt from the bag header"
                 );
-                Self::Locked(ErrorKind::NeedsKey, what)
+                Self::Locked(ErrorKind::NeedsKey, message)
             }
             _ => {
-                let what = format!(
+                let message = format!(
                     "the bag is encrypted by the unsupported plugin {encryptor:?}"
                 );
-                Self::Locked(ErrorKind::Unsupported, what)
+                Self::Locked(ErrorKind::Unsupported, message)
             }
         }
     }
@@ -121,7 +121,7 @@ impl Encryption {
     /// Returns an error if the bag cannot be decrypted.
     pub(crate) fn check(&self) -> Result<()> {
         match self {
-            Self::Locked(kind, why) => Err(Error::new(*kind, why.clone())),
+            Self::Locked(kind, reason) => Err(Error::new(*kind, reason.clone())),
             Self::None | Self::Key(_) => Ok(()),
         }
     }

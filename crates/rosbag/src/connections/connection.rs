@@ -147,7 +147,7 @@ impl Connection {
     }
 
     /// Returns whether `other` has the same topic, type and MD5 sum, so that the messages of
-    /// both are decoded alike.
+    /// both are decoded in the same way.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         (&self.raw.topic, &self.type_name, &self.md5sum)
             == (&other.raw.topic, &other.type_name, &other.md5sum)

@@ -121,10 +121,10 @@ impl ConnectionTable {
     /// Returns the index of the entry that `id` stands for in a chunk that begins at `at`.
     pub(crate) fn lookup(&self, id: u32, at: u64) -> Option<u32> {
         let same = self.by_id.get(&id)?;
-        let since = |entry: &u32| {
+        let is_valid = |entry: &u32| {
             self.entries.get(*entry as usize).is_some_and(|entry| entry.since <= at)
         };
-        same.get(same.partition_point(since).checked_sub(1)?).copied()
+        same.get(same.partition_point(is_valid).checked_sub(1)?).copied()
     }
 
     /// Creates a table for streams of other formats, each with its topic.
@@ -252,35 +252,36 @@ impl ConnectionTable {
     ) -> Vec<u32> {
         let ids = topics.ids(self.topics()).flat_map(|topic| self.topic_entries(topic));
         let ids: BTreeSet<u32> = ids.map(|entry| entry.connection.id).collect();
-        let mut within: Vec<u32> = Vec::new();
+        let mut indices: Vec<u32> = Vec::new();
         for same in ids.iter().filter_map(|id| self.by_id.get(id)) {
-            let begun = |at: u64| {
-                let since = |entry: &u32| {
+            let started_before = |at: u64| {
+                let is_valid = |entry: &u32| {
                     let entry = self.entries.get(*entry as usize);
                     entry.is_some_and(|entry| entry.since <= at)
                 };
-                same.partition_point(since)
+                same.partition_point(is_valid)
             };
             for range in ranges {
-                let first = begun(range.start).saturating_sub(1);
-                let valid = same.get(first..begun(range.end)).unwrap_or_default();
-                within.extend(valid);
+                let first = started_before(range.start).saturating_sub(1);
+                let valid =
+                    same.get(first..started_before(range.end)).unwrap_or_default();
+                indices.extend(valid);
             }
         }
-        within.sort_unstable();
-        within.dedup();
-        within
+        indices.sort_unstable();
+        indices.dedup();
+        indices
     }
 
-    /// Returns the serialized form of `entries`, in an excerpt that has the topics `kept`.
+    /// Returns the serialized form of `entries`, in an excerpt that has the topics `included`.
     pub(crate) fn store_some(
         &self,
         entries: &[u32],
-        kept: &TopicSet,
+        included: &TopicSet,
     ) -> Vec<StoredEntry> {
         let entries = entries.iter().filter_map(|entry| {
             let entry = self.entries.get(*entry as usize)?;
-            let topic = Some(kept.position(entry.topic)?);
+            let topic = Some(included.position(entry.topic)?);
             let raw = entry.connection.raw().clone();
             Some(StoredEntry { since: entry.since, raw, topic })
         });

@@ -24,16 +24,16 @@ impl HeaderTrust {
     /// Returns how far the header of `connection` can be trusted.
     pub(crate) fn from_connection(connection: &Connection) -> Self {
         let mut fields = Fields::new(connection.header());
-        let (mut found, mut is_text) = ([false; NEEDED.len()], true);
+        let (mut presence, mut is_text) = ([false; NEEDED.len()], true);
         for (name, value) in fields.by_ref() {
-            for (needed, found) in NEEDED.iter().zip(&mut found) {
+            for (needed, found) in NEEDED.iter().zip(&mut presence) {
                 if name == *needed {
                     *found = true;
                     is_text &= str::from_utf8(value).is_ok();
                 }
             }
         }
-        if fields.is_broken() || found.contains(&false) {
+        if fields.is_broken() || presence.contains(&false) {
             return Self::Broken;
         }
         let Connection { type_name, md5sum, definition, .. } = connection;

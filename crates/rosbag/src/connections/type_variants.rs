@@ -25,9 +25,9 @@ impl TypeVariants {
     /// The layouts of the types of `connections`, numbered in their order.
     pub(crate) fn new<'c>(connections: impl Iterator<Item = &'c Connection>) -> Self {
         let mut definitions: HashMap<(&str, &str), Vec<&str>> = HashMap::new();
-        let mut seen = BTreeSet::new();
+        let mut variants = BTreeSet::new();
         for Connection { type_name, md5sum, definition, .. } in connections {
-            if md5sum != "*" && seen.insert((type_name, md5sum, definition)) {
+            if md5sum != "*" && variants.insert((type_name, md5sum, definition)) {
                 let of_type = definitions.entry((type_name, md5sum)).or_default();
                 of_type.push(definition);
             }

@@ -130,9 +130,9 @@ impl Bag {
             }
         }
         let declared = chunk.head.declared;
-        let (bytes, how) =
+        let (bytes, outcome) =
             compression.decompress_part(&packed, declared, limit, chunk.is_cut, buffer);
-        Ok(ChunkContent::Unpacked(bytes.freeze(), how))
+        Ok(ChunkContent::Unpacked(bytes.freeze(), outcome))
     }
 }
 
@@ -143,17 +143,17 @@ fn unknown_compression(name: &str) -> String {
 }
 
 impl Chunk {
-    /// Scans the content `bytes` of the chunk, which was decompressed with the result `how`.
+    /// Scans the content `bytes` of the chunk, which was decompressed with the result `outcome`.
     /// Positions of damage count from the start of the content.
     pub(crate) fn scan_records<V: RecordVisitor>(
         &self,
         bytes: &[u8],
-        how: FrameOutcome,
+        outcome: FrameOutcome,
         visitor: &mut V,
     ) {
         // A chunk that was not finished declares a length of 0, and is complete too.
         let is_all = self.head.declared as usize <= bytes.len();
-        let cut = match how {
+        let cut = match outcome {
             FrameOutcome::Whole | FrameOutcome::Doubtful => None,
             FrameOutcome::Ended if is_all => None,
             FrameOutcome::Ended if self.is_cut => Some(DamageKind::Truncated),
@@ -179,7 +179,7 @@ impl Chunk {
             visitor.damage(Damage::new(kind, used..u64::MAX));
         }
         // No checksum is expected where the file ends.
-        let is_doubtful = match how {
+        let is_doubtful = match outcome {
             FrameOutcome::Doubtful => true,
             FrameOutcome::Ended => is_all && !self.is_cut,
             // Bzip2 has a checksum for each block, LZ4 one after the last block.
@@ -190,7 +190,7 @@ impl Chunk {
         };
         if is_doubtful {
             let mut doubtful = Damage::new(DamageKind::Doubtful, u64::MAX..u64::MAX);
-            if how == FrameOutcome::Broken {
+            if outcome == FrameOutcome::Broken {
                 doubtful = doubtful.with_reason("the checksum lies after the damage");
             }
             visitor.damage(doubtful);

@@ -62,10 +62,10 @@ impl FileHeader {
             Some(line) => {
                 let after = first.get(line.line_len - 1);
                 if !line.ends_well && after == Some(&b'\r') {
-                    let what = "the line endings were changed, as by a transfer in text mode, \
+                    let message = "the line endings were changed, as by a transfer in text mode, \
                                 and with them bytes all over the bag: transfer it again in \
                                 binary mode";
-                    return Err(Error::new(ErrorKind::Malformed, what)
+                    return Err(Error::new(ErrorKind::Malformed, message)
                         .with_offset(line.line_len as u64 - 1));
                 }
                 head.version = Some((line.major, line.minor));
@@ -95,8 +95,8 @@ impl FileHeader {
                 "this is a bag of version {major}.{minor}, read as one of version 2.0"
             )),
             _ => {
-                let what = format!("this is a bag of version {major}.{minor}");
-                return Err(Error::new(ErrorKind::Unsupported, what).with_offset(0));
+                let message = format!("this is a bag of version {major}.{minor}");
+                return Err(Error::new(ErrorKind::Unsupported, message).with_offset(0));
             }
         }
         Ok(())
@@ -144,8 +144,8 @@ fn check_other(first: &[u8]) -> Result<()> {
         return Err(Error::new(ErrorKind::Unrecognized, "the file is empty"));
     }
     if first.starts_with(LFS_POINTER) {
-        let what = "this is a Git LFS pointer; fetch the bag with `git lfs pull`";
-        return Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0));
+        let message = "this is a Git LFS pointer; fetch the bag with `git lfs pull`";
+        return Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0));
     }
     Ok(())
 }

@@ -208,11 +208,12 @@ impl Index {
         is_thorough: bool,
     ) -> Result<Option<String>> {
         let len = toplevel.len();
-        let (told, found) = (u64::from(head.chunks), self.chunks.len() as u64);
+        let (declared_chunks, chunks) =
+            (u64::from(head.chunks), self.chunks.len() as u64);
         let (connections, declared) =
             (u64::from(head.connections), self.connections.len() as u64);
-        let is_short = found < told || declared < connections;
-        if end < len && (is_short || found == 0 && declared == 0) {
+        let is_short = chunks < declared_chunks || declared < connections;
+        if end < len && (is_short || chunks == 0 && declared == 0) {
             return Ok(Some(format!("it is truncated at byte {end}")));
         }
         let data = head.records_at..head.index_at;
@@ -224,22 +225,27 @@ impl Index {
             )));
         }
         // If the header declares another number of chunks, any chunk may be missing.
-        let is_thorough = is_thorough || found != told;
+        let is_thorough = is_thorough || chunks != declared_chunks;
         let mut inspector = Inspector::new(toplevel, head.index_at, is_thorough);
-        if let Some(why) = inspector.contradiction(&self.chunks, &mut self.packing)? {
-            return Ok(Some(why));
+        if let Some(reason) =
+            inspector.contradiction(&self.chunks, &mut self.packing)?
+        {
+            return Ok(Some(reason));
         }
         let first = self.chunks.first().map_or(head.index_at, |chunk| chunk.at);
         if has_messages(toplevel, head.records_at..first)? {
             return Ok(Some("it does not list the first messages".to_owned()));
         }
         if is_short && !self.has_message_at(toplevel, head)? {
-            return Ok(Some(format!("it has {found} chunks instead of {told}")));
+            return Ok(Some(format!(
+                "it has {chunks} chunks instead of {declared_chunks}"
+            )));
         }
-        if found != told {
-            let what =
-                format!("the header declares {told} chunks, and the index has {found}");
-            self.remarks.push(what);
+        if chunks != declared_chunks {
+            let message = format!(
+                "the header declares {declared_chunks} chunks, and the index has {chunks}"
+            );
+            self.remarks.push(message);
         }
         if declared != connections && !self.connections.is_empty() {
             self.remarks.push(format!(

@@ -26,11 +26,11 @@ pub(crate) fn times(
 ) -> Result<bool> {
     let before = times.len();
     let mut toplevel = TopLevelReader::new(bag.source.clone());
-    let is_told = index_times(&mut toplevel, table, part, times)?;
-    if !is_told {
+    let has_times = index_times(&mut toplevel, table, part, times)?;
+    if !has_times {
         times.truncate(before);
     }
-    Ok(is_told)
+    Ok(has_times)
 }
 
 fn index_times(

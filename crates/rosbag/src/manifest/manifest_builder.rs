@@ -100,12 +100,12 @@ pub(crate) fn build_manifest(
     let read = || index::read(source, &head, &bag.encryption, is_thorough);
     match uses_index.then(read).transpose()? {
         Some(Ok(index)) => builder.use_index(index, &head),
-        Some(Err(why)) => builder.use_scan(&bag, &head, Some(why))?,
+        Some(Err(reason)) => builder.use_scan(&bag, &head, Some(reason))?,
         None => builder.use_scan(&bag, &head, None)?,
     }
     if head.version.is_none() && builder.drafts.is_empty() {
-        let what = "it does not begin like a bag, and contains no chunk";
-        return Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0));
+        let message = "it does not begin like a bag, and contains no chunk";
+        return Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0));
     }
     let bz2_bytes = builder.packing.uncompressed_bytes(Compression::Bz2);
     // A short bag with more than the maximum is inspected, because it is a decompression bomb.
@@ -118,11 +118,11 @@ pub(crate) fn build_manifest(
     };
     builder.unreadable = builder.packing.unreadable_reason(builder.drafts.len());
     match &bag.encryption {
-        Encryption::Locked(_, why) => {
-            let why = why.clone();
+        Encryption::Locked(_, reason) => {
+            let reason = reason.clone();
             builder.use_declared_contents();
             builder.is_sealed = true;
-            builder.remarks.push(why);
+            builder.remarks.push(reason);
         }
         _ if builder.unreadable.is_some() => builder.use_declared_contents(),
         Encryption::Key(key) => {
@@ -141,20 +141,21 @@ fn missing_index_damage(
     head: &FileHeader,
     scan: &Scan,
 ) -> Result<Option<Damage>> {
-    let (infos, found, len) = (scan.infos, scan.chunks, bag.source.len());
+    let (infos, chunks, len) = (scan.infos, scan.chunks, bag.source.len());
     if head.version.is_some() && head.records_at >= len && !head.has_header {
         let cut = Damage::new(DamageKind::Truncated, len..len);
         return Ok(Some(cut.with_reason("nothing follows the first line")));
     }
     let is_whole = infos > 0 && bag.listed_chunks()?.len() as u64 == infos;
-    let said = if head.has_header { head.chunks.into() } else { infos };
-    if is_whole || found >= said {
+    let declared = if head.has_header { head.chunks.into() } else { infos };
+    if is_whole || chunks >= declared {
         return Ok(None);
     }
     // They most likely lay where zeros were taken for padding.
     let bytes = if scan.padding.is_empty() { len..len } else { scan.padding.clone() };
-    let why = format!("the bag should have {said} chunks, and {found} were found");
-    Ok(Some(Damage::new(DamageKind::Garbled, bytes).with_reason(why)))
+    let reason =
+        format!("the bag should have {declared} chunks, and {chunks} were found");
+    Ok(Some(Damage::new(DamageKind::Garbled, bytes).with_reason(reason)))
 }
 
 impl ManifestBuilder {
@@ -193,7 +194,7 @@ impl ManifestBuilder {
         &mut self,
         bag: &Bag,
         head: &FileHeader,
-        why: Option<String>,
+        reason: Option<String>,
     ) -> Result<()> {
         let scan = scan::scan(bag, head, &mut self.table)?;
         self.access = LogAccess::Damaged;
@@ -206,15 +207,15 @@ impl ManifestBuilder {
             && infos < u64::from(head.chunks).max(1)
         {
             let missing = Damage::new(DamageKind::Truncated, len..head.index_at);
-            let why =
+            let reason =
                 "the bag is cut off: by its header, the index begins after its end";
-            self.damage.push(missing.with_reason(why));
+            self.damage.push(missing.with_reason(reason));
         }
         self.unsound = unsound;
-        if let Some(why) = why {
+        if let Some(reason) = reason {
             let chunks = drafts.len();
             self.remarks.push(format!(
-                "the index is not used: {why}; {chunks} parts were found by scanning the file"
+                "the index is not used: {reason}; {chunks} parts were found by scanning the file"
             ));
         }
         (self.drafts, self.packing) = (drafts, packing);
@@ -232,10 +233,10 @@ impl ManifestBuilder {
             let Some((head, data)) = toplevel.chunk(draft.bytes.start)? else {
                 continue;
             };
-            let is_there = data.end <= bag.source.len()
+            let is_complete = data.end <= bag.source.len()
                 && data.end - data.start <= bag.options.record_bytes.into();
             let Ok(compression) = head.compression else { continue };
-            if !is_there || data.is_empty() {
+            if !is_complete || data.is_empty() {
                 continue;
             }
             let text = key.decrypt(&bag.source.read_at(data)?);
@@ -249,9 +250,9 @@ impl ManifestBuilder {
         if tried == 0 {
             return Ok(());
         }
-        let what =
+        let message =
             "the key is wrong: the chunks of this bag cannot be decrypted with it";
-        Err(Error::new(ErrorKind::Unsupported, what))
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     /// Uses the contents of the index, because the chunks cannot be read.
@@ -341,9 +342,9 @@ impl ManifestBuilder {
                 };
                 let Some(topic) = self.table.topic(entry) else { continue };
                 if undefined.contains(&id) {
-                    let odd = Damage::new(DamageKind::Doubtful, draft.bytes.clone());
-                    let odd = odd.with_records(count.records, Some(topic));
-                    self.damage.push(odd.with_reason(UNDEFINED));
+                    let damage = Damage::new(DamageKind::Doubtful, draft.bytes.clone());
+                    let damage = damage.with_records(count.records, Some(topic));
+                    self.damage.push(damage.with_reason(UNDEFINED));
                 }
                 topics.insert(topic);
                 if let Some(child) = derived.child(topic) {
@@ -440,8 +441,8 @@ impl ManifestBuilder {
             let bytes = place.unwrap_or(entry.declared_at..entry.declared_at);
             let torn = Damage::new(DamageKind::Garbled, bytes);
             let len = len.min(torn.lost_bytes);
-            let why = format!("the connection {id}, of {topic:?}, is truncated");
-            self.damage.push(torn.with_lost_bytes(len).with_reason(why));
+            let reason = format!("the connection {id}, of {topic:?}, is truncated");
+            self.damage.push(torn.with_lost_bytes(len).with_reason(reason));
         }
     }
 }

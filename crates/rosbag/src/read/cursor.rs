@@ -146,12 +146,13 @@ impl RecordVisitor for BlockFiller<'_> {
     }
 
     fn connection(&mut self, raw: RawConnection) {
-        if let Some(why) = self.reader.declare(raw) {
+        if let Some(reason) = self.reader.declare(raw) {
             let at = self.reader.chunk_at;
             let bounds = &self.reader.bounds;
             let after = bounds.get(bounds.partition_point(|bound| *bound <= at));
             let bytes = at..after.copied().unwrap_or(at);
-            self.block.report(Damage::new(DamageKind::Index, bytes).with_reason(why));
+            self.block
+                .report(Damage::new(DamageKind::Index, bytes).with_reason(reason));
         }
     }
 
@@ -229,9 +230,9 @@ impl RecordSelector {
         if let (None, Some(known)) = (like, known.map(|known| &known.connection))
             && (&known.type_name, &known.md5sum) == (type_name, md5sum)
         {
-            let told = &known.topic;
+            let known_topic = &known.topic;
             return Some(format!(
-                "it names the connection {id} {told:?}, and this chunk names it {topic:?}"
+                "it names the connection {id} {known_topic:?}, and this chunk names it {topic:?}"
             ));
         }
         self.declared.push((*id, like));

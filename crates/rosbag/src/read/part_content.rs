@@ -109,13 +109,15 @@ impl RecordVisitor for ContentCollector<'_> {
     }
 
     fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
-        let one = MessageCount {
+        let message_count = MessageCount {
             records: 1,
             bytes: Some(payload.len() as u64),
             time: Some(TimeRange::from_timestamp(time)),
         };
         let count = self.content.counts.entry(id);
-        count.and_modify(|count| *count = count.add(one)).or_insert(one);
+        count
+            .and_modify(|count| *count = count.add(message_count))
+            .or_insert(message_count);
         // Unknown connections are determined when all connections are registered.
         true
     }

@@ -207,19 +207,19 @@ impl PartScanner {
         chunk: &Chunk,
         visitor: &mut V,
     ) -> Result<bool> {
-        let is_told = chunk.at == self.start
+        let is_reported = chunk.at == self.start
             || self.unnamed == Some(chunk.at)
             || self.bag.listed_chunk(self.start)?.is_none()
             || self.bag.listed_chunk(chunk.at)?.is_some();
-        if !is_told {
+        if !is_reported {
             self.unnamed = Some(chunk.at);
             visitor.begin_chunk(chunk.at);
             visitor.window(Bytes::new(), chunk.at);
             let damage = Damage::new(DamageKind::Index, chunk.at..chunk.data.end);
-            let why = if chunk.at < self.start { MISPLACED } else { UNNAMED };
-            visitor.damage(damage.with_reason(why));
+            let reason = if chunk.at < self.start { MISPLACED } else { UNNAMED };
+            visitor.damage(damage.with_reason(reason));
         }
-        Ok(!is_told)
+        Ok(!is_reported)
     }
 
     /// Returns the record at `at`, if it can be read. Zeros are not padding at the start of a
@@ -281,12 +281,12 @@ impl PartScanner {
                 self.segment = Some((plain, DamageContext::Plain(data)));
                 Ok(false)
             }
-            ChunkContent::Unpacked(content, how) => {
+            ChunkContent::Unpacked(content, outcome) => {
                 let last = self.before.insert(OpenChunk::new(chunk.clone()));
                 visitor.decompressed_bytes(content.clone(), chunk.at);
                 let (len, declared) =
                     (content.len() as u64, chunk.head.declared.into());
-                let whole = match how {
+                let whole = match outcome {
                     FrameOutcome::Cut | FrameOutcome::Broken => {
                         u64::max(declared, len + 1)
                     }
@@ -294,11 +294,11 @@ impl PartScanner {
                 };
                 if content.is_empty() {
                     self.before = None;
-                    let gone = LostChunk { bytes, index_at: self.at, left: None };
-                    let within = &mut DamageContext::Lost(gone);
+                    let lost = LostChunk { bytes, index_at: self.at, left: None };
+                    let within = &mut DamageContext::Lost(lost);
                     let mut locator =
                         DamageLocator { visitor, bag, toplevel, within, chunk: None };
-                    chunk.scan_records(&content, how, &mut locator);
+                    chunk.scan_records(&content, outcome, &mut locator);
                     return Ok(true);
                 }
                 let within = &mut DamageContext::Unpacked(CompressedChunk {
@@ -308,14 +308,14 @@ impl PartScanner {
                 let chunk_of = Some(last);
                 let mut locator =
                     DamageLocator { visitor, bag, toplevel, within, chunk: chunk_of };
-                chunk.scan_records(&content, how, &mut locator);
+                chunk.scan_records(&content, outcome, &mut locator);
                 self.report_missing_messages(visitor)?;
                 Ok(true)
             }
             ChunkContent::Lost(damage) => {
                 visitor.window(Bytes::new(), chunk.at);
-                let gone = LostChunk { bytes, index_at: self.at, left: None };
-                let within = &mut DamageContext::Lost(gone);
+                let lost = LostChunk { bytes, index_at: self.at, left: None };
+                let within = &mut DamageContext::Lost(lost);
                 DamageLocator { visitor, bag, toplevel, within, chunk: None }
                     .damage(damage);
                 Ok(true)

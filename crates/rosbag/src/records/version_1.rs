@@ -135,9 +135,10 @@ impl ConnectionProperties<'_> {
         let Self { topic, type_name, md5sum, caller, latching } = *self;
         let raw = RawConnection::new(self.number(), topic, &[]);
         let raw = raw.with_field(b"topic", topic).with_field(b"type", type_name);
-        let told = [(&b"callerid"[..], caller), (b"latching", latching)];
-        let told = told.into_iter().filter(|(_, value)| !value.is_empty());
-        told.fold(raw.with_field(b"md5sum", md5sum), |raw, (name, value)| {
+        let optional_fields = [(&b"callerid"[..], caller), (b"latching", latching)];
+        let optional_fields =
+            optional_fields.into_iter().filter(|(_, value)| !value.is_empty());
+        optional_fields.fold(raw.with_field(b"md5sum", md5sum), |raw, (name, value)| {
             raw.with_field(name, value)
         })
     }

@@ -43,9 +43,9 @@ impl Bag {
             Ok(Compression::Bz2 | Compression::Lz4) => {
                 let content = |chunk: &Chunk| -> Result<(usize, bool)> {
                     Ok(match self.open(chunk, BytesMut::new())? {
-                        ChunkContent::Unpacked(bytes, how) => {
+                        ChunkContent::Unpacked(bytes, outcome) => {
                             let is_all = bytes.len() >= chunk.head.declared as usize;
-                            (bytes.len(), how == FrameOutcome::Whole && is_all)
+                            (bytes.len(), outcome == FrameOutcome::Whole && is_all)
                         }
                         ChunkContent::Plain(_) | ChunkContent::Lost(_) => (0, false),
                     })
@@ -94,8 +94,8 @@ pub(crate) fn extent(
     data: Range<u64>,
 ) -> Result<Chunk> {
     let after = bounds.partition_point(|bound| *bound <= at);
-    let inside = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
-    for bound in inside.take(MAX_CANDIDATES) {
+    let inner_bounds = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
+    for bound in inner_bounds.take(MAX_CANDIDATES) {
         if toplevel.chunk(*bound)?.is_some() {
             return shortened_to(toplevel, *bound, at, head, data);
         }

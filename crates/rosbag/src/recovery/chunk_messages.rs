@@ -60,10 +60,10 @@ impl RecordVisitor for ChunkMessages {
     fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
         let just = TimeRange::from_timestamp(time);
         let new = ConnectionMessages { records: 0, time: just, last: time };
-        let of = self.by_connection.entry(id).or_insert(new);
-        *of = ConnectionMessages {
-            records: of.records + 1,
-            time: of.time.cover(&just),
+        let summary = self.by_connection.entry(id).or_insert(new);
+        *summary = ConnectionMessages {
+            records: summary.records + 1,
+            time: summary.time.cover(&just),
             last: time,
         };
         self.is_overfull |= self.by_time.len() == MAX_TRACKED;

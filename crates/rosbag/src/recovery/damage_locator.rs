@@ -132,10 +132,11 @@ impl LostChunk {
             }
         });
         if self.left.is_none()
-            && let Ok(Some(told)) = bag.listed_chunk(self.bytes.start)
+            && let Ok(Some(chunk)) = bag.listed_chunk(self.bytes.start)
         {
-            for (connection, records) in told.counts.iter().filter(|told| told.1 > 0) {
-                let all = LostMessages { records: (*records).into(), time: told.time };
+            for (connection, records) in chunk.counts.iter().filter(|count| count.1 > 0)
+            {
+                let all = LostMessages { records: (*records).into(), time: chunk.time };
                 lost.entry(*connection).or_insert(all);
             }
         }

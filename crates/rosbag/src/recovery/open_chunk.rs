@@ -99,11 +99,12 @@ impl OpenChunk {
         entries: &[u8],
     ) -> Result<bool> {
         let KnownMessages { messages, .. } = self.load_messages(bag)?;
-        let Some(of) = messages.by_connection.get(&connection) else {
+        let Some(summary) = messages.by_connection.get(&connection) else {
             return Ok(false);
         };
         let mut times = wire::index_entries(entries).map(|(time, _)| time);
-        Ok(of.records == u64::from(count) && times.all(|time| of.time.contains(time)))
+        Ok(summary.records == u64::from(count)
+            && times.all(|time| summary.time.contains(time)))
     }
 
     /// Returns which messages are lost in `range` of the content, by its index data, and
@@ -220,8 +221,8 @@ fn read(bag: &Bag, chunk: &Chunk) -> Result<ChunkMessages> {
                 *range = range.start - start..range.end - start;
             }
         }
-        ChunkContent::Unpacked(bytes, how) => {
-            chunk.scan_records(&bytes, how, &mut messages)
+        ChunkContent::Unpacked(bytes, outcome) => {
+            chunk.scan_records(&bytes, outcome, &mut messages)
         }
         ChunkContent::Lost(damage) => messages.damage(damage),
     }

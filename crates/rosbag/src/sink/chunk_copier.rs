@@ -69,7 +69,7 @@ impl ChunkCopier<'_, '_> {
         }
         let (parts, Range { start, end }) = (&self.selected.parts, part.bytes.clone());
         let first = parts.partition_point(|[other, _]| *other < start);
-        let (mut chunks, mut at, mut made) = (Vec::new(), start, 0);
+        let (mut chunks, mut at, mut total) = (Vec::new(), start, 0);
         let mut declared = BTreeSet::new();
         for [start, stop] in parts.iter().skip(first) {
             if at >= end {
@@ -82,9 +82,9 @@ impl ChunkCopier<'_, '_> {
             };
             let Some(chunk) = chunk else { return Ok(None) };
             if let CopiedIndex::Made(bytes) = &chunk.index {
-                made += bytes.len() as u64;
+                total += bytes.len() as u64;
             }
-            if made > MAX_INDEX {
+            if total > MAX_INDEX {
                 return Ok(None);
             }
             declared.extend(&chunk.declares);
@@ -101,24 +101,24 @@ impl ChunkCopier<'_, '_> {
         draft: Range<u64>,
         declared: &BTreeSet<u32>,
     ) -> Result<Option<CopiedChunk>> {
-        let Some(seen) = self.find_chunk(&draft)? else { return Ok(None) };
-        let Some(listed) = self.index_data_of(&seen, draft.end)? else {
+        let Some(chunk) = self.find_chunk(&draft)? else { return Ok(None) };
+        let Some(listed) = self.index_data_of(&chunk, draft.end)? else {
             return Ok(None);
         };
         let is_declared =
             |id: u32| self.writer.is_declared(id) || declared.contains(&id);
         let believes = |(id, ..): &ChunkMessage| is_declared(*id);
-        let looks_inside = self.looks_inside || seen.compression == Compression::None;
+        let looks_inside = self.looks_inside || chunk.compression == Compression::None;
         let (messages, declares) = match listed.messages {
             Some(messages) if !looks_inside && messages.iter().all(believes) => {
                 (messages, Vec::new())
             }
-            _ => match self.inspect_content(&seen, declared)? {
+            _ => match self.inspect_content(&chunk, declared)? {
                 Some(found) => found,
                 None => return Ok(None),
             },
         };
-        if !self.is_fully_selected(&messages, seen.at) {
+        if !self.is_fully_selected(&messages, chunk.at) {
             return Ok(None);
         }
         let Some(ChunkIndex { index, summary }) = index_messages(&messages) else {
@@ -126,12 +126,12 @@ impl ChunkCopier<'_, '_> {
         };
         // Index data that ROS wrote have the same form, and are copied.
         let index = if listed.bytes == index {
-            CopiedIndex::There(seen.data.end..draft.end)
+            CopiedIndex::There(chunk.data.end..draft.end)
         } else {
             CopiedIndex::Made(index)
         };
         Ok(Some(CopiedChunk {
-            chunk: draft.start..seen.data.end,
+            chunk: draft.start..chunk.data.end,
             index,
             summary,
             declares,
@@ -154,19 +154,21 @@ impl ChunkCopier<'_, '_> {
         let start = draft.start + frame.data_start() as u64;
         let data = start..start + u64::from(frame.data_len);
         let packed = head.get(frame.data_start()..).unwrap_or_default();
-        let is_as_asked = self.compression.is_none_or(|asked| asked == compression);
+        let is_as_requested =
+            self.compression.is_none_or(|requested| requested == compression);
         let is_whole = !data.is_empty() && data.end <= draft.end;
-        let seen = SourceChunk { at: draft.start, compression, size, data };
-        Ok((is_as_asked && is_whole && compression.is_of_ros(packed)).then_some(seen))
+        let chunk = SourceChunk { at: draft.start, compression, size, data };
+        Ok((is_as_requested && is_whole && compression.is_of_ros(packed))
+            .then_some(chunk))
     }
 
     /// Returns the index data between the chunk and `end`, if there is nothing else.
     fn index_data_of(
         &self,
-        seen: &SourceChunk,
+        chunk: &SourceChunk,
         end: u64,
     ) -> Result<Option<ChunkIndexData>> {
-        let start = seen.data.end;
+        let start = chunk.data.end;
         if end - start > MAX_INDEX {
             return Ok(None);
         }
@@ -190,7 +192,7 @@ impl ChunkCopier<'_, '_> {
             is_wrong |= !ids.insert(connection);
             for (time, offset) in wire::index_entries(entries) {
                 match RosTime::new(time) {
-                    Ok(stamp) if offset < seen.size => {
+                    Ok(stamp) if offset < chunk.size => {
                         messages.push((connection, stamp, offset));
                     }
                     _ => is_wrong = true,
@@ -207,10 +209,10 @@ impl ChunkCopier<'_, '_> {
     /// unchanged, or uses one that is not declared in the new bag by then.
     fn inspect_content(
         &self,
-        seen: &SourceChunk,
+        chunk: &SourceChunk,
         declared: &BTreeSet<u32>,
     ) -> Result<Option<(Vec<ChunkMessage>, Vec<u32>)>> {
-        let Some(content) = self.decompress(seen)? else { return Ok(None) };
+        let Some(content) = self.decompress(chunk)? else { return Ok(None) };
         let (mut messages, mut declares) = (Vec::new(), Vec::new());
         let mut known = declared.clone();
         let mut rest = &content[..];
@@ -247,8 +249,8 @@ impl ChunkCopier<'_, '_> {
     }
 
     /// Returns the content of a chunk if it is complete and has its declared size.
-    fn decompress(&self, seen: &SourceChunk) -> Result<Option<Bytes>> {
-        let SourceChunk { compression, size, data, .. } = seen;
+    fn decompress(&self, chunk: &SourceChunk) -> Result<Option<Bytes>> {
+        let SourceChunk { compression, size, data, .. } = chunk;
         let limit = OpenOptions::default().record_bytes;
         if *size > limit || data.end - data.start > u64::from(limit) {
             return Ok(None);
@@ -257,17 +259,17 @@ impl ChunkCopier<'_, '_> {
         if packed.len() as u64 != data.end - data.start {
             return Ok(None);
         }
-        let (content, how) = match compression {
+        let (content, outcome) = match compression {
             Compression::None => (packed, FrameOutcome::Whole),
             packing => {
                 let room = BytesMut::new();
-                let (content, how) =
+                let (content, outcome) =
                     packing.decompress(&packed, *size, *size as usize, room);
-                (content.freeze(), how)
+                (content.freeze(), outcome)
             }
         };
         let is_whole =
-            how == FrameOutcome::Whole && content.len() as u64 == u64::from(*size);
+            outcome == FrameOutcome::Whole && content.len() as u64 == u64::from(*size);
         Ok(is_whole.then_some(content))
     }
 

@@ -23,12 +23,13 @@ pub(super) fn assign<W: Output>(
     writer: &mut Writer<W>,
     extracts: Vec<Vec<Option<SelectedConnection>>>,
 ) -> Result<Vec<Vec<Option<ConnectionHandle>>>> {
-    let ids = extracts.iter().flatten().flatten().filter_map(|wanted| wanted.id);
+    let ids =
+        extracts.iter().flatten().flatten().filter_map(|connection| connection.id);
     let mut numbers = IdAllocator { reserved: ids.collect(), ..IdAllocator::default() };
     let mut all = Vec::new();
     for extract in extracts {
-        let assigned = extract.into_iter().map(|wanted| {
-            wanted.map(|wanted| numbers.assign(writer, wanted)).transpose()
+        let assigned = extract.into_iter().map(|connection| {
+            connection.map(|connection| numbers.assign(writer, connection)).transpose()
         });
         let new_handles = assigned.collect::<Result<Vec<_>>>()?;
         numbers.end_selection();
@@ -58,9 +59,9 @@ impl IdAllocator {
     fn assign<W: Output>(
         &mut self,
         writer: &mut Writer<W>,
-        wanted: SelectedConnection,
+        connection: SelectedConnection,
     ) -> Result<ConnectionHandle> {
-        let SelectedConnection { id, topic, header } = wanted;
+        let SelectedConnection { id, topic, header } = connection;
         let key = (topic, header);
         if let Some(others) = self.alike.get_mut(&key) {
             let same = id.and_then(|id| others.remove(&id));

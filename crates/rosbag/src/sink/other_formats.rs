@@ -34,12 +34,12 @@ pub(super) fn connections(
             && Encoding::from_name(&topic.encoding) != Some(Encoding::Ros1)
         {
             let (label, format) = (topic.label(), &manifest.format);
-            let what = format!(
+            let message = format!(
                 "the topic {label:?} of a {format} log cannot be written to a bag: the encoding \
                  of its messages is {:?}, not that of ROS 1",
                 topic.encoding
             );
-            return Err(Error::new(ErrorKind::UnsuitableEncoding, what));
+            return Err(Error::new(ErrorKind::UnsuitableEncoding, message));
         }
     }
     let connections = (0..).zip(&manifest.streams).map(|(number, stream)| {
@@ -97,8 +97,8 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
         format!("{count} {one}{end}{names}")
     });
     let dropped: Vec<String> = dropped.collect();
-    let what = format!("{}: a bag has only messages", dropped.join(", "));
-    (!dropped.is_empty()).then_some(UnsupportedContent { topic: None, what })
+    let message = format!("{}: a bag has only messages", dropped.join(", "));
+    (!dropped.is_empty()).then_some(UnsupportedContent { topic: None, what: message })
 }
 
 /// Returns the metadata of `stream` whose keys the writer of the file chose, and that have no

@@ -88,7 +88,7 @@ impl FinishedBag {
     fn read(source: &Arc<dyn Source>) -> Result<Self> {
         let mut remarks = Vec::new();
         let head = FileHeader::read(source, OpenOptions::default(), &mut remarks)?;
-        let unsupported = |what| Err(Error::new(ErrorKind::Unsupported, what));
+        let unsupported = |message| Err(Error::new(ErrorKind::Unsupported, message));
         if head.is_v1() {
             return unsupported(
                 "cannot append to a bag of version 1.2: repair it first, which writes version \
@@ -103,7 +103,7 @@ impl FinishedBag {
             return Err(unsound_error(remark));
         }
         let index = index::read(source, &head, &encryption, false)?;
-        let index = index.map_err(|why| unsound_error(&why))?;
+        let index = index.map_err(|reason| unsound_error(&reason))?;
         if let Some(remark) = index.remarks.first() {
             return Err(unsound_error(remark));
         }
@@ -209,7 +209,8 @@ fn first_and_last(range: &TimeRange) -> Result<[RosTime; 2]> {
     Ok([RosTime::new(range.start)?, RosTime::new(last)?])
 }
 
-fn unsound_error(why: &str) -> Error {
-    let what = format!("cannot append to this bag without repairing it first: {why}");
-    Error::new(ErrorKind::Malformed, what)
+fn unsound_error(reason: &str) -> Error {
+    let message =
+        format!("cannot append to this bag without repairing it first: {reason}");
+    Error::new(ErrorKind::Malformed, message)
 }

@@ -59,12 +59,12 @@ impl Compression {
 }
 
 fn bz2(bytes: &[u8], mut room: Vec<u8>) -> Result<Vec<u8>> {
-    let odd =
+    let into_error =
         |err| Error::new(ErrorKind::Io, "compressing a chunk failed").from_source(err);
     room.reserve(bytes.len() / 2);
     let mut stream = BzEncoder::new(room, bzip2::Compression::best());
-    stream.write_all(bytes).map_err(odd)?;
-    stream.finish().map_err(odd)
+    stream.write_all(bytes).map_err(into_error)?;
+    stream.finish().map_err(into_error)
 }
 
 fn lz4(bytes: &[u8], mut frame: Vec<u8>) -> Vec<u8> {
@@ -135,8 +135,11 @@ mod tests {
                 let room = Vec::new();
                 let (packed, _) = compression.compress(bytes.clone(), room).unwrap();
                 let room = BytesMut::new();
-                let (out, how) = compression.decompress(&packed, 0, 1 << 30, room);
-                assert!(how == FrameOutcome::Whole && out == bytes, "{compression:?}");
+                let (out, outcome) = compression.decompress(&packed, 0, 1 << 30, room);
+                assert!(
+                    outcome == FrameOutcome::Whole && out == bytes,
+                    "{compression:?}"
+                );
             }
         }
     }
@@ -150,7 +153,7 @@ mod tests {
     #[test]
     fn frames_that_roslz4_rejects_are_recognized() {
         let head = |flags, sizes| [0x04, 0x22, 0x4d, 0x18, flags, sizes, 0];
-        for (flags, sizes, is_taken) in [
+        for (flags, sizes, is_accepted) in [
             (0x64, 0x40, true),
             (0x64, 0x70, true),
             (0x64, 0x30, false), // no length of blocks
@@ -161,7 +164,7 @@ mod tests {
             (0x65, 0x60, false), // a dictionary
         ] {
             let head = head(flags, sizes);
-            assert_eq!(Compression::Lz4.is_of_ros(&head), is_taken, "{head:x?}");
+            assert_eq!(Compression::Lz4.is_of_ros(&head), is_accepted, "{head:x?}");
         }
     }
 }

@@ -126,13 +126,13 @@ const MAX_HEADER: usize = 64 << 20;
 
 /// Checks that readers accept a connection on `topic` with these fields.
 pub(crate) fn check(topic: &[u8], header: &[u8]) -> Result<()> {
-    let what = match (topic.len(), header.len()) {
+    let message = match (topic.len(), header.len()) {
         (0, _) => "the topic of a connection is empty",
         (MAX_TOPIC.., _) => "a topic name has half a MiB or more",
         (_, MAX_HEADER..) => "the definition of a connection has 64 MiB or more",
         _ => return Ok(()),
     };
-    Err(Error::new(ErrorKind::Limit, what))
+    Err(Error::new(ErrorKind::Limit, message))
 }
 
 /// Returns the fields `header` of a connection with another `topic`, if they have one. All

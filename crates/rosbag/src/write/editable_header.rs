@@ -27,14 +27,14 @@ impl EditableHeader {
             return None;
         };
         let fields = bytes.get(4..4 + frame.fields_len)?.to_vec();
-        let find = |wanted: &[u8], len: usize| {
+        let find = |field_name: &[u8], len: usize| {
             let mut end = 0;
             // If a name occurs twice, readers use the last field.
             let ends = Fields::new(&fields).map(|(name, value)| {
                 end += 5 + name.len() + value.len();
                 (name, value, end)
             });
-            let found = ends.filter(|(name, ..)| *name == wanted).last();
+            let found = ends.filter(|(name, ..)| *name == field_name).last();
             let (_, value, end) = found?;
             (value.len() == len).then_some(end - len..end)
         };

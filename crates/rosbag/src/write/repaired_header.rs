@@ -59,8 +59,8 @@ pub(crate) fn repair_header(
     ];
     // Readers do not need the topic, which the record has too.
     if needed.iter().any(|(name, _)| *name != b"topic" && !names.contains(name)) {
-        let what = "lacks fields, which are empty or \"*\" in the new bag";
-        changes.push(what.to_owned());
+        let change = "lacks fields, which are empty or \"*\" in the new bag";
+        changes.push(change.to_owned());
     }
     if HeaderTrust::from_connection(connection) == HeaderTrust::Broken {
         for (name, value) in
@@ -75,9 +75,9 @@ pub(crate) fn repair_header(
         ));
     }
     if is_careful && !is_text {
-        let what = "has strings that are not UTF-8; they were converted from Latin-1 for \
+        let change = "has strings that are not UTF-8; they were converted from Latin-1 for \
                     compatibility";
-        changes.push(what.to_owned());
+        changes.push(change.to_owned());
     }
     RepairedHeader { header, changes }
 }
@@ -111,18 +111,21 @@ mod tests {
         let utf8 =
             complete_header(&[field("callerid", "°C".as_bytes()), field("b", b"x")]);
         assert_eq!(repair_fields(&latin, false), (latin.clone(), String::new()));
-        let (header, why) = repair_fields(&latin, true);
+        let (header, reason) = repair_fields(&latin, true);
         assert_eq!(header, utf8);
-        assert!(why.starts_with("has strings that are not UTF-8"), "{why}");
+        assert!(reason.starts_with("has strings that are not UTF-8"), "{reason}");
         assert_eq!(repair_fields(&utf8, true), (utf8.clone(), String::new()));
         for (word, number) in [("True", "1"), ("no", "0")] {
-            let of =
+            let latching_header =
                 |value: &str| complete_header(&[field("latching", value.as_bytes())]);
-            let (header, why) = repair_fields(&of(word), true);
-            assert_eq!(header, of(number));
+            let (header, reason) = repair_fields(&latching_header(word), true);
+            assert_eq!(header, latching_header(number));
             let start = format!("declares latching by the word {word:?}");
-            assert!(why.starts_with(&start), "{why}");
-            assert_eq!(repair_fields(&of(number), true), (of(number), String::new()));
+            assert!(reason.starts_with(&start), "{reason}");
+            assert_eq!(
+                repair_fields(&latching_header(number), true),
+                (latching_header(number), String::new())
+            );
         }
         let empty = complete_header(&[field("latching", b"")]);
         assert_eq!(repair_fields(&empty, true), (empty.clone(), String::new()));
@@ -132,18 +135,21 @@ mod tests {
     fn each_change_has_its_own_reason() {
         for is_careful in [false, true] {
             let torn = [complete_header(&[]), b"\x09\0\0\0lat".to_vec()].concat();
-            let (header, why) = repair_fields(&torn, is_careful);
+            let (header, reason) = repair_fields(&torn, is_careful);
             assert_eq!(header, complete_header(&[field("topic", b"/t")]));
-            assert_eq!(why, "is truncated within a field, which is dropped");
-            let (_, why) = repair_fields(&field("type", b"a/B"), is_careful);
-            assert!(why.starts_with("lacks fields") && !why.contains(';'), "{why}");
+            assert_eq!(reason, "is truncated within a field, which is dropped");
+            let (_, reason) = repair_fields(&field("type", b"a/B"), is_careful);
+            assert!(
+                reason.starts_with("lacks fields") && !reason.contains(';'),
+                "{reason}"
+            );
         }
         let both =
             complete_header(&[field("latching", b"true"), field("callerid", b"\xb0")]);
-        let (_, why) = repair_fields(&both, true);
+        let (_, reason) = repair_fields(&both, true);
         assert!(
-            why.contains("declares latching") && why.contains("not UTF-8"),
-            "{why}"
+            reason.contains("declares latching") && reason.contains("not UTF-8"),
+            "{reason}"
         );
     }
 }

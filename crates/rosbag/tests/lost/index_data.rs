@@ -54,14 +54,14 @@ fn index_data_of_a_wrong_length_hide_no_chunk() {
 #[test]
 fn bytes_inserted_into_index_data_hide_no_chunk() {
     for (at, _) in INDEX_DATA {
-        for inside in [4, 30, 44, 60] {
+        for offset in [4, 30, 44, 60] {
             for more in [1, 3, 3000] {
                 let mut bytes = rover();
                 let new = (0..more).map(|number| (number * 89 + 5) as u8);
-                bytes.splice(at + inside..at + inside, new);
+                bytes.splice(at + offset..at + offset, new);
                 for mode in MODES {
                     let records = read_as(&bytes, mode).records;
-                    assert_eq!(records, 491, "{at} {inside} {more} {mode:?}");
+                    assert_eq!(records, 491, "{at} {offset} {more} {mode:?}");
                 }
             }
         }

@@ -32,35 +32,36 @@ static SUMS: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
 
 /// Returns the definition with this MD5 sum, under the name `type_name`.
 pub(super) fn by_md5sum(type_name: &str, md5sum: &str) -> Option<Definition> {
-    let mut found = definition(*SUMS.get(&md5sum.to_ascii_lowercase())?)?;
+    let mut definition = definition(*SUMS.get(&md5sum.to_ascii_lowercase())?)?;
     // Other packages have the same types under other names, e.g. `tf/tfMessage`.
-    type_name.clone_into(&mut found.types.first_mut()?.name);
-    Some(found)
+    type_name.clone_into(&mut definition.types.first_mut()?.name);
+    Some(definition)
 }
 
 /// Returns the definition of the type with this name.
 pub(super) fn by_name(type_name: &str) -> Option<Definition> {
-    let index = TYPES.iter().position(|of| of.name == type_name)?;
+    let index = TYPES.iter().position(|message_type| message_type.name == type_name)?;
     definition(index).filter(|_| !type_name.is_empty())
 }
 
 /// Returns the type with this index and the types of its fields, with their full names.
 fn definition(index: usize) -> Option<Definition> {
     let scope = Scope::new(&TYPES);
-    let (mut types, mut seen, mut next) = (vec![], HashSet::from([index]), vec![index]);
+    let (mut types, mut visited, mut next) =
+        (vec![], HashSet::from([index]), vec![index]);
     while let Some(index) = next.pop() {
-        let mut of = TYPES.get(index)?.clone();
-        for field in &mut of.fields {
+        let mut message_type = TYPES.get(index)?.clone();
+        for field in &mut message_type.fields {
             if let Ok(Base::Type(inner)) = scope.base(index, field) {
                 let name = &TYPES.get(inner)?.name;
                 field.type_text = field.type_text.replacen(&field.base, name, 1);
                 name.clone_into(&mut field.base);
-                if seen.insert(inner) {
+                if visited.insert(inner) {
                     next.push(inner);
                 }
             }
         }
-        types.push(of);
+        types.push(message_type);
     }
     Some(Definition { types })
 }

@@ -24,11 +24,11 @@ use crate::definition::{
 /// Returns the labels of all `types`.
 pub(super) fn from_types(types: &[MessageType]) -> Labels {
     let mut labels = Labels::default();
-    for of in types {
+    for message_type in types {
         let mut orphans: BTreeMap<&str, Vec<(i64, &str)>> = BTreeMap::new();
         let mut named: BTreeMap<&str, Vec<(i64, &str)>> = BTreeMap::new();
-        let fields: Vec<_> = of.fields.iter().filter_map(integers).collect();
-        for constant in &of.constants {
+        let fields: Vec<_> = message_type.fields.iter().filter_map(integers).collect();
+        for constant in &message_type.constants {
             let Some(value) = integer(constant) else { continue };
             let labelled = (value, constant.name.as_str());
             let fields_of_constant = fields_of_constant(&fields, &constant.name, value);
@@ -42,7 +42,7 @@ pub(super) fn from_types(types: &[MessageType]) -> Labels {
         for (type_name, constants) in orphans {
             let same =
                 |field: &&Field| field.base == type_name && field.array == Array::No;
-            let mut fields = of.fields.iter().filter(same);
+            let mut fields = message_type.fields.iter().filter(same);
             if let (Some(field), None) = (fields.next(), fields.next())
                 && !named.contains_key(field.name.as_str())
                 && is_enumeration(&constants)
@@ -54,7 +54,12 @@ pub(super) fn from_types(types: &[MessageType]) -> Labels {
             for (value, label) in &constants {
                 // If two constants have the same value, neither is used.
                 if constants.iter().filter(|(other, _)| other == value).count() == 1 {
-                    labels.insert(&of.name, field, *value, (*label).to_owned());
+                    labels.insert(
+                        &message_type.name,
+                        field,
+                        *value,
+                        (*label).to_owned(),
+                    );
                 }
             }
         }

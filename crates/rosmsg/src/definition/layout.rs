@@ -19,23 +19,23 @@ const FRAME: RecordProperties =
 
 /// Returns the layout of the first type in `scope`.
 pub(super) fn compile(scope: &Scope<'_>) -> Result<Arc<Layout>> {
-    scope.fold(&|of, made| compile_type(scope, of, made))
+    scope.fold(&|index, layouts| compile_type(scope, index, layouts))
 }
 
 fn compile_type(
     scope: &Scope<'_>,
-    of: usize,
-    made: &[Option<Arc<Layout>>],
+    index: usize,
+    layouts: &[Option<Arc<Layout>>],
 ) -> Result<Arc<Layout>> {
-    let Some(message) = scope.types.get(of) else {
+    let Some(message) = scope.types.get(index) else {
         return Err(malformed("a type that is not there"));
     };
     let mut fields = Vec::with_capacity(message.fields.len());
     for field in &message.fields {
-        let element = match scope.base(of, field)? {
+        let element = match scope.base(index, field)? {
             Base::BuiltIn(kind) => kind,
             Base::Type(inner) => {
-                let layout = made.get(inner).cloned().flatten();
+                let layout = layouts.get(inner).cloned().flatten();
                 let missing =
                     || malformed(format!("{:?} contains itself", message.name));
                 LayoutKind::Nested(layout.ok_or_else(missing)?)

@@ -14,11 +14,15 @@ use crate::definition::{
 
 /// Returns the sum of the first type in `scope`.
 pub(super) fn sum(scope: &Scope<'_>) -> Result<String> {
-    scope.fold(&|of, made| type_sum(scope, of, made))
+    scope.fold(&|index, sums| type_sum(scope, index, sums))
 }
 
-fn type_sum(scope: &Scope<'_>, of: usize, made: &[Option<String>]) -> Result<String> {
-    let Some(message) = scope.types.get(of) else {
+fn type_sum(
+    scope: &Scope<'_>,
+    index: usize,
+    sums: &[Option<String>],
+) -> Result<String> {
+    let Some(message) = scope.types.get(index) else {
         return Err(malformed("a type that is not there"));
     };
     let mut lines = Vec::new();
@@ -27,12 +31,12 @@ fn type_sum(scope: &Scope<'_>, of: usize, made: &[Option<String>]) -> Result<Str
         lines.push(format!("{type_name} {name}={}", constant.value));
     }
     for field in &message.fields {
-        let type_text = match scope.base(of, field)? {
+        let type_text = match scope.base(index, field)? {
             Base::BuiltIn(_) => &field.type_text,
             Base::Type(inner) => {
                 let missing =
                     || malformed(format!("{:?} contains itself", message.name));
-                made.get(inner).and_then(Option::as_ref).ok_or_else(missing)?
+                sums.get(inner).and_then(Option::as_ref).ok_or_else(missing)?
             }
         };
         lines.push(format!("{type_text} {}", field.name));

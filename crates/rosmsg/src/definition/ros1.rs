@@ -36,15 +36,16 @@ pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
     let scope = Scope::new(types);
     // Checks that no type is missing, and that none contains itself.
     scope.fold(&|_, _| Ok(()))?;
-    let (mut made, mut seen, mut next) = (Vec::new(), HashSet::from([0]), vec![0]);
+    let (mut ros1_types, mut visited, mut next) =
+        (Vec::new(), HashSet::from([0]), vec![0]);
     while let Some(index) = next.pop() {
-        let Some(of) = types.get(index) else { continue };
-        let mut fields = Vec::with_capacity(of.fields.len() + 1);
-        if is_header(of) {
+        let Some(message_type) = types.get(index) else { continue };
+        let mut fields = Vec::with_capacity(message_type.fields.len() + 1);
+        if is_header(message_type) {
             fields.push(field("uint32", Array::No, "seq"));
         }
         let mut inner_types = Vec::new();
-        for own in &of.fields {
+        for own in &message_type.fields {
             let base = match scope.base(index, own)? {
                 Base::BuiltIn(_) => own.base.as_str(),
                 Base::Type(inner) => {
@@ -52,30 +53,39 @@ pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
                     types.get(inner).map_or("", |inner| inner.name.as_str())
                 }
             };
-            fields.push(field(base, own.array, field_name(of, own)));
+            fields.push(field(base, own.array, field_name(message_type, own)));
         }
-        let constants = of.constants.iter().map(constant).collect();
-        made.push(MessageType { name: of.name.clone(), fields, constants });
-        next.extend(inner_types.into_iter().rev().filter(|inner| seen.insert(*inner)));
+        let constants = message_type.constants.iter().map(constant).collect();
+        ros1_types.push(MessageType {
+            name: message_type.name.clone(),
+            fields,
+            constants,
+        });
+        next.extend(
+            inner_types.into_iter().rev().filter(|inner| visited.insert(*inner)),
+        );
     }
-    Ok(made)
+    Ok(ros1_types)
 }
 
 /// Checks that there are no strings that ROS 1 lacks.
 fn check_texts(types: &[MessageType]) -> Result<()> {
-    let fields = types.iter().flat_map(|of| of.fields.iter().map(move |own| (of, own)));
+    let fields = types.iter().flat_map(|message_type| {
+        message_type.fields.iter().map(move |own| (message_type, own))
+    });
     let mut wide = fields
         .filter(|(_, own)| own.base == "wstring" || own.base.starts_with("wstring<="));
-    wide.next().map_or(Ok(()), |(of, own)| {
-        let (of, name) = (&of.name, &own.name);
-        let what = format!("{of}.{name} is a wstring, which ROS 1 has not");
-        Err(Error::new(ErrorKind::Unsupported, what))
+    wide.next().map_or(Ok(()), |(message_type, own)| {
+        let (message_type, name) = (&message_type.name, &own.name);
+        let message =
+            format!("{message_type}.{name} is a wstring, which ROS 1 has not");
+        Err(Error::new(ErrorKind::Unsupported, message))
     })
 }
 
-fn is_header(of: &MessageType) -> bool {
-    let fields = of.fields.iter().map(|own| (&*own.type_text, &*own.name));
-    of.name == HEADER.0 && fields.eq(HEADER.1)
+fn is_header(message_type: &MessageType) -> bool {
+    let fields = message_type.fields.iter().map(|own| (&*own.type_text, &*own.name));
+    message_type.name == HEADER.0 && fields.eq(HEADER.1)
 }
 
 fn field(base: &str, array: Array, name: &str) -> Field {
@@ -87,10 +97,10 @@ fn field(base: &str, array: Array, name: &str) -> Field {
     Field { type_text, base: base.to_owned(), array, name: name.to_owned() }
 }
 
-fn field_name<'f>(of: &MessageType, field: &'f Field) -> &'f str {
+fn field_name<'f>(message_type: &MessageType, field: &'f Field) -> &'f str {
     let renamed = RENAMED.iter().find(|(owner, ros1, ros2)| {
-        let is_free = !of.fields.iter().any(|other| other.name == *ros1);
-        *owner == of.name && *ros2 == field.name && is_free
+        let is_free = !message_type.fields.iter().any(|other| other.name == *ros1);
+        *owner == message_type.name && *ros2 == field.name && is_free
     });
     renamed.map_or(&field.name, |(_, ros1, _)| ros1)
 }

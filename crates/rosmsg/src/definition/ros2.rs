@@ -96,23 +96,25 @@ pub(super) fn type_name(name: &str) -> &str {
 /// Returns the full ROS 2 name, with `msg`, of the ROS 1 type `name`.
 pub(super) fn name(name: &str) -> String {
     match type_name(name).split_once('/') {
-        Some((package, of)) => format!("{package}/msg/{of}"),
+        Some((package, message_type)) => format!("{package}/msg/{message_type}"),
         None => name.to_owned(),
     }
 }
 
-/// Returns the ROS 1 type whose messages equal those of `of`, a time of ROS 2.
-pub(super) fn ros1_time(of: &MessageType) -> Option<&'static str> {
-    let renamed = RENAMED_TYPES.iter().find(|(_, ros2)| *ros2 == of.name);
-    let is_time = TIMES.iter().any(|(_, ros2, _)| *ros2 == of.name) && is_time(of);
+/// Returns the ROS 1 type whose messages equal those of `message_type`, a time of ROS 2.
+pub(super) fn ros1_time(message_type: &MessageType) -> Option<&'static str> {
+    let renamed = RENAMED_TYPES.iter().find(|(_, ros2)| *ros2 == message_type.name);
+    let is_time = TIMES.iter().any(|(_, ros2, _)| *ros2 == message_type.name)
+        && is_time(message_type);
     renamed.filter(|_| is_time).map(|(ros1, _)| *ros1)
 }
 
-/// Returns the ROS 1 time that is the only field of `of`, if ROS 2 has the time type itself
-/// instead.
-fn only_time(of: &MessageType) -> Option<usize> {
-    let [field] = of.fields.as_slice() else { return None };
-    let is_time = ["std_msgs/Time", "std_msgs/Duration"].contains(&of.name.as_str());
+/// Returns the ROS 1 time that is the only field of `message_type`, if ROS 2 has the time type
+/// itself instead.
+fn only_time(message_type: &MessageType) -> Option<usize> {
+    let [field] = message_type.fields.as_slice() else { return None };
+    let is_time =
+        ["std_msgs/Time", "std_msgs/Duration"].contains(&message_type.name.as_str());
     let found = TIMES.iter().position(|(ros1, ..)| *ros1 == field.type_text);
     found.filter(|_| is_time)
 }
@@ -125,10 +127,10 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
     let mut text = String::new();
     let mut times = [false; TIMES.len()];
     let mut has_marker = false;
-    let (mut seen, mut next) = (HashSet::from([0]), vec![0]);
+    let (mut visited, mut next) = (HashSet::from([0]), vec![0]);
     while let Some(index) = next.pop() {
-        let Some(of) = types.get(index) else { continue };
-        if let Some(time) = only_time(of) {
+        let Some(message_type) = types.get(index) else { continue };
+        if let Some(time) = only_time(message_type) {
             match index {
                 0 => text.push_str(TIMES[time].2),
                 _ => times[time] = true,
@@ -136,13 +138,17 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
             continue;
         }
         if index > 0 {
-            push_type_header(&mut text, type_name(&of.name));
+            push_type_header(&mut text, type_name(&message_type.name));
         }
-        of.constants.iter().for_each(|constant| text.push_str(&line(constant)));
-        let names = of.fields.iter().map(|field| field.name.as_str());
-        let is_marker = marker::is_marker(&of.name, names);
+        message_type
+            .constants
+            .iter()
+            .for_each(|constant| text.push_str(&line(constant)));
+        let names = message_type.fields.iter().map(|field| field.name.as_str());
+        let is_marker = marker::is_marker(&message_type.name, names);
         let mut inner_types = Vec::new();
-        for field in of.fields.iter().skip(usize::from(has_seq(of))) {
+        for field in message_type.fields.iter().skip(usize::from(has_seq(message_type)))
+        {
             let base = match scope.base(index, field)? {
                 Base::Type(inner) => {
                     inner_types.push(inner);
@@ -159,12 +165,17 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
                 }
             };
             let type_text = field.type_text.replacen(&field.base, base, 1);
-            text.push_str(&format!("{type_text} {}\n", field_name(of, field)));
+            text.push_str(&format!(
+                "{type_text} {}\n",
+                field_name(message_type, field)
+            ));
             let added = marker::added_after(&field.name).filter(|_| is_marker);
             text.push_str(added.map_or("", AddedFields::text));
         }
         has_marker |= is_marker;
-        next.extend(inner_types.into_iter().rev().filter(|inner| seen.insert(*inner)));
+        next.extend(
+            inner_types.into_iter().rev().filter(|inner| visited.insert(*inner)),
+        );
     }
     for (name, fields) in marker::TYPES.iter().filter(|_| has_marker) {
         times[0] = true; // of the header
@@ -183,18 +194,22 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
 /// Converts `types`, which are of ROS 2, to their equivalents in ROS 1.
 pub(super) fn to_ros1_types(types: &mut [MessageType]) {
     // Types with these names but other fields; usually there are none.
-    let others = types.iter().filter(|of| !is_time(of)).map(|of| of.name.clone());
+    let others = types
+        .iter()
+        .filter(|message_type| !is_time(message_type))
+        .map(|message_type| message_type.name.clone());
     let others: HashSet<String> = others.collect();
-    for of in types {
+    for message_type in types {
         let is_dummy =
             |field: &Field| (&*field.type_text, &*field.name) == ("uint8", DUMMY);
-        if let [only] = of.fields.as_slice()
+        if let [only] = message_type.fields.as_slice()
             && is_dummy(only)
         {
-            of.fields.clear();
+            message_type.fields.clear();
         }
-        let package = of.name.split_once('/').map_or("", |(package, _)| package);
-        for field in &mut of.fields {
+        let package =
+            message_type.name.split_once('/').map_or("", |(package, _)| package);
+        for field in &mut message_type.fields {
             let full = match field.base.contains('/') {
                 true => field.base.replacen("/msg/", "/", 1),
                 false => format!("{package}/{}", field.base),
@@ -210,42 +225,45 @@ pub(super) fn to_ros1_types(types: &mut [MessageType]) {
 
 /// Returns the type of `types` to which ROS 2 adds fields, if it has all of these.
 pub(super) fn with_added_fields(types: &[MessageType]) -> Option<usize> {
-    types.iter().position(|of| {
-        let names = of.fields.iter().map(|field| field.name.as_str());
-        marker::is_ros2_marker(&of.name, names)
+    types.iter().position(|message_type| {
+        let names = message_type.fields.iter().map(|field| field.name.as_str());
+        marker::is_ros2_marker(&message_type.name, names)
     })
 }
 
 /// Removes the fields that ROS 2 adds from `types`, which are of ROS 2.
 pub(super) fn remove_added_fields(types: &mut [MessageType]) {
-    if let Some(of) = with_added_fields(types).and_then(|index| types.get_mut(index)) {
-        of.fields.retain(|field| !marker::is_added(&field.name));
+    if let Some(message_type) =
+        with_added_fields(types).and_then(|index| types.get_mut(index))
+    {
+        message_type.fields.retain(|field| !marker::is_added(&field.name));
     }
 }
 
 /// Renames the type of identifiers in `types`, which are of ROS 2, to its name in ROS 1.
 pub(super) fn rename_ids(types: &mut [MessageType]) {
     let (ros1, ros2) = IDS;
-    let is_id = |of: &MessageType| {
-        let fields = of.fields.iter().map(|field| (&*field.type_text, &*field.name));
-        of.name == ros2 && fields.eq([("uint8[16]", "uuid")])
+    let is_id = |message_type: &MessageType| {
+        let fields =
+            message_type.fields.iter().map(|field| (&*field.type_text, &*field.name));
+        message_type.name == ros2 && fields.eq([("uint8[16]", "uuid")])
     };
     let Some(index) = types.iter().position(is_id) else { return };
-    for field in types.iter_mut().flat_map(|of| &mut of.fields) {
+    for field in types.iter_mut().flat_map(|message_type| &mut message_type.fields) {
         if field.base.replacen("/msg/", "/", 1) == ros2 {
             field.type_text = field.type_text.replacen(&field.base, ros1, 1);
             ros1.clone_into(&mut field.base);
         }
     }
-    if let Some(of) = types.get_mut(index) {
-        ros1.clone_into(&mut of.name);
+    if let Some(message_type) = types.get_mut(index) {
+        ros1.clone_into(&mut message_type.name);
     }
 }
 
 /// Restores the signs of `types` in a layout where ROS 1 and ROS 2 differ: times, which may be
 /// before 1970 in ROS 2, and bytes.
 pub(super) fn keep_signs(types: &mut [MessageType]) {
-    for field in types.iter_mut().flat_map(|of| &mut of.fields) {
+    for field in types.iter_mut().flat_map(|message_type| &mut message_type.fields) {
         let same = match field.base.as_str() {
             "byte" => "uint8",
             "time" => SIGNED_TIME,
@@ -256,23 +274,23 @@ pub(super) fn keep_signs(types: &mut [MessageType]) {
     }
 }
 
-/// Returns whether `of` has the fields of a time.
-fn is_time(of: &MessageType) -> bool {
-    let types = of.fields.iter().map(|field| field.type_text.as_str());
+/// Returns whether `message_type` has the fields of a time.
+fn is_time(message_type: &MessageType) -> bool {
+    let types = message_type.fields.iter().map(|field| field.type_text.as_str());
     types.eq(["int32", "uint32"])
 }
 
-/// Returns whether the first field of `of` exists in ROS 1 only.
-fn has_seq(of: &MessageType) -> bool {
-    let first = of.fields.first().filter(|_| of.fields.len() > 1);
+/// Returns whether the first field of `message_type` exists in ROS 1 only.
+fn has_seq(message_type: &MessageType) -> bool {
+    let first = message_type.fields.first().filter(|_| message_type.fields.len() > 1);
     let is_seq = |field: &Field| (&*field.type_text, &*field.name) == ("uint32", "seq");
-    of.name == "std_msgs/Header" && first.is_some_and(is_seq)
+    message_type.name == "std_msgs/Header" && first.is_some_and(is_seq)
 }
 
-fn field_name<'f>(of: &MessageType, field: &'f Field) -> &'f str {
+fn field_name<'f>(message_type: &MessageType, field: &'f Field) -> &'f str {
     let renamed = RENAMED.iter().find(|(owner, ros1, ros2)| {
-        let is_free = !of.fields.iter().any(|other| other.name == *ros2);
-        *owner == of.name && *ros1 == field.name && is_free
+        let is_free = !message_type.fields.iter().any(|other| other.name == *ros2);
+        *owner == message_type.name && *ros1 == field.name && is_free
     });
     renamed.map_or(&field.name, |(_, _, ros2)| ros2)
 }

@@ -45,19 +45,20 @@ impl<'t> Scope<'t> {
         scope
     }
 
-    /// Resolves the type of `field` of the type with the index `of`.
+    /// Resolves the type of `field` of the type with the index `index`.
     ///
     /// A name without a package belongs to the package of the type in which it is used. A field of
     /// type `Header` that is not an array belongs to `std_msgs` everywhere (genmsg,
     /// `msg_loader`). If there is no such type, the only type with that name in any package is
     /// used.
-    pub(super) fn base(&self, of: usize, field: &Field) -> Result<Base> {
+    pub(super) fn base(&self, index: usize, field: &Field) -> Result<Base> {
         let name = field.base.as_str();
         if let Some(kind) = built_in(name) {
             return Ok(Base::BuiltIn(kind));
         }
-        let user = self.types.get(of).map_or("", |of| of.name.as_str());
-        let found = match name.split_once('/') {
+        let user =
+            self.types.get(index).map_or("", |message_type| message_type.name.as_str());
+        let type_index = match name.split_once('/') {
             Some((package, rest)) => {
                 let short = rest.strip_prefix("msg/").unwrap_or(rest);
                 let full = self.by_name.get(format!("{package}/{short}").as_str());
@@ -68,55 +69,56 @@ impl<'t> Scope<'t> {
                     "Header" => "std_msgs",
                     _ => user.split_once('/').map_or("", |(package, _)| package),
                 };
-                let within = |package| self.by_name.get(&*format!("{package}/{name}"));
-                let common = || within("std_msgs").filter(|_| name == "Header");
+                let in_package =
+                    |package| self.by_name.get(&*format!("{package}/{name}"));
+                let common = || in_package("std_msgs").filter(|_| name == "Header");
                 let short = || self.by_short_name.get(name).copied().flatten();
-                within(package).or_else(common).copied().or_else(short)
+                in_package(package).or_else(common).copied().or_else(short)
             }
         };
         let missing = || match name.split("<=").next() {
             Some("wstring") => {
-                let what = format!("a wstring, as {user:?} has");
-                Error::new(ErrorKind::Unsupported, what)
+                let message = format!("a wstring, as {user:?} has");
+                Error::new(ErrorKind::Unsupported, message)
             }
             _ => malformed(format!(
                 "{user:?} needs the type {name:?}, which is not defined"
             )),
         };
-        found.map(Base::Type).ok_or_else(missing)
+        type_index.map(Base::Type).ok_or_else(missing)
     }
 
     /// Computes a value for the first type from the values of the types of its fields. `make`
     /// gets the index of a type, and the values so far by type index.
     pub(super) fn fold<M: Clone>(&self, make: &ComputeValue<'_, M>) -> Result<M> {
-        let mut made = vec![None; self.types.len()];
-        self.fold_into(0, 0, make, &mut made)?;
-        let first = made.into_iter().next().flatten();
+        let mut results = vec![None; self.types.len()];
+        self.fold_into(0, 0, make, &mut results)?;
+        let first = results.into_iter().next().flatten();
         first.ok_or_else(|| malformed("a definition of nothing"))
     }
 
     fn fold_into<M: Clone>(
         &self,
-        of: usize,
+        index: usize,
         depth: u32,
         make: &ComputeValue<'_, M>,
-        made: &mut Vec<Option<M>>,
+        results: &mut Vec<Option<M>>,
     ) -> Result<()> {
-        if made.get(of).is_some_and(Option::is_some) {
+        if results.get(index).is_some_and(Option::is_some) {
             return Ok(());
         }
-        let Some(message) = self.types.get(of) else { return Ok(()) };
+        let Some(message) = self.types.get(index) else { return Ok(()) };
         if depth > MAX_DEPTH {
-            let what = format!("{:?} contains itself, or is too deep", message.name);
-            return Err(malformed(what));
+            let message = format!("{:?} contains itself, or is too deep", message.name);
+            return Err(malformed(message));
         }
         for field in &message.fields {
-            if let Base::Type(inner) = self.base(of, field)? {
-                self.fold_into(inner, depth + 1, make, made)?;
+            if let Base::Type(inner) = self.base(index, field)? {
+                self.fold_into(inner, depth + 1, make, results)?;
             }
         }
-        let value = make(of, made)?;
-        if let Some(place) = made.get_mut(of) {
+        let value = make(index, results)?;
+        if let Some(place) = results.get_mut(index) {
             *place = Some(value);
         }
         Ok(())

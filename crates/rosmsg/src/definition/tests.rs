@@ -28,9 +28,9 @@ fn every_debian_definition_has_its_ros_sum() {
         assert_eq!(layout.name, type_name);
         LayoutDecoder::new(&layout, &Columns::default()).unwrap();
         // The written text has the same sum.
-        let again = Definition::parse(&type_name, &text).unwrap().text();
-        assert_eq!(md5sum(&type_name, &again).unwrap(), sum, "{type_name}");
-        assert_eq!(compile(&type_name, &again).unwrap(), layout);
+        let copy = Definition::parse(&type_name, &text).unwrap().text();
+        assert_eq!(md5sum(&type_name, &copy).unwrap(), sum, "{type_name}");
+        assert_eq!(compile(&type_name, &copy).unwrap(), layout);
     }
 }
 
@@ -183,9 +183,10 @@ fn connection_is_described_by_its_definition_or_sum() {
     assert_eq!(described.layout.fields.len(), 7);
     let described = describe("sensor_msgs/Imu", imu, "int8 x").unwrap();
     assert_eq!(described.layout.fields.len(), 7);
-    let odd = describe("pkg/A", "dddddddddddddddddddddddddddddddd", "int8 x").unwrap();
-    assert_eq!(odd.layout.fields.len(), 1);
-    assert!(odd.oddity.unwrap().contains("dddd"));
+    let described =
+        describe("pkg/A", "dddddddddddddddddddddddddddddddd", "int8 x").unwrap();
+    assert_eq!(described.layout.fields.len(), 1);
+    assert!(described.oddity.unwrap().contains("dddd"));
     let sum = md5sum("pkg/A", "int8 x").unwrap();
     assert_eq!(describe("pkg/A", &sum, "int8 x").unwrap().oddity, None);
     assert_eq!(describe("pkg/A", "*", "int8 x").unwrap().oddity, None);
@@ -215,8 +216,8 @@ fn constants_label_the_field_that_is_a_prefix_of_their_name() {
     let big = [(1, "STATUS_X_Y".into())];
     assert_eq!(labels(text, "status_x"), big);
     assert_eq!(labels(text, "service"), [(1, "SERVICE_GPS".into())]);
-    let twice = "uint8 mode\nuint8 MODE_A=1\nuint8 MODE_B=1\nuint8 MODE_C=0x02";
-    assert_eq!(labels(twice, "mode"), [(2, "MODE_C".into())]);
+    let text = "uint8 mode\nuint8 MODE_A=1\nuint8 MODE_B=1\nuint8 MODE_C=0x02";
+    assert_eq!(labels(text, "mode"), [(2, "MODE_C".into())]);
 }
 
 #[test]

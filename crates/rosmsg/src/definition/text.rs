@@ -16,8 +16,8 @@ pub(super) fn parse(
 ) -> Result<Vec<MessageType>> {
     if text.len() > MAX_TEXT {
         let (len, most) = (text.len(), MAX_TEXT >> 20);
-        let what = format!("a definition of {len} bytes, which is over {most} MiB");
-        return Err(Error::new(ErrorKind::Limit, what));
+        let message = format!("a definition of {len} bytes, which is over {most} MiB");
+        return Err(Error::new(ErrorKind::Limit, message));
     }
     let root = MessageType { name: short_name(type_name), ..MessageType::default() };
     let mut types = vec![root];
@@ -48,15 +48,15 @@ pub(super) fn parse(
 /// Returns the text of `types`.
 pub(super) fn write(types: &[MessageType]) -> String {
     let mut text = String::new();
-    for (index, of) in types.iter().enumerate() {
+    for (index, message_type) in types.iter().enumerate() {
         if index > 0 {
-            text.push_str(&format!("{}\nMSG: {}\n", "=".repeat(80), of.name));
+            text.push_str(&format!("{}\nMSG: {}\n", "=".repeat(80), message_type.name));
         }
-        for constant in &of.constants {
+        for constant in &message_type.constants {
             let (type_name, name) = (&constant.type_name, &constant.name);
             text.push_str(&format!("{type_name} {name}={}\n", constant.value));
         }
-        for field in &of.fields {
+        for field in &message_type.fields {
             text.push_str(&format!("{} {}\n", field.type_text, field.name));
         }
     }
@@ -83,20 +83,20 @@ fn short_name(name: &str) -> String {
 /// type after a separator.
 fn without_duplicates(types: Vec<MessageType>) -> Result<Vec<MessageType>> {
     let mut places = std::collections::HashMap::new();
-    let mut kept: Vec<MessageType> = Vec::with_capacity(types.len());
-    for of in types {
-        let place = *places.entry(of.name.clone()).or_insert(kept.len());
-        match kept.get_mut(place) {
-            None => kept.push(of),
-            Some(first) if *first == of => {}
+    let mut unique: Vec<MessageType> = Vec::with_capacity(types.len());
+    for message_type in types {
+        let place = *places.entry(message_type.name.clone()).or_insert(unique.len());
+        match unique.get_mut(place) {
+            None => unique.push(message_type),
+            Some(first) if *first == message_type => {}
             Some(first) if first.fields.is_empty() && first.constants.is_empty() => {
-                *first = of;
+                *first = message_type;
             }
             Some(first) => {
-                let what = format!("{:?} is defined twice, differently", first.name);
-                return Err(malformed(what));
+                let message = format!("{:?} is defined twice, differently", first.name);
+                return Err(malformed(message));
             }
         }
     }
-    Ok(kept)
+    Ok(unique)
 }

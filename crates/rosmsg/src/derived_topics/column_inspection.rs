@@ -38,13 +38,13 @@ pub(super) fn shape(
     }
     let others = rest.filter(|(index, _)| is_inspected(*index, parts.len()));
     let others = others.map(|(_, part)| part.clone()).collect();
-    let mut ahead = ReadAhead::new(log, others, selection);
+    let mut read_ahead = ReadAhead::new(log, others, selection);
     let mut block = Block::default();
-    while !ahead.is_done() {
-        match ahead.fill_part(&mut block) {
+    while !read_ahead.is_done() {
+        match read_ahead.fill_part(&mut block) {
             Ok(true) if !inspection.add_block(&block) => {}
             Ok(true) => {
-                ahead.skip_part();
+                read_ahead.skip_part();
                 inspection.bytes = 0;
             }
             // Unreadable messages are reported when they are read; the columns do not need them.
@@ -105,17 +105,17 @@ mod tests {
 
     #[test]
     fn short_log_is_inspected_completely_and_long_log_at_all_places() {
-        let looked = |parts: usize| -> Vec<usize> {
+        let inspected_parts = |parts: usize| -> Vec<usize> {
             (0..parts).filter(|index| is_inspected(*index, parts)).collect()
         };
         for parts in [0, 1, 4, 32] {
-            assert_eq!(looked(parts).len(), parts);
+            assert_eq!(inspected_parts(parts).len(), parts);
         }
         for parts in [33, 1_000, 100_000] {
-            let looked = looked(parts);
-            assert!((16..=32).contains(&looked.len()), "{parts}");
-            assert_eq!(looked[..4], [0, 1, 2, 3]);
-            assert_eq!(looked.last(), Some(&(parts - 1)));
+            let inspected = inspected_parts(parts);
+            assert!((16..=32).contains(&inspected.len()), "{parts}");
+            assert_eq!(inspected[..4], [0, 1, 2, 3]);
+            assert_eq!(inspected.last(), Some(&(parts - 1)));
         }
     }
 }

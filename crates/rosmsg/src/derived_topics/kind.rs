@@ -52,8 +52,8 @@ impl Derivation {
                     _ => PointCloud::is_defined(&topic.descriptor),
                 };
                 let is_it = topic.type_name == PointCloud::TYPE && is_defined();
-                let what = DerivedKind::Points(PointSource::Packed);
-                is_it.then_some(Self { what, encoding })
+                let kind = DerivedKind::Points(PointSource::Packed);
+                is_it.then_some(Self { what: kind, encoding })
             }
         }
     }
@@ -65,22 +65,23 @@ impl Derivation {
         md5sum: &str,
         defined: impl FnOnce() -> Option<String>,
     ) -> Option<Self> {
-        let (what, real) = DerivedKind::of(type_name)?;
+        let (kind, real) = DerivedKind::of(type_name)?;
         let is_one = md5sum.eq_ignore_ascii_case(real)
             || defined().is_some_and(|sum| sum.eq_ignore_ascii_case(real));
-        is_one.then_some(Self { what, encoding: Encoding::Ros1 })
+        is_one.then_some(Self { what: kind, encoding: Encoding::Ros1 })
     }
 
     /// Returns the derivation for messages of this ROS 2 type, if `definition` has the same
     /// fields.
     fn from_cdr(type_name: &str, definition: &str) -> Option<Self> {
         let ros1_name = type_name.replacen("/msg/", "/", 1);
-        let (what, md5sum) = DerivedKind::of(&ros1_name)?;
+        let (kind, md5sum) = DerivedKind::of(&ros1_name)?;
         let real = Definition::by_md5sum(&ros1_name, md5sum)?;
         let layout = |text: &str| Definition::parse_ros2(type_name, text)?.layout();
         let real = layout(&real.ros2_text().ok()?).ok()?;
-        let told = layout(definition).ok()?;
-        is_like(&real, &told).then_some(Self { what, encoding: Encoding::Cdr })
+        let declared = layout(definition).ok()?;
+        is_like(&real, &declared)
+            .then_some(Self { what: kind, encoding: Encoding::Cdr })
     }
 
     /// Returns the suffix of the topic name.

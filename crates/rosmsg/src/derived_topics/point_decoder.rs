@@ -140,8 +140,8 @@ impl PointDecoder {
         }
         let only = columns.only.as_deref();
         if let Some(index) = only.unwrap_or_default().iter().find(|i| **i > all.len()) {
-            let what = format!("there is no column with the index {index}");
-            return Err(Error::new(ErrorKind::NoSuch, what));
+            let message = format!("there is no column with the index {index}");
+            return Err(Error::new(ErrorKind::NoSuch, message));
         }
         let (mut fields, mut slots) = (vec![time_field("time", "ns")], Vec::new());
         let mut is_wanted = vec![false; shape.columns.len()];
@@ -203,8 +203,8 @@ impl Decoder for PointDecoder {
             };
             let points = match points {
                 Ok(points) => points,
-                Err(why) => {
-                    record.undecodable_damage().with_reason(why).add_to(damage);
+                Err(reason) => {
+                    record.undecodable_damage().with_reason(reason).add_to(damage);
                     continue;
                 }
             };
@@ -222,13 +222,13 @@ impl Decoder for PointDecoder {
             if points.extra_bytes > 0 {
                 record.extra_bytes(points.extra_bytes).add_to(damage);
             }
-            for (kind, why) in [
+            for (kind, reason) in [
                 (DamageKind::TypeMismatch, &points.untold.odd),
                 (DamageKind::NoColumn, &points.untold.late),
             ] {
-                if let Some(why) = why {
-                    let untold = record.undecodable_damage().with_kind(kind);
-                    untold.with_reason(why.as_str()).add_to(damage);
+                if let Some(reason) = reason {
+                    let loss = record.undecodable_damage().with_kind(kind);
+                    loss.with_reason(reason.as_str()).add_to(damage);
                 }
             }
             self.times.resize(rows, record.time.as_nanos());

@@ -14,11 +14,11 @@ fn packet_has_its_stamp_if_plausible_else_the_time_of_its_message() {
 
 #[test]
 fn invalid_scan_is_one_record() {
-    let mut taken = Vec::new();
+    let mut packets = Vec::new();
     packets_of(b"no scan", Encoding::Ros1, Timestamp::from_nanos(5), |time, range| {
-        taken.push((time.as_nanos(), range));
+        packets.push((time.as_nanos(), range));
     });
-    assert_eq!(taken, [(5, 0..7)]);
+    assert_eq!(packets, [(5, 0..7)]);
 }
 
 #[test]
@@ -32,12 +32,12 @@ fn packets_in_cdr_are_found_after_alignment_gaps() {
     let transcoder = crate::Transcoder::of_ros1(&layout).unwrap();
     let mut cdr = Vec::new();
     assert!(transcoder.to_cdr(&scan.0, &mut cdr));
-    let mut found = Vec::new();
+    let mut packets = Vec::new();
     let time = Timestamp::from_nanos(100_000_000_000);
     packets_of(&cdr, Encoding::Cdr, time, |time, place| {
-        found.push((time.as_nanos() - 100_000_000_000, cdr[place].to_vec()));
+        packets.push((time.as_nanos() - 100_000_000_000, cdr[place].to_vec()));
     });
-    assert_eq!(found, [(3, vec![3; 1206]), (4, vec![4; 1206])]);
+    assert_eq!(packets, [(3, vec![3; 1206]), (4, vec![4; 1206])]);
 }
 
 #[test]

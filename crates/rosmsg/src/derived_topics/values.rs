@@ -56,13 +56,13 @@ pub(super) fn values(kind: PointColumnType, part: ValuePart) -> Box<dyn ColumnBu
 
 /// Returns the Arrow type of such a column.
 pub(super) fn data_type(kind: PointColumnType, part: ValuePart) -> DataType {
-    let one = match kind {
+    let element = match kind {
         PointColumnType::Number(primitive) => primitive.data_type(),
         PointColumnType::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
     };
     match part {
-        ValuePart::One | ValuePart::Element(_) => one,
-        ValuePart::List(count) => DataType::FixedSizeList(item(one), count as i32),
+        ValuePart::One | ValuePart::Element(_) => element,
+        ValuePart::List(count) => DataType::FixedSizeList(item(element), count as i32),
     }
 }
 
@@ -77,13 +77,13 @@ struct NumberBuilder<N: Numeral> {
 }
 
 impl<N: Numeral> NumberBuilder<N> {
-    /// Appends nulls for the last `lacking` of `points` points, which have no values.
-    fn fill_up(&mut self, lacking: usize, points: usize) {
+    /// Appends nulls for the last `missing` of `points` points, which have no values.
+    fn fill_up(&mut self, missing: usize, points: usize) {
         let each = if let ValuePart::List(count) = self.part { count } else { 1 };
-        let len = self.values.len() + lacking * each as usize;
+        let len = self.values.len() + missing * each as usize;
         self.values.resize(len, N::default_value());
-        self.nulls.append_n_non_nulls(points - lacking);
-        self.nulls.append_n_nulls(lacking);
+        self.nulls.append_n_non_nulls(points - missing);
+        self.nulls.append_n_nulls(missing);
     }
 }
 

@@ -62,12 +62,12 @@ pub(super) fn fill(
                     }
                 }
             }
-            let has = pattern.color(x, y);
+            let own_color = pattern.color(x, y);
             for (color, (sum, count)) in sums.into_iter().zip(counts).enumerate() {
                 rgb.push(match count {
                     // An image with a single row has no such neighbor either.
                     0 => *own,
-                    _ if color == has => *own,
+                    _ if color == own_color => *own,
                     _ => ((sum + count / 2) / count) as u16,
                 });
             }

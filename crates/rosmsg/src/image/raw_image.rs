@@ -68,8 +68,8 @@ impl RawImage<'_> {
     pub fn pixels(&self) -> Result<Pixels> {
         let Some(encoding) = Encoding::from_name(&self.encoding) else {
             let name: String = self.encoding.chars().take(80).collect();
-            let what = format!("the image encoding {name:?} is not supported");
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message = format!("the image encoding {name:?} is not supported");
+            return Err(Error::new(ErrorKind::Unsupported, message));
         };
         let rows = self.rows(encoding.pixel_bytes()).ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "the image is incomplete")
@@ -109,8 +109,8 @@ impl RawImage<'_> {
         let len = size(self.width)?.checked_mul(pixel_bytes)?;
         let step = if step == 0 { len } else { step };
         let end = count.checked_sub(1)?.checked_mul(step)?.checked_add(len)?;
-        let is_there = len > 0 && step >= len && end <= self.data.len();
-        is_there.then_some(ImageRows { data: self.data, step, len, count })
+        let is_valid = len > 0 && step >= len && end <= self.data.len();
+        is_valid.then_some(ImageRows { data: self.data, step, len, count })
     }
 }
 

@@ -127,7 +127,7 @@ fn images_without_pixels_are_empty_and_trailing_bytes_are_counted() {
     let file = |data: &[u8], more: &[u8]| stamped().text("jpeg").text(data).raw(more).0;
     let (raws, files) =
         (ImageType::Raw(Encoding::Ros1), ImageType::Compressed(Encoding::Ros1));
-    for (of, message, is_nothing, extra_bytes) in [
+    for (image_type, message, is_nothing, extra_bytes) in [
         (raws, raw(0, &[], &[]), true, 0),
         (raws, raw(1, &[7], &[]), false, 0),
         (raws, raw(1, &[7], &[1, 2]), false, 2),
@@ -135,7 +135,7 @@ fn images_without_pixels_are_empty_and_trailing_bytes_are_counted() {
         (files, file(b"BM", &[]), false, 0),
         (files, file(b"BM", &[1, 2, 3]), false, 3),
     ] {
-        let image = of.parse(&message).unwrap();
+        let image = image_type.parse(&message).unwrap();
         assert_eq!(image.extra_bytes, extra_bytes);
         assert_eq!(matches!(image.content, ImageContent::Nothing), is_nothing);
     }

@@ -53,18 +53,18 @@ struct Compiler<'p> {
     /// The texts of nested types, after their names.
     texts: Vec<(String, String)>,
     /// Compiled types by their addresses: they are shared.
-    made: HashMap<*const Layout, (String, Vec<Step>)>,
+    programs: HashMap<*const Layout, (String, Vec<Step>)>,
     fields: usize,
 }
 
 /// Compiles the program for `layout`, with types in `package`.
 pub(super) fn compile(layout: &Layout, package: &str) -> Result<CompiledMessage> {
     if !layout.is_fixed() {
-        let what = format!("the type {:?} has no fixed size", layout.name);
-        return Err(Error::new(ErrorKind::Unsupported, what));
+        let message = format!("the type {:?} has no fixed size", layout.name);
+        return Err(Error::new(ErrorKind::Unsupported, message));
     }
-    let (names, texts, made) = (UniqueNames::default(), Vec::new(), HashMap::new());
-    let mut compiler = Compiler { package, names, texts, made, fields: 0 };
+    let (names, texts, programs) = (UniqueNames::default(), Vec::new(), HashMap::new());
+    let mut compiler = Compiler { package, names, texts, programs, fields: 0 };
     let (type_name, steps) = compiler.message(layout)?;
     let root = compiler.texts.pop().unwrap_or_default();
     let mut text = root.1;
@@ -83,8 +83,8 @@ pub(super) fn compile(layout: &Layout, package: &str) -> Result<CompiledMessage>
 // Layouts are nested at most 64 levels deep, so that these functions may be recursive.
 impl Compiler<'_> {
     fn message(&mut self, layout: &Layout) -> Result<(String, Vec<Step>)> {
-        if let Some(made) = self.made.get(&std::ptr::from_ref(layout)) {
-            return Ok(made.clone());
+        if let Some(program) = self.programs.get(&std::ptr::from_ref(layout)) {
+            return Ok(program.clone());
         }
         let name = self.names.make_unique(&type_name(&layout.name));
         let type_name = format!("{}/{name}", self.package);
@@ -93,8 +93,8 @@ impl Compiler<'_> {
         for field in &layout.fields {
             self.fields += 1;
             if self.fields > MAX_FIELDS {
-                let what = format!("the type {:?} has too many parts", layout.name);
-                return Err(Error::new(ErrorKind::Limit, what));
+                let message = format!("the type {:?} has too many parts", layout.name);
+                return Err(Error::new(ErrorKind::Limit, message));
             }
             if field.role == FieldRole::Hidden || !field.has_columns() {
                 let size = field.size().ok_or_else(|| unsupported(layout, field))?;
@@ -105,9 +105,9 @@ impl Compiler<'_> {
             text.push_str(&format!("{kind} {}\n", names.make_unique(&field.name)));
         }
         self.texts.push((type_name.clone(), text));
-        let made = (type_name, steps);
-        self.made.insert(std::ptr::from_ref(layout), made.clone());
-        Ok(made)
+        let program = (type_name, steps);
+        self.programs.insert(std::ptr::from_ref(layout), program.clone());
+        Ok(program)
     }
 
     /// Adds the steps for a field, and returns its type.
@@ -123,16 +123,16 @@ impl Compiler<'_> {
                 add(steps, Step::Chars(count as usize));
                 return Ok("string".to_owned());
             }
-            LayoutKind::Primitive(one) => {
-                let size = (one.size() as usize).saturating_mul(count as usize);
+            LayoutKind::Primitive(primitive) => {
+                let size = (primitive.size() as usize).saturating_mul(count as usize);
                 add(
                     steps,
-                    match one {
+                    match primitive {
                         Primitive::Bool => Step::Truths(size),
                         _ => Step::Copy(size),
                     },
                 );
-                primitive_name(*one).to_owned()
+                primitive_name(*primitive).to_owned()
             }
             LayoutKind::Nested(inner) => {
                 let (type_name, inner) = self.message(inner)?;
@@ -168,11 +168,11 @@ fn add(steps: &mut Vec<Step>, step: Step) {
 }
 
 fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
-    let what = format!(
+    let message = format!(
         "the field {:?} of {:?} has a type that ROS lacks",
         field.name, layout.name
     );
-    Error::new(ErrorKind::Unsupported, what)
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 /// Returns the name of a primitive type in ROS.

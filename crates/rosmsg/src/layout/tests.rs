@@ -46,21 +46,21 @@ fn message_has_the_encoding_of_ros() {
     );
     let messages = LayoutMessages::new(&layout, "ulog").unwrap();
     assert_eq!(messages.type_name, "ulog/EscStatus");
-    let wanted = format!(
+    let expected = format!(
         "uint64 timestamp\nulog/EscReport[2] esc\nstring name\nfloat32[2] gains\n\
          {}\nMSG: ulog/EscReport\nint16 speed\nbool state\n",
         "=".repeat(80)
     );
-    assert_eq!(messages.definition.text(), wanted);
+    assert_eq!(messages.definition.text(), expected);
     let payload =
         b"\x01\0\0\0\0\0\0\0\x02\0\xff\xee\x03\0\0\xeeab\0\0\0\x80\x3f\0\0\0\x40";
-    let wanted =
+    let expected =
         b"\x01\0\0\0\0\0\0\0\x02\0\x01\x03\0\0\x02\0\0\0ab\0\0\x80\x3f\0\0\0\x40";
     // The padding at the end is complete, partial, or missing.
     for more in [&b""[..], b"\xee", b"\xee\xee", b"\xee\xee\xee"] {
         let mut out = vec![9];
         assert!(messages.put(&[payload, more].concat(), &mut out));
-        assert_eq!(out[1..], wanted[..]);
+        assert_eq!(out[1..], expected[..]);
     }
     for len in 0..payload.len() {
         let mut out = vec![9];

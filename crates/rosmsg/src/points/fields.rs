@@ -74,20 +74,20 @@ pub(crate) fn fills<'b>(
                     *place = fill;
                 }
             }
-            Err(NoColumn::Odd(why)) => odd.push(why),
-            Err(NoColumn::Late(why)) => late.push(why),
+            Err(NoColumn::Odd(reason)) => odd.push(reason),
+            Err(NoColumn::Late(reason)) => late.push(reason),
         }
     }
     let first = |all: Vec<String>| {
         let more = all.len().saturating_sub(1);
-        all.into_iter().next().map(|why| match more {
-            0 => why,
-            _ => format!("{why}, and {more} more"),
+        all.into_iter().next().map(|reason| match more {
+            0 => reason,
+            _ => format!("{reason}, and {more} more"),
         })
     };
     let is_nothing = !odd.is_empty() && odd.len() == fields.len();
     match first(odd) {
-        Some(why) if is_nothing => Err(why),
+        Some(reason) if is_nothing => Err(reason),
         odd => Ok((fills, MissingColumn { odd, late: first(late) })),
     }
 }
@@ -131,8 +131,8 @@ impl<'b> PointField<'b> {
     ) -> Result<(usize, PointValues<'b>), NoColumn> {
         let (kind, strided) = self.values(grid, is_big).map_err(NoColumn::Odd)?;
         let is_free = |at: usize| matches!(fills.get(at), Some(PointValues::Nothing));
-        let wanted = (self.name, PointColumnType::Number(kind), self.count);
-        let at = shape.place(wanted, index, is_free);
+        let key = (self.name, PointColumnType::Number(kind), self.count);
+        let at = shape.place(key, index, is_free);
         let column = at.and_then(|at| Some((at, shape.columns.get(at)?)));
         let Some((at, column)) =
             column.filter(|(_, column)| column.kind.can_store(kind))

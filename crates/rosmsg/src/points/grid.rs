@@ -48,9 +48,9 @@ impl<'b> Grid<'b> {
         let size = |number: u32| usize::try_from(number).ok();
         let (rows, width) = (size(rows)?, size(width)?);
         let (row_step, point_step) = (size(row_step)?, size(point_step)?);
-        let said = rows.checked_mul(width)?;
+        let declared = rows.checked_mul(width)?;
         let mut points = 0;
-        if said > 0 {
+        if declared > 0 {
             let row = width.checked_mul(point_step).filter(|row| *row > 0)?;
             if rows > 1 && row_step < row {
                 return None;
@@ -59,12 +59,12 @@ impl<'b> Grid<'b> {
             let step = if rows > 1 { row_step } else { row };
             let whole = data.len() / step;
             let rest = ((data.len() - whole * step) / point_step).min(width);
-            points = (whole.min(rows) * width).saturating_add(rest).min(said);
+            points = (whole.min(rows) * width).saturating_add(rest).min(declared);
             if points == 0 {
                 return None;
             }
         }
-        Some(Self { data, row_step, width, point_step, points, said })
+        Some(Self { data, row_step, width, point_step, points, said: declared })
     }
 
     /// Returns the number of points.

@@ -15,9 +15,9 @@ impl PointSchema {
         let mut joined = self.clone();
         let mut is_taken = vec![false; joined.columns.len()];
         for (index, column) in other.columns.iter().enumerate() {
-            let wanted = (column.name.as_bytes(), column.kind, column.count);
+            let key = (column.name.as_bytes(), column.kind, column.count);
             let is_free = |at: usize| is_taken.get(at) == Some(&false);
-            let at = joined.place(wanted, index, is_free);
+            let at = joined.place(key, index, is_free);
             match at.and_then(|at| {
                 Some((joined.columns.get_mut(at)?, is_taken.get_mut(at)?))
             }) {
@@ -81,10 +81,10 @@ impl PointColumnType {
 }
 
 /// Returns the narrowest type, among those of points, for numbers of both types.
-fn common_number_type(one: Primitive, other: Primitive) -> Option<Primitive> {
+fn common_number_type(first: Primitive, other: Primitive) -> Option<Primitive> {
     use Primitive::{F32, F64, I8, I16, I32, I64, U8, U16, U32};
     const WHOLE: [Primitive; 7] = [U8, I8, U16, I16, U32, I32, I64];
-    if matches!((one, other), (F32 | F64, F32 | F64)) {
+    if matches!((first, other), (F32 | F64, F32 | F64)) {
         return Some(F64);
     }
     let holds = |wide: Primitive, narrow: Primitive| {
@@ -96,7 +96,7 @@ fn common_number_type(one: Primitive, other: Primitive) -> Option<Primitive> {
         };
         fits && WHOLE.contains(&narrow)
     };
-    WHOLE.into_iter().find(|wide| holds(*wide, one) && holds(*wide, other))
+    WHOLE.into_iter().find(|wide| holds(*wide, first) && holds(*wide, other))
 }
 
 #[cfg(test)]
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn column_type_is_the_narrowest_for_both() {
         use Primitive::{F32, F64, I8, I16, I32, I64, U8, U16, U32};
-        for (one, other, want) in [
+        for (first, other, want) in [
             (F32, F64, Some(F64)),
             (U8, U16, Some(U16)),
             (U8, I8, Some(I16)),
@@ -117,8 +117,8 @@ mod tests {
             (U8, F32, None),
             (F64, I32, None),
         ] {
-            assert_eq!(common_number_type(one, other), want, "{one:?} {other:?}");
-            assert_eq!(common_number_type(other, one), want, "{other:?} {one:?}");
+            assert_eq!(common_number_type(first, other), want, "{first:?} {other:?}");
+            assert_eq!(common_number_type(other, first), want, "{other:?} {first:?}");
         }
     }
 }

@@ -97,16 +97,18 @@ impl<'b> Cloud<'b> {
                 at >= 3 && matches!(columns.get(at), Some(PointValues::Nothing))
             };
             let at = shape.place((*name, FLOATS, 1), index + 3, is_free);
-            let told = |why: &str| format!("its channel {} {why}", display_name(name));
+            let message =
+                |problem: &str| format!("its channel {} {problem}", display_name(name));
             match at.and_then(|at| columns.get_mut(at)) {
-                None => _ = untold.late.get_or_insert_with(|| told(NO_COLUMN)),
+                None => _ = untold.late.get_or_insert_with(|| message(NO_COLUMN)),
                 Some(place) => {
                     *place = first_floats(values, count, self.is_big).ok_or(CUT)?;
-                    let there = values.len() / FLOAT as usize;
-                    let values = if there == 1 { "value" } else { "values" };
-                    let why = format!("has {there} {values} for {count} points");
-                    if there != count {
-                        untold.odd.get_or_insert_with(|| told(&why));
+                    let value_count = values.len() / FLOAT as usize;
+                    let values = if value_count == 1 { "value" } else { "values" };
+                    let problem =
+                        format!("has {value_count} {values} for {count} points");
+                    if value_count != count {
+                        untold.odd.get_or_insert_with(|| message(&problem));
                     }
                 }
             }

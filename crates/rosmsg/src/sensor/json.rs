@@ -75,10 +75,10 @@ struct Moment {
 impl<'b> JsonCloud<'b> {
     /// Parses the cloud in `payload`.
     pub(crate) fn parse(payload: &'b [u8]) -> Option<Self> {
-        let told: CloudText<'b> = object(payload)?;
-        let is_fair = told.fields.len() <= MAX_FIELDS;
-        let (data, nanos) = (bytes(&told.data)?, told.timestamp.nanos()?);
-        is_fair.then_some(Self { told, data, nanos })
+        let cloud: CloudText<'b> = object(payload)?;
+        let is_fair = cloud.fields.len() <= MAX_FIELDS;
+        let (data, nanos) = (bytes(&cloud.data)?, cloud.timestamp.nanos()?);
+        is_fair.then_some(Self { told: cloud, data, nanos })
     }
 
     /// Returns the same cloud in the form of protocol buffers.
@@ -96,8 +96,9 @@ impl<'b> JsonCloud<'b> {
     pub(crate) fn is_defined(definition: &str) -> bool {
         let schema: Value = serde_json::from_str(definition).unwrap_or_default();
         let properties = schema.get("properties");
-        let has = |name: &str| properties.is_some_and(|all| all.get(name).is_some());
-        ["timestamp", "point_stride", "fields", "data"].into_iter().all(has)
+        let has_property =
+            |name: &str| properties.is_some_and(|all| all.get(name).is_some());
+        ["timestamp", "point_stride", "fields", "data"].into_iter().all(has_property)
     }
 }
 
@@ -111,8 +112,8 @@ impl FieldText<'_> {
 impl<'b> JsonImage<'b> {
     /// Parses the image in `payload`.
     pub(crate) fn parse(payload: &'b [u8]) -> Option<Self> {
-        let told: ImageText<'b> = object(payload)?;
-        let ImageText { timestamp, frame_id, format, data } = told;
+        let image: ImageText<'b> = object(payload)?;
+        let ImageText { timestamp, frame_id, format, data } = image;
         let nanos = timestamp.nanos()?;
         Some(Self { nanos, frame_id, format, data: bytes(&data)? })
     }

@@ -39,19 +39,19 @@ pub(crate) fn shape() -> PointSchema {
 }
 
 /// Returns the beams of the scan in `payload`, with the columns of [`shape`]. Computed values of
-/// columns that are not `wanted` are omitted.
+/// columns for which `is_selected` returns false are omitted.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
-    wanted: impl Fn(usize) -> bool,
+    is_selected: impl Fn(usize) -> bool,
 ) -> Result<MessagePoints<'b>, String> {
     let mut cut = FieldReader::new(payload, encoding).ok_or(CUT)?;
-    cut_points(&mut cut, wanted).ok_or_else(|| CUT.to_owned())
+    cut_points(&mut cut, is_selected).ok_or_else(|| CUT.to_owned())
 }
 
 fn cut_points<'b>(
     cut: &mut FieldReader<'b>,
-    wanted: impl Fn(usize) -> bool,
+    is_selected: impl Fn(usize) -> bool,
 ) -> Option<MessagePoints<'b>> {
     let header = cut.header()?;
     let (angle_min, _angle_max) = (cut.f32()?, cut.f32()?);
@@ -75,7 +75,7 @@ fn cut_points<'b>(
     };
     let columns = (0..7).map(|column| {
         Some(match column {
-            _ if !wanted(column) => PointValues::Nothing,
+            _ if !is_selected(column) => PointValues::Nothing,
             0 => first_floats(ranges, count, is_big)?,
             1 => first_floats(intensities, count, is_big)?,
             2 => PointValues::Floats(

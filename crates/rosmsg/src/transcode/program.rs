@@ -121,21 +121,23 @@ impl Compiler {
         Ok(())
     }
 
-    fn field(&mut self, field: &LayoutField, of: &str) -> Result<()> {
-        self.step(of)?;
+    fn field(&mut self, field: &LayoutField, type_name: &str) -> Result<()> {
+        self.step(type_name)?;
         match (&field.kind, field.count) {
             (_, Some(0)) => {}
             (LayoutKind::Primitive(one), count) => {
                 self.numbers(one.size(), count.unwrap_or(1));
             }
-            (kind, None) => self.kind(kind, of)?,
-            (kind, Some(count)) => self.repeat(Repetition::Fixed(count), kind, of)?,
+            (kind, None) => self.kind(kind, type_name)?,
+            (kind, Some(count)) => {
+                self.repeat(Repetition::Fixed(count), kind, type_name)?
+            }
         }
         Ok(())
     }
 
-    fn kind(&mut self, kind: &LayoutKind, of: &str) -> Result<()> {
-        self.step(of)?;
+    fn kind(&mut self, kind: &LayoutKind, type_name: &str) -> Result<()> {
+        self.step(type_name)?;
         match kind {
             LayoutKind::Primitive(one) => self.numbers(one.size(), 1),
             LayoutKind::Stamp | LayoutKind::Span if self.is_of_ros1 => {
@@ -152,17 +154,22 @@ impl Compiler {
                 LayoutKind::Primitive(one) => {
                     self.ops.push(Op::NumberList { size: one.size() });
                 }
-                element => self.repeat(Repetition::Listed, element, of)?,
+                element => self.repeat(Repetition::Listed, element, type_name)?,
             },
         }
         Ok(())
     }
 
-    fn repeat(&mut self, times: Repetition, kind: &LayoutKind, of: &str) -> Result<()> {
+    fn repeat(
+        &mut self,
+        times: Repetition,
+        kind: &LayoutKind,
+        type_name: &str,
+    ) -> Result<()> {
         let start = self.ops.len();
         self.ops.push(Op::Repeat { times, end: start });
         self.border = self.ops.len();
-        self.kind(kind, of)?;
+        self.kind(kind, type_name)?;
         let end = self.ops.len();
         self.border = end;
         if end == start + 1 && times != Repetition::Listed {
@@ -187,11 +194,11 @@ impl Compiler {
         }
     }
 
-    fn step(&mut self, of: &str) -> Result<()> {
+    fn step(&mut self, type_name: &str) -> Result<()> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
-            let what = format!("the type {of:?} has too many parts");
-            return Err(Error::new(ErrorKind::Limit, what));
+            let message = format!("the type {type_name:?} has too many parts");
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok(())
     }

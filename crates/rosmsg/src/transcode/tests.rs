@@ -74,14 +74,14 @@ fn message_is_converted_like_in_rosbags() {
 #[test]
 fn cdr_of_both_byte_orders_becomes_ros1_with_a_zero_seq() {
     let transcoder = of_ros1(&everything());
-    let mut wanted = bytes(ROS1);
-    wanted[0] = 0;
-    assert_eq!(from_cdr(&transcoder, &bytes(LITTLE)).unwrap(), wanted);
-    assert_eq!(from_cdr(&transcoder, &bytes(BIG)).unwrap(), wanted);
+    let mut expected = bytes(ROS1);
+    expected[0] = 0;
+    assert_eq!(from_cdr(&transcoder, &bytes(LITTLE)).unwrap(), expected);
+    assert_eq!(from_cdr(&transcoder, &bytes(BIG)).unwrap(), expected);
     // Its definition in ROS 2 has no `seq`.
     let text =
         Definition::parse("pkg/All", &everything()).unwrap().ros2_text().unwrap();
-    assert_eq!(from_cdr(&of_ros2(&text), &bytes(BIG)).unwrap(), wanted[4..]);
+    assert_eq!(from_cdr(&of_ros2(&text), &bytes(BIG)).unwrap(), expected[4..]);
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn times_are_normalized_as_in_ros2() {
         (([0, -1], [1, 1_000_000_000]), ([-1, 999_999_999], [2, 0])),
         (([7, -1], [0x7fff_ffff, 9]), ([6, 999_999_999], [0x7fff_ffff, 9])),
     ] {
-        let (given, wanted) =
+        let (input, expected) =
             (message(of_ros1.0, of_ros1.1), message(of_ros2.0, of_ros2.1));
-        assert_eq!(to_cdr(&transcoder, &given).unwrap()[4..], wanted);
+        assert_eq!(to_cdr(&transcoder, &input).unwrap()[4..], expected);
     }
     assert_eq!(transcoder.times_after_2038(), 0);
     let late = message([0, 0], [0x8000_0000, 7]);
@@ -150,11 +150,12 @@ fn version_2_aligns_to_4_bytes_and_has_lengths_except_for_numbers() {
     let transcoder = of_ros2("uint8 a\nfloat64 b\nfloat64[] c\nstring[] d");
     let cdr = "00070000 01000000 000000000000f03f 01000000 0000000000000040\
                0c000000 01000000 03000000 6f6b00";
-    let wanted = "01 000000000000f03f 01000000 0000000000000040 01000000 02000000 6f6b";
-    assert_eq!(from_cdr(&transcoder, &bytes(cdr)).unwrap(), bytes(wanted));
+    let expected =
+        "01 000000000000f03f 01000000 0000000000000040 01000000 02000000 6f6b";
+    assert_eq!(from_cdr(&transcoder, &bytes(cdr)).unwrap(), bytes(expected));
     let big = "00060000 01000000 3ff0000000000000 00000001 4000000000000000\
                0000000c 00000001 00000003 6f6b00";
-    assert_eq!(from_cdr(&transcoder, &bytes(big)).unwrap(), bytes(wanted));
+    assert_eq!(from_cdr(&transcoder, &bytes(big)).unwrap(), bytes(expected));
 }
 
 #[test]
@@ -298,9 +299,9 @@ fn log_messages_have_other_fields_and_levels_in_ros2() {
         assert_eq!(to_cdr(&transcoder, &full).unwrap(), cdr, "{level}");
         let back = from_cdr(&transcoder, &cdr).unwrap();
         // Without the sequence number, the frame and the topics.
-        let mut wanted = ros1(level, without);
-        wanted[..4].fill(0);
-        assert_eq!(back, wanted, "{level}");
+        let mut expected = ros1(level, without);
+        expected[..4].fill(0);
+        assert_eq!(back, expected, "{level}");
         for len in 0..full.len() {
             assert_eq!(to_cdr(&transcoder, &full[..len]), None);
         }

@@ -98,9 +98,9 @@ impl ArrayColumn {
                 ColumnData::Values(other.clone(), SpillStream::default())
             }
             other => {
-                let what =
+                let message =
                     format!("column {}: {other} cannot be in an array", field.name());
-                return Err(Error::new(ErrorKind::Unsupported, what));
+                return Err(Error::new(ErrorKind::Unsupported, message));
             }
         };
         Ok(Self { name: field.name().clone(), dims, count: 0, body, valid: None })

@@ -109,22 +109,22 @@ impl TableSink for MatSink {
     fn finish(&self) -> Result<()> {
         let staged = self.staged.lock().take();
         let Some(staged) = staged else { return Ok(()) };
-        let mut done = std::mem::take(&mut *self.done.lock());
-        done.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
+        let mut tables = std::mem::take(&mut *self.done.lock());
+        tables.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
         let out = BufWriter::with_capacity(256 << 10, staged);
         let mut mat =
             ElementWriter { out, at: 0, escaped_characters: &self.escaped_characters };
         mat.write(&header())?;
         let mut names = VariableNames::default();
         let own = names.unique_name("logtool");
-        let mut about = BTreeMap::new();
-        for FinishedTable { topic, table } in &done {
+        let mut topics = BTreeMap::new();
+        for FinishedTable { topic, table } in &tables {
             let name = names.unique_name(&topic.label());
             mat.table(&name, table).map_err(|err| with_context(&topic.label(), err))?;
-            about.insert(name, table_metadata(topic, &BTreeMap::new()));
+            topics.insert(name, table_metadata(topic, &BTreeMap::new()));
         }
-        let about = json!({ "log": self.metadata, "topics": about });
-        mat.write(&characters(&own, &utf16::escape_json(&about.to_string()))?)?;
+        let metadata = json!({ "log": self.metadata, "topics": topics });
+        mat.write(&characters(&own, &utf16::escape_json(&metadata.to_string()))?)?;
         mat.out.into_inner().map_err(|err| err.into_error())?.finish()
     }
 
@@ -183,15 +183,15 @@ impl ElementWriter<'_> {
         Ok(())
     }
 
-    /// Writes a container: its header `head`, then the elements that `inside` writes.
+    /// Writes a container: its header `head`, then the elements that `write_content` writes.
     fn write_container(
         &mut self,
         head: &[u8],
-        inside: impl FnOnce(&mut Self) -> Result<()>,
+        write_content: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
         let begin = self.at;
         self.write(head)?;
-        inside(self)?;
+        write_content(self)?;
         let len = length(self.at - begin)?;
         self.out.seek(SeekFrom::Start(begin + 4))?;
         self.out.write_all(&len)?;
@@ -311,9 +311,9 @@ impl ElementWriter<'_> {
     }
 }
 
-/// Adds to `err` that it concerns `what`.
-fn with_context(what: &str, err: Error) -> Error {
-    Error::new(err.kind(), format!("{what} in a MATLAB file")).from_source(err)
+/// Adds `context` to the message of `err`.
+fn with_context(context: &str, err: Error) -> Error {
+    Error::new(err.kind(), format!("{context} in a MATLAB file")).from_source(err)
 }
 
 #[cfg(test)]

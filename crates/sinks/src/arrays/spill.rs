@@ -58,8 +58,8 @@ impl Spill {
         let written = file_state.file.seek(SeekFrom::Start(start));
         written.and_then(|_| file_state.file.write_all(bytes)).map_err(|err| {
             let dir = self.dir.display();
-            let what = format!("cannot write a temporary file in {dir}: {err}");
-            io::Error::new(err.kind(), what)
+            let message = format!("cannot write a temporary file in {dir}: {err}");
+            io::Error::new(err.kind(), message)
         })?;
         file_state.end += bytes.len() as u64;
         stream.len += bytes.len() as u64;

@@ -109,9 +109,9 @@ fn file_schema(
     schema: &SchemaRef,
     metadata: &BTreeMap<String, String>,
 ) -> SchemaRef {
-    let mut told = schema.metadata().clone();
-    told.extend(table_metadata(topic, metadata));
-    Arc::new(Schema::new_with_metadata(schema.fields().clone(), told))
+    let mut all_metadata = schema.metadata().clone();
+    all_metadata.extend(table_metadata(topic, metadata));
+    Arc::new(Schema::new_with_metadata(schema.fields().clone(), all_metadata))
 }
 
 #[cfg(test)]

@@ -78,8 +78,9 @@ impl DictionaryChange {
             .map(String::as_str)
             .unwrap_or_default();
         let names: Vec<String> = serde_json::from_str(names).map_err(|err| {
-            let what = format!("column {:?} does not declare its names", field.name());
-            Error::new(ErrorKind::Unsupported, what).from_source(err)
+            let message =
+                format!("column {:?} does not declare its names", field.name());
+            Error::new(ErrorKind::Unsupported, message).from_source(err)
         })?;
         let dictionary = Arc::new(StringArray::from_iter_values(&names));
         Ok(Self::Of(dictionary, names.into_iter().zip(0..).collect()))
@@ -149,8 +150,8 @@ fn reencode(
 }
 
 fn undeclared_error(name: &str) -> Error {
-    let what = format!("the name {name:?} was not declared when the table started");
-    Error::new(ErrorKind::Unsupported, what)
+    let message = format!("the name {name:?} was not declared when the table started");
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 #[cfg(test)]

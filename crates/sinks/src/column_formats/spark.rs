@@ -129,7 +129,7 @@ enum Conversion {
 
 /// Returns the converted fields, and how each of `fields` is converted.
 fn changes(fields: &Fields) -> (Fields, Vec<Conversion>) {
-    let (mut made, mut changes) = (Vec::new(), Vec::new());
+    let (mut converted_fields, mut changes) = (Vec::new(), Vec::new());
     let mut names = FieldNames::new(fields);
     for field in fields {
         let plain = |name: &str, data_type| {
@@ -139,8 +139,8 @@ fn changes(fields: &Fields) -> (Fields, Vec<Conversion>) {
             DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
                 let name = names.unique_name(field.name());
                 let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
-                made.push(plain(&name, micros.clone()));
-                made.push(plain(
+                converted_fields.push(plain(&name, micros.clone()));
+                converted_fields.push(plain(
                     &names.unused_name(format!("{name}_ns")),
                     DataType::Int64,
                 ));
@@ -148,19 +148,19 @@ fn changes(fields: &Fields) -> (Fields, Vec<Conversion>) {
             }
             DataType::Duration(TimeUnit::Nanosecond) => {
                 let name = names.unused_name(format!("{}_ns", field.name()));
-                made.push(plain(&name, DataType::Int64));
+                converted_fields.push(plain(&name, DataType::Int64));
                 changes.push(Conversion::Nanos);
             }
             other => {
                 let (data_type, change) = change(other);
                 let field = field.as_ref().clone().with_data_type(data_type);
                 let name = names.unique_name(field.name());
-                made.push(Arc::new(field.with_name(name)));
+                converted_fields.push(Arc::new(field.with_name(name)));
                 changes.push(change);
             }
         }
     }
-    (made.into(), changes)
+    (converted_fields.into(), changes)
 }
 
 /// The names of the fields of a table, compared without case.
@@ -215,8 +215,8 @@ fn change(data_type: &DataType) -> (DataType, Conversion) {
         }
         DataType::FixedSizeBinary(_) => (DataType::Binary, Conversion::Bytes),
         DataType::Struct(fields) => {
-            let (fields, inside) = changes(fields);
-            (DataType::Struct(fields.clone()), Conversion::Fields(fields, inside))
+            let (fields, conversions) = changes(fields);
+            (DataType::Struct(fields.clone()), Conversion::Fields(fields, conversions))
         }
         other => (other.clone(), Conversion::None),
     }
@@ -227,19 +227,19 @@ fn convert_all(
     changes: &[Conversion],
     arrays: &[ArrayRef],
 ) -> Result<Vec<ArrayRef>, ArrowError> {
-    let mut made = Vec::new();
+    let mut converted = Vec::new();
     for (change, array) in changes.iter().zip(arrays) {
         if let Conversion::Micros(micros) = change {
             let nanos = array.as_primitive::<TimestampNanosecondType>();
             let floor = |nanos: i64| nanos.div_euclid(1_000);
             let values: TimestampMicrosecondArray = nanos.unary(floor);
-            made.push(Arc::new(values.with_data_type(micros.clone())) as ArrayRef);
-            made.push(convert(&Conversion::Nanos, array)?);
+            converted.push(Arc::new(values.with_data_type(micros.clone())) as ArrayRef);
+            converted.push(convert(&Conversion::Nanos, array)?);
         } else {
-            made.push(convert(change, array)?);
+            converted.push(convert(change, array)?);
         }
     }
-    Ok(made)
+    Ok(converted)
 }
 
 /// Converts `array` as specified by `change`.
@@ -272,7 +272,7 @@ fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError
                 Arc::new(values.with_data_type(to.clone()))
             }
         },
-        Conversion::List(item, inside) => {
+        Conversion::List(item, conversion) => {
             let (ends, values, nulls) = match array.data_type() {
                 DataType::List(_) => {
                     let list: &ListArray = array.as_list();
@@ -285,16 +285,16 @@ fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError
                     (ends, list.values().clone(), list.nulls())
                 }
             };
-            let values = convert(inside, &values)?;
+            let values = convert(conversion, &values)?;
             Arc::new(ListArray::try_new(item.clone(), ends, values, nulls.cloned())?)
         }
         Conversion::Bytes => {
             let bytes = array.as_fixed_size_binary();
             Arc::new(bytes.iter().collect::<BinaryArray>())
         }
-        Conversion::Fields(fields, inside) => {
+        Conversion::Fields(fields, conversions) => {
             let old = array.as_struct();
-            let columns = convert_all(inside, old.columns())?;
+            let columns = convert_all(conversions, old.columns())?;
             Arc::new(StructArray::try_new(
                 fields.clone(),
                 columns,

@@ -38,18 +38,18 @@ const MAX_STEM: usize = 230;
 impl FileNames {
     /// Chooses names for `topics`, which must be all topics of a log.
     pub fn new(style: NameStyle, topics: &[Topic]) -> Self {
-        let mut taken = BTreeSet::new();
+        let mut taken_names = BTreeSet::new();
         let mut stems = BTreeMap::new();
         for topic in topics {
-            let wanted = stem(&style, &topic.name, topic.instance);
-            let mut given = wanted.clone();
+            let base_name = stem(&style, &topic.name, topic.instance);
+            let mut file_name = base_name.clone();
             let mut attempt = 0;
-            while !taken.insert(given.to_lowercase()) {
+            while !taken_names.insert(file_name.to_lowercase()) {
                 let hash = hash(&topic.name, topic.instance, attempt);
-                given = format!("{wanted}~{hash:08x}");
+                file_name = format!("{base_name}~{hash:08x}");
                 attempt += 1;
             }
-            stems.insert((topic.name.clone(), topic.instance), given);
+            stems.insert((topic.name.clone(), topic.instance), file_name);
         }
         Self { style, stems }
     }
@@ -100,8 +100,8 @@ fn stem(style: &NameStyle, name: &str, instance: u32) -> String {
     };
     if stem.len() > MAX_STEM {
         let hash = hash(name, instance, 0);
-        let kept = (0..MAX_STEM - 8).rev().find(|at| stem.is_char_boundary(*at));
-        stem.truncate(kept.unwrap_or_default());
+        let len = (0..MAX_STEM - 8).rev().find(|at| stem.is_char_boundary(*at));
+        stem.truncate(len.unwrap_or_default());
         stem.push_str(&format!("~{hash:08x}"));
     }
     let device = stem.split('.').next().unwrap_or_default().trim_end();

@@ -199,8 +199,8 @@ impl Outputs {
         if is_second || !state.names.insert(name.to_owned()) {
             // Without the folder, because the catalogs of equal datasets are equal.
             let file = place.strip_prefix(&self.dir).unwrap_or(&place).display();
-            let what = format!("two tables have the same file name {file}");
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message = format!("two tables have the same file name {file}");
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let (file, temporary) = self.begin(&mut state, &place)?;
         state.unfinished.insert(temporary.to_path_buf());
@@ -266,8 +266,8 @@ impl Outputs {
     fn stdout(self: &Arc<Self>, name: &str) -> Result<StagedFile> {
         let mut state = self.state.lock();
         if !state.names.is_empty() {
-            let what = "cannot write two tables to standard output";
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message = "cannot write two tables to standard output";
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         state.names.insert(name.to_owned());
         let file = Some(stdout_file()?);
@@ -309,23 +309,23 @@ impl Outputs {
         let mut state = self.state.lock();
         if !state.unfinished.is_empty() {
             let count = state.unfinished.len();
-            let what = format!("{count} files are incomplete");
-            return Err(Error::new(ErrorKind::Io, what));
+            let message = format!("{count} files are incomplete");
+            return Err(Error::new(ErrorKind::Io, message));
         }
         if self.is_synced {
-            let done =
+            let files =
                 state.done.iter().map(|(temporary, place)| (&**temporary, &**place));
-            sync::sync_files(&done.collect::<Vec<_>>())?;
+            sync::sync_files(&files.collect::<Vec<_>>())?;
         }
-        let mut done = std::mem::take(&mut state.done);
-        done.sort_by(|a, b| a.1.cmp(&b.1));
+        let mut files = std::mem::take(&mut state.done);
+        files.sort_by(|a, b| a.1.cmp(&b.1));
         let staging = state.staging.take();
         if let Some(staging) = &staging
             && fs::rename(staging.path(), &self.dir).is_ok()
         {
             state.created_dirs.clear();
             let parent = temporary::parent(&self.dir);
-            let places = done.into_iter().map(|(temporary, place)| {
+            let places = files.into_iter().map(|(temporary, place)| {
                 let _ = temporary.keep(); // it was renamed, so there is nothing to remove
                 place
             });
@@ -334,14 +334,14 @@ impl Outputs {
             return Ok(places);
         }
         // The directory existed before, or another process created it meanwhile.
-        for (_, place) in &done {
+        for (_, place) in &files {
             self.check(place)?;
         }
         let mut dirs = BTreeSet::new();
         let mut placed: Vec<PathBuf> = Vec::new();
         let is_last = |place: &PathBuf| Some(place) == state.last.as_ref();
         let (last, others): (Vec<_>, Vec<_>) =
-            done.into_iter().partition(|(_, place)| is_last(place));
+            files.into_iter().partition(|(_, place)| is_last(place));
         for (temporary, place) in others.into_iter().chain(last) {
             let dir = temporary::parent(&place);
             if staging.is_some() || matches!(self.kind, OutputKind::Partition(_)) {
@@ -389,19 +389,20 @@ impl Outputs {
 
     /// Checks that a file may be written at `place`.
     fn check(&self, place: &Path) -> Result<()> {
-        let Ok(there) = fs::symlink_metadata(place) else { return Ok(()) };
+        let Ok(existing) = fs::symlink_metadata(place) else { return Ok(()) };
         // A link such as /dev/stdout leads to a device or a pipe.
-        let target = fs::metadata(place).map_or(there.file_type(), |to| to.file_type());
+        let target =
+            fs::metadata(place).map_or(existing.file_type(), |to| to.file_type());
         if let Some(kind) = irreplaceable_kind(target) {
-            let what = format!(
+            let message = format!(
                 "{} is {kind}: an output is a new file, which appears when it is complete",
                 place.display()
             );
-            return Err(Error::new(ErrorKind::Io, what));
+            return Err(Error::new(ErrorKind::Io, message));
         }
         if self.existing == ExistingFiles::Refuse {
-            let what = format!("{} exists already", place.display());
-            return Err(Error::new(ErrorKind::AlreadyExists, what));
+            let message = format!("{} exists already", place.display());
+            return Err(Error::new(ErrorKind::AlreadyExists, message));
         }
         Ok(())
     }
@@ -429,13 +430,13 @@ impl OutputsState {
 
 /// Fails if `dir` exists and is no directory.
 fn check_directory(dir: &Path) -> Result<()> {
-    let Ok(there) = fs::metadata(dir) else { return Ok(()) };
-    if there.is_dir() {
+    let Ok(existing) = fs::metadata(dir) else { return Ok(()) };
+    if existing.is_dir() {
         return Ok(());
     }
-    let kind = irreplaceable_kind(there.file_type()).unwrap_or("a file");
-    let what = format!("{} is {kind}, and not a directory", dir.display());
-    Err(Error::new(ErrorKind::Io, what))
+    let kind = irreplaceable_kind(existing.file_type()).unwrap_or("a file");
+    let message = format!("{} is {kind}, and not a directory", dir.display());
+    Err(Error::new(ErrorKind::Io, message))
 }
 
 /// Describes files that an output must not replace: all except regular files and links to

@@ -94,10 +94,10 @@ pub(super) fn columns(schema: &Schema) -> Vec<PointColumn> {
         all.push(PointColumn { name, kind, index });
     }
     for (at, name) in ["x", "y", "z"].into_iter().enumerate() {
-        let Some(found) = all.iter().position(|column| column.name == name) else {
+        let Some(position) = all.iter().position(|column| column.name == name) else {
             return Vec::new();
         };
-        all[at..=found].rotate_right(1);
+        all[at..=position].rotate_right(1);
     }
     all
 }

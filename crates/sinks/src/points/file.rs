@@ -34,9 +34,9 @@ impl Points {
         Self { arrays: arrays.collect(), count }
     }
 
-    /// Returns the points with only the columns at the indices `kept`.
-    pub(super) fn select_columns(&self, kept: &[usize]) -> Self {
-        let arrays = kept.iter().filter_map(|at| self.arrays.get(*at)).cloned();
+    /// Returns the points with only the columns at the indices `indices`.
+    pub(super) fn select_columns(&self, indices: &[usize]) -> Self {
+        let arrays = indices.iter().filter_map(|at| self.arrays.get(*at)).cloned();
         Self { arrays: arrays.collect(), count: self.count }
     }
 }

@@ -14,12 +14,12 @@ pub(super) fn point_metadata(
     topic: &Topic,
     log: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
-    let mut about = table_metadata(topic, log);
-    about.remove("logtool.topic.definition");
+    let mut metadata = table_metadata(topic, log);
+    metadata.remove("logtool.topic.definition");
     let provenance = format!("logtool.{}", Provenance::NAME);
-    about.retain(|key, value| value.len() <= LONGEST || *key == provenance);
-    for value in about.values_mut() {
+    metadata.retain(|key, value| value.len() <= LONGEST || *key == provenance);
+    for value in metadata.values_mut() {
         *value = value.replace(|c: char| c.is_control(), " ");
     }
-    about
+    metadata
 }

@@ -98,8 +98,9 @@ impl TableSink for PointSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let columns = column::columns(schema);
         if columns.is_empty() {
-            let what = format!("{} has no numeric columns x, y and z", topic.label());
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message =
+                format!("{} has no numeric columns x, y and z", topic.label());
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let scan_splitter = ScanSplitter::new(&columns, self.options.per);
         let [whole_names, folder_names] = &self.names;
@@ -108,8 +109,9 @@ impl TableSink for PointSink {
         let (stem, scan_index) = if scan_splitter.has_scans() {
             let time = schema.fields().first().map(|f| f.data_type().clone());
             let time = time.filter(|_| attributes.time.is_some());
-            let (outputs, tells) = (&self.outputs, partial.is_some());
-            let scan_index = ScanIndex::new(outputs, folder_names, topic, time, tells)?;
+            let (outputs, has_partial_scans) = (&self.outputs, partial.is_some());
+            let scan_index =
+                ScanIndex::new(outputs, folder_names, topic, time, has_partial_scans)?;
             (folder_names.stem(topic), Some(scan_index))
         } else {
             (whole_names.stem(topic), None)
@@ -193,20 +195,20 @@ impl PointTable {
             Some(at) => at,
             None => {
                 if self.closed.is_some_and(|closed| scan <= closed) {
-                    let what =
+                    let message =
                         format!("points of scan {scan} after those of later ones");
-                    return Err(Error::new(ErrorKind::Malformed, what));
+                    return Err(Error::new(ErrorKind::Malformed, message));
                 }
                 if self.open.len() >= MOST_OPEN {
                     self.close_oldest()?;
                 }
                 let first = moments.as_deref().and_then(|m| m.first()).copied();
-                let begun = self.begin(scan, first.flatten(), points)?;
-                self.open.push(begun);
+                let open_scan = self.begin(scan, first.flatten(), points)?;
+                self.open.push(open_scan);
                 self.open.sort_by_key(|open| open.scan_file.scan);
-                let here =
+                let index =
                     self.open.iter().position(|open| open.scan_file.scan == scan);
-                here.unwrap_or_default()
+                index.unwrap_or_default()
             }
         };
         if let Some(OpenScan { scan_file, file, kept }) = self.open.get_mut(at) {
@@ -242,11 +244,11 @@ impl PointTable {
             Some(_) => format!("{}, scan {scan}", self.label),
             None => self.label.clone(),
         };
-        let kept = self.columns_of_file(points);
+        let indices = self.columns_of_file(points);
         let columns: Vec<PointColumn> =
-            kept.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
-        let file = self.file(out, &columns, &points.select_columns(&kept), title)?;
-        Ok(OpenScan { scan_file, file, kept })
+            indices.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
+        let file = self.file(out, &columns, &points.select_columns(&indices), title)?;
+        Ok(OpenScan { scan_file, file, kept: indices })
     }
 
     /// Returns the columns of the file that starts with `first`. Columns that are null for the
@@ -257,8 +259,8 @@ impl PointTable {
             // x, y and z are in every file.
             !self.is_union || at < 3 || nulls < first.count
         };
-        let kept = arrays.filter(|(at, array)| is_kept(*at, array.null_count()));
-        kept.map(|(at, _)| at).collect()
+        let indices = arrays.filter(|(at, array)| is_kept(*at, array.null_count()));
+        indices.map(|(at, _)| at).collect()
     }
 
     /// Starts a file of `columns` in `out` with the points `first`; images have a title.
@@ -269,10 +271,10 @@ impl PointTable {
         first: &Points,
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
-        let about = &self.about;
+        let metadata = &self.about;
         let PointOptions { format, is_unix, .. } = self.sink.options;
         let pcd = |out, data| -> Result<Box<dyn CloudFile>> {
-            Ok(Box::new(PcdFile::new(out, columns, data, about)?))
+            Ok(Box::new(PcdFile::new(out, columns, data, metadata)?))
         };
         match format {
             PointFormat::PcdAscii => pcd(out, PcdEncoding::Ascii),
@@ -282,7 +284,7 @@ impl PointTable {
                 let is_ascii = format == PointFormat::PlyAscii;
                 let infinities = self.sink.infinities.clone();
                 let ply =
-                    PlyFile::new(out, columns, is_ascii, about, first, infinities)?;
+                    PlyFile::new(out, columns, is_ascii, metadata, first, infinities)?;
                 Ok(Box::new(ply))
             }
             PointFormat::Png => self.image(out, columns, title),
@@ -290,7 +292,7 @@ impl PointTable {
             PointFormat::Las | PointFormat::Laz => {
                 let is_packed = format == PointFormat::Laz;
                 let options = LasOptions { is_packed, is_unix };
-                Ok(Box::new(LasFile::new(out, columns, options, about, first)?))
+                Ok(Box::new(LasFile::new(out, columns, options, metadata, first)?))
             }
         }
     }
@@ -304,8 +306,8 @@ impl PointTable {
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
         let PointOptions { color, reach_metres, .. } = self.sink.options;
-        let about = &self.about;
-        let image = PointImage::new(out, columns, color, reach_metres, title, about);
+        let metadata = &self.about;
+        let image = PointImage::new(out, columns, color, reach_metres, title, metadata);
         Ok(Box::new(image))
     }
 
@@ -317,8 +319,8 @@ impl PointTable {
         _: &[PointColumn],
         _: String,
     ) -> Result<Box<dyn CloudFile>> {
-        let what = "this build cannot draw points: the feature `plot` is off";
-        Err(Error::new(ErrorKind::Unsupported, what))
+        let message = "this build cannot draw points: the feature `plot` is off";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     fn close_oldest(&mut self) -> Result<()> {

@@ -11,16 +11,20 @@ pub(crate) fn bits(batch: &RecordBatch, rows: Range<usize>) -> u64 {
     batch.columns().iter().map(|column| bits_of(column, rows.clone())).sum()
 }
 
-/// Returns how many of the first rows of `batch` have at least `wanted` bits, or all rows if they
-/// have fewer bits.
-pub(crate) fn rows_of(batch: &RecordBatch, wanted: u64) -> usize {
+/// Returns how many of the first rows of `batch` have at least `target_bits` bits, or all rows if
+/// they have fewer bits.
+pub(crate) fn rows_of(batch: &RecordBatch, target_bits: u64) -> usize {
     let (mut few, mut enough) = (0, batch.num_rows());
-    if bits(batch, 0..enough) <= wanted {
+    if bits(batch, 0..enough) <= target_bits {
         return enough;
     }
     while few + 1 < enough {
         let middle = few.midpoint(enough);
-        if bits(batch, 0..middle) < wanted { few = middle } else { enough = middle }
+        if bits(batch, 0..middle) < target_bits {
+            few = middle
+        } else {
+            enough = middle
+        }
     }
     enough
 }

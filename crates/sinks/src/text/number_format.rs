@@ -105,9 +105,9 @@ fn store(place: &mut NumberBuffer, at: usize, bytes: u64) {
 #[inline(always)]
 fn decimal_len(value: u32) -> u32 {
     // The number of bits times log10(2), or one more.
-    let about = ((32 - value.leading_zeros()) * 1_233) >> 12;
-    let power = POWERS.get(about as usize).copied().unwrap_or(u32::MAX);
-    about + u32::from(value >= power)
+    let estimate = ((32 - value.leading_zeros()) * 1_233) >> 12;
+    let power = POWERS.get(estimate as usize).copied().unwrap_or(u32::MAX);
+    estimate + u32::from(value >= power)
 }
 
 const POWERS: [u32; 10] = [

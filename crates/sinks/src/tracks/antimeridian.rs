@@ -44,7 +44,7 @@ mod tests {
             antimeridian_crossing(&fix(0, 0.0, -80.0), &fix(0, 0.0, 80.0)),
             None
         );
-        let there = antimeridian_crossing(&fix(7, 1.0, 180.0), &fix(9, 1.0, -180.0));
-        assert_eq!(there, Some((fix(7, 1.0, 180.0), fix(7, 1.0, -180.0))));
+        let crossing = antimeridian_crossing(&fix(7, 1.0, 180.0), &fix(9, 1.0, -180.0));
+        assert_eq!(crossing, Some((fix(7, 1.0, 180.0), fix(7, 1.0, -180.0))));
     }
 }

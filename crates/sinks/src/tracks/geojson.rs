@@ -17,9 +17,9 @@ use crate::tracks::{
 };
 
 /// Writes the start of the file, before the segments.
-pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
+pub(super) fn head(text: &mut String, track: &TrackInfo) -> Result {
     write!(text, r#"{{"type":"FeatureCollection","#)?;
-    if let Some(provenance) = &about.provenance {
+    if let Some(provenance) = &track.provenance {
         write!(text, r#""{}":{provenance},"#, Provenance::NAME)?;
     }
     write!(text, r#""features":["#)
@@ -28,7 +28,7 @@ pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
 /// Writes a segment: a line, or a point if it has only one fix.
 pub(super) fn segment(
     text: &mut String,
-    about: &TrackInfo,
+    track: &TrackInfo,
     segment: &TrackSegment<'_>,
     is_first: bool,
 ) -> Result {
@@ -48,7 +48,7 @@ pub(super) fn segment(
             text.push(']');
         }
     }
-    let (topic, log) = (json_quoted(&about.topic), json_quoted(&about.log));
+    let (topic, log) = (json_quoted(&track.topic), json_quoted(&track.log));
     write!(text, r#"}},"properties":{{"topic":{topic},"log":{log}"#)?;
     if let Some(mode) = segment.mode {
         let ([red, green, blue], name) = (mode.color, json_quoted(&mode.name));
@@ -56,7 +56,7 @@ pub(super) fn segment(
         write!(text, r##""#{red:02x}{green:02x}{blue:02x}""##)?;
     }
     if let Some((first, last)) = segment.span() {
-        if about.is_utc {
+        if track.is_utc {
             let (first, last) = (UtcTime(first), UtcTime(last));
             write!(text, r#","startTime":"{first}","endTime":"{last}","#)?;
             write!(text, r#""coordTimes":["#)?;
@@ -78,13 +78,13 @@ pub(super) fn tail(text: &mut String) -> Result {
 fn list(
     text: &mut String,
     fixes: &[Fix],
-    one: impl Fn(&mut String, &Fix) -> Result,
+    write_one: impl Fn(&mut String, &Fix) -> Result,
 ) -> Result {
     for (at, fix) in fixes.iter().enumerate() {
         if at > 0 {
             text.push(',');
         }
-        one(text, fix)?;
+        write_one(text, fix)?;
     }
     Ok(())
 }

@@ -12,22 +12,22 @@ use crate::{
 };
 
 /// Writes the start of the file, before the segments.
-pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
+pub(super) fn head(text: &mut String, track: &TrackInfo) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     let space = r#"xmlns="http://www.topografix.com/GPX/1/1""#;
     writeln!(text, r#"<gpx version="1.1" creator="{CREATED_BY}" {space}>"#)?;
-    if let Some(provenance) = &about.provenance {
+    if let Some(provenance) = &track.provenance {
         let provenance = XmlText(provenance);
         writeln!(text, "<metadata><desc>{provenance}</desc></metadata>")?;
     }
-    let (topic, log) = (XmlText(&about.topic), XmlText(&about.log));
+    let (topic, log) = (XmlText(&track.topic), XmlText(&track.log));
     writeln!(text, "<trk>\n<name>{topic}</name>\n<src>{log}</src>")
 }
 
 /// Writes a segment. The first fix of a mode has the name of the mode.
 pub(super) fn segment(
     text: &mut String,
-    about: &TrackInfo,
+    track: &TrackInfo,
     segment: &TrackSegment<'_>,
 ) -> Result {
     if !segment.is_joined {
@@ -37,7 +37,7 @@ pub(super) fn segment(
     // The last fix is the first one of the next segment, where it is written.
     let own = segment.fixes.len() - usize::from(segment.is_continued);
     for fix in segment.fixes.iter().take(own) {
-        point(text, about, fix, mode.take().map(|mode| mode.name.as_str()))?;
+        point(text, track, fix, mode.take().map(|mode| mode.name.as_str()))?;
     }
     if segment.is_continued { Ok(()) } else { writeln!(text, "</trkseg>") }
 }
@@ -49,7 +49,7 @@ pub(super) fn tail(text: &mut String) -> Result {
 
 fn point(
     text: &mut String,
-    about: &TrackInfo,
+    track: &TrackInfo,
     fix: &Fix,
     name: Option<&str>,
 ) -> Result {
@@ -59,7 +59,7 @@ fn point(
     if let Some(altitude) = fix.altitude {
         write!(text, "<ele>{altitude}</ele>")?;
     }
-    if let Some(nanos) = fix.nanos.filter(|_| about.is_utc) {
+    if let Some(nanos) = fix.nanos.filter(|_| track.is_utc) {
         write!(text, "<time>{}</time>", UtcTime(nanos))?;
     }
     if let Some(name) = name {

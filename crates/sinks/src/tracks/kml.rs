@@ -20,14 +20,14 @@ const PLAIN: [u8; 3] = [0xff, 0, 0];
 const WIDTH: u32 = 3;
 
 /// Writes the start of the file, before the segments.
-pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
+pub(super) fn head(text: &mut String, track: &TrackInfo) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(text, r#"<kml xmlns="http://www.opengis.net/kml/2.2">"#)?;
     writeln!(text, "<Document>")?;
-    writeln!(text, "<name>{}</name>", XmlText(&about.topic))?;
-    let log = XmlText(&about.log);
+    writeln!(text, "<name>{}</name>", XmlText(&track.topic))?;
+    let log = XmlText(&track.log);
     writeln!(text, "<description>{log}, by {CREATED_BY}</description>")?;
-    let Some(provenance) = &about.provenance else { return Ok(()) };
+    let Some(provenance) = &track.provenance else { return Ok(()) };
     let (name, provenance) = (Provenance::NAME, XmlText(provenance));
     let data = format!(r#"<Data name="{name}"><value>{provenance}</value></Data>"#);
     writeln!(text, "<ExtendedData>{data}</ExtendedData>")
@@ -37,7 +37,7 @@ pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
 /// of the segment have one; otherwise the segment is on the ground.
 pub(super) fn segment(
     text: &mut String,
-    about: &TrackInfo,
+    track: &TrackInfo,
     segment: &TrackSegment<'_>,
 ) -> Result {
     if segment.is_duplicate() {
@@ -46,12 +46,12 @@ pub(super) fn segment(
     writeln!(text, "<Placemark>")?;
     match segment.mode {
         Some(mode) => {
-            let (topic, mode) = (XmlText(&about.topic), XmlText(&mode.name));
+            let (topic, mode) = (XmlText(&track.topic), XmlText(&mode.name));
             writeln!(text, "<name>{topic}: {mode}</name>")?;
         }
-        None => writeln!(text, "<name>{}</name>", XmlText(&about.topic))?,
+        None => writeln!(text, "<name>{}</name>", XmlText(&track.topic))?,
     }
-    if let Some((first, last)) = segment.span().filter(|_| about.is_utc) {
+    if let Some((first, last)) = segment.span().filter(|_| track.is_utc) {
         let (first, last) = (UtcTime(first), UtcTime(last));
         writeln!(text, "<TimeSpan><begin>{first}</begin><end>{last}</end></TimeSpan>")?;
     }

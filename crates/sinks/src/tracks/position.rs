@@ -122,18 +122,18 @@ impl PositionColumns {
                 schema.fields().iter().position(|field| is_it(field.name()))
             };
             let number = |name: &str| {
-                let found = column(name)?;
-                let kind = schema.field(found).data_type();
+                let index = column(name)?;
+                let kind = schema.field(index).data_type();
                 let is_number = [DataType::Float64, DataType::Float32, DataType::Int32];
-                is_number.contains(kind).then_some(found)
+                is_number.contains(kind).then_some(index)
             };
             for (latitude, longitude, altitudes) in NAMES {
                 let row_positions = number(latitude).zip(number(longitude));
                 let Some((latitude, longitude)) = row_positions else { continue };
                 let min_values =
                     MIN_VALUES.iter().filter_map(|(end, name, min_values)| {
-                        let is_meant = topic.type_name.ends_with(end);
-                        Some((column(name).filter(|_| is_meant)?, *min_values))
+                        let is_selected = topic.type_name.ends_with(end);
+                        Some((column(name).filter(|_| is_selected)?, *min_values))
                     });
                 let valid = topic.valid_row_value().map(f64::from);
                 return Some(Self {

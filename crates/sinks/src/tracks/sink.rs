@@ -131,12 +131,12 @@ impl TrackSink {
 impl TableSink for TrackSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let Some(position) = PositionColumns::find(topic, schema) else {
-            let what = format!("{} has no latitude and longitude", topic.label());
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message = format!("{} has no latitude and longitude", topic.label());
+            return Err(Error::new(ErrorKind::Unsupported, message));
         };
         let time = schema.fields().first().map(|field| field.data_type());
         let is_utc = matches!(time, Some(DataType::Timestamp(_, Some(_))));
-        let about = TrackInfo {
+        let track = TrackInfo {
             topic: topic.label().into_owned(),
             log: self.log.clone(),
             is_utc,
@@ -146,7 +146,7 @@ impl TableSink for TrackSink {
         Ok(Box::new(TrackTable {
             sink: self.clone(),
             name: self.name.clone().unwrap_or_else(usual),
-            about,
+            about: track,
             position,
             file: None,
             mode: None,
@@ -292,9 +292,9 @@ fn write(
     make: impl FnOnce(&mut String) -> fmt::Result,
 ) -> Result<()> {
     text.clear();
-    let odd =
+    let into_error =
         |err| Error::new(ErrorKind::Unsupported, "cannot format").from_source(err);
-    make(text).map_err(odd)?;
+    make(text).map_err(into_error)?;
     Ok(file.write_all(text.as_bytes())?)
 }
 

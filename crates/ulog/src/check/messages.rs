@@ -38,9 +38,10 @@ impl MessageFindings {
         self.subscribed.add(subscribed);
         for Information { bytes, name } in informations {
             if self.informations.contains(&name) {
-                let what = format!("the key {name:?} occurs again");
-                findings
-                    .add(Finding::new(&code::INFO_DUPLICATE, what).with_bytes(bytes));
+                let message = format!("the key {name:?} occurs again");
+                findings.add(
+                    Finding::new(&code::INFO_DUPLICATE, message).with_bytes(bytes),
+                );
             } else {
                 self.informations.insert(name);
             }
@@ -69,15 +70,17 @@ impl MessageFindings {
     ) {
         let Format { bytes, name, text } = format;
         if data_at.is_some_and(|at| at < bytes.start) {
-            let what = format!("the type {name:?} is defined in the data section");
-            findings
-                .add(Finding::new(&code::FORMAT_LATE, what).with_bytes(bytes.clone()));
+            let message = format!("the type {name:?} is defined in the data section");
+            findings.add(
+                Finding::new(&code::FORMAT_LATE, message).with_bytes(bytes.clone()),
+            );
         }
         match self.types.get_mut(&name) {
             Some(before) if *before != text => {
-                let what = format!("the type {name:?} is redefined");
-                findings
-                    .add(Finding::new(&code::FORMAT_REDEFINED, what).with_bytes(bytes));
+                let message = format!("the type {name:?} is redefined");
+                findings.add(
+                    Finding::new(&code::FORMAT_REDEFINED, message).with_bytes(bytes),
+                );
                 *before = text;
             }
             Some(_) => {}
@@ -91,46 +94,46 @@ impl MessageFindings {
     pub(super) fn finish(self, log: &OpenLog, findings: &mut Findings) {
         self.subscribed.finish(findings);
         for name in &log.metadata.latin1 {
-            let what = format!("the information {name:?}");
-            findings.add(Finding::new(&code::INFO_TEXT, what));
+            let message = format!("the information {name:?}");
+            findings.add(Finding::new(&code::INFO_TEXT, message));
         }
         let Totals { unknown, syncs, dropouts, has_flags, has_defaults, .. } =
             self.totals;
         for (kind, (count, at)) in unknown {
-            let what = format!("messages of the type {:?}", char::from(kind));
+            let message = format!("messages of the type {:?}", char::from(kind));
             let finding =
-                Finding::new(&code::UNKNOWN_MESSAGE, what).with_bytes(at..at + 3);
+                Finding::new(&code::UNKNOWN_MESSAGE, message).with_bytes(at..at + 3);
             findings.add(finding.with_count(count));
         }
         let head = &log.format_state.file_header;
         if !has_flags {
-            let what = "the log has no flag bits message";
-            findings.add(Finding::new(&code::FLAGS_MISSING, what));
+            let message = "the log has no flag bits message";
+            findings.add(Finding::new(&code::FLAGS_MISSING, message));
         }
         let is_flagged =
             head.compatible_flags.first().is_some_and(|bits| bits & 1 != 0);
         if has_flags && is_flagged != has_defaults {
-            let what = if is_flagged {
+            let message = if is_flagged {
                 "the flag is set, but the log has no default parameters"
             } else {
                 "the log has default parameters, but the flag is not set"
             };
-            findings.add(Finding::new(&code::DEFAULTS, what).with_bytes(19..20));
+            findings.add(Finding::new(&code::DEFAULTS, message).with_bytes(19..20));
         }
         if syncs == 0 {
-            let what = "the log has no sync messages";
-            findings.add(Finding::new(&code::SYNC_MISSING, what));
+            let message = "the log has no sync messages";
+            findings.add(Finding::new(&code::SYNC_MISSING, message));
         }
         let Dropouts { count, millis, longest, first } = dropouts;
         if count > 0 {
-            let what = format!("{millis} ms in total, the longest {longest} ms");
+            let message = format!("{millis} ms in total, the longest {longest} ms");
             let finding =
-                Finding::new(&code::DROPOUT, what).with_bytes(first..first + 5);
+                Finding::new(&code::DROPOUT, message).with_bytes(first..first + 5);
             findings.add(finding.with_count(count));
         }
         if let Some(Value::Text(name)) = replayed_log(log) {
-            let what = format!("this is a replay of {name}");
-            findings.add(Finding::new(&code::REPLAY, what));
+            let message = format!("this is a replay of {name}");
+            findings.add(Finding::new(&code::REPLAY, message));
         }
     }
 }

@@ -89,9 +89,9 @@ impl SegmentSummary {
     ) {
         let mut used = 0;
         while used < bytes.len() as u64 {
-            let here = at + used;
+            let offset = at + used;
             if let Some(next_damage) =
-                self.next_damage.step(&log.format_state.damaged_ranges, here)
+                self.next_damage.step(&log.format_state.damaged_ranges, offset)
             {
                 let ScanStep::Damaged { len, .. } = next_damage else { return };
                 used += len;
@@ -102,8 +102,8 @@ impl SegmentSummary {
             let len = wire::HEADER_LEN + size;
             let Some(payload) = rest.get(wire::HEADER_LEN..len) else { return };
             match kind {
-                kind::DATA => self.data(here, payload),
-                _ => self.check_message(subscriptions, here, kind, payload),
+                kind::DATA => self.data(offset, payload),
+                _ => self.check_message(subscriptions, offset, kind, payload),
             }
             used += len as u64;
         }
@@ -114,9 +114,9 @@ impl SegmentSummary {
         let Some((id, record)) = wire::data(payload) else { return };
         self.subscribed.data(id, at);
         if let Some(topic) = self.ids.padded_record_topic(id, record.len()) {
-            let what = "records include trailing padding";
+            let message = "records include trailing padding";
             let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
-            let finding = Finding::new(&code::PADDED, what).with_topic(topic);
+            let finding = Finding::new(&code::PADDED, message).with_topic(topic);
             self.findings.add(finding.with_bytes(bytes));
         }
     }
@@ -135,16 +135,17 @@ impl SegmentSummary {
             kind::SYNC => {
                 totals.syncs += 1;
                 if payload != wire::SYNC {
-                    let what = "the magic bytes are different";
-                    self.findings
-                        .add(Finding::new(&code::SYNC_WRONG, what).with_bytes(bytes));
+                    let message = "the magic bytes are different";
+                    self.findings.add(
+                        Finding::new(&code::SYNC_WRONG, message).with_bytes(bytes),
+                    );
                 }
             }
             kind::FORMAT => {
                 let Some((name, text)) = wire::format(payload) else { return };
                 if formats::primitive(name).is_some() {
-                    let what = format!("the type {name:?}");
-                    let finding = Finding::new(&code::FORMAT_NAME, what);
+                    let message = format!("the type {name:?}");
+                    let finding = Finding::new(&code::FORMAT_NAME, message);
                     self.findings.add(finding.with_bytes(bytes.clone()));
                 }
                 let (name, text) = (name.to_owned(), text.to_owned());
@@ -172,8 +173,8 @@ impl SegmentSummary {
                 let parameter = wire::flagged_keyed(payload);
                 if let Some((bits, keyed)) = parameter.filter(|(bits, _)| bits & 3 == 0)
                 {
-                    let what = format!("{:?} has the bits {bits:#010b}", keyed.name);
-                    let finding = Finding::new(&code::DEFAULT_BITS, what);
+                    let message = format!("{:?} has the bits {bits:#010b}", keyed.name);
+                    let finding = Finding::new(&code::DEFAULT_BITS, message);
                     self.findings.add(finding.with_bytes(bytes));
                 }
             }
@@ -194,9 +195,9 @@ impl SegmentSummary {
                 let level =
                     level.filter(|level| Level::from_log_byte(*level) > Level::DEBUG);
                 if let Some(level) = level {
-                    let what = format!("the level is {:?}", char::from(level));
+                    let message = format!("the level is {:?}", char::from(level));
                     self.findings
-                        .add(Finding::new(&code::LEVEL, what).with_bytes(bytes));
+                        .add(Finding::new(&code::LEVEL, message).with_bytes(bytes));
                 }
             }
             _ => totals.unknown.entry(kind).or_insert((0, at)).0 += 1,
@@ -210,11 +211,11 @@ impl SegmentSummary {
         payload: &[u8],
     ) {
         let is_due = |offset: u64| offset <= bytes.start;
-        while let Some((id, before, now)) = self.ids.next(subscriptions, is_due) {
-            if before.is_some_and(|before| before.topic != now.topic) {
+        while let Some((id, before, current)) = self.ids.next(subscriptions, is_due) {
+            if before.is_some_and(|before| before.topic != current.topic) {
                 let name = wire::subscription(payload).map_or("?", |s| s.name);
-                let what = format!("the message id {id} is reassigned to {name:?}");
-                let finding = Finding::new(&code::ID_REUSED, what);
+                let message = format!("the message id {id} is reassigned to {name:?}");
+                let finding = Finding::new(&code::ID_REUSED, message);
                 self.findings.add(finding.with_bytes(bytes.clone()));
             }
         }

@@ -11,7 +11,7 @@ use crate::{
 pub(super) fn check(log: &OpenLog, findings: &mut Findings) {
     for (id, declared) in (0..).map(TopicId).zip(&log.registry.topics) {
         let finding = match &declared.layout {
-            Err(why) => Some(Finding::new(&code::TYPE_BROKEN, why.clone())),
+            Err(reason) => Some(Finding::new(&code::TYPE_BROKEN, reason.clone())),
             Ok(_) => timestamp(declared),
         };
         findings_of(finding, id, findings);
@@ -19,8 +19,8 @@ pub(super) fn check(log: &OpenLog, findings: &mut Findings) {
         let implausible =
             topic.map(|topic| topic.implausible_times).filter(|count| *count > 0);
         if let Some(count) = implausible {
-            let what = "the time is 0, or far from its neighbors";
-            let finding = Finding::new(&code::ODD_TIME, what).with_count(count);
+            let message = "the time is 0, or far from its neighbors";
+            let finding = Finding::new(&code::ODD_TIME, message).with_count(count);
             findings_of(Some(finding), id, findings);
         }
     }
@@ -40,12 +40,12 @@ fn timestamp(declared: &DeclaredTopic) -> Option<Finding> {
     match fields.next().and_then(array) {
         Some(("uint64_t", None)) => None,
         Some((type_name @ ("uint32_t" | "uint16_t" | "uint8_t"), None)) => {
-            let what = format!("the timestamp is a {type_name}");
-            Some(Finding::new(&code::TIMESTAMP_NARROW, what))
+            let message = format!("the timestamp is a {type_name}");
+            Some(Finding::new(&code::TIMESTAMP_NARROW, message))
         }
         _ => {
-            let what = "its records have no timestamp";
-            Some(Finding::new(&code::TIMESTAMP_MISSING, what))
+            let message = "its records have no timestamp";
+            Some(Finding::new(&code::TIMESTAMP_MISSING, message))
         }
     }
 }

@@ -70,8 +70,8 @@ impl SubscriptionActivity {
     pub(super) fn finish(self, findings: &mut Findings) {
         for (id, Activity { late, .. }) in (0_u16..).zip(self.0) {
             if late.count > 0 {
-                let what = format!("data of the message id {id}");
-                let finding = Finding::new(&code::UNSUBSCRIBED, what);
+                let message = format!("data of the message id {id}");
+                let finding = Finding::new(&code::UNSUBSCRIBED, message);
                 findings.add(
                     finding.with_bytes(late.first..late.first).with_count(late.count),
                 );

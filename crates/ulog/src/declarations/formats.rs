@@ -104,8 +104,8 @@ impl Formats {
         if let Some(layout) = self.records.get(name) {
             return Ok(layout.clone());
         }
-        if let Some((kind, why)) = self.broken.get(name) {
-            return Err(Error::new(*kind, why.clone()));
+        if let Some((kind, reason)) = self.broken.get(name) {
+            return Err(Error::new(*kind, reason.clone()));
         }
         let inner = self.resolve(name, 0).inspect_err(|err| {
             self.broken.insert(name.to_owned(), (err.kind(), err.to_string()));
@@ -168,8 +168,8 @@ impl Formats {
         }
         let (mut fields, mut depth) = (Vec::new(), 1);
         for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
-            let (field, inside) = self.field(name, field, outside)?;
-            depth = depth.max(inside + 1);
+            let (field, inner_depth) = self.field(name, field, outside)?;
+            depth = depth.max(inner_depth + 1);
             fields.push(field);
         }
         let layout = Arc::new(Layout::from_fields(name.to_owned(), fields)?);
@@ -190,12 +190,12 @@ impl Formats {
     /// nesting depth of its type.
     fn field(
         &mut self,
-        of: &str,
+        struct_name: &str,
         text: &str,
         outside: u32,
     ) -> Result<(LayoutField, u32)> {
         let invalid = || {
-            let (of, text) = (start_of(of), start_of(text));
+            let (of, text) = (start_of(struct_name), start_of(text));
             malformed(format!("{of:?} has the invalid field {text:?}"))
         };
         let (type_name, name) =
@@ -256,8 +256,8 @@ fn start_of(text: &str) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-fn malformed(what: String) -> Error {
-    Error::new(ErrorKind::Malformed, what)
+fn malformed(message: String) -> Error {
+    Error::new(ErrorKind::Malformed, message)
 }
 
 #[cfg(test)]

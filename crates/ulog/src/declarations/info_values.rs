@@ -218,9 +218,9 @@ mod tests {
         assert_eq!(structured(&layout, None, &bytes, &mut budget), Some(want));
         assert_eq!(structured(&layout, None, &bytes[1..], &mut budget), None);
         assert_eq!(structured(&layout, None, &bytes, &mut 100), None);
-        let inside = formats.layout("in").unwrap();
+        let inner_layout = formats.layout("in").unwrap();
         // The padding at the end may be missing.
-        let list = structured(&inside, Some(2), &bytes[..9], &mut budget);
+        let list = structured(&inner_layout, Some(2), &bytes[..9], &mut budget);
         assert_eq!(list, Some(Value::List(vec![inner(1, "ab"), inner(2, "cü")])));
     }
 

@@ -78,8 +78,8 @@ impl Catalog {
                 .from_source(err)
         })?;
         if document.version < 1 {
-            let what = "event definitions without a version";
-            return Err(Error::new(ErrorKind::Malformed, what));
+            let message = "event definitions without a version";
+            return Err(Error::new(ErrorKind::Malformed, message));
         }
         Ok(document.into_catalog())
     }

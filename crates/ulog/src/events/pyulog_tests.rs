@@ -107,7 +107,7 @@ const SHOWN: [&str; 8] = [
 
 #[test]
 fn every_event_has_text_of_pyulog() {
-    for (name, [logged, made_up]) in RECORDED {
+    for (name, [logged, invented]) in RECORDED {
         let Some(sample) = Sample::read(name) else { continue };
         let text: String = sample.described().iter().map(line).collect();
         assert_eq!((text.len(), fnv(&text)), logged, "events of {name}:\n{text}");
@@ -123,7 +123,7 @@ fn every_event_has_text_of_pyulog() {
                 text += &line(&sample.catalog.describe(&raw).unwrap());
             }
         }
-        assert_eq!((text.len(), fnv(&text)), made_up, "made-up events of {name}");
+        assert_eq!((text.len(), fnv(&text)), invented, "made-up events of {name}");
     }
 }
 

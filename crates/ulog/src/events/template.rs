@@ -106,23 +106,23 @@ impl<'t> Tag<'t> {
     /// Parses the tag at the start of `text`. Returns `None` if it is not closed.
     fn parse(text: &'t str) -> Option<Self> {
         let (name, after) = split_word(text.strip_prefix('<')?)?;
-        let (attribute, inside) = match after.strip_prefix('>') {
-            Some(inside) => (None, inside),
+        let (attribute, content) = match after.strip_prefix('>') {
+            Some(content) => (None, content),
             None => {
                 let (_, after) = split_word(after.strip_prefix(' ')?)?;
                 let (value, after) = after.strip_prefix("=\"")?.split_once('"')?;
                 (Some(value), after.strip_prefix('>')?)
             }
         };
-        let (content, rest) = inside.split_once(&format!("</{name}>"))?;
+        let (content, rest) = content.split_once(&format!("</{name}>"))?;
         Some(Self { name, attribute, content, rest })
     }
 
     fn suits_profile(&self) -> bool {
-        let wanted = self.attribute.unwrap_or_default();
-        match wanted.strip_prefix('!') {
+        let attribute = self.attribute.unwrap_or_default();
+        match attribute.strip_prefix('!') {
             Some(unwanted) => unwanted != PROFILE,
-            None => wanted == PROFILE,
+            None => attribute == PROFILE,
         }
     }
 }
@@ -146,11 +146,11 @@ impl<'t> Placeholder<'t> {
     /// Parses the placeholder at the start of `text`. Returns it with its length in
     /// bytes.
     fn parse(text: &'t str) -> Option<(Self, usize)> {
-        let inside = text.strip_prefix('{')?;
+        let content = text.strip_prefix('{')?;
         let end =
-            inside.bytes().take(PLACEHOLDER_BYTES).position(|byte| byte == b'}')?;
-        let inside = inside.get(..end)?;
-        let (number, mut rest) = split_number(inside)?;
+            content.bytes().take(PLACEHOLDER_BYTES).position(|byte| byte == b'}')?;
+        let content = content.get(..end)?;
+        let (number, mut rest) = split_number(content)?;
         let mut decimals = None;
         if let Some(after) = rest.strip_prefix(':') {
             rest = after;
@@ -166,7 +166,7 @@ impl<'t> Placeholder<'t> {
             "m" | "m/s" | "m^2" | "C" => Some(rest),
             _ => return None,
         };
-        Some((Self { number, decimals, unit }, inside.len() + 2))
+        Some((Self { number, decimals, unit }, content.len() + 2))
     }
 
     /// Appends the argument to `text`. Returns false if there is no such argument.

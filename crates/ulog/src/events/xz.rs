@@ -25,8 +25,8 @@ pub(super) fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
                 .from_source(err)
         })?;
     if unpacked.len() as u64 > UNPACKED_BYTES {
-        let what = format!("event definitions of more than {UNPACKED_BYTES} bytes");
-        return Err(Error::new(ErrorKind::Limit, what));
+        let message = format!("event definitions of more than {UNPACKED_BYTES} bytes");
+        return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(unpacked)
 }

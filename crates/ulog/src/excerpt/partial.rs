@@ -44,14 +44,15 @@ pub(super) fn excerpt(
     definitions.sort_unstable();
     let BuiltIn { logged_strings, parameter_changes, dropouts, messages, events } =
         state.built_in;
-    let mut kept = selection.topics.clone();
+    let mut included = selection.topics.clone();
     let built_in = [logged_strings, parameter_changes, dropouts, messages];
-    built_in.into_iter().chain(events).for_each(|id| kept.insert(id));
-    let number = |id: TopicId| kept.position(id).unwrap_or(TopicId::LEFT_OUT);
+    built_in.into_iter().chain(events).for_each(|id| included.insert(id));
+    let number = |id: TopicId| included.position(id).unwrap_or(TopicId::LEFT_OUT);
     let definitions =
         definitions.into_iter().filter_map(|at| state.declarations.get(at)).cloned();
     let subscriptions =
-        Subscriptions { log, index, topics: &topics, kept: &kept, parts }.list();
+        Subscriptions { log, index, topics: &topics, included: &included, parts }
+            .list();
     let reduced = FormatState {
         file_header: state.file_header.clone(),
         declarations: definitions.chain(subscriptions).collect(),
@@ -72,10 +73,11 @@ pub(super) fn excerpt(
         return Ok(None);
     }
     let format_state = Manifest::encode_state(&reduced)?;
-    let parts_of_kept = parts.iter().map(|part| part.with_topics_of(&kept)).collect();
-    let excerpt = log.manifest.excerpt(&selection.topics, kept, parts);
+    let reduced_parts =
+        parts.iter().map(|part| part.with_topics_of(&included)).collect();
+    let excerpt = log.manifest.excerpt(&selection.topics, included, parts);
     let manifest = Manifest {
-        parts: parts_of_kept,
+        parts: reduced_parts,
         format_state,
         ..excerpt.manifest.without_definitions()
     };
@@ -107,7 +109,7 @@ struct Subscriptions<'l> {
     log: &'l OpenLog,
     index: &'l DeclarationIndex,
     topics: &'l [TopicId],
-    kept: &'l TopicSet,
+    included: &'l TopicSet,
     parts: &'l [Part],
 }
 
@@ -119,13 +121,13 @@ impl Subscriptions<'_> {
         let (mut ids, mut listed) = (BTreeSet::new(), BTreeSet::new());
         for topic in self.topics {
             let all = self.index.of_topic(*topic);
-            let within = self.parts.iter().flat_map(|part| {
+            let offsets_in_parts = self.parts.iter().flat_map(|part| {
                 let before = |at: u64| all.partition_point(|(offset, _)| *offset < at);
                 let range = before(part.bytes.start)..before(part.bytes.end);
                 all.get(range).unwrap_or_default()
             });
             // Topics are numbered in the order of their first subscriptions.
-            for (offset, at) in all.iter().take(1).chain(within) {
+            for (offset, at) in all.iter().take(1).chain(offsets_in_parts) {
                 if listed.insert(*at) {
                     list.extend(self.subscription(*at, *offset));
                 }
@@ -139,7 +141,7 @@ impl Subscriptions<'_> {
             let start = part.bytes.start;
             // No message begins at the last byte before a part.
             let offset = start.saturating_sub(1);
-            let now = self.index.ids_before(start);
+            let known_ids = self.index.ids_before(start);
             let (mut current, mut reassigned) = (Vec::new(), Vec::new());
             for id in &ids {
                 let of_id = self.index.of_id(*id);
@@ -153,14 +155,14 @@ impl Subscriptions<'_> {
                 }
             }
             let others = match known {
-                0 => self.index.first_ids(now),
-                _ => self.index.ids(known, now).chain(reassigned).collect(),
+                0 => self.index.first_ids(known_ids),
+                _ => self.index.ids(known, known_ids).chain(reassigned).collect(),
             };
             if !others.is_empty() {
                 list.push((offset, Declaration::LeftOut { offset, ids: others }));
             }
             list.append(&mut current);
-            (known, before) = (now, start);
+            (known, before) = (known_ids, start);
         }
         list.sort_by_key(|(offset, _)| *offset);
         list.into_iter().map(|(_, declaration)| declaration).collect()
@@ -179,7 +181,7 @@ impl Subscriptions<'_> {
     fn subscription(&self, at: usize, offset: u64) -> Option<(u64, Declaration)> {
         let (_, topic) = self.target(at)?;
         self.topics.binary_search(&topic).ok()?;
-        let topic = self.kept.position(topic)?;
+        let topic = self.included.position(topic)?;
         let declaration = self.log.format_state.declarations.get(at)?;
         let Declaration::Subscription { id, name, instance, .. } = declaration else {
             return None;
@@ -194,7 +196,7 @@ fn decodes_alike(log: &OpenLog, reduced: &FormatState, topics: &[TopicId]) -> bo
     let (registry, _) = reduced.replay();
     let declared = topics.iter().map(|id| log.registry.topics.get(id.index()));
     registry.topics.len() == topics.len()
-        && declared.zip(&registry.topics).all(|(topic, again)| {
-            topic.is_some_and(|topic| topic.layout == again.layout)
+        && declared.zip(&registry.topics).all(|(topic, reduced_topic)| {
+            topic.is_some_and(|topic| topic.layout == reduced_topic.layout)
         })
 }

@@ -98,8 +98,8 @@ impl IndexPass {
 
         let observations = std::mem::take(&mut self.statistics.utc)
             .into_iter()
-            .filter_map(|(index, (_, seen))| {
-                Some((topics.get(index)?.label().into_owned(), seen))
+            .filter_map(|(index, (_, times))| {
+                Some((topics.get(index)?.label().into_owned(), times))
             })
             .collect();
         let start = self.metadata.file_header.start_micros();
@@ -194,26 +194,29 @@ impl IndexPass {
             ));
         }
         if implausible > 0 {
-            let what =
+            let problem =
                 "records with an implausible time (0, or far from its neighbors)";
-            self.remark(format!("{what}: {implausible}"));
+            self.remark(format!("{problem}: {implausible}"));
         }
         if let Some(lost @ 1..) =
             self.registry.streams.pauses().map(Pauses::dropped_corrections)
         {
-            let what = "records after pauses whose counters do not determine the time";
-            self.remark(format!("{what}: {lost}"));
+            let problem =
+                "records after pauses whose counters do not determine the time";
+            self.remark(format!("{problem}: {lost}"));
         }
         let unusable = self.unusable_definitions();
         self.damage.extend(unusable);
         // A topic without records loses nothing.
         let topics = self.registry.topics.iter().zip(&self.statistics.stats);
         let without_records = topics.filter(|(_, stats)| stats.records == 0);
-        let why: Vec<String> = without_records
+        let remarks: Vec<String> = without_records
             .filter_map(|(topic, _)| Some((&topic.name, topic.layout.as_ref().err()?)))
-            .map(|(name, why)| format!("the topic {name:?} has only raw bytes: {why}"))
+            .map(|(name, reason)| {
+                format!("the topic {name:?} has only raw bytes: {reason}")
+            })
             .collect();
-        why.into_iter().for_each(|why| self.remark(why));
+        remarks.into_iter().for_each(|remark| self.remark(remark));
         if let Some(Value::Text(name)) = self.metadata.info.get("replay") {
             self.remark(format!("this is a replay of {name}"));
         }
@@ -233,17 +236,21 @@ impl IndexPass {
         let with_records =
             topics.zip(&self.statistics.stats).filter(|(_, stats)| stats.records > 0);
         let unusable = with_records.filter_map(|((id, topic), stats)| {
-            let why = topic.layout.as_ref().err()?;
+            let reason = topic.layout.as_ref().err()?;
             let place = self.formats_at.get(&topic.type_name).cloned();
             let place = place.or_else(|| subscribed_at.get(&id).cloned());
             let damage = Damage::new(DamageKind::Definition, place.unwrap_or(0..0));
-            Some(damage.with_records(stats.records, Some(id)).with_reason(why.clone()))
+            Some(
+                damage
+                    .with_records(stats.records, Some(id))
+                    .with_reason(reason.clone()),
+            )
         });
         unusable.collect()
     }
 
     fn logged_topics(&self) -> Vec<Topic> {
-        let (mut room, mut inside) = (MAX_DEFINITIONS, MAX_DEFINITIONS);
+        let (mut room, mut inner_room) = (MAX_DEFINITIONS, MAX_DEFINITIONS);
         let mut definition = |text: &str| match room.checked_sub(text.len()) {
             Some(less) => {
                 room = less;
@@ -263,7 +270,7 @@ impl IndexPass {
                 encoding: "ulog".to_owned(),
                 type_name: declared.type_name.clone(),
                 definition: definition(
-                    &self.registry.definition(declared, &mut inside),
+                    &self.registry.definition(declared, &mut inner_room),
                 ),
                 schema: declared.schema.clone(),
                 records: Some(stats.records),
@@ -382,10 +389,10 @@ impl IndexPass {
             ("parameters_system_default", |parameter| parameter.system_default),
             ("parameters_setup_default", |parameter| parameter.setup_default),
         ];
-        for (name, of) in defaults {
+        for (name, value_of) in defaults {
             let values = parameters.iter();
-            let values =
-                values.filter_map(|(name, p)| Some((name.clone(), of(p)?.into())));
+            let values = values
+                .filter_map(|(name, p)| Some((name.clone(), value_of(p)?.into())));
             let values: BTreeMap<String, Value> = values.collect();
             if !values.is_empty() {
                 all.insert(name.to_owned(), Value::Map(values));

@@ -76,14 +76,14 @@ impl IndexPass {
         payload: &[u8],
     ) -> Option<MetadataResult> {
         let is_change = kind == kind::PARAMETER && self.data_start.is_some();
-        let now = self.registry.streams.untimed_message_time();
-        let change = is_change.then_some((now, at));
+        let time = self.registry.streams.untimed_message_time();
+        let change = is_change.then_some((time, at));
         let result = self.metadata.add(kind, payload, change)?;
         if is_change && result != MetadataResult::TypeMismatch {
             self.statistics.built_in.changes += 1;
             self.statistics
                 .parts
-                .built_in(&TimeRange::from_timestamp(now), |bits| bits.changes = true);
+                .built_in(&TimeRange::from_timestamp(time), |bits| bits.changes = true);
         }
         if result == MetadataResult::Accepted {
             if self.declarations.len() >= MAX_DECLARATIONS {
@@ -125,9 +125,9 @@ impl IndexPass {
         let topic = match self.registry.subscribe(id, name, instance) {
             SubscribeResult::Assigned(topic) => topic,
             SubscribeResult::Reassigned(topic) => {
-                let what = "is reassigned to";
+                let action = "is reassigned to";
                 self.remark(format!(
-                    "the message id {id} {what} {name:?} at byte {at}"
+                    "the message id {id} {action} {name:?} at byte {at}"
                 ));
                 topic
             }

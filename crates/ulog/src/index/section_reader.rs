@@ -58,10 +58,10 @@ impl<'s> SectionReader<'s> {
     /// many, and whether they extend to its end. Returns fewer bytes if the source is
     /// shorter than its length implies.
     pub(super) fn read_at(&mut self, at: u64, need: usize) -> Result<(Bytes, bool)> {
-        let have = self.start + self.bytes.len() as u64;
-        let wanted = (at + need as u64).min(self.end);
-        if at < self.start || wanted > have {
-            let passed = self.start..at.min(have);
+        let buffered_end = self.start + self.bytes.len() as u64;
+        let read_end = (at + need as u64).min(self.end);
+        if at < self.start || read_end > buffered_end {
+            let passed = self.start..at.min(buffered_end);
             self.bytes = Bytes::new();
             self.source.release(passed);
             // Read twice the required length: a caller that looks far ahead again and

@@ -161,11 +161,11 @@ impl Statistics {
 
     #[cold]
     fn utc(&mut self, stream: usize, time: Timestamp, record: &[u8]) {
-        if let Some((offset, seen)) = self.utc.get_mut(&stream)
+        if let Some((offset, times)) = self.utc.get_mut(&stream)
             && let Some(bytes) =
                 record.get(*offset as usize..).and_then(<[u8]>::first_chunk)
         {
-            seen.observe(u64::from_le_bytes(*bytes), time.as_nanos() as u64 / 1_000);
+            times.observe(u64::from_le_bytes(*bytes), time.as_nanos() as u64 / 1_000);
         }
     }
 
@@ -209,7 +209,7 @@ impl Statistics {
     pub(super) fn is_continued_by(&self, next: &Self) -> bool {
         let pairs = || self.stats.iter().zip(&next.stats);
         pairs().all(|(before, after)| before.is_continued_by(after))
-            && next.utc.values().all(|(_, seen)| seen.are_all_stored())
+            && next.utc.values().all(|(_, times)| times.are_all_stored())
     }
 
     /// Adds the statistics of the next segment, in which the clock did not jump and has
@@ -224,9 +224,9 @@ impl Statistics {
         self.parts.add(next.parts, correct);
         self.time.add(epoch, &next.time);
         self.before_start = self.before_start.cover(&next.before_start);
-        for (stream, (_, seen)) in next.utc {
+        for (stream, (_, times)) in next.utc {
             if let Some((_, all)) = self.utc.get_mut(&stream) {
-                all.add(&seen);
+                all.add(&times);
             }
         }
         self.built_in.add(&next.built_in);

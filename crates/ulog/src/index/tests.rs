@@ -98,9 +98,9 @@ fn log(seed: u64, messages: u64, frequencies: &Frequencies) -> Vec<u8> {
         now += random.below(2_000);
         let mut roll = random.below(100_000);
         let mut hits = |frequencies: u64| {
-            let is = roll < frequencies;
+            let is_hit = roll < frequencies;
             roll = roll.wrapping_sub(frequencies);
-            is
+            is_hit
         };
         let id = random.below(ids) as u16;
         let last = &mut lasts[usize::from(id)];
@@ -189,12 +189,12 @@ fn manifest_of_generated_log_is_same_on_any_number_of_threads() {
     for (seed, frequencies) in (0..).zip(kinds.iter().cycle()).take(55) {
         let source: Arc<dyn Source> =
             Arc::new(Bytes::from(log(seed, 20_000, frequencies)));
-        let alone = manifest_on(&source, 1, 1);
-        assert!(alone.parts.len() > 200, "{}", alone.parts.len());
+        let expected = manifest_on(&source, 1, 1);
+        assert!(expected.parts.len() > 200, "{}", expected.parts.len());
         for (threads, segment_len) in [(2, 1 << 13), (5, 1 << 11), (3, 1 << 17)] {
             let together = manifest_on(&source, threads, segment_len);
             assert!(
-                json(&together) == json(&alone),
+                json(&together) == json(&expected),
                 "{seed}: {threads}, {segment_len}"
             );
         }
@@ -218,10 +218,10 @@ fn manifest_of_damaged_sample_is_same_on_any_number_of_threads() {
                 }
             }
             let source: Arc<dyn Source> = Arc::new(Bytes::from(bytes));
-            let alone = json(&manifest_on(&source, 1, 1));
+            let expected = json(&manifest_on(&source, 1, 1));
             for (threads, segment_len) in [(2, 1 << 14), (3, 1 << 17)] {
                 let together = json(&manifest_on(&source, threads, segment_len));
-                assert!(together == alone, "{name}, {hits} hits: {threads} threads");
+                assert!(together == expected, "{name}, {hits} hits: {threads} threads");
             }
         }
     }
@@ -276,9 +276,9 @@ fn utc_observations_are_sampled_as_in_sequential_scan() {
         bytes.extend(message(b'D', &[&[1, 0], &times.concat()]));
     }
     let source: Arc<dyn Source> = Arc::new(Bytes::from(bytes));
-    let alone = manifest_on(&source, 1, 1);
+    let expected = manifest_on(&source, 1, 1);
     for segment_len in [1 << 16, 1 << 20] {
-        assert_eq!(json(&manifest_on(&source, 2, segment_len)), json(&alone));
+        assert_eq!(json(&manifest_on(&source, 2, segment_len)), json(&expected));
     }
 }
 

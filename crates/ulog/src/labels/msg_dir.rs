@@ -114,8 +114,8 @@ fn find_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(
         } else if path.extension() == Some(OsStr::new("msg")) && path.is_file() {
             files.push(path);
             if files.len() > FILES {
-                let what = format!("more than {FILES} message definitions");
-                return Err(Error::new(ErrorKind::Limit, what));
+                let message = format!("more than {FILES} message definitions");
+                return Err(Error::new(ErrorKind::Limit, message));
             }
         }
     }
@@ -128,8 +128,8 @@ fn read_text(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(failed)?;
     file.take(FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > FILE_BYTES {
-        let what = format!("{} has more than {FILE_BYTES} bytes", path.display());
-        return Err(Error::new(ErrorKind::Limit, what));
+        let message = format!("{} has more than {FILE_BYTES} bytes", path.display());
+        return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -46,12 +46,12 @@ impl<'t> ValueName<'t> {
 
 /// Parses a range of releases, e.g. `1.15rc-1.16`.
 fn releases(range: &str) -> Option<Range<u32>> {
-    let (since, before) = range.split_once('-')?;
+    let (first, before) = range.split_once('-')?;
     let release = |text: &str, otherwise| match text {
         "" => Some(otherwise),
         text => release(text),
     };
-    Some(release(since, 0)?..release(before, u32::MAX)?)
+    Some(release(first, 0)?..release(before, u32::MAX)?)
 }
 
 /// Parses a release, e.g. `1.15rc`. In `ver_sw_release`, the lowest byte is 0xC0 for
@@ -98,9 +98,9 @@ pub fn px4_labels(manifest: &Manifest) -> Labels {
     };
     let release = release.filter(|release| *release > 0);
     for_each_name(TABLE, |enum_fields, value_name| {
-        let has =
+        let is_logged =
             |message: &&&str| manifest.topics.iter().any(|t| has_type(t, message));
-        for message in enum_fields.messages.iter().filter(has) {
+        for message in enum_fields.messages.iter().filter(is_logged) {
             for field in enum_fields.fields.iter().filter(|_| value_name.is_in(release))
             {
                 labels.insert(

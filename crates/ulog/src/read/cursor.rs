@@ -203,8 +203,8 @@ impl MessageReader {
                     }
                 }
             }
-            Err(why) => {
-                let (kind, topic) = match why {
+            Err(error) => {
+                let (kind, topic) = match error {
                     DataError::LeftOut => return ScanStep::Whole { len },
                     DataError::UnknownId => (DamageKind::UnknownTopic, None),
                     DataError::TypeMismatch(topic) => {

@@ -44,12 +44,12 @@ pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<FileStar
                 (FixedHeader { version: 0, start: 0 }, start)
             }
             None => {
-                let what = if head.starts_with(&wire::MAGIC) {
+                let message = if head.starts_with(&wire::MAGIC) {
                     "a ULog that is truncated within its header of 16 bytes"
                 } else {
                     "not a ULog: it does not start with the bytes 55 4c 6f 67 01 12 35"
                 };
-                return Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0));
+                return Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0));
             }
         },
     };
@@ -143,11 +143,11 @@ fn refuse_unknown(flags: &[u8; 8], options: OpenOptions) -> Result<()> {
         let unknown = bits & if byte == 0 { !DATA_APPENDED } else { !0 };
         if unknown != 0 && !options.force {
             let bit = unknown.trailing_zeros();
-            let what = format!(
+            let message = format!(
                 "the log can be read only by programs that know its incompatible flag bit \
                  {bit} of byte {byte}"
             );
-            let error = Error::new(ErrorKind::IncompatibleFlag, what);
+            let error = Error::new(ErrorKind::IncompatibleFlag, message);
             return Err(error.with_offset(16 + 3 + 8 + byte as u64));
         }
     }

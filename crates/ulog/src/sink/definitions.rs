@@ -81,11 +81,11 @@ impl Declarations {
         let (mut targets, mut start) = (Vec::new(), Timestamp::MAX);
         for (from, extract) in extracts.iter().enumerate() {
             if extract.manifest.format != FORMAT_NAME {
-                let what = format!(
+                let message = format!(
                     "records of {} cannot be written to a ULog",
                     extract.manifest.format
                 );
-                return Err(Error::new(ErrorKind::Unsupported, what));
+                return Err(Error::new(ErrorKind::Unsupported, message));
             }
             let format_state: FormatState =
                 extract.manifest.decode_state(FORMAT_NAME)?;

@@ -31,11 +31,11 @@ pub(super) fn new_name(topic: &Topic, options: &WriteOptions) -> Result<Option<N
     let (name, instance) = numbered.unwrap_or((text, own));
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/');
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_fine) {
-        let what = format!(
+        let message = format!(
             "invalid topic name {text:?}: a ULog topic name consists of letters, digits, \
              `_`, `-` and `/`, optionally followed by a dot and an instance up to 255"
         );
-        return Err(Error::new(ErrorKind::Unsupported, what));
+        return Err(Error::new(ErrorKind::Unsupported, message));
     }
     Ok(Some(Name { name: name.to_owned(), instance }))
 }
@@ -56,11 +56,11 @@ impl TopicNames {
                 if other != topic && (is_renamed || was_renamed) =>
             {
                 let Name { name, instance } = name;
-                let what = format!(
+                let message = format!(
                     "two topics would be instance {instance} of {name:?} (`{name}.N` \
                      selects instance N)"
                 );
-                Err(Error::new(ErrorKind::Unsupported, what))
+                Err(Error::new(ErrorKind::Unsupported, message))
             }
             _ => Ok(()),
         }

@@ -53,8 +53,8 @@ fn open(bytes: Vec<u8>) -> UlogLog {
 /// Selects all topics with one of `labels`.
 fn named(log: &UlogLog, labels: &[&str]) -> Selection {
     let topics = log.manifest().topics();
-    let wanted = topics.filter(|(_, topic)| labels.contains(&&*topic.label()));
-    let topics: TopicSet = wanted.map(|(id, _)| id).collect();
+    let selected = topics.filter(|(_, topic)| labels.contains(&&*topic.label()));
+    let topics: TopicSet = selected.map(|(id, _)| id).collect();
     Selection { topics, ..Selection::default() }
 }
 
@@ -182,10 +182,10 @@ fn topics_with_same_name_and_type_are_merged() {
 
 #[test]
 fn metadata_of_first_log_is_kept() {
-    let (one, other) = (kitchen("float", "home", 1), kitchen("float", "away", 2));
-    let logs = [(&one, logged(&one)), (&other, logged(&other))];
+    let (first, other) = (kitchen("float", "home", 1), kitchen("float", "away", 2));
+    let logs = [(&first, logged(&first)), (&other, logged(&other))];
     let (new, remarks) = write(&logs, &WriteOptions::default()).unwrap();
-    assert_eq!(new.metadata().info, one.metadata().info);
+    assert_eq!(new.metadata().info, first.metadata().info);
     assert_eq!(
         new.metadata().parameters["STOVE"].initial,
         Some(ParameterValue::Int(1))
@@ -196,15 +196,15 @@ fn metadata_of_first_log_is_kept() {
 
 #[test]
 fn conflicting_types_are_rejected_with_their_names() {
-    let (one, other) = (kitchen("float", "home", 1), kitchen("double", "home", 1));
-    let logs = [(&one, logged(&one)), (&other, logged(&other))];
+    let (first, other) = (kitchen("float", "home", 1), kitchen("double", "home", 1));
+    let logs = [(&first, logged(&first)), (&other, logged(&other))];
     let err = write(&logs, &WriteOptions::default()).err().unwrap();
     let text = err.to_string();
     for word in ["log 1 and log 2", "\"pot\"", "float celsius", "double celsius"] {
         assert!(text.contains(word), "{text}");
     }
     // If only one of the logs needs the type, there is no conflict.
-    let logs = [(&one, logged(&one)), (&other, named(&other, &["lid"]))];
+    let logs = [(&first, logged(&first)), (&other, named(&other, &["lid"]))];
     let (new, _) = write(&logs, &WriteOptions::default()).unwrap();
     assert_eq!(topics(&new)[2], ("lid".to_owned(), 8));
 }

@@ -52,14 +52,14 @@ impl TypeTable {
             fields.clone_into(known);
             return Ok(DefinitionAction::Redefine);
         }
-        let what = format!(
+        let message = format!(
             "log {} and log {} define {name:?} differently: {} and {}",
             *before + 1,
             from + 1,
             differing_fields(known, fields),
             differing_fields(fields, known),
         );
-        Err(Error::new(ErrorKind::Unsupported, what))
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 }
 
@@ -82,10 +82,11 @@ fn differing_fields(text: &str, other: &str) -> String {
     }
 }
 
-/// Returns the types that the topics `wanted` need, among those that a log declares.
+/// Returns the types `names` of topics and the types of their fields, among those that a log
+/// declares.
 pub(super) fn required_types<'d>(
     declarations: &'d [Declaration],
-    wanted: impl Iterator<Item = &'d str>,
+    names: impl Iterator<Item = &'d str>,
 ) -> HashSet<&'d str> {
     let mut inner: HashMap<&str, Vec<&str>> = HashMap::new();
     for declaration in declarations {
@@ -98,7 +99,7 @@ pub(super) fn required_types<'d>(
             inner.entry(name).or_default().extend(types);
         }
     }
-    let (mut needed, mut open) = (HashSet::new(), wanted.collect::<Vec<_>>());
+    let (mut needed, mut open) = (HashSet::new(), names.collect::<Vec<_>>());
     while let Some(name) = open.pop() {
         if needed.insert(name) {
             open.extend(inner.get(name).into_iter().flatten());

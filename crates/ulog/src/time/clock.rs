@@ -179,9 +179,16 @@ impl StreamClock {
     /// Returns a clock of the same log that starts with a record at `time`.
     pub(crate) fn restarted_at(&self, time: u64) -> Self {
         let start = self.start;
-        let mut seen = [0; SOURCES];
-        seen[WIDE] = time;
-        Self { now: time, latest: time, is_set: true, start, seen, ..Self::default() }
+        let mut latest = [0; SOURCES];
+        latest[WIDE] = time;
+        Self {
+            now: time,
+            latest: time,
+            is_set: true,
+            start,
+            seen: latest,
+            ..Self::default()
+        }
     }
 
     /// Returns the start of logging in the file header, if the clock started there.
@@ -227,11 +234,11 @@ impl StreamClock {
     /// time of a record with at least as many bits, plus the dropouts since then.
     pub(crate) fn estimate(&self, bits: u32) -> Option<u64> {
         let source = source(bits);
-        let seen = match self.seen_by(source) {
+        let latest = match self.seen_by(source) {
             0 => self.start,
             time => time,
         };
-        (seen != 0).then(|| seen.saturating_add(self.dropped[source]))
+        (latest != 0).then(|| latest.saturating_add(self.dropped[source]))
     }
 
     /// Returns the latest accepted time since the last jump.

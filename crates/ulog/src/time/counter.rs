@@ -41,11 +41,11 @@ impl Unwrapper {
             (None, None) => raw,
             (None, Some(clock)) => nearest(raw, span, clock),
             (Some(last), clock) => {
-                let ahead = raw.wrapping_sub(last) & (span - 1);
-                let next = if ahead < span - span / 8 {
-                    last.saturating_add(ahead)
+                let distance = raw.wrapping_sub(last) & (span - 1);
+                let next = if distance < span - span / 8 {
+                    last.saturating_add(distance)
                 } else {
-                    last.checked_sub(span - ahead).unwrap_or(last + ahead)
+                    last.checked_sub(span - distance).unwrap_or(last + distance)
                 };
                 let changed = clock.filter(|clock| *clock != self.clock);
                 match changed {
@@ -67,9 +67,10 @@ impl Unwrapper {
 /// Returns the value nearest to `clock` whose lower bits are `raw`. `span` is the
 /// number of values of the counter.
 pub(crate) fn nearest(raw: u64, span: u64, clock: u64) -> u64 {
-    let ahead = raw.wrapping_sub(clock) & (span - 1);
-    let behind = if ahead < span / 2 { None } else { clock.checked_sub(span - ahead) };
-    behind.unwrap_or_else(|| clock.saturating_add(ahead))
+    let distance = raw.wrapping_sub(clock) & (span - 1);
+    let wrapped =
+        if distance < span / 2 { None } else { clock.checked_sub(span - distance) };
+    wrapped.unwrap_or_else(|| clock.saturating_add(distance))
 }
 
 #[cfg(test)]

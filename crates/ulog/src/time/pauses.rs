@@ -125,10 +125,11 @@ impl Pauses {
             series.lead = series.anchor.map(|anchor| value.abs_diff(anchor));
         }
         let lead = series.lead.filter(|_| series.candidate.is_none());
-        let off = |distance: Option<u64>, usual: Option<u64>| {
+        let deviation = |distance: Option<u64>, usual: Option<u64>| {
             Some(distance?.abs_diff(usual? + dropped))
         };
-        let offs = [off(step, series.usual_step), off(lead, series.usual_lead)];
+        let offs =
+            [deviation(step, series.usual_step), deviation(lead, series.usual_lead)];
         let deviation = match offs.into_iter().flatten().min() {
             Some(deviation) => deviation,
             // This is the first record, and no other record has set the clock.
@@ -142,10 +143,10 @@ impl Pauses {
         {
             self.open[width].push(stream);
         }
-        let is_here = |candidate: PauseCandidate| {
+        let is_closer = |candidate: PauseCandidate| {
             !was_after_jump && series.is_later(candidate.deviation, deviation)
         };
-        if series.candidate.is_none_or(is_here) {
+        if series.candidate.is_none_or(is_closer) {
             series.candidate = Some(PauseCandidate { ordinal, value, deviation });
         }
         (series.last, series.step) = (value, step);
@@ -233,16 +234,16 @@ impl CounterSeries {
             return None;
         }
         let lag = anchor.wrapping_sub(self.last) & (span - 1);
-        let off = lag.abs_diff(self.usual_lag);
-        let off = off.min(span - off);
-        let is_behind = self.is_later(candidate.deviation, off);
+        let distance = lag.abs_diff(self.usual_lag);
+        let distance = distance.min(span - distance);
+        let is_behind = self.is_later(candidate.deviation, distance);
         if is_behind && !is_after_jump {
             return None; // the pause is after the last record
         }
-        let since = self.last.saturating_sub(candidate.value);
-        let clock = anchor.saturating_sub(self.usual_lag + since);
+        let elapsed = self.last.saturating_sub(candidate.value);
+        let clock = anchor.saturating_sub(self.usual_lag + elapsed);
         let value = counter::nearest(candidate.value & (span - 1), span, clock);
-        self.last = value + since;
+        self.last = value + elapsed;
         let (ordinal, bits) = (candidate.ordinal, self.bits);
         (value != candidate.value).then_some(Correction { ordinal, bits, value })
     }

@@ -164,7 +164,7 @@ impl Registry {
         };
         let (layout, schema) = match result {
             Ok((layout, schema)) => (Ok(layout), schema),
-            Err(why) => (Err(why), raw_schema("us")),
+            Err(reason) => (Err(reason), raw_schema("us")),
         };
         let name = self.free_name(type_name, instance);
         let type_name = type_name.to_owned();
@@ -186,7 +186,7 @@ impl Registry {
     /// formats.
     pub(crate) fn definition(&self, topic: &DeclaredTopic, room: &mut usize) -> String {
         let mut text = topic.text.to_string();
-        let mut seen = HashSet::new();
+        let mut names = HashSet::new();
         let mut next: Vec<&Layout> =
             topic.layout.iter().map(|layout| &**layout).collect();
         while let Some(layout) = next.pop() {
@@ -196,7 +196,7 @@ impl Registry {
                 let fields = self.formats.text(&inner.name);
                 let fields =
                     fields.filter(|_| !self.versions.contains_key(&inner.name));
-                let Some(fields) = fields.filter(|_| seen.insert(&inner.name)) else {
+                let Some(fields) = fields.filter(|_| names.insert(&inner.name)) else {
                     continue;
                 };
                 let line = format!("\n{}:{fields}", inner.name);

@@ -53,10 +53,12 @@ impl MessageDetector<'_> {
         let Some(payload) = bytes.get(wire::HEADER_LEN..len) else {
             return Plausibility::No;
         };
-        let weak_if =
-            |is: bool| if is { Plausibility::Weak(len) } else { Plausibility::No };
-        let strong_if =
-            |is: bool| if is { Plausibility::Strong(len) } else { Plausibility::No };
+        let weak_if = |is_plausible: bool| {
+            if is_plausible { Plausibility::Weak(len) } else { Plausibility::No }
+        };
+        let strong_if = |is_plausible: bool| {
+            if is_plausible { Plausibility::Strong(len) } else { Plausibility::No }
+        };
         match kind {
             kind::DATA => match wire::data(payload) {
                 Some((id, record)) => match self.streams.by_id(id) {

@@ -322,7 +322,7 @@ impl Streams {
     /// Processes a counter of the stream `index`. Returns the time in microseconds.
     fn counter_records(&mut self, index: usize, counter: Counter) -> (u64, Trust) {
         let Counter { raw, bits, unit } = counter;
-        let clock = self.clock.estimate(bits).map(|now| now / unit);
+        let clock = self.clock.estimate(bits).map(|estimate| estimate / unit);
         let ordinal = self.counter_records;
         self.counter_records += 1;
         let unwrapper = &mut self.streams[index].unwrapper;

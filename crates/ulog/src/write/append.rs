@@ -80,8 +80,8 @@ fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
     let size = match wire::header(message) {
         Some((size, kind::FLAG_BITS)) => size,
         _ => {
-            let what = "a log without flag bits cannot be appended to";
-            return Err(Error::new(ErrorKind::Unsupported, what).with_offset(16));
+            let message = "a log without flag bits cannot be appended to";
+            return Err(Error::new(ErrorKind::Unsupported, message).with_offset(16));
         }
     };
     let payload = message
@@ -96,8 +96,10 @@ fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
 fn add_section(flags: &mut FlagBits, end: u64) -> Result<()> {
     let [first, rest @ ..] = &mut flags.incompatible;
     if *first & !INCOMPAT_DATA_APPENDED != 0 || rest.iter().any(|byte| *byte != 0) {
-        let what = "the log has unknown incompatible flags";
-        return Err(Error::new(ErrorKind::Unsupported, what).with_offset(INCOMPAT_AT));
+        let message = "the log has unknown incompatible flags";
+        return Err(
+            Error::new(ErrorKind::Unsupported, message).with_offset(INCOMPAT_AT)
+        );
     }
     if *first & INCOMPAT_DATA_APPENDED == 0 {
         // The existing offsets are not valid, and must not become valid.
@@ -110,13 +112,13 @@ fn add_section(flags: &mut FlagBits, end: u64) -> Result<()> {
             .with_offset(OFFSETS_AT));
     }
     let Some(free) = flags.appended.iter_mut().find(|offset| **offset == 0) else {
-        let what = "a log cannot have more than three appended sections";
-        return Err(Error::new(ErrorKind::Limit, what).with_offset(OFFSETS_AT));
+        let message = "a log cannot have more than three appended sections";
+        return Err(Error::new(ErrorKind::Limit, message).with_offset(OFFSETS_AT));
     };
     *free = end;
     Ok(())
 }
 
-fn append_error(what: &'static str) -> Error {
-    Error::new(ErrorKind::Malformed, what)
+fn append_error(message: &'static str) -> Error {
+    Error::new(ErrorKind::Malformed, message)
 }

@@ -29,8 +29,8 @@ impl<W: Write> Writer<W> {
         message::checked_len(kind::FORMAT, &[text.as_bytes()])?;
         name_checks::check_format(name, fields)?;
         if self.formats.contains(name) {
-            let what = format!("the format {name:?} is already defined");
-            return Err(Error::new(ErrorKind::Malformed, what));
+            let message = format!("the format {name:?} is already defined");
+            return Err(Error::new(ErrorKind::Malformed, message));
         }
         self.write_message(kind::FORMAT, &[text.as_bytes()])?;
         self.formats.define(name, fields);
@@ -47,9 +47,9 @@ impl<W: Write> Writer<W> {
     pub fn info(&mut self, key: &str, value: &[u8]) -> Result<()> {
         let (type_name, _) = name_checks::split(key)?;
         if name_checks::basic_len(type_name) != Some(value.len()) {
-            let what =
+            let message =
                 format!("a value of {} bytes does not match {key:?}", value.len());
-            return Err(Error::new(ErrorKind::Malformed, what));
+            return Err(Error::new(ErrorKind::Malformed, message));
         }
         self.write_keyed(kind::INFO, None, key, value)
     }
@@ -129,12 +129,12 @@ impl<W: Write> Writer<W> {
         &mut self,
         name: &str,
         value: impl Into<ParameterValue>,
-        of: DefaultScope,
+        scope: DefaultScope,
     ) -> Result<()> {
         self.check_definitions_last("a default parameter")?;
         self.write_parameter(
             kind::DEFAULT_PARAMETER,
-            Some(of as u8),
+            Some(scope as u8),
             name,
             value.into(),
         )
@@ -209,8 +209,8 @@ impl<W: Write> Writer<W> {
         value: &[u8],
     ) -> Result<()> {
         let Ok(key_len) = u8::try_from(key.len()) else {
-            let what = format!("a key cannot have {} bytes: {key:?}", key.len());
-            return Err(Error::new(ErrorKind::Limit, what));
+            let message = format!("a key cannot have {} bytes: {key:?}", key.len());
+            return Err(Error::new(ErrorKind::Limit, message));
         };
         self.write_message(
             kind,

@@ -92,10 +92,10 @@ fn level_digit(level: Level) -> Result<u8> {
     match level.number() {
         number @ 0..=7 => Ok(b'0' + number),
         number => {
-            let what = format!(
+            let message = format!(
                 "a string cannot have the level {number}; the levels are 0 to 7"
             );
-            Err(Error::new(ErrorKind::Unsupported, what))
+            Err(Error::new(ErrorKind::Unsupported, message))
         }
     }
 }

@@ -28,8 +28,9 @@ pub(super) const fn begins_data(kind: u8) -> bool {
 pub(super) fn checked_len(kind: u8, parts: &[&[u8]]) -> Result<u16> {
     let len = parts.iter().map(|part| part.len()).sum::<usize>();
     u16::try_from(len).map_err(|_| {
-        let what = format!("a message {:?} cannot have {len} bytes", char::from(kind));
-        Error::new(ErrorKind::Limit, what)
+        let message =
+            format!("a message {:?} cannot have {len} bytes", char::from(kind));
+        Error::new(ErrorKind::Limit, message)
     })
 }
 

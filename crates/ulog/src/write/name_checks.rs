@@ -45,6 +45,6 @@ fn is_name(text: &str, besides: &[u8]) -> bool {
     !text.is_empty() && text.bytes().all(fits)
 }
 
-fn malformed(what: String) -> Error {
-    Error::new(ErrorKind::Malformed, what)
+fn malformed(message: String) -> Error {
+    Error::new(ErrorKind::Malformed, message)
 }

@@ -88,8 +88,9 @@ impl<W: Write> Writer<W> {
         let layout = self.formats.layout(to.format)?;
         let payload_len = layout.size_without_padding() as usize..=layout.size as usize;
         if !self.subscribed.insert((to.format.to_owned(), to.multi_id)) {
-            let what = format!("{:?} {} is already subscribed", to.format, to.multi_id);
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message =
+                format!("{:?} {} is already subscribed", to.format, to.multi_id);
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let topic = self.add_topic(TopicState {
             identity: Identity::Unnumbered {
@@ -138,9 +139,9 @@ impl<W: Write> Writer<W> {
         let state = self.topic_mut(topic)?;
         if !state.payload_len.contains(&payload.len()) {
             let (len, fit) = (payload.len(), &state.payload_len);
-            let what =
+            let message =
                 format!("the payload has {len} bytes, but its format has {fit:?}");
-            return Err(Error::new(ErrorKind::Malformed, what));
+            return Err(Error::new(ErrorKind::Malformed, message));
         }
         if state.is_too_soon(time_micros) {
             return Ok(false);

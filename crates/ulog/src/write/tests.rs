@@ -212,8 +212,8 @@ fn topic_of_undefined_or_recursive_type_is_rejected() {
     }
     let longest = log.subscribe(Subscription::new("longest")).unwrap();
     assert!(log.data(longest, 0, &[0; 65_533]).unwrap());
-    let again = log.subscribe(Subscription::new("longest"));
-    assert_eq!(kind_of(again), ErrorKind::Unsupported);
+    let result = log.subscribe(Subscription::new("longest"));
+    assert_eq!(kind_of(result), ErrorKind::Unsupported);
 }
 
 #[test]

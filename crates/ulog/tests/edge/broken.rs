@@ -53,9 +53,9 @@ fn has_true_rows(edge: &Edge, count: usize) {
     edge.has_rows(&[("att", count)]);
     let (times, values) = (edge.times("att"), edge.column("att", "x"));
     for (time, value) in times.iter().zip(&values) {
-        let (row, within) = ((time / 1000.0).floor(), time % 1000.0);
+        let (row, remainder) = ((time / 1000.0).floor(), time % 1000.0);
         assert!((1.0..=20.0).contains(&row), "at {time} µs");
-        assert_eq!(*value, within / 10.0, "at {time} µs");
+        assert_eq!(*value, remainder / 10.0, "at {time} µs");
     }
     assert!(times.is_sorted_by(|a, b| a < b));
 }

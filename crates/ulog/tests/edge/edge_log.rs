@@ -129,8 +129,8 @@ impl Edge {
     }
 
     /// Returns true if a note about the log contains this text.
-    pub(crate) fn remarks(&self, what: &str) -> bool {
-        self.log().manifest().remarks.iter().any(|remark| remark.contains(what))
+    pub(crate) fn remarks(&self, text: &str) -> bool {
+        self.log().manifest().remarks.iter().any(|remark| remark.contains(text))
     }
 
     /// Returns the table of a topic, with one column for each scalar.

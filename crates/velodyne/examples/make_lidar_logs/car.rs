@@ -21,11 +21,11 @@ pub(crate) fn log() -> Result<Vec<u8>> {
     let mut log = Writer::new(Cursor::new(Vec::new()), options)?;
     for step in 0..20_u32 {
         let millis = 500.0 + 100.0 * f64::from(step);
-        let turned = 0.01 * step as f32;
+        let angle = 0.01 * step as f32;
         log.pose(
             millis,
             Pose {
-                quaternion: [1.0 - turned * turned / 2.0, 0.001, 0.002, turned],
+                quaternion: [1.0 - angle * angle / 2.0, 0.001, 0.002, angle],
                 acceleration: [0.1, 0.0, 9.81],
             },
         )?;
@@ -70,14 +70,14 @@ pub(crate) fn log() -> Result<Vec<u8>> {
 /// Returns the last six packets at this time.
 fn packets(millis: f64) -> [Packet; 6] {
     let last = MICROS_AT_START + (millis * 1_000.0) as u32;
-    [5, 4, 3, 2, 1, 0].map(|behind| {
-        let micros = last - 288 * behind;
+    [5, 4, 3, 2, 1, 0].map(|packets_after| {
+        let micros = last - 288 * packets_after;
         // Ten rotations per second: 28.8 hundredths of a degree in 8 us.
-        let turned = (u64::from(micros) * 36 / 100) as u32;
+        let angle = (u64::from(micros) * 36 / 100) as u32;
         let mut blocks = [(0xeeff, 0); 12];
         for (index, block) in (0..).zip(&mut blocks) {
             let flag = if index % 2 == 0 { 0xeeff } else { 0xddff };
-            *block = (flag, turned + 17 * (index / 2));
+            *block = (flag, angle + 17 * (index / 2));
         }
         let sort = b"HMSDNYGTV1234567"[micros as usize / 288 % 16];
         packet(blocks, micros % 3_600_000_000, [sort, 13])

@@ -23,8 +23,8 @@ pub(crate) fn capture() -> Vec<u8> {
         // Twenty rotations per second: 0.72 hundredths of a degree per microsecond.
         let mut blocks = [(0xeeff, 0); 12];
         for (block, slot) in (0..).zip(&mut blocks) {
-            let since = f64::from(index) * PERIOD + 110.592 * f64::from(block);
-            slot.1 = (30_000.0 + since * 0.72) as u32;
+            let elapsed = f64::from(index) * PERIOD + 110.592 * f64::from(block);
+            slot.1 = (30_000.0 + elapsed * 0.72) as u32;
         }
         let data = packet(blocks, micros, [0x37, 0x22]);
         add(micros + 200, &ethernet(&ip(index, 0, &udp(2368, &data))));

@@ -1,6 +1,6 @@
 //! Default calibrations for lidars of which only the model is known.
 //!
-//! All lidars of the smaller models are built alike. Those of the HDL-64E are not: the
+//! All lidars of the smaller models have the same geometry. Those of the HDL-64E are not: the
 //! calibration of one lidar is used for all, and points are off by decimetres.
 
 mod angles;

@@ -125,22 +125,22 @@ impl Calibration {
         if own == needed {
             return match self.other_model(model) {
                 Some(other) => {
-                    let what = format!(
+                    let message = format!(
                         "a calibration with the angles of a {other} ({}) for a {model}; specify \
                          the calibration of this lidar, or its model if that is another one",
                         self.origin
                     );
-                    Err(Error::new(ErrorKind::Unsupported, what))
+                    Err(Error::new(ErrorKind::Unsupported, message))
                 }
                 None => Ok(()),
             };
         }
-        let what = format!(
+        let message = format!(
             "a calibration of {own} lasers ({}) for a lidar of {needed} ({model}); specify the \
              calibration of this lidar, or its model if that is another one",
             self.origin
         );
-        Err(Error::new(ErrorKind::Unsupported, what))
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 }
 

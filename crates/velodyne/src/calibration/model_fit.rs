@@ -47,13 +47,13 @@ impl Calibration {
     pub(super) fn report_repeated(&mut self, mut lasers: Vec<u16>) {
         lasers.sort_unstable();
         lasers.dedup();
-        let (what, verb) = match lasers.len() {
+        let (noun, verb) = match lasers.len() {
             0 => return,
             1 => ("laser", "is"),
             _ => ("lasers", "are"),
         };
         self.warnings.push(format!(
-            "{what} {} {verb} listed more than once: the last entry is used",
+            "{noun} {} {verb} listed more than once: the last entry is used",
             ranges(&lasers)
         ));
     }
@@ -112,14 +112,14 @@ mod tests {
 
     #[test]
     fn angles_of_another_model_are_rejected() {
-        for (of, model) in [
+        for (text, model) in [
             (Model::Vlp32c, Model::Hdl32e),
             (Model::Hdl32e, Model::Vlp32c),
             (Model::Vlp16HiRes, Model::Vlp16),
             (Model::Vlp16, Model::Vlp16HiRes),
         ] {
-            let misfit = parse_file(of).check_model(model).unwrap_err().to_string();
-            assert!(misfit.contains(&format!("the angles of a {of}")), "{misfit}");
+            let misfit = parse_file(text).check_model(model).unwrap_err().to_string();
+            assert!(misfit.contains(&format!("the angles of a {text}")), "{misfit}");
             assert!(parse_file(model).check_model(model).is_ok());
         }
         // Both have the same product ID.

@@ -37,12 +37,13 @@ impl Calibration {
                 .from_source(err)
         })?;
         let db = document.descendants().find(|node| node.has_tag_name("DB"));
-        let malformed = |what: &str| {
-            Error::new(ErrorKind::Malformed, format!("{name} has no {what}"))
+        let malformed = |item: &str| {
+            Error::new(ErrorKind::Malformed, format!("{name} has no {item}"))
         };
         let db = db.ok_or_else(|| malformed("calibration: no element `DB`"))?;
-        let error =
-            |what: String| Error::new(ErrorKind::Malformed, format!("{name}: {what}"));
+        let error = |message: String| {
+            Error::new(ErrorKind::Malformed, format!("{name}: {message}"))
+        };
         let list = |name| list(db, name).map_err(error);
         let enabled = list("enabled_")?;
         let (least, most) = (list("minIntensity_")?, list("maxIntensity_")?);
@@ -60,8 +61,8 @@ impl Calibration {
             }
             let at = id as usize;
             let field = |name| {
-                let value =
-                    number(name).map_err(|what| error(format!("laser {at}: {what}")));
+                let value = number(name)
+                    .map_err(|message| error(format!("laser {at}: {message}")));
                 value.map(|value| value.unwrap_or(0.0))
             };
             if child(px, "vertCorrection_").is_none() {
@@ -116,14 +117,14 @@ impl Calibration {
             ("minIntensity_", |laser| laser.min_intensity),
             ("maxIntensity_", |laser| laser.max_intensity),
         ];
-        for (name, of) in lists {
+        for (name, value_of) in lists {
             write(format_args!(
                 "\t<{name}>\n\t\t<count>{}</count>\n",
                 self.lasers.len()
             ));
             write(format_args!("\t\t<item_version>0</item_version>\n"));
             for laser in &self.lasers {
-                write(format_args!("\t\t<item>{}</item>\n", of(laser)));
+                write(format_args!("\t\t<item>{}</item>\n", value_of(laser)));
             }
             write(format_args!("\t</{name}>\n"));
         }
@@ -183,8 +184,8 @@ impl Calibration {
             lasers.pop();
         }
         if lasers.is_empty() {
-            let what = format!("{origin} has no lasers");
-            return Err(Error::new(ErrorKind::Malformed, what));
+            let message = format!("{origin} has no lasers");
+            return Err(Error::new(ErrorKind::Malformed, message));
         }
         let mut warnings = vec![];
         let missing: Vec<String> = (0..lasers.len())

@@ -29,9 +29,9 @@ impl Calibration {
     /// `Malformed` if it is not a calibration, or if a number cannot be parsed. The error
     /// names the number.
     pub fn from_yaml(text: &str, name: &str) -> Result<Self> {
-        let malformed = |what: String| Error::new(ErrorKind::Malformed, what);
-        let tree = Tree::parse(text).map_err(|what| {
-            malformed(format!("{name} is not a calibration: {what}"))
+        let malformed = |message: String| Error::new(ErrorKind::Malformed, message);
+        let tree = Tree::parse(text).map_err(|message| {
+            malformed(format!("{name} is not a calibration: {message}"))
         })?;
         let Some(Tree::List(items)) = tree.get("lasers") else {
             return Err(malformed(format!("{name} has no list of `lasers`")));
@@ -39,14 +39,14 @@ impl Calibration {
         let mut lasers: Vec<Option<Laser>> = vec![];
         let (mut without_angle, mut repeated) = (vec![], vec![]);
         for item in items {
-            let error = |what| malformed(format!("{name}: {what}"));
+            let error = |message| malformed(format!("{name}: {message}"));
             let id = item.number("laser_id").map_err(error)?;
             let id = id.filter(|id| (0.0..MOST_LASERS as f64).contains(id));
             let Some(id) = id else {
                 return Err(malformed(format!("{name} has a laser without a number")));
             };
             let at = id as usize;
-            let error = |what| malformed(format!("{name}: laser {at}: {what}"));
+            let error = |message| malformed(format!("{name}: laser {at}: {message}"));
             if let Some(key) = item.numeric_key() {
                 return Err(error(format!("`{key}` is a number instead of a key")));
             }
@@ -86,7 +86,7 @@ impl Calibration {
             }
         }
         let step = tree.number("distance_resolution");
-        let step = step.map_err(|what| malformed(format!("{name}: {what}")))?;
+        let step = step.map_err(|message| malformed(format!("{name}: {message}")))?;
         let origin = Origin::File(name.to_owned());
         let mut calibration = Self::from_lasers(lasers, &without_angle, step, origin)?;
         calibration.report_repeated(repeated);

@@ -148,12 +148,12 @@ impl ManifestBuilder {
     /// Takes over a segment that starts here. Returns the position at which reading
     /// continues.
     fn segment(&mut self, segment: Segment) -> Result<u64> {
-        let Segment { start, bytes, seen, end } = segment;
-        for ScannedItem { at, len, found, sum } in seen {
+        let Segment { start, bytes, seen: items, end } = segment;
+        for ScannedItem { at, len, found: content, sum } in items {
             self.begin_part_if_due(at);
             let item = bytes.get((at - start) as usize..).unwrap_or_default();
             let item = item.get(..len).unwrap_or_default();
-            let found = match found {
+            let content = match content {
                 Some(ItemContent::Packet(packet)) => {
                     self.reader.unless_duplicate(packet, sum)
                 }
@@ -161,7 +161,7 @@ impl ManifestBuilder {
                 None => self.reader.read(at, item),
             };
             self.lost_fragments();
-            self.record_item(at, item, found)?;
+            self.record_item(at, item, content)?;
         }
         Ok(end)
     }
@@ -253,16 +253,16 @@ impl ManifestBuilder {
                 self.counts.fragment();
                 self.extends_gap = false;
             }
-            ItemContent::Rejected(why) => self.counts.count_rejected(why, at),
-            ItemContent::Lost(why) => {
-                self.counts.count_rejected(why, at);
+            ItemContent::Rejected(reason) => self.counts.count_rejected(reason, at),
+            ItemContent::Lost(reason) => {
+                self.counts.count_rejected(reason, at);
                 self.record_lost_frame(at, end);
             }
             ItemContent::Declaration(declaration) => {
                 self.extends_gap = false;
                 if self.declarations.len() >= MAX_DECLARATIONS {
-                    let what = "over 65536 sections and interfaces";
-                    return Err(Error::new(ErrorKind::Limit, what).with_offset(at));
+                    let message = "over 65536 sections and interfaces";
+                    return Err(Error::new(ErrorKind::Limit, message).with_offset(at));
                 }
                 self.declarations.push((at, declaration));
             }

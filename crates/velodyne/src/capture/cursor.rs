@@ -171,10 +171,10 @@ impl CursorState {
             _ => return ScanStep::Whole { len: rest.len().max(1) },
         };
         let Some(item) = rest.get(..len) else { return ScanStep::Partial { len } };
-        let found = self.reader.read(at, item);
+        let content = self.reader.read(at, item);
         // The index pass has reported these frames.
         self.reader.fragments.lost.clear();
-        match found {
+        match content {
             ItemContent::Packet(packet) => self.packet(block, at, packet, used, len),
             _ => ScanStep::Whole { len },
         }

@@ -225,7 +225,7 @@ impl ItemReader {
                             bytes,
                         })
                     }
-                    Err(why) => rejection(why),
+                    Err(reason) => rejection(reason),
                 }
             }
             IpPacket::Fragment(fragment) => {
@@ -239,16 +239,16 @@ impl ItemReader {
                 let DatagramKey { source, destination, id } = fragment.of;
                 let is_wrong =
                     self.has_wrong_checksum(&whole.bytes, [source, destination]);
-                let found = reassembled_packet(
+                let content = reassembled_packet(
                     &whole.bytes,
                     frame,
                     (device(source), id),
                     is_wrong,
                 );
-                if matches!(found, ItemContent::Lost(_)) {
+                if matches!(content, ItemContent::Lost(_)) {
                     self.fragments.record_lost_datagram(whole.frames);
                 }
-                found
+                content
             }
             IpPacket::Other => ItemContent::Rejected(RejectReason::OtherProtocol),
             IpPacket::Short => incomplete_frame(frame),
@@ -283,17 +283,17 @@ impl ItemReader {
     }
 }
 
-/// Replaces `found` by [`RejectReason::Hidden`] if `bytes` contains a packet of a lidar that
+/// Replaces `content` by [`RejectReason::Hidden`] if `bytes` contains a packet of a lidar that
 /// its headers do not lead to.
-fn hidden_packet_or(found: ItemContent, bytes: &[u8]) -> ItemContent {
-    match found {
-        ItemContent::Rejected(RejectReason::OtherLidar(_)) => found,
+fn hidden_packet_or(content: ItemContent, bytes: &[u8]) -> ItemContent {
+    match content {
+        ItemContent::Rejected(RejectReason::OtherLidar(_)) => content,
         ItemContent::Rejected(_) | ItemContent::Other
             if payload::holds_packet(bytes) =>
         {
             ItemContent::Lost(RejectReason::Hidden)
         }
-        found => found,
+        content => content,
     }
 }
 
@@ -328,24 +328,24 @@ fn reassembled_packet(
             let (time, bytes) = (frame.time, PacketBytes::Reassembled(joined));
             ItemContent::Packet(LidarPacket { sender, time, identification, bytes })
         }
-        Err(why) => rejection(why),
+        Err(reason) => rejection(reason),
     }
 }
 
 /// Converts the reason why a datagram has no packet.
-fn rejection(why: RejectReason) -> ItemContent {
-    match why {
+fn rejection(reason: RejectReason) -> ItemContent {
+    match reason {
         RejectReason::Corrupted | RejectReason::Zeros | RejectReason::Checksum => {
-            ItemContent::Lost(why)
+            ItemContent::Lost(reason)
         }
-        _ => ItemContent::Rejected(why),
+        _ => ItemContent::Rejected(reason),
     }
 }
 
 /// Classifies a frame that ends inside the UDP packet at `udp` of its `bytes`.
 fn truncated_datagram(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
     match ip::declared_udp(bytes, udp) {
-        Some((ports, len, seen)) if payload::may_be(ports, len, seen) => {
+        Some((ports, len, head)) if payload::may_be(ports, len, head) => {
             ItemContent::Lost(truncation_reason(frame))
         }
         Some(_) => ItemContent::Rejected(RejectReason::OtherDatagram),
@@ -378,7 +378,9 @@ fn sender_and_payload(
         Payload::Corrupted => return Err(RejectReason::Corrupted),
         Payload::Zeros => return Err(RejectReason::Zeros),
         Payload::WrongFlags => return Err(RejectReason::WrongFlags),
-        Payload::OtherLidar(whose) => return Err(RejectReason::OtherLidar(whose)),
+        Payload::OtherLidar(manufacturer) => {
+            return Err(RejectReason::OtherLidar(manufacturer));
+        }
         Payload::Other => return Err(RejectReason::OtherDatagram),
     };
     let sender = Sender { device, port: datagram.destination_port, is_position };

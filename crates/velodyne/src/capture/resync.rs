@@ -35,12 +35,12 @@ impl Resync {
             let count = bytes.len().saturating_sub(keep);
             for skip in 0..count {
                 let rest = bytes.get(skip..).unwrap_or_default();
-                let here = at + skip as u64;
+                let offset = at + skip as u64;
                 if self.container.may_begin(rest, self.is_big_endian)
-                    && (self.is_at_packet_boundary(here - broken)
-                        || self.is_item_start(here, window)?)
+                    && (self.is_at_packet_boundary(offset - broken)
+                        || self.is_item_start(offset, window)?)
                 {
-                    return Ok(Some(here));
+                    return Ok(Some(offset));
                 }
             }
             if is_last || count == 0 {
@@ -50,10 +50,10 @@ impl Resync {
         }
     }
 
-    /// Returns whether an item at the distance `behind` from the broken one is at its
+    /// Returns whether an item at the distance `distance` after the broken one is at its
     /// expected position. A bare packet there needs no confirmation.
-    fn is_at_packet_boundary(&self, behind: u64) -> bool {
-        self.container == Container::Bare && behind.is_multiple_of(DATA_BYTES as u64)
+    fn is_at_packet_boundary(&self, distance: u64) -> bool {
+        self.container == Container::Bare && distance.is_multiple_of(DATA_BYTES as u64)
     }
 
     /// Returns whether consecutive items start at `at`.

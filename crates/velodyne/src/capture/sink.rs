@@ -275,11 +275,11 @@ impl SourceLog {
                 });
                 for (_, topic) in logged {
                     if topic.time.is_none() && topic.records != Some(0) {
-                        let what = format!(
+                        let message = format!(
                             "writing packets without a time ({})",
                             topic.label()
                         );
-                        return Err(unsupported(what));
+                        return Err(unsupported(message));
                     }
                 }
                 if format_state.container == Container::Bare {
@@ -322,9 +322,9 @@ impl SourceLog {
             other => {
                 let senders = senders(extract);
                 if senders.iter().all(Option::is_none) {
-                    let what = "it has no packets of lidars";
+                    let message = "it has no packets of lidars";
                     return Err(unsupported(format!(
-                        "writing {other} as a capture: {what}"
+                        "writing {other} as a capture: {message}"
                     )));
                 }
                 remarks.push(
@@ -381,17 +381,17 @@ pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedCont
     if !manifest.topics.iter().any(has_packets) {
         return Vec::new();
     }
-    let wanted = manifest.topics().filter(|(id, topic)| {
+    let topics = manifest.topics().filter(|(id, topic)| {
         topic.origin == TopicOrigin::Logged
             && selection.topics.contains(*id)
             && !has_packets(topic)
     });
-    let dropped = wanted.map(|(id, topic)| {
+    let dropped = topics.map(|(id, topic)| {
         let records = topic.records.unwrap_or(0);
         let some = if records == 1 { "record" } else { "records" };
         let label = topic.label();
-        let what = format!("{label}, {records} {some}: a capture has only packets");
-        UnsupportedContent { topic: Some(id), what }
+        let message = format!("{label}, {records} {some}: a capture has only packets");
+        UnsupportedContent { topic: Some(id), what: message }
     });
     dropped.collect()
 }
@@ -412,17 +412,20 @@ fn other_frames(manifest: &Manifest) -> Vec<UnsupportedContent> {
         ("other_protocols", "of other protocols"),
         ("unknown_links", "with an unknown link type"),
     ];
-    let counts = counts.into_iter().map(|(key, what)| (count(key), what));
+    let counts = counts.into_iter().map(|(key, description)| (count(key), description));
     let counts = counts.filter(|(count, _)| *count > 0);
-    let dropped = counts.map(|(count, what)| {
+    let dropped = counts.map(|(count, description)| {
         let frames = if count == 1 { "frame" } else { "frames" };
-        UnsupportedContent { topic: None, what: format!("{count} {frames} {what}") }
+        UnsupportedContent {
+            topic: None,
+            what: format!("{count} {frames} {description}"),
+        }
     });
     dropped.collect()
 }
 
-fn unsupported(what: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::Unsupported, what)
+fn unsupported(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 fn no_topic(topic: TopicId) -> Error {

@@ -160,15 +160,15 @@ impl Clocks {
         if last.is_none() {
             return;
         }
-        let apart = now.saturating_sub(then).saturating_sub(step);
-        let hours = if apart.unsigned_abs() < HOUR.unsigned_abs() / 2 {
+        let difference = now.saturating_sub(then).saturating_sub(step);
+        let hours = if difference.unsigned_abs() < HOUR.unsigned_abs() / 2 {
             0
         } else {
-            (apart as f64 / HOUR as f64).round() as i64
+            (difference as f64 / HOUR as f64).round() as i64
         };
-        let off = apart.saturating_sub(hours.saturating_mul(HOUR));
+        let difference = difference.saturating_sub(hours.saturating_mul(HOUR));
         let time = TimeRange::from_timestamp(*time);
-        if step < 0 && hours == 0 || off.abs() > MAX_DIFFERENCE {
+        if step < 0 && hours == 0 || difference.abs() > MAX_DIFFERENCE {
             let seconds = step as f64 / 1e9;
             let logged = now.saturating_sub(then) as f64 / 1e9;
             let text = format!(

@@ -63,8 +63,8 @@ impl Lidar {
             return;
         }
         let hour_nanos = to_unix.wrapping_neg().rem_euclid(HOUR);
-        let behind = self.hour_nanos.map_or(0, |own| around_hour(own - hour_nanos));
-        let contradicts = behind.abs() > MAX_DIFFERENCE;
+        let lag = self.hour_nanos.map_or(0, |own| around_hour(own - hour_nanos));
+        let contradicts = lag.abs() > MAX_DIFFERENCE;
         let is_own = match choice {
             ClockChoice::Log => false,
             ClockChoice::Lidar => true,
@@ -74,18 +74,18 @@ impl Lidar {
             self.points.time = TimeSource::Sensor { hour_nanos };
         }
         if contradicts {
-            let seconds = behind.unsigned_abs() as f64 / 1e9;
-            let where_to = if behind > 0 { "behind" } else { "ahead of" };
+            let seconds = lag.unsigned_abs() as f64 / 1e9;
+            let where_to = if lag > 0 { "behind" } else { "ahead of" };
             let log = if has_gps {
                 "UTC from the GPS messages of the log"
             } else {
                 "the clock of the log"
             };
-            let (taken, other) =
+            let (used_clock, other) =
                 if is_own { ("the lidar's", "log") } else { ("the log's", "lidar") };
             self.clock_warning = Some(format!(
                 "the clock of the lidar, which a receiver sets according to its packets, is \
-                 {seconds:.3} s {where_to} {log}: one of them is wrong; points have {taken} \
+                 {seconds:.3} s {where_to} {log}: one of them is wrong; points have {used_clock} \
                  times, and can have those of the {other}"
             ));
         }

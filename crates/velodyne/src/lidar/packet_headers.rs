@@ -67,8 +67,8 @@ pub(super) fn for_each_packet(
         });
         tasks.next().map_or(Ok(()), &mut add)?;
     }
-    while let Some(done) = tasks.wait() {
-        add(done)?;
+    while let Some(result) = tasks.wait() {
+        add(result)?;
     }
     Ok(())
 }

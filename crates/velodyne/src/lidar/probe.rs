@@ -74,9 +74,9 @@ impl Probe {
         let contradicts = detection.contradicts(sensor);
         let mut reasons = detection.reasons;
         let model_warning = detected.filter(|_| contradicts).map(|detected| {
-            let why = reasons.join("; ");
+            let reason = reasons.join("; ");
             format!(
-                "decoded as {sensor}, as set by the user; the packets indicate {detected}: {why}"
+                "decoded as {sensor}, as set by the user; the packets indicate {detected}: {reason}"
             )
         });
         if detected != Some(sensor) {

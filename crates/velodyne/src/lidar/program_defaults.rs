@@ -58,7 +58,7 @@ mod tests {
             let default = calibration(model, formula);
             assert_eq!(default.lasers.len(), expected.lasers.len());
             for (own, laser) in default.lasers.iter().zip(&expected.lasers) {
-                for off in [
+                for deviation in [
                     own.rotation_deg - laser.rotation_deg,
                     own.vertical_deg - laser.vertical_deg,
                     own.distance_m - laser.distance_m,
@@ -67,7 +67,7 @@ mod tests {
                     own.vertical_offset_m - laser.vertical_offset_m,
                     own.horizontal_offset_m - laser.horizontal_offset_m,
                 ] {
-                    assert!(off.abs() < 1e-4, "{file}: {own:?} {laser:?}");
+                    assert!(deviation.abs() < 1e-4, "{file}: {own:?} {laser:?}");
                 }
             }
         }

@@ -45,18 +45,18 @@ impl ScanCache {
         log: &dyn Log,
         topic: TopicId,
         lidar: &Lidar,
-        (within, parts): (TimeRange, &[Part]),
+        (range, parts): (TimeRange, &[Part]),
         packets: impl PacketExtractor,
     ) -> Result<ScanIndex> {
-        let scans = self.get(log, topic, lidar, within, packets)?;
+        let scans = self.get(log, topic, lidar, range, packets)?;
         let start = parts.first().map_or(0, |part| part.bytes.start);
         let end = parts.last().map_or(0, |part| part.bytes.end);
-        Ok(scans.excerpt(start..end, within))
+        Ok(scans.excerpt(start..end, range))
     }
 
     /// Returns the scans of `lidar`. `packets` extracts its packets from the records of
     /// `topic` of `log`. The result includes at least all scans that start before the
-    /// last record with points in `within`.
+    /// last record with points in `range`.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -65,10 +65,10 @@ impl ScanCache {
         log: &dyn Log,
         topic: TopicId,
         lidar: &Lidar,
-        within: TimeRange,
+        range: TimeRange,
         packets: impl PacketExtractor,
     ) -> Result<Arc<ScanIndex>> {
-        let until = match within {
+        let until = match range {
             TimeRange::ALL => u64::MAX,
             time => {
                 let topics = [topic].into_iter().collect();

@@ -73,11 +73,11 @@ impl StatusTime {
             return all;
         };
         let log = self.time.as_nanos().saturating_add(to_unix);
-        let ahead = log.saturating_sub(self.utc);
-        if !STATUS_AGE.contains(&ahead) {
-            let weeks = ahead.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
-            let rest = ahead - weeks.saturating_mul(ROLLOVER);
-            let why = if weeks > 0 && rest.abs() < DAY {
+        let lead_nanos = log.saturating_sub(self.utc);
+        if !STATUS_AGE.contains(&lead_nanos) {
+            let weeks = lead_nanos.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
+            let rest = lead_nanos - weeks.saturating_mul(ROLLOVER);
+            let hint = if weeks > 0 && rest.abs() < DAY {
                 format!(
                     ": {} weeks, so the week number of the GPS receiver has overflowed",
                     1_024 * weeks
@@ -85,10 +85,10 @@ impl StatusTime {
             } else {
                 String::new()
             };
-            let way = if ahead > 0 { "behind" } else { "ahead of" };
+            let way = if lead_nanos > 0 { "behind" } else { "ahead of" };
             all.push(format!(
-                "the date and time in the status bytes are {} s {way} the clock of the log{why}",
-                (ahead.abs() + SECOND / 2) / SECOND
+                "the date and time in the status bytes are {} s {way} the clock of the log{hint}",
+                (lead_nanos.abs() + SECOND / 2) / SECOND
             ));
         }
         all
@@ -108,12 +108,12 @@ impl Lidar {
             status.map_or_else(Vec::new, |status| status.contradictions(to_unix));
         if let (Some(hour), Some(to_unix)) = (self.hour_nanos, to_unix) {
             // An hour of the lidar begins at `hour` on the clock of the log.
-            let ahead = around_hour(hour.wrapping_neg().wrapping_sub(to_unix));
-            self.time_warnings.extend(scale(ahead).map(|scale| {
+            let lead_nanos = around_hour(hour.wrapping_neg().wrapping_sub(to_unix));
+            self.time_warnings.extend(scale(lead_nanos).map(|scale| {
                 format!(
                     "the time of the lidar is {:.3} s ahead of the clock of the log: it looks \
                      like {scale}, not UTC",
-                    ahead as f64 / 1e9
+                    lead_nanos as f64 / 1e9
                 )
             }));
         }
@@ -121,8 +121,8 @@ impl Lidar {
 }
 
 /// Returns the time scale with this offset from UTC, as text with the offset.
-pub(crate) fn scale(ahead: i64) -> Option<String> {
-    let found = SCALES.iter().find(|(_, offset)| (ahead - offset).abs() <= NEAR);
+pub(crate) fn scale(lead_nanos: i64) -> Option<String> {
+    let found = SCALES.iter().find(|(_, offset)| (lead_nanos - offset).abs() <= NEAR);
     found.map(|(name, offset)| format!("{name} ({} s ahead of UTC)", offset / SECOND))
 }
 
@@ -155,8 +155,8 @@ mod tests {
         assert_eq!(stamp.len(), 1);
         let day = contradictions(UTC - DAY, 0, UTC);
         assert!(day[0].contains("86400 s behind the clock of the log"), "{day:?}");
-        let ahead = contradictions(UTC + 2_400 * SECOND, 2_400_000_000, UTC);
-        assert!(ahead[0].contains("2400 s ahead of the clock"), "{ahead:?}");
+        let reports = contradictions(UTC + 2_400 * SECOND, 2_400_000_000, UTC);
+        assert!(reports[0].contains("2400 s ahead of the clock"), "{reports:?}");
         for weeks in [1_024, 2_048] {
             let text = contradictions(UTC - weeks * 7 * DAY, 0, UTC);
             let expected = format!("{weeks} weeks, so the week number");
@@ -166,12 +166,12 @@ mod tests {
 
     #[test]
     fn time_scale_is_identified_by_its_offset() {
-        for ahead in [36.6, 37.0, 37.4] {
-            assert!(scale((ahead * 1e9) as i64).unwrap().starts_with("TAI"));
+        for lead_seconds in [36.6, 37.0, 37.4] {
+            assert!(scale((lead_seconds * 1e9) as i64).unwrap().starts_with("TAI"));
         }
         assert!(scale(18 * SECOND).unwrap().starts_with("GPS time"));
-        for ahead in [0, 36 * SECOND, 38 * SECOND, -37 * SECOND, 1_800 * SECOND] {
-            assert_eq!(scale(ahead), None);
+        for lead_nanos in [0, 36 * SECOND, 38 * SECOND, -37 * SECOND, 1_800 * SECOND] {
+            assert_eq!(scale(lead_nanos), None);
         }
     }
 }

@@ -39,12 +39,13 @@ impl ModelDetection {
             detection.reasons.push("there is no data packet of 1206 bytes".to_owned());
             return detection;
         };
-        let seen: u64 = evidence.patterns.values().sum();
-        if *count < seen {
-            let odd = seen - count;
-            let what =
-                format!("the order of the blocks differs in {odd} of {seen} packets");
-            detection.conflicts.push(what);
+        let total: u64 = evidence.patterns.values().sum();
+        if *count < total {
+            let different = total - count;
+            let message = format!(
+                "the order of the blocks differs in {different} of {total} packets"
+            );
+            detection.conflicts.push(message);
         }
         detection.sensor = match pattern {
             BankOrder::OneInFour => detection.s1(evidence),
@@ -86,18 +87,18 @@ impl ModelDetection {
 
     fn s2_or_s3(&mut self, evidence: &Evidence) -> Option<Sensor> {
         self.add_reason("upper and lower blocks in turn: HDL-64E S2 or S3");
-        let seen: u64 = evidence.tails.values().sum();
+        let total: u64 = evidence.tails.values().sum();
         let status = evidence.count(|(status_type, _)| STATUS.contains(&status_type));
         self.add_reason(format!(
-            "{status} of {seen} packets end in a known status type"
+            "{status} of {total} packets end in a known status type"
         ));
         let warnings = evidence.count(|(status_type, _)| status_type == b'W');
         let dual = evidence.modes.get(&Some(ReturnMode::Dual));
         let dual = dual.map_or(0, |mode_packets| mode_packets.packets);
         let returns =
-            if dual * 2 > seen { ReturnMode::Dual } else { ReturnMode::Strongest };
-        let model = if dual * S3_DUAL_SHARE > seen {
-            let times = if dual * 2 > seen { "" } else { " in some packets" };
+            if dual * 2 > total { ReturnMode::Dual } else { ReturnMode::Strongest };
+        let model = if dual * S3_DUAL_SHARE > total {
+            let times = if dual * 2 > total { "" } else { " in some packets" };
             self.add_reason(format!(
                 "each azimuth occurs twice{times}: dual return, which only the S3 has"
             ));
@@ -105,13 +106,13 @@ impl ModelDetection {
         } else if warnings > 0 {
             self.add_reason("status type `W`: only the S3 sends warnings");
             Model::Hdl64eS3
-        } else if seen >= S2_MIN_PACKETS {
-            self.add_reason(format!("no status type `W` in {seen} packets: S2"));
+        } else if total >= S2_MIN_PACKETS {
+            self.add_reason(format!("no status type `W` in {total} packets: S2"));
             Model::Hdl64eS2
         } else {
-            let what = "too few packets to distinguish an S2 from an S3 with single return; both \
+            let message = "too few packets to distinguish an S2 from an S3 with single return; both \
                         are decoded alike";
-            self.add_reason(what);
+            self.add_reason(message);
             self.alternatives.push(Model::Hdl64eS3);
             Model::Hdl64eS2
         };
@@ -127,16 +128,16 @@ impl ModelDetection {
     ) -> Option<Sensor> {
         self.add_reason("four banks of lasers: only the VLS-128 has four");
         let returns = evidence.returns().unwrap_or(returns);
-        let of = |model| Sensor { model, returns };
+        let sensor = |model| Sensor { model, returns };
         let deviation =
-            |model| evidence.deviation(returns, of(model).packet_nanos() / 1e3);
+            |model| evidence.deviation(returns, sensor(model).packet_nanos() / 1e3);
         let model = if deviation(Model::AlphaPrime) < deviation(Model::Vls128) {
             Model::AlphaPrime
         } else {
             Model::Vls128
         };
-        self.compare(evidence, of(model), 0.05);
-        Some(of(model))
+        self.compare(evidence, sensor(model), 0.05);
+        Some(sensor(model))
     }
 
     fn one_bank(&mut self, evidence: &Evidence) -> Option<Sensor> {
@@ -165,12 +166,12 @@ impl ModelDetection {
         let model = match (named, timed) {
             (Some(named @ Model::Hdl32e), Some((timed, period))) if named != timed => {
                 self.add_reason(because(timed, period));
-                let what = format!(
+                let message = format!(
                     "the product ID is that of the {named}, the time between packets that of the \
                      {timed}; the time decides (a VLP-16 of 2014 has the product ID of the \
                      HDL-32E)"
                 );
-                self.conflicts.push(what);
+                self.conflicts.push(message);
                 Some(timed)
             }
             // Longer intervals mean that packets are missing, not that the model is
@@ -181,19 +182,19 @@ impl ModelDetection {
             }
             (None, Some((timed, period))) => {
                 self.add_reason(because(timed, period));
-                let what = format!(
+                let message = format!(
                     "the product ID {identity:#04x} is unknown: it may be another model, or \
                      a lidar of another manufacturer, which is not supported"
                 );
-                self.conflicts.push(what);
+                self.conflicts.push(message);
                 Some(timed)
             }
             (None, None) => None,
         };
         if model == Some(Model::Vlp32a) {
-            let what =
+            let message =
                 "VLP-32A and VLP-32B have the same product ID; VLP-32A is assumed";
-            self.conflicts.push(what.to_owned());
+            self.conflicts.push(message.to_owned());
             self.alternatives.push(Model::Vlp32b);
         }
         Some(Sensor { model: model?, returns })
@@ -201,17 +202,17 @@ impl ModelDetection {
 }
 
 impl ModelDetection {
-    /// Compares the time between packets with that of `sensor`, with `within` as the
+    /// Compares the time between packets with that of `sensor`, with `tolerance` as the
     /// relative tolerance, and records the result.
-    fn compare(&mut self, evidence: &Evidence, sensor: Sensor, within: f64) {
+    fn compare(&mut self, evidence: &Evidence, sensor: Sensor, tolerance: f64) {
         let Some(period) = evidence.period(sensor.returns) else { return };
         let expected = sensor.packet_nanos() / 1e3;
-        if (period - expected).abs() < expected * within {
+        if (period - expected).abs() < expected * tolerance {
             self.add_reason(format!("a packet every {period:.1} us"));
         } else {
-            let what =
+            let message =
                 format!("a packet every {period:.1} us, expected {expected:.1} us");
-            self.conflicts.push(what);
+            self.conflicts.push(message);
         }
     }
 

@@ -104,10 +104,10 @@ impl Evidence {
         self.packets >= MAX_PACKETS
     }
 
-    /// Returns the number of packets whose last two bytes satisfy `is`.
-    pub(super) fn count(&self, is: impl Fn((u8, u8)) -> bool) -> u64 {
-        let those = self.tails.iter().filter(|(tail, _)| is(**tail));
-        those.map(|(_, count)| count).sum()
+    /// Returns the number of packets whose last two bytes satisfy `has_type`.
+    pub(super) fn count(&self, has_type: impl Fn((u8, u8)) -> bool) -> u64 {
+        let matching = self.tails.iter().filter(|(tail, _)| has_type(**tail));
+        matching.map(|(_, count)| count).sum()
     }
 
     /// Returns whether some packets end in these two bytes.
@@ -153,20 +153,20 @@ impl Evidence {
     pub(super) fn period(&self, returns: ReturnMode) -> Option<f64> {
         let mut all = self.intervals(returns).to_vec();
         all.sort_unstable();
-        let (mut first, mut alike) = (0, 0..0);
+        let (mut first, mut run) = (0, 0..0);
         for (end, longest) in (1..).zip(&all) {
             let is_alike =
                 |least: &u32| u64::from(*least) * 51 / 50 + 1 >= u64::from(*longest);
             while all.get(first).is_some_and(|least| !is_alike(least)) {
                 first += 1;
             }
-            if end - first > alike.len() {
-                alike = first..end;
+            if end - first > run.len() {
+                run = first..end;
             }
         }
-        let alike = all.get(alike)?;
-        let total: u64 = alike.iter().copied().map(u64::from).sum();
-        let mean = total as f64 / alike.len() as f64;
+        let run = all.get(run)?;
+        let total: u64 = run.iter().copied().map(u64::from).sum();
+        let mean = total as f64 / run.len() as f64;
         (mean > 1.0).then_some(mean)
     }
 
@@ -175,12 +175,13 @@ impl Evidence {
     pub(super) fn deviation(&self, returns: ReturnMode, period: f64) -> f64 {
         let times = |micros: &u32| f64::from(*micros) / period;
         let few = self.intervals(returns).iter().map(times).filter(|n| *n < 4.5);
-        let mut off: Vec<f64> = few.map(|n| (n - n.round().max(1.0)).abs()).collect();
-        let middle = off.len() / 2;
-        if off.is_empty() {
+        let mut deviations: Vec<f64> =
+            few.map(|n| (n - n.round().max(1.0)).abs()).collect();
+        let middle = deviations.len() / 2;
+        if deviations.is_empty() {
             0.0
         } else {
-            *off.select_nth_unstable_by(middle, f64::total_cmp).1
+            *deviations.select_nth_unstable_by(middle, f64::total_cmp).1
         }
     }
 }
@@ -188,13 +189,14 @@ impl Evidence {
 impl BankOrder {
     fn from_flags(flags: [u16; BLOCKS]) -> Self {
         let banks = flags.map(Bank::from_flag);
-        let is = |at: fn(usize) -> Option<Bank>| (0..BLOCKS).all(|i| banks[i] == at(i));
+        let has_order =
+            |at: fn(usize) -> Option<Bank>| (0..BLOCKS).all(|i| banks[i] == at(i));
         let in_turn =
             |i: usize| [Bank::First, Bank::Second, Bank::Third, Bank::Fourth][i % 4];
         let lowers = banks.iter().filter(|bank| **bank == Some(Bank::Second)).count();
         let is_two =
             banks.iter().all(|b| matches!(b, Some(Bank::First | Bank::Second)));
-        if is(|_| Some(Bank::First)) {
+        if has_order(|_| Some(Bank::First)) {
             Self::First
         } else if is_two && (0..BLOCKS).all(|i| banks[i] == banks[i % 2]) {
             Self::Alternating

@@ -213,12 +213,13 @@ impl FromStr for Model {
             let letters = text.chars().filter(|c| c.is_ascii_alphanumeric());
             letters.map(|c| c.to_ascii_lowercase()).collect()
         };
-        let wanted = plain(text);
-        let found = Self::ALL.into_iter().find(|model| plain(model.name()) == wanted);
+        let name = plain(text);
+        let found = Self::ALL.into_iter().find(|model| plain(model.name()) == name);
         found.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            let what = format!("unknown lidar model {text:?}; known models: {names}");
-            Error::new(ErrorKind::NoSuch, what)
+            let message =
+                format!("unknown lidar model {text:?}; known models: {names}");
+            Error::new(ErrorKind::NoSuch, message)
         })
     }
 }

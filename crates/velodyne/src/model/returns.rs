@@ -64,11 +64,11 @@ pub(super) fn by_banks(packet: &PacketHeaders) -> Option<ReturnMode> {
 /// Describes the number of packets of each mode, or returns `None` if all have the same
 /// mode.
 pub(crate) fn describe_changes(packets: &BTreeMap<ReturnMode, u64>) -> Option<String> {
-    let of = |(returns, count): (&ReturnMode, &u64)| match count {
+    let description = |(returns, count): (&ReturnMode, &u64)| match count {
         1 => format!("{returns} in 1 packet"),
         count => format!("{returns} in {count} packets"),
     };
-    let all: Vec<String> = packets.iter().map(of).collect();
+    let all: Vec<String> = packets.iter().map(description).collect();
     (all.len() > 1).then(|| {
         format!(
             "the return mode changes: {}; each packet is decoded in its own mode",

@@ -143,19 +143,17 @@ impl Decoder for PointDecoder {
     }
 }
 
-/// Returns `schema` with the list of partial scans, among those with points in `within`,
+/// Returns `schema` with the list of partial scans, among those with points in `range`,
 /// in the metadata of the column `scan`.
 fn with_partial_scans(
     schema: &Schema,
     scans: &ScanIndex,
-    within: TimeRange,
+    range: TimeRange,
 ) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         let mut field = Field::clone(field);
         if field.name() == "scan" {
-            field
-                .metadata_mut()
-                .insert(PARTIAL.to_owned(), scans.partial_scans(within));
+            field.metadata_mut().insert(PARTIAL.to_owned(), scans.partial_scans(range));
         }
         field
     });

@@ -153,8 +153,8 @@ impl FromStr for Formula {
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|formula| formula.name() == text).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            let what = format!("unknown formula {text:?}; known formulas: {names}");
-            Error::new(ErrorKind::NoSuch, what)
+            let message = format!("unknown formula {text:?}; known formulas: {names}");
+            Error::new(ErrorKind::NoSuch, message)
         })
     }
 }

@@ -311,9 +311,11 @@ impl PacketDecoder {
         // From the previous packet, unless a packet seems to be missing between them.
         let first = azimuths[0];
         let turned = self.before.map(|(before, _)| angle_between(before, first));
-        let now = turned.map_or(0.0, |t| f64::from(t) / self.sensor.packet_nanos());
+        let current_rate =
+            turned.map_or(0.0, |t| f64::from(t) / self.sensor.packet_nanos());
         let last = self.before.map_or(0.0, |(_, rate)| rate);
-        let rate = if last > 0.0 && now > last * 1.8 { last } else { now };
+        let rate =
+            if last > 0.0 && current_rate > last * 1.8 { last } else { current_rate };
         self.before = Some((first, rate));
         RotationRate::from_nanos(rate)
     }

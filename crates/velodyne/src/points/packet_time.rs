@@ -19,10 +19,11 @@ impl TimeSource {
 /// `hour` plus multiples of one hour.
 pub(crate) fn nearest(nanos: i64, hour: i64, micros: u32) -> i64 {
     let past = i64::from(micros) * 1_000;
-    let Some(since) = nanos.checked_sub(hour).and_then(|t| t.checked_sub(past)) else {
+    let Some(elapsed) = nanos.checked_sub(hour).and_then(|t| t.checked_sub(past))
+    else {
         return nanos;
     };
-    nanos.saturating_sub(around_hour(since))
+    nanos.saturating_sub(around_hour(elapsed))
 }
 
 #[cfg(test)]

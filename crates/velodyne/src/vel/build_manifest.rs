@@ -67,8 +67,8 @@ pub(crate) fn build_manifest(
             FileHeader { major, minor, entries: 0 }
         }
         None if bytes.starts_with(&MAGIC) => {
-            let what = "the file ends before the index";
-            return Err(Error::new(ErrorKind::Malformed, what).with_offset(0));
+            let message = "the file ends before the index";
+            return Err(Error::new(ErrorKind::Malformed, message).with_offset(0));
         }
         None => {
             return Err(

@@ -101,8 +101,8 @@ impl MessageClassifier {
         Ok(at == self.end
             || match self.classify(at, &window.peek(at, CLASSIFIED_BYTES)?) {
                 Classification::Invalid => false,
-                Classification::Anomalous(odd) => {
-                    self.leads_to_message(at, &odd, window)?
+                Classification::Anomalous(anomaly) => {
+                    self.leads_to_message(at, &anomaly, window)?
                 }
                 Classification::Message(_)
                 | Classification::Truncated(_)
@@ -124,7 +124,7 @@ impl MessageClassifier {
                 return Ok(true);
             }
             match self.classify(at, &window.peek(at, CLASSIFIED_BYTES)?) {
-                Classification::Anomalous(odd) => at += odd.len,
+                Classification::Anomalous(anomaly) => at += anomaly.len,
                 Classification::Truncated(message) => return Ok(message.fits),
                 Classification::Message(_) | Classification::EndMark => {
                     return Ok(true);
@@ -149,10 +149,10 @@ impl MessageClassifier {
             let keep = if is_last { HEADER_LEN } else { CLASSIFIED_BYTES };
             let count = (bytes.len() + 1).saturating_sub(keep);
             for skip in 0..count {
-                let here = at + skip as u64;
+                let offset = at + skip as u64;
                 let rest = bytes.get(skip..).unwrap_or_default();
-                if may_begin(rest) && self.is_message_start(here, rest, window)? {
-                    return Ok(Some(here));
+                if may_begin(rest) && self.is_message_start(offset, rest, window)? {
+                    return Ok(Some(offset));
                 }
             }
             if is_last || count == 0 {

@@ -33,11 +33,11 @@ pub(crate) fn find(
     window: &mut WindowReader<'_>,
 ) -> Result<LogStart> {
     let index_end = FILE_HEADER_LEN as u64 + 8 * u64::from(head.entries);
-    let here = detect_size_field(index_end.min(end), end, window)?;
+    let detected = detect_size_field(index_end.min(end), end, window)?;
     // A log can be empty.
-    let is_end = wire::end_mark(&window.peek(here.at, SIZE_LEN)?);
-    if here.votes != [0, 0] || is_end {
-        return Ok(here);
+    let is_end = wire::end_mark(&window.peek(detected.at, SIZE_LEN)?);
+    if detected.votes != [0, 0] || is_end {
+        return Ok(detected);
     }
     // The index has another length than declared, or the first message is broken.
     let mut first: Option<u64> = None;
@@ -46,7 +46,7 @@ pub(crate) fn find(
             .next(FILE_HEADER_LEN as u64, window)?;
         first = first.into_iter().chain(next).min();
     }
-    let Some(first) = first else { return Ok(here) };
+    let Some(first) = first else { return Ok(detected) };
     let at = messages_start(index_end, first, window)?;
     Ok(LogStart { at, ..detect_size_field(first, end, window)? })
 }

@@ -184,9 +184,9 @@ impl Log for VelLog {
 
     fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         let state = &*self.format_state;
-        let kept = self.kept_topics(&selection.topics);
+        let included = self.kept_topics(&selection.topics);
         let Excerpt { manifest, topics } =
-            self.manifest.excerpt(&selection.topics, kept, parts);
+            self.manifest.excerpt(&selection.topics, included, parts);
         let mut manifest = manifest.without_definitions();
         manifest.parts =
             parts.iter().map(|part| part.with_topics_of(&topics)).collect();
@@ -246,11 +246,11 @@ impl VelLog {
         if is_selected(state.topic(TopicKind::OtherRaw)) {
             return TopicSet::All;
         }
-        let mut kept = selected.clone();
+        let mut included = selected.clone();
         if is_selected(state.points) {
-            kept.extend(&state.topic(TopicKind::Packets).into_iter().collect());
+            included.extend(&state.topic(TopicKind::Packets).into_iter().collect());
         }
-        kept
+        included
     }
 }
 

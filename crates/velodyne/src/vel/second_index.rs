@@ -194,21 +194,21 @@ impl SecondIndex {
         if count == 0 {
             return Ok(IndexStatus::Missing);
         }
-        let (mut wanted, mut previous) = (self.entries(), i64::MIN);
+        let (mut expected, mut previous) = (self.entries(), i64::MIN);
         let (mut is_sorted, mut is_right) = (true, true);
-        let there = messages.saturating_sub(FILE_HEADER_LEN as u64) / 8;
-        is_right &= there == count;
-        for entry in 0..count.min(there) {
+        let entry_count = messages.saturating_sub(FILE_HEADER_LEN as u64) / 8;
+        is_right &= entry_count == count;
+        for entry in 0..count.min(entry_count) {
             let bytes = window.read_at(FILE_HEADER_LEN as u64 + 8 * entry, 8)?;
             let Some(value) = ByteReader::new(&bytes).u64() else { break };
             is_sorted &= value as i64 >= previous;
             previous = value as i64;
-            is_right &= value == wanted.next().unwrap_or(self.last);
+            is_right &= value == expected.next().unwrap_or(self.last);
         }
         Ok(match (is_sorted, is_right) {
             (false, _) => IndexStatus::Unsorted,
             (true, false) => IndexStatus::Stale,
-            (true, true) if wanted.next().is_some() => IndexStatus::Short,
+            (true, true) if expected.next().is_some() => IndexStatus::Short,
             (true, true) => IndexStatus::Verified,
         })
     }

@@ -6,10 +6,10 @@ use super::*;
 fn sections_in_both_byte_orders_are_read() {
     let Some(packets) = packets() else { return };
     let (_, found) = read("two_sections_mixed_endian.pcapng");
-    let twice: Vec<_> = packets.iter().chain(&packets).collect();
+    let packets_twice: Vec<_> = packets.iter().chain(&packets).collect();
     let found = &found["velodyne_packets"];
     assert_eq!(found.len(), 120);
-    for ((time, bytes), (nanos, packet)) in found.iter().zip(twice) {
+    for ((time, bytes), (nanos, packet)) in found.iter().zip(packets_twice) {
         assert!(time.as_nanos() == *nanos && bytes == packet);
     }
 }
@@ -17,26 +17,27 @@ fn sections_in_both_byte_orders_are_read() {
 #[test]
 fn inserted_bytes_lose_one_packet_in_both_byte_orders() {
     let Some(packets) = packets() else { return };
-    let twice = [&packets[..], &packets].concat();
+    let packets_twice = [&packets[..], &packets].concat();
     for (name, packets, broken) in [
         ("std.pcapng", &packets, 14),
         ("be.pcapng", &packets, 14),
-        ("two_sections_mixed_endian.pcapng", &twice, 14),
-        ("two_sections_mixed_endian.pcapng", &twice, 74),
+        ("two_sections_mixed_endian.pcapng", &packets_twice, 14),
+        ("two_sections_mixed_endian.pcapng", &packets_twice, 74),
     ] {
         let bytes = sample(&format!("pcap_variants/{name}")).unwrap();
         let payload = &packets[broken].1;
-        let found = bytes.windows(payload.len()).enumerate();
-        let mut found = found.filter(|(_, some)| some == payload);
-        let at = found.nth(broken / 60).unwrap().0 + 600;
+        let read_packets = bytes.windows(payload.len()).enumerate();
+        let mut read_packets = read_packets.filter(|(_, some)| some == payload);
+        let at = read_packets.nth(broken / 60).unwrap().0 + 600;
         let bytes = [&bytes[..at], &[0; 100], &bytes[at..]].concat();
-        let (log, mut found) = opened(Bytes::from(bytes));
-        let found = found.remove("velodyne_packets").unwrap();
-        let found = found.iter().map(|(time, bytes)| (time.as_nanos(), bytes.clone()));
-        let found: Vec<_> = found.collect();
+        let (log, mut read_packets) = opened(Bytes::from(bytes));
+        let read_packets = read_packets.remove("velodyne_packets").unwrap();
+        let read_packets =
+            read_packets.iter().map(|(time, bytes)| (time.as_nanos(), bytes.clone()));
+        let read_packets: Vec<_> = read_packets.collect();
         let mut rest = packets.clone();
         rest.remove(broken);
-        assert!(found.iter().eq(rest.iter()), "{name}: {}", found.len());
+        assert!(read_packets.iter().eq(rest.iter()), "{name}: {}", read_packets.len());
         assert!(
             log.manifest().damage.iter().any(|gap| gap.bytes.contains(&(at as u64)))
         );

@@ -65,13 +65,13 @@ fn summary(bytes: &Bytes, threads: usize) -> (String, usize) {
 }
 
 #[track_caller]
-fn is_the_same_on_all_threads(what: &str, bytes: Vec<u8>) -> usize {
+fn is_the_same_on_all_threads(case: &str, bytes: Vec<u8>) -> usize {
     let bytes = Bytes::from(bytes);
-    let alone = summary(&bytes, 1);
+    let expected = summary(&bytes, 1);
     for threads in [2, 5] {
-        assert!(summary(&bytes, threads) == alone, "{what}, {threads} threads");
+        assert!(summary(&bytes, threads) == expected, "{case}, {threads} threads");
     }
-    alone.1
+    expected.1
 }
 
 #[test]
@@ -92,17 +92,17 @@ fn damaged_capture_is_the_same_on_any_number_of_threads() {
         let len = bytes.len();
         // In the middle of a segment, at its start, and at its end.
         for at in [1_400_000, 5 << 18, (6 << 18) - 9, (7 << 18) + 1, len - 1_000] {
-            let (before, behind) = bytes.split_at(at);
+            let (before, after) = bytes.split_at(at);
             let garbage: Vec<u8> =
                 (0..50_000_u32).map(|i| ((i * i) >> 3) as u8).collect();
-            for (how, damaged) in [
-                ("added", [before, &garbage[..7], behind].concat()),
-                ("much added", [before, &garbage, behind].concat()),
-                ("taken", [before, &behind[900..]].concat()),
-                ("zeroed", [before, &[0; 900][..], &behind[900..]].concat()),
+            for (case, damaged) in [
+                ("added", [before, &garbage[..7], after].concat()),
+                ("much added", [before, &garbage, after].concat()),
+                ("taken", [before, &after[900..]].concat()),
+                ("zeroed", [before, &[0; 900][..], &after[900..]].concat()),
                 ("cut", before.to_vec()),
             ] {
-                is_the_same_on_all_threads(&format!("{name}, {how} at {at}"), damaged);
+                is_the_same_on_all_threads(&format!("{name}, {case} at {at}"), damaged);
             }
         }
     }
@@ -113,20 +113,20 @@ fn dependent_frames_are_the_same_on_any_number_of_threads() {
     let long = long();
     let all = frames(&long);
     let mut mixed = long[..24].to_vec();
-    let (mut twice, mut pieces) = (0, 0);
+    let (mut duplicates, mut pieces) = (0, 0);
     for (index, frame) in all.into_iter().enumerate() {
         let frame = &long[frame];
         mixed.extend(frame);
         if index % 100 > 90 {
             mixed.extend(frame); // a duplicate
-            twice += 1;
+            duplicates += 1;
         }
         if index % 400 == 300 {
             mixed.extend(piece(index as u32, 0, true, &[7; 64]));
             pieces += 1;
         }
     }
-    assert!(twice > 100 && pieces > 3);
+    assert!(duplicates > 100 && pieces > 3);
     let packets = is_the_same_on_all_threads("pcap", mixed);
     assert_eq!(packets, summary(&short(), 1).1 * TIMES as usize);
 }

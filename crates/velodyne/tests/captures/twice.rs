@@ -94,8 +94,8 @@ fn lost_fragments_do_not_affect_later_datagrams() {
         &piece(4, 0, true, first),
     ]
     .concat();
-    let (log, found) = opened(file.into());
+    let (log, packets) = opened(file.into());
     assert_eq!(log.manifest().damage.len(), 1);
-    assert_eq!(found["position"].len(), 1);
-    assert_eq!(&*found["position"][0].1, &whole[8..]);
+    assert_eq!(packets["position"].len(), 1);
+    assert_eq!(&*packets["position"][0].1, &whole[8..]);
 }

@@ -25,19 +25,19 @@ fn written_capture_has_the_packets_and_times_of_its_source() {
     let Some(packets) = packets() else { return };
     for name in ["std.pcapng", "ipfrag.pcap", "ipv6.pcap", "sll2.pcap", "vlan.pcap"] {
         let (log, _) = read(name);
-        let (again, found) = opened(rewritten(&log, &FORMAT).unwrap());
-        assert_eq!(again.manifest().damage, [], "{name}");
-        let found = &found["velodyne_packets"];
-        let same = |found: &(Timestamp, Bytes), packet: &(i64, Bytes)| {
-            found.0.as_nanos() == packet.0 && found.1 == packet.1
+        let (copy, read_packets) = opened(rewritten(&log, &FORMAT).unwrap());
+        assert_eq!(copy.manifest().damage, [], "{name}");
+        let read_packets = &read_packets["velodyne_packets"];
+        let same = |read_packets: &(Timestamp, Bytes), packet: &(i64, Bytes)| {
+            read_packets.0.as_nanos() == packet.0 && read_packets.1 == packet.1
         };
-        assert_eq!(found.len(), packets.len(), "{name}");
-        assert!(found.iter().zip(&packets).all(|(a, b)| same(a, b)), "{name}");
+        assert_eq!(read_packets.len(), packets.len(), "{name}");
+        assert!(read_packets.iter().zip(&packets).all(|(a, b)| same(a, b)), "{name}");
         let sender = |log: &CaptureLog| {
             let metadata = &log.manifest().topics[0].metadata;
             (metadata["address"].clone(), metadata["port"].clone())
         };
-        assert_eq!(sender(&again), sender(&log), "{name}");
+        assert_eq!(sender(&copy), sender(&log), "{name}");
     }
     let (log, _) = read("simplepackets.pcapng");
     let err = rewritten(&log, &FORMAT).unwrap_err();

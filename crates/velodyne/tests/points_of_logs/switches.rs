@@ -23,28 +23,28 @@ fn changing_return_modes_are_decoded_packet_by_packet() {
     // A header of 24 bytes, then frames of 16 + 42 + 1206.
     let head = |bytes: &Bytes, packets: usize| bytes.slice(..24 + packets * 1_264);
     let parts = [head(&single, 4_000), head(&dual, 3_000)];
-    let both = Bytes::from([&parts[0][..], &parts[1][24..]].concat());
+    let both_parts = Bytes::from([&parts[0][..], &parts[1][24..]].concat());
     let open = |bytes: Bytes| {
         let mut options = LidarOptions::default();
         options.calibration = Some(Arc::new(Calibration::for_model(Model::Hdl64eS3)));
         let source = Arc::new(bytes);
         CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap()
     };
-    let log = open(both);
+    let log = open(both_parts);
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     let change =
         findings.iter().find(|found| found.code.name == "lidar.returns").unwrap();
     let description = "strongest return in 4000 packets, dual return in 3000 packets";
     assert!(change.text.contains(description), "{}", change.text);
-    let found = points(&log, 1 << 20);
-    let alone = parts.map(|part| points(&open(part), u64::MAX));
-    let schema = alone[0].schema();
-    let wanted = arrow_select::concat::concat_batches(&schema, &alone).unwrap();
-    assert_eq!(found.num_rows(), wanted.num_rows());
+    let actual = points(&log, 1 << 20);
+    let parts_alone = parts.map(|part| points(&open(part), u64::MAX));
+    let schema = parts_alone[0].schema();
+    let expected = arrow_select::concat::concat_batches(&schema, &parts_alone).unwrap();
+    assert_eq!(actual.num_rows(), expected.num_rows());
     for column in ["time", "x", "y", "z", "azimuth", "distance", "return_type", "laser"]
     {
-        assert!(found[column].to_data() == wanted[column].to_data(), "{column}");
+        assert!(actual[column].to_data() == expected[column].to_data(), "{column}");
     }
 }
 
@@ -56,8 +56,9 @@ fn corrected_by_itself() -> Option<Bytes> {
         (24..bytes.len()).step_by(1_264).map(|at| at + 1_262).collect();
     // The last cycle before the next `UNIT#`: its fifth value is the power level.
     let places = tails.windows(14).filter(|places| {
-        let is = |at: usize, of: &[u8; 2]| bytes[places[at]..places[at] + 2] == *of;
-        bytes[places[0] + 1] == 0xa0 && is(12, b"1U") && is(13, b"2N")
+        let has_word =
+            |at: usize, of: &[u8; 2]| bytes[places[at]..places[at] + 2] == *of;
+        bytes[places[0] + 1] == 0xa0 && has_word(12, b"1U") && has_word(13, b"2N")
     });
     let places: Vec<usize> = places.map(|places| places[0]).collect();
     assert!(!places.is_empty());

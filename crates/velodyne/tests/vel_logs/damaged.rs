@@ -93,8 +93,8 @@ fn size_that_points_to_a_mark_inside_data_loses_one_message() {
     let start = 12 + 32 + 4 * 49;
     // The message seems to end inside the next but one, at this position of an attitude.
     bytes[start] = 45 + 2 * 49 - 16;
-    let inside = start + 3 * 49 - 16;
-    bytes[inside..inside + 4].fill(0xff);
+    let offset = start + 3 * 49 - 16;
+    bytes[offset..offset + 4].fill(0xff);
     let log = open(&bytes.into());
     let (found, damage) = messages(&log);
     assert_eq!(found.len(), 10);
@@ -149,10 +149,10 @@ fn wrong_counts_are_reported_and_actual_contents_are_used() {
     let word = |at: usize| u32::from_le_bytes(sound[at..at + 4].try_into().unwrap());
     let place = |kind: u32| {
         let mut at = 12 + 8 * word(8) as usize;
-        let mut seen = 0;
+        let mut count = 0;
         loop {
-            seen += u32::from(word(at + 5) == kind);
-            if seen == 5 {
+            count += u32::from(word(at + 5) == kind);
+            if count == 5 {
                 return at + 21;
             }
             at += 4 + word(at) as usize;
@@ -162,20 +162,20 @@ fn wrong_counts_are_reported_and_actual_contents_are_used() {
     let labels = |log: &VelLog| -> Vec<String> {
         messages(log).0.into_iter().map(|(label, _)| label).collect()
     };
-    let wanted = open(&sound);
+    let expected = open(&sound);
     let of_lengths = |log: &VelLog| {
         let remarks = &log.manifest().remarks;
         remarks.iter().filter(|text| text.contains("than are present")).count()
     };
-    assert_eq!(of_lengths(&wanted), 0);
+    assert_eq!(of_lengths(&expected), 0);
     let wrong = [(packets, 0), (packets, 1), (packets, u32::MAX), (image, u32::MAX)];
     for (at, number) in wrong {
         let mut bytes = sound.to_vec();
         bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
         let log = open(&bytes.into());
-        assert_eq!(labels(&log), labels(&wanted), "{at} {number}");
+        assert_eq!(labels(&log), labels(&expected), "{at} {number}");
         let packets = |log: &VelLog| log.manifest().metadata["packets"].to_string();
-        assert_eq!(packets(&log), packets(&wanted), "{at} {number}");
+        assert_eq!(packets(&log), packets(&expected), "{at} {number}");
         assert_eq!(of_lengths(&log), 1, "{at} {number}");
     }
 }
@@ -248,11 +248,11 @@ fn packets_of_a_message_with_a_wrong_size_are_read() {
                 let (mut bytes, places) = packets(4, size_field);
                 bytes[places[broken]..][..4].copy_from_slice(&size.to_le_bytes());
                 let log = open(&bytes.into());
-                let (found, damage) = numbers(&log);
+                let (read_numbers, damage) = numbers(&log);
                 let all =
                     (0..8).flat_map(|m| (0..4).map(move |packet| m * 100 + packet));
                 assert_eq!(
-                    found,
+                    read_numbers,
                     all.collect::<Vec<u16>>(),
                     "{size} {broken}: {damage:?}"
                 );
@@ -274,20 +274,20 @@ fn packets_before_the_damage_of_a_broken_message_are_read() {
     let third = places[3] + 25 + 2 * 1206;
     bytes[places[3]..][..4].copy_from_slice(&77_u32.to_le_bytes());
     bytes[third..][..1206].fill(0);
-    let (found, damage) = numbers(&open(&bytes.into()));
+    let (read_numbers, damage) = numbers(&open(&bytes.into()));
     let of = |message: u16| (0..4).map(move |packet| message * 100 + packet);
     let others = (0..8).filter(|message| *message != 3).flat_map(of);
     let mut all: Vec<u16> = others.chain([300, 301]).collect();
     all.sort_unstable();
-    assert_eq!(found, all);
+    assert_eq!(read_numbers, all);
     let [lost] = &damage[..] else { panic!("{damage:?}") };
     assert_eq!(lost.bytes, third as u64..places[4] as u64);
 
     // The header is overwritten, so the type of the message is unknown.
     let (mut bytes, places) = packets(4, size_field);
     bytes[places[3]..][..21].fill(0);
-    let (found, damage) = numbers(&open(&bytes.into()));
-    assert_eq!(found.len(), 28);
+    let (read_numbers, damage) = numbers(&open(&bytes.into()));
+    assert_eq!(read_numbers.len(), 28);
     let [lost] = &damage[..] else { panic!("{damage:?}") };
     assert_eq!(lost.bytes, places[3] as u64..places[4] as u64);
 }

@@ -36,8 +36,8 @@ impl LayoutPlanner<'_> {
         for begin in begins {
             starts.extend((0..count).map(|i| begin + i * size));
         }
-        let made = self.values(&field.kind, 1, starts)?;
-        Ok(vec![fixed_list(name, count, made)])
+        let values = self.values(&field.kind, 1, starts)?;
+        Ok(vec![fixed_list(name, count, values)])
     }
 
     /// Returns the array of a field that is no array, or of one element of an array, and
@@ -55,9 +55,9 @@ impl LayoutPlanner<'_> {
             Node::Leaf(leaf) => self.label(layout, &field.name, name, leaf),
             _ => None,
         };
-        let mut made: FieldArray = vec![(arrow_field(name, data_type), node)];
-        made.extend(label);
-        Ok(made)
+        let mut fields: FieldArray = vec![(arrow_field(name, data_type), node)];
+        fields.extend(label);
+        Ok(fields)
     }
 
     /// Returns the array of values of the fixed-size type `kind` at each of the offsets
@@ -71,18 +71,18 @@ impl LayoutPlanner<'_> {
         let source = self.source();
         let (data_type, leaf) = match kind {
             LayoutKind::Nested(inner) => {
-                let mut made = FieldArray::new();
+                let mut fields = FieldArray::new();
                 for field in inner.fields.iter().filter(|field| field.has_columns()) {
                     let begins = starts.iter().map(|start| start + field.offset);
                     let begins = begins.collect();
-                    made.extend(self.fixed_size_array(
+                    fields.extend(self.fixed_size_array(
                         inner,
                         field,
                         &field.name,
                         begins,
                     )?);
                 }
-                return Ok(struct_of(made));
+                return Ok(struct_of(fields));
             }
             LayoutKind::Primitive(Primitive::Char) => {
                 (DataType::Utf8, Leaf::chars(source, chars as usize, starts))
@@ -101,8 +101,8 @@ impl LayoutPlanner<'_> {
                 (data_type, Leaf::new(source, kind.size(), spans(), starts))
             }
             LayoutKind::Text | LayoutKind::Bytes | LayoutKind::List(_) => {
-                let what = "a text or a list is at no fixed place";
-                return Err(Error::new(ErrorKind::Unsupported, what));
+                let message = "a text or a list is at no fixed place";
+                return Err(Error::new(ErrorKind::Unsupported, message));
             }
         };
         Ok((data_type, Node::Leaf(self.leaf(leaf)?)))
@@ -127,9 +127,9 @@ pub(super) fn arrow_field(name: &str, data_type: DataType) -> FieldRef {
     Arc::new(Field::new(name, data_type, false))
 }
 
-/// Returns a struct of the arrays `made`.
-pub(super) fn struct_of(made: FieldArray) -> (DataType, Node) {
-    let (fields, nodes): (Vec<FieldRef>, Vec<Node>) = made.into_iter().unzip();
+/// Returns a struct of the arrays `children`.
+pub(super) fn struct_of(children: FieldArray) -> (DataType, Node) {
+    let (fields, nodes): (Vec<FieldRef>, Vec<Node>) = children.into_iter().unzip();
     let fields = Fields::from(fields);
     (DataType::Struct(fields.clone()), Node::Struct(fields, nodes))
 }

@@ -26,9 +26,9 @@ impl LayoutPlanner<'_> {
             }
             if field.is_longer(self.longest) {
                 let name = self.name(&format!("{prefix}{}", field.name))?;
-                let wanted = projection.is_next_selected();
-                let made = self.field_array(layout, field, &name, wanted)?;
-                self.add(made);
+                let is_selected = projection.is_next_selected();
+                let fields = self.field_array(layout, field, &name, is_selected)?;
+                self.add(fields);
                 continue;
             }
             let count = if field.is_chars() { None } else { field.count };
@@ -44,19 +44,19 @@ impl LayoutPlanner<'_> {
                     continue;
                 }
                 let name = self.name(&name)?;
-                let wanted = projection.is_next_selected();
+                let is_selected = projection.is_next_selected();
                 if !field.kind.is_fixed() {
                     if let Some((data_type, node)) =
-                        self.variable_size_values(&field.kind, wanted)?
+                        self.variable_size_values(&field.kind, is_selected)?
                     {
                         self.add(vec![(arrow_field(&name, data_type), node)]);
                     }
                     continue;
                 }
-                if wanted {
+                if is_selected {
                     let begin = self.builder.offset();
-                    let made = self.scalar(layout, field, &name, vec![begin])?;
-                    self.add(made);
+                    let fields = self.scalar(layout, field, &name, vec![begin])?;
+                    self.add(fields);
                 }
                 self.builder.pass(size.unwrap_or(field.kind.size()));
             }

@@ -90,6 +90,6 @@ fn slice(bytes: &[u8], (start, end): ByteRange) -> &[u8] {
 /// Takes all of `values` and reserves the same capacity again. Batches of one topic have
 /// similar lengths, and growing the vector step by step costs more than decoding.
 pub(super) fn take<T>(values: &mut Vec<T>) -> Vec<T> {
-    let again = Vec::with_capacity(values.len() + values.len() / 8);
-    std::mem::replace(values, again)
+    let empty = Vec::with_capacity(values.len() + values.len() / 8);
+    std::mem::replace(values, empty)
 }

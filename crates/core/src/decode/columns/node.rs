@@ -50,8 +50,8 @@ impl Node {
             Self::Struct(fields, nodes) => {
                 let build = |node: &Self| node.build(leaves);
                 let columns = nodes.iter().map(build).collect::<Result<_>>()?;
-                let made = StructArray::try_new(fields.clone(), columns, None);
-                Arc::new(made.map_err(into_error)?)
+                let array = StructArray::try_new(fields.clone(), columns, None);
+                Arc::new(array.map_err(into_error)?)
             }
         })
     }

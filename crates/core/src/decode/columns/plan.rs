@@ -151,12 +151,13 @@ impl LayoutPlanner<'_> {
         for field in &layout.fields {
             let is_column = field.role == FieldRole::Plain && field.has_columns();
             let name = if is_column { self.name(&field.name)? } else { String::new() };
-            let wanted = is_column && projection.is_next_selected();
-            let mut made = self.field_array(layout, field, &name, wanted)?;
-            if let Some((column, _)) = made.first_mut().filter(|_| name != field.name) {
+            let is_selected = is_column && projection.is_next_selected();
+            let mut fields = self.field_array(layout, field, &name, is_selected)?;
+            if let Some((column, _)) = fields.first_mut().filter(|_| name != field.name)
+            {
                 *column = with_field_name(Field::clone(column), &field.name).into();
             }
-            self.add(made);
+            self.add(fields);
         }
         Ok(())
     }
@@ -179,8 +180,8 @@ impl LayoutPlanner<'_> {
     }
 
     /// Adds columns.
-    pub(super) fn add(&mut self, made: FieldArray) {
-        for (field, node) in made {
+    pub(super) fn add(&mut self, fields: FieldArray) {
+        for (field, node) in fields {
             self.fields.push(field);
             self.nodes.push(node);
         }
@@ -214,8 +215,8 @@ impl LayoutPlanner<'_> {
 
     fn too_many(&self) -> Error {
         let name: String = self.root.name.chars().take(80).collect();
-        let what =
+        let message =
             format!("the type {name:?} has over {MAX_COLUMNS} columns, or long names");
-        Error::new(ErrorKind::Limit, what)
+        Error::new(ErrorKind::Limit, message)
     }
 }

@@ -34,8 +34,8 @@ impl ColumnProjection {
         match last.filter(|index| **index >= self.next) {
             None => Ok(()),
             Some(index) => {
-                let what = format!("there is no column number {index}");
-                Err(Error::new(ErrorKind::NoSuch, what))
+                let message = format!("there is no column number {index}");
+                Err(Error::new(ErrorKind::NoSuch, message))
             }
         }
     }

@@ -96,8 +96,8 @@ impl GatherValues for StringColumn {
     }
 
     fn take(&mut self) -> ArrayRef {
-        let again = String::with_capacity(self.text.len());
-        let text = std::mem::replace(&mut self.text, again).into_bytes();
+        let empty = String::with_capacity(self.text.len());
+        let text = std::mem::replace(&mut self.text, empty).into_bytes();
         let ends = take_ends(&mut self.ends);
         Arc::new(StringArray::new(ends, text.into(), None))
     }
@@ -159,7 +159,7 @@ fn end(len: usize) -> i32 {
 }
 
 fn take_ends(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
-    let taken = take(ends);
+    let owned_ends = take(ends);
     ends.push(0);
-    OffsetBuffer::new(ScalarBuffer::from(taken))
+    OffsetBuffer::new(ScalarBuffer::from(owned_ends))
 }

@@ -47,11 +47,11 @@ impl ValueNames {
         field: &str,
         fields: impl Iterator<Item = &'f str> + Clone,
     ) -> FieldRef {
-        let mut behind = "_label".to_owned();
-        while fields.clone().any(|other| other.strip_prefix(field) == Some(&behind)) {
-            behind.push('_');
+        let mut suffix = "_label".to_owned();
+        while fields.clone().any(|other| other.strip_prefix(field) == Some(&suffix)) {
+            suffix.push('_');
         }
-        let column = format!("{column}{behind}");
+        let column = format!("{column}{suffix}");
         let (key, value) = (Box::new(DataType::Int32), Box::new(DataType::Utf8));
         let names: Vec<_> =
             self.dictionary.iter().map(Option::unwrap_or_default).collect();

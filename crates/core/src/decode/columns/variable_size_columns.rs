@@ -15,46 +15,46 @@ use crate::{
 };
 
 impl LayoutPlanner<'_> {
-    /// Returns the array of `field` and that of its labels, if it is `wanted`. The field
+    /// Returns the array of `field` and that of its labels, if `is_selected`. The field
     /// starts at the current position of the program, which moves to its end.
     pub(super) fn field_array(
         &mut self,
         layout: &Layout,
         field: &LayoutField,
         name: &str,
-        wanted: bool,
+        is_selected: bool,
     ) -> Result<FieldArray> {
         self.count_field()?;
         if field.is_fixed() {
             let begin = self.builder.offset();
-            let made = if wanted {
+            let fields = if is_selected {
                 self.fixed_size_array(layout, field, name, vec![begin])?
             } else {
                 vec![]
             };
             self.builder.pass(field.size().unwrap_or(0));
-            return Ok(made);
+            return Ok(fields);
         }
         self.count_name(name)?;
         let Some(count) = field.count else {
-            let made = self.variable_size_values(&field.kind, wanted)?;
+            let value = self.variable_size_values(&field.kind, is_selected)?;
             let named =
-                made.map(|(data_type, node)| (arrow_field(name, data_type), node));
+                value.map(|(data_type, node)| (arrow_field(name, data_type), node));
             return Ok(named.into_iter().collect());
         };
         self.builder.open();
-        let made = self.variable_size_values(&field.kind, wanted)?;
+        let item = self.variable_size_values(&field.kind, is_selected)?;
         self.builder.close(RepeatCount::Fixed(count), field.kind.size());
-        Ok(made.map(|made| fixed_list(name, count, made)).into_iter().collect())
+        Ok(item.map(|item| fixed_list(name, count, item)).into_iter().collect())
     }
 
-    /// Returns the array of values of the variable-size type `kind`, if they are
-    /// `wanted`. The first starts at the current position of the program, which moves to
+    /// Returns the array of values of the variable-size type `kind`, if
+    /// `is_selected`. The first starts at the current position of the program, which moves to
     /// its end. Fixed-size types are planned elsewhere.
     pub(super) fn variable_size_values(
         &mut self,
         kind: &LayoutKind,
-        wanted: bool,
+        is_selected: bool,
     ) -> Result<Option<(DataType, Node)>> {
         match kind {
             LayoutKind::Primitive(_)
@@ -62,59 +62,59 @@ impl LayoutPlanner<'_> {
             | LayoutKind::SignedStamp
             | LayoutKind::Span => Ok(None),
             LayoutKind::Nested(layout) => {
-                let mut made = FieldArray::new();
+                let mut fields = FieldArray::new();
                 for field in &layout.fields {
-                    let wanted = wanted && field.has_columns();
-                    made.extend(self.field_array(
+                    let is_selected = is_selected && field.has_columns();
+                    fields.extend(self.field_array(
                         layout,
                         field,
                         &field.name,
-                        wanted,
+                        is_selected,
                     )?);
                 }
-                Ok(wanted.then(|| struct_of(made)))
+                Ok(is_selected.then(|| struct_of(fields)))
             }
             LayoutKind::Text => {
-                let table = wanted.then(|| self.builder.table());
+                let table = is_selected.then(|| self.builder.table());
                 self.builder.text(table);
                 let Some(table) = table else { return Ok(None) };
                 let leaf = self.leaf(Leaf::texts(table))?;
                 Ok(Some((DataType::Utf8, Node::Leaf(leaf))))
             }
             LayoutKind::Bytes => {
-                let table = wanted.then(|| self.builder.table());
+                let table = is_selected.then(|| self.builder.table());
                 self.builder.elements(1, table);
                 let Some(table) = table else { return Ok(None) };
                 let leaf = self.leaf(Leaf::bytes(table))?;
                 Ok(Some((DataType::Binary, Node::Leaf(leaf))))
             }
-            LayoutKind::List(element) => self.list(element, wanted),
+            LayoutKind::List(element) => self.list(element, is_selected),
         }
     }
 
     fn list(
         &mut self,
         element: &LayoutKind,
-        wanted: bool,
+        is_selected: bool,
     ) -> Result<Option<(DataType, Node)>> {
-        let table = wanted.then(|| self.builder.table());
+        let table = is_selected.then(|| self.builder.table());
         let size = element.size();
-        let (ends, made) = if element.is_fixed() {
+        let (ends, item) = if element.is_fixed() {
             self.builder.elements(size, table);
             let Some(table) = table else { return Ok(None) };
             let ends = self.leaf(Leaf::list_ends_by_size(table, size as usize))?;
             let outer = self.elements.replace((table, size));
-            let made = self.values(element, 1, vec![0]);
+            let item = self.values(element, 1, vec![0]);
             self.elements = outer;
-            (ends, made?)
+            (ends, item?)
         } else {
             self.builder.open();
-            let made = self.variable_size_values(element, wanted)?;
+            let item = self.variable_size_values(element, is_selected)?;
             self.builder.close(RepeatCount::Said { table }, size);
-            let (Some(table), Some(made)) = (table, made) else { return Ok(None) };
-            (self.leaf(Leaf::list_ends_by_count(table))?, made)
+            let (Some(table), Some(item)) = (table, item) else { return Ok(None) };
+            (self.leaf(Leaf::list_ends_by_count(table))?, item)
         };
-        let (data_type, node) = made;
+        let (data_type, node) = item;
         let item = arrow_field("item", data_type);
         let data_type = DataType::List(item.clone());
         Ok(Some((data_type, Node::List(item, ends, Box::new(node)))))

@@ -191,15 +191,15 @@ impl Branch {
                     named.push(Field::new(&*name, array.data_type().clone(), true));
                     arrays.push(array);
                 }
-                let made = StructArray::try_new(Fields::from(named), arrays, nulls);
-                Arc::new(made.map_err(into_error)?)
+                let array = StructArray::try_new(Fields::from(named), arrays, nulls);
+                Arc::new(array.map_err(into_error)?)
             }
             BranchKind::List { ends, item } => {
                 let (ends, items) = (std::mem::take(ends), item.take()?);
                 let field = Field::new("item", items.data_type().clone(), true);
-                let made =
+                let array =
                     ListArray::try_new(Arc::new(field), offsets(ends), items, nulls);
-                Arc::new(made.map_err(into_error)?)
+                Arc::new(array.map_err(into_error)?)
             }
         })
     }

@@ -63,10 +63,10 @@ impl SelectedColumns {
     /// Returns the columns of the tree `array`.
     pub(super) fn columns(&self, array: ArrayRef) -> Result<Vec<ArrayRef>> {
         let columns = self.columns.iter().map(|column| {
-            let found = array_at(&array, &column.path);
+            let values = array_at(&array, &column.path);
             match &column.names {
-                Some(names) => names.labels(&found),
-                None => Ok(found),
+                Some(names) => names.labels(&values),
+                None => Ok(values),
             }
         });
         columns.collect()
@@ -117,22 +117,22 @@ impl TreePlanner<'_> {
 /// Returns the array at `path` of nested structs. It is null where a struct around it is
 /// null.
 fn array_at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
-    let (mut found, mut nulls): (ArrayRef, Option<NullBuffer>) = (array.clone(), None);
+    let (mut values, mut nulls): (ArrayRef, Option<NullBuffer>) = (array.clone(), None);
     for index in path {
-        let Some(around) = found.as_any().downcast_ref::<StructArray>() else { break };
+        let Some(around) = values.as_any().downcast_ref::<StructArray>() else { break };
         nulls = NullBuffer::union(nulls.as_ref(), around.nulls());
         let Some(field) = around.columns().get(*index) else { break };
-        found = field.clone();
+        values = field.clone();
     }
     let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
-        return found;
+        return values;
     };
-    let all = NullBuffer::union(Some(&nulls), found.nulls());
-    let data: ArrayData = found.to_data();
+    let all = NullBuffer::union(Some(&nulls), values.nulls());
+    let data: ArrayData = values.to_data();
     let builder = data.into_builder().nulls(all);
     match builder.build() {
         Ok(data) => arrow_array::make_array(data),
-        Err(_) => found,
+        Err(_) => values,
     }
 }
 

@@ -45,13 +45,13 @@ impl BufferPool {
         let this_thread = thread::current().id();
         let fits =
             |(_, buffer): &UnusedBuffer| (len..=longest).contains(&buffer.capacity());
-        let kept = self.lock().and_then(|mut all| {
+        let unused = self.lock().and_then(|mut all| {
             let place =
-                all.iter().rposition(|kept| kept.0 == this_thread && fits(kept));
+                all.iter().rposition(|unused| unused.0 == this_thread && fits(unused));
             let place = place.or_else(|| all.iter().position(fits))?;
             Some(all.remove(place).1)
         });
-        let buffer = kept.unwrap_or_default();
+        let buffer = unused.unwrap_or_default();
         PooledBuffer { buffer, home: Some((this_thread, self.clone())) }
     }
 
@@ -144,12 +144,12 @@ mod tests {
     fn lending_does_not_wait_for_a_thread_that_may_not_exist() {
         let pool = Arc::default();
         let (bytes, _) = lent(&pool, MIN_POOLED_BYTES);
-        let held = pool.lock().unwrap();
+        let buffers = pool.lock().unwrap();
         assert!(pool.lock().is_none());
         drop(bytes);
         let (other, _) = lent(&pool, MIN_POOLED_BYTES);
-        assert!(held.is_empty());
-        drop(held);
+        assert!(buffers.is_empty());
+        drop(buffers);
         drop(other);
         assert_eq!(pool.lock().unwrap().len(), 1);
     }
@@ -161,10 +161,10 @@ mod tests {
             (0..2 * MAX_BUFFERS).map(|_| lent(&pool, MIN_POOLED_BYTES)).collect();
         drop(many);
         drop((lent(&pool, MAX_POOLED_BYTES + 1), lent(&pool, 9)));
-        let kept = pool.lock().unwrap();
-        assert_eq!(kept.len(), MAX_BUFFERS);
+        let buffers = pool.lock().unwrap();
+        assert_eq!(buffers.len(), MAX_BUFFERS);
         assert!(
-            kept.iter().all(|(_, buffer)| buffer.capacity() <= 2 * MIN_POOLED_BYTES)
+            buffers.iter().all(|(_, buffer)| buffer.capacity() <= 2 * MIN_POOLED_BYTES)
         );
     }
 }

@@ -102,11 +102,11 @@ fn read_at(
     len: usize,
     bytes: &mut Vec<u8>,
 ) -> io::Result<usize> {
-    let have = bytes.len();
-    bytes.resize(have + len, 0);
+    let old_len = bytes.len();
+    bytes.resize(old_len + len, 0);
     let read =
-        std::os::windows::fs::FileExt::seek_read(file, &mut bytes[have..], offset);
-    bytes.truncate(have + *read.as_ref().unwrap_or(&0));
+        std::os::windows::fs::FileExt::seek_read(file, &mut bytes[old_len..], offset);
+    bytes.truncate(old_len + *read.as_ref().unwrap_or(&0));
     read
 }
 
@@ -128,9 +128,9 @@ mod tests {
         std::fs::write(&file, &bytes).unwrap();
         let source = FileSource::new(file.reopen().unwrap()).unwrap();
         for (start, end) in [(0, 1), (5, 5), (3, 600_001), (699_990, u64::MAX)] {
-            let wanted = &bytes[start as usize..bytes.len().min(end as usize)];
+            let expected = &bytes[start as usize..bytes.len().min(end as usize)];
             let read = source.read_at(start..end).unwrap();
-            assert!(read == wanted, "{start}..{end}");
+            assert!(read == expected, "{start}..{end}");
             assert_eq!(read.as_ptr().addr() % LINE, start as usize % LINE);
         }
         assert!(source.read_at(700_000..700_001).unwrap().is_empty());

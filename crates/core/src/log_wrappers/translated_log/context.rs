@@ -52,16 +52,16 @@ impl TranslationContext {
         selection: &Selection,
     ) -> Result<TranslatedCursor> {
         // Row groups that start in this part can have records in adjacent parts.
-        let held = match self.groups {
+        let part_topics = match self.groups {
             Some(_) => &TopicSet::All,
             None => &part.topics,
         };
-        let ids = held.ids(self.translations.len());
+        let ids = part_topics.ids(self.translations.len());
         let ids = ids.filter(|id| selection.topics.contains(*id));
-        let wanted =
+        let translations =
             ids.filter_map(|id| Some((id, self.translations.get(id.index())?)));
-        let wanted: Vec<_> = wanted.collect();
-        let topics: TopicSet = wanted.iter().map(|(_, one)| one.from).collect();
+        let translations: Vec<_> = translations.collect();
+        let topics: TopicSet = translations.iter().map(|(_, one)| one.from).collect();
         let back = self.offset.saturating_neg();
         let time = selection.time.shifted_by(back);
         let part = Part {
@@ -78,7 +78,7 @@ impl TranslationContext {
             SourceReader::new(self.log.clone(), &part, selection, &part_groups);
         let cursor = TranslatedCursor::begin(
             reader,
-            &wanted,
+            &translations,
             &part_groups,
             self.offset,
             &self.streams,
@@ -101,8 +101,8 @@ impl ChainedCursor {
 impl Cursor for ChainedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
-            if let Some(now) = &mut self.now
-                && now.fill(block)?
+            if let Some(cursor) = &mut self.now
+                && cursor.fill(block)?
             {
                 return Ok(true);
             }

@@ -80,11 +80,11 @@ struct TranslatedMessage {
 }
 
 impl TranslatedCursor {
-    /// Creates a cursor that translates the records of `reader` to the `wanted` topics.
+    /// Creates a cursor that translates the records of `reader` with `translations`.
     /// Topics with row groups are limited to those in `part_groups`.
     pub(super) fn begin(
         reader: SourceReader,
-        wanted: &[(TopicId, &Translation)],
+        translations: &[(TopicId, &Translation)],
         part_groups: &[(TopicId, PartRowGroups)],
         offset: i64,
         streams: &Arc<Streams>,
@@ -94,7 +94,7 @@ impl TranslatedCursor {
             .map(|(topic, part_groups)| (topic, part_groups))
             .collect();
         let mut of_topics: BTreeMap<TopicId, TopicTranslators> = BTreeMap::new();
-        for (topic, Translation { from, begin, .. }) in wanted {
+        for (topic, Translation { from, begin, .. }) in translations {
             let translators =
                 of_topics.entry(*from).or_insert_with(|| TopicTranslators {
                     from: *from,
@@ -146,7 +146,7 @@ impl TranslatedCursor {
         }
         let (mut bytes, mut damage, mut translated) =
             (Vec::new(), Vec::new(), Vec::new());
-        let mut untold = Vec::new();
+        let mut untimed = Vec::new();
         let (last, at) = self.last;
         let translators = self.translators.iter_mut();
         let translators = translators.flat_map(|translators| {
@@ -162,7 +162,7 @@ impl TranslatedCursor {
                     let time = time.unwrap_or(last).shifted_by(self.offset);
                     if time == Timestamp::MAX {
                         let lost = Damage::new(DamageKind::Undecodable, at..at);
-                        untold.push(
+                        untimed.push(
                             lost.with_records(1, Some(from)).with_reason(NO_TIME),
                         );
                         return;
@@ -178,7 +178,7 @@ impl TranslatedCursor {
                 },
             );
         }
-        damage.append(&mut untold);
+        damage.append(&mut untimed);
         let is_something = !translated.is_empty() || !damage.is_empty();
         fill_block(block, bytes, translated, |_| at)?;
         damage.into_iter().for_each(|damage| block.report(damage));
@@ -262,8 +262,8 @@ fn check_len(len: usize) -> Result<()> {
     match u32::try_from(len) {
         Ok(len) if len < u32::MAX => Ok(()),
         _ => {
-            let what = format!("records become {len} bytes of messages at once");
-            Err(Error::new(ErrorKind::Limit, what))
+            let message = format!("records become {len} bytes of messages at once");
+            Err(Error::new(ErrorKind::Limit, message))
         }
     }
 }
@@ -282,7 +282,7 @@ impl Cursor for TranslatedCursor {
         let (mut bytes, mut translated) = (Vec::new(), Vec::new());
         let mut damage = read.damage().to_vec();
         // The records without a message, because its time cannot be represented.
-        let mut untold = BTreeSet::new();
+        let mut untimed = BTreeSet::new();
         let end = read.iter().last().map(|record| (record.time, record.offset));
         *last = end.unwrap_or(*last);
         let mut sorted = read.clone();
@@ -297,7 +297,7 @@ impl Cursor for TranslatedCursor {
             else {
                 continue;
             };
-            let told = damage.len();
+            let damage_len = damage.len();
             for (first, run) in translators.runs_to_translate(run, is_own) {
                 for translator in &mut translators.all {
                     translator
@@ -307,18 +307,20 @@ impl Cursor for TranslatedCursor {
                         &mut bytes,
                         &mut damage,
                         |MessageOrigin { record, time, place }| {
-                            let Some(of) = of_run.get(first + record) else { return };
-                            let Some(record) = read.get(*of) else { return };
+                            let Some(index) = of_run.get(first + record) else {
+                                return;
+                            };
+                            let Some(record) = read.get(*index) else { return };
                             let time = time.unwrap_or(record.time).shifted_by(*offset);
                             if time == Timestamp::MAX {
-                                untold.insert(*of);
+                                untimed.insert(*index);
                                 return;
                             }
                             let topic = translator.topic;
                             let stream = streams.get(&(topic, record.stream)).copied();
                             let stream = stream.unwrap_or(topic.0);
                             translated.push(TranslatedMessage {
-                                of: *of,
+                                of: *index,
                                 topic,
                                 stream,
                                 time,
@@ -329,10 +331,10 @@ impl Cursor for TranslatedCursor {
                 }
             }
             if !is_own {
-                damage.truncate(told); // reported when that part is read
+                damage.truncate(damage_len); // reported when that part is read
             }
         }
-        for record in untold.into_iter().filter_map(|index| read.get(index)) {
+        for record in untimed.into_iter().filter_map(|index| read.get(index)) {
             record.undecodable_damage().with_reason(NO_TIME).add_to(&mut damage);
         }
         let at = |index: usize| read.get(index).map_or(0, |record| record.offset);

@@ -54,19 +54,19 @@ impl MessageBuffer {
 
     /// Returns the end of the last message.
     fn start(&self) -> usize {
-        self.made.last().map_or(0, |made| made.place.end)
+        self.made.last().map_or(0, |message| message.place.end)
     }
 
-    /// Creates one message per record of `run`. `put` appends the message to the buffer
+    /// Creates one message per record of `run`. `encode` appends the message to the buffer
     /// and returns whether it succeeded. If not, the record is reported as
     /// [undecodable](crate::Record::undecodable_damage).
     pub fn push_messages(
         &mut self,
         run: Run<'_>,
-        mut put: impl FnMut(&[u8], &mut Vec<u8>) -> bool,
+        mut encode: impl FnMut(&[u8], &mut Vec<u8>) -> bool,
     ) {
         for (index, record) in run.records().enumerate() {
-            if put(record.payload, &mut self.bytes) {
+            if encode(record.payload, &mut self.bytes) {
                 self.end(index)
             } else {
                 self.discard(record.undecodable_damage())
@@ -94,9 +94,9 @@ impl MessageBuffer {
         } else {
             bytes.append(&mut self.bytes)
         }
-        for made in self.made.drain(..) {
-            let place = before + made.place.start..before + made.place.end;
-            each(MessageOrigin { place, ..made });
+        for message in self.made.drain(..) {
+            let place = before + message.place.start..before + message.place.end;
+            each(MessageOrigin { place, ..message });
         }
         damage.append(&mut self.damage);
     }

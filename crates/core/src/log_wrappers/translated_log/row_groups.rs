@@ -102,8 +102,8 @@ impl PartRowGroups {
         let next = groups.get(to);
         // After the last group, there may be an unknown one.
         let end = if next.is_some() { to as u32 } else { u32::MAX };
-        let behind = next.map_or(u64::MAX, |next| next.start);
-        Self { numbers: from as u32..end, records: Some(first.earliest..=behind) }
+        let latest = next.map_or(u64::MAX, |next| next.start);
+        Self { numbers: from as u32..end, records: Some(first.earliest..=latest) }
     }
 
     /// Returns whether the groups may need a record with this file offset and length.

@@ -26,16 +26,16 @@ pub(super) struct SourceReader {
 }
 
 impl SourceReader {
-    /// Creates a cursor over the `wanted` records of `part`, and over the records of the
+    /// Creates a cursor over the records of `part` in `selection`, and over the records of the
     /// row groups `groups` that start in it.
     pub(super) fn new(
         log: Arc<dyn Log>,
         part: &Part,
-        wanted: Selection,
+        selection: Selection,
         groups: &[(TopicId, PartRowGroups)],
     ) -> Self {
         let topics = groups.iter().map(|(topic, _)| *topic).collect();
-        let aside = Selection { topics, time: wanted.time };
+        let aside = Selection { topics, time: selection.time };
         let records =
             groups.iter().filter_map(|(_, part_groups)| part_groups.records.as_ref());
         let earliest = records.clone().map(|records| *records.start()).min();
@@ -48,8 +48,8 @@ impl SourceReader {
             first..before(part.bytes.start)
         });
         let last = latest.map(|latest| {
-            let behind = all.partition_point(|part| part.bytes.start <= latest);
-            before(part.bytes.end)..behind
+            let end = all.partition_point(|part| part.bytes.start <= latest);
+            before(part.bytes.end)..end
         });
         let around = |parts: Option<Range<usize>>| {
             let parts = parts.and_then(|parts| all.get(parts)).unwrap_or_default();
@@ -60,7 +60,7 @@ impl SourceReader {
         parts.push((part.clone(), true));
         parts.extend(around(last));
         let parts = parts.into_iter();
-        Self { log, part_groups: wanted, aside, parts, now: None, is_own: false }
+        Self { log, part_groups: selection, aside, parts, now: None, is_own: false }
     }
 
     /// Returns whether the last block is from the part itself.
@@ -73,8 +73,8 @@ impl Cursor for SourceReader {
     /// Damage is only reported for the part itself.
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
-            if let Some(now) = &mut self.now
-                && now.fill(block)?
+            if let Some(cursor) = &mut self.now
+                && cursor.fill(block)?
             {
                 if !self.is_own {
                     block.take_damage();
@@ -82,8 +82,8 @@ impl Cursor for SourceReader {
                 return Ok(true);
             }
             let Some((part, is_own)) = self.parts.next() else { return Ok(false) };
-            let wanted = if is_own { &self.part_groups } else { &self.aside };
-            self.now = Some(self.log.read(&part, wanted)?);
+            let selection = if is_own { &self.part_groups } else { &self.aside };
+            self.now = Some(self.log.read(&part, selection)?);
             self.is_own = is_own;
         }
     }

@@ -49,18 +49,19 @@ fn read(log: &TranslatedLog, selection: &Selection) -> ReadRecords {
 
 /// Reads the log in parts of about `target` bytes.
 fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> ReadRecords {
-    let (mut seen, mut damage, mut block) = (Vec::new(), Vec::new(), Block::default());
+    let (mut messages, mut damage, mut block) =
+        (Vec::new(), Vec::new(), Block::default());
     for part in log.manifest().plan(selection, target) {
         let mut cursor = log.read(&part, selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
-            let told = |r: crate::Record<'_>| {
+            let message_of = |r: crate::Record<'_>| {
                 (r.topic.0, r.time.as_nanos(), r.payload.to_vec())
             };
-            seen.extend(block.iter().map(told));
+            messages.extend(block.iter().map(message_of));
             damage.extend_from_slice(block.damage());
         }
     }
-    (seen, damage)
+    (messages, damage)
 }
 
 #[test]
@@ -69,15 +70,15 @@ fn messages_are_in_the_order_of_their_records_with_shifted_times() {
         Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b"), (1, 0, 3, b"c")]]),
         &[1, 0, 1],
     );
-    let (seen, damage) = read(&log, &Selection::default());
-    let wanted = [
+    let (messages, damage) = read(&log, &Selection::default());
+    let expected = [
         (0, 101, b"aa".to_vec()),
         (2, 101, b"aa".to_vec()),
         (1, 102, b"bb".to_vec()),
         (0, 103, b"cc".to_vec()),
         (2, 103, b"cc".to_vec()),
     ];
-    assert_eq!(seen, wanted);
+    assert_eq!(messages, expected);
     assert_eq!(damage, []);
     assert_eq!(log.manifest().parts[0].time.start.as_nanos(), 101);
 }
@@ -98,8 +99,8 @@ fn untranslatable_records_are_damage() {
     let known = Damage::new(DamageKind::Garbled, 7..9);
     let sample = Sample::new(&[&[(0, 0, 1, b""), (0, 0, 2, b"b")]]);
     let log = twice(sample.with_damage(0, known.clone()), &[0]);
-    let (seen, damage) = read(&log, &Selection::default());
-    assert_eq!(seen, [(0, 102, b"bb".to_vec())]);
+    let (messages, damage) = read(&log, &Selection::default());
+    assert_eq!(messages, [(0, 102, b"bb".to_vec())]);
     assert_eq!(damage[0], known);
     assert_eq!((damage[1].kind, damage[1].records), (DamageKind::Undecodable, 1));
 }
@@ -144,9 +145,9 @@ fn message_of_several_records_may_span_parts() {
     let log = TranslatedLog::new(Arc::new(sample), vec![pairs], 100)
         .with_clock(UNIX)
         .in_one_part();
-    let (seen, _) = read(&log, &Selection::default());
-    let wanted = [(101, b"ab".to_vec()), (103, b"cd".to_vec()), (105, b"e".to_vec())];
-    assert_eq!(seen, wanted.map(|(time, bytes)| (0, time, bytes)));
+    let (messages, _) = read(&log, &Selection::default());
+    let expected = [(101, b"ab".to_vec()), (103, b"cd".to_vec()), (105, b"e".to_vec())];
+    assert_eq!(messages, expected.map(|(time, bytes)| (0, time, bytes)));
 }
 
 /// Combines the second letters of payloads that start with the same digit into the
@@ -235,13 +236,13 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
             TranslatedLog::new(sample.clone(), translations, 100).with_clock(UNIX);
         let groups = [(TopicId(0), groups.clone())].into();
         let log = log.parts_of_groups(groups, part_bytes);
-        let (mut seen, damage) = read(&log, &Selection::default());
+        let (mut messages, damage) = read(&log, &Selection::default());
         for target in [2000, u64::MAX] {
             let joined = read_in(&log, &Selection::default(), target);
-            assert_eq!(joined, (seen.clone(), damage.clone()), "{target}");
+            assert_eq!(joined, (messages.clone(), damage.clone()), "{target}");
         }
-        seen.sort();
-        assert_eq!(seen, all, "{part_bytes}");
+        messages.sort();
+        assert_eq!(messages, all, "{part_bytes}");
         let undecodable = damage.iter().filter(|d| d.kind == DamageKind::Undecodable);
         assert_eq!(undecodable.map(|damage| damage.records).sum::<u64>(), 3);
         assert_eq!(damage.iter().filter(|damage| **damage == known).count(), 1);
@@ -257,8 +258,8 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
         }
         // A time selects the messages with that time.
         let late = Selection { time: nanos(114, 116), ..Selection::default() };
-        let wanted = [(0, 114, b"k".to_vec()), (0, 115, b"l".to_vec())];
-        assert_eq!(read(&log, &late).0, wanted, "{part_bytes}");
+        let expected = [(0, 114, b"k".to_vec()), (0, 115, b"l".to_vec())];
+        assert_eq!(read(&log, &late).0, expected, "{part_bytes}");
     }
 }
 
@@ -304,9 +305,9 @@ fn record_without_a_representable_time_is_reported_once() {
         Sample::new(&[&records.map(|(t, s, at, p)| (t, s, at, &p[..]))]),
         &[0, 0],
     );
-    let (seen, damage) = read(&log, &Selection::default());
-    let twice = |topic| (topic, i64::MAX - 1, b"aa".to_vec());
-    assert_eq!(seen, [twice(0), twice(1)]);
-    let told: u64 = damage.iter().map(|damage| damage.records).sum();
-    assert_eq!((told, damage[0].topic), (2, Some(TopicId(0))));
+    let (messages, damage) = read(&log, &Selection::default());
+    let message = |topic| (topic, i64::MAX - 1, b"aa".to_vec());
+    assert_eq!(messages, [message(0), message(1)]);
+    let lost_records: u64 = damage.iter().map(|damage| damage.records).sum();
+    assert_eq!((lost_records, damage[0].topic), (2, Some(TopicId(0))));
 }

@@ -21,22 +21,22 @@ pub(super) struct Grid {
 
 impl Grid {
     /// Creates the grid of the multiples of `period_nanos` that are in both `known` and
-    /// `wanted`.
+    /// `range`.
     ///
     /// # Errors
     /// `Unsupported` if the period is 0, and `Limit` if there are too many points.
     pub(super) fn new(
         known: TimeRange,
-        wanted: TimeRange,
+        range: TimeRange,
         period_nanos: u64,
     ) -> Result<Self> {
         if period_nanos == 0 {
-            let what = "a table with 0 ns between rows";
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message = "a table with 0 ns between rows";
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let period = i128::from(period_nanos);
-        let start = i128::from(known.start.max(wanted.start).as_nanos());
-        let last = i128::from(known.end.min(wanted.end).as_nanos()) - 1;
+        let start = i128::from(known.start.max(range.start).as_nanos());
+        let last = i128::from(known.end.min(range.end).as_nanos()) - 1;
         let first = -(-start).div_euclid(period) * period;
         let rows = if first <= last { (last - first) / period + 1 } else { 0 };
         match u32::try_from(rows) {
@@ -45,11 +45,11 @@ impl Grid {
                 Ok(Self { first, period: period_nanos, rows })
             }
             _ => {
-                let what = format!(
+                let message = format!(
                     "a table of {rows} rows, {MAX_ROWS} at most: take a lower rate or a \
                      shorter time"
                 );
-                Err(Error::new(ErrorKind::Limit, what))
+                Err(Error::new(ErrorKind::Limit, message))
             }
         }
     }

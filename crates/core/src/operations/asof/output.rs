@@ -54,7 +54,7 @@ impl<'o> JoinWriter<'o> {
         pending: &mut PendingRows,
         ready: u32,
     ) -> Result<()> {
-        if pending.done >= ready {
+        if pending.rows_done >= ready {
             return Ok(());
         }
         let max_row_bytes = pending
@@ -66,7 +66,7 @@ impl<'o> JoinWriter<'o> {
             u32::try_from(self.limits.batch_bytes / max_row_bytes).unwrap_or(u32::MAX);
         let rows = rows.clamp(1, self.limits.batch_rows.max(1));
         let mut from = vec![0; pending.topic_rows.len()];
-        let mut row = pending.done;
+        let mut row = pending.rows_done;
         while row < ready {
             let end = row.saturating_add(rows).min(ready);
             let batch = self.batch(&pending.topic_rows, &mut from, row, end)?;
@@ -102,8 +102,8 @@ impl<'o> JoinWriter<'o> {
                 columns.push(rows_of_topic.column(column, null, &places)?);
             }
         }
-        let [on_log_clock, told] = &self.schemas;
+        let [on_log_clock, output_schema] = &self.schemas;
         let batch = RecordBatch::try_new(on_log_clock.clone(), columns);
-        self.base.apply(batch.map_err(into_error)?, told)
+        self.base.apply(batch.map_err(into_error)?, output_schema)
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::{error::Result, operations::asof::topic_rows::TopicRows};
 
-/// The rows of each topic from which the rows `done..limit` of the table will be built.
+/// The rows of each topic from which the rows `rows_done..limit` of the table will be built.
 #[derive(Debug)]
 pub(super) struct PendingRows {
     /// The number of finished rows of the table.
-    pub(super) done: u32,
+    pub(super) rows_done: u32,
     /// The end of the rows of the table that are currently considered.
     pub(super) limit: u32,
     /// The rows of each topic.
@@ -14,12 +14,12 @@ pub(super) struct PendingRows {
 }
 
 impl PendingRows {
-    /// Creates an empty state for the rows `done..limit` of the table and this number of
+    /// Creates an empty state for the rows `rows_done..limit` of the table and this number of
     /// `topics`.
-    pub(super) fn new(done: u32, limit: u32, topics: usize) -> Self {
+    pub(super) fn new(rows_done: u32, limit: u32, topics: usize) -> Self {
         let topic_rows =
             std::iter::repeat_with(TopicRows::default).take(topics).collect();
-        Self { done, limit, topic_rows }
+        Self { rows_done, limit, topic_rows }
     }
 
     /// Returns the approximate memory in bytes.
@@ -36,17 +36,17 @@ impl PendingRows {
         }
     }
 
-    /// Marks the rows of the table before `done` as finished.
-    pub(super) fn advance(&mut self, done: u32) -> Result<()> {
-        self.done = done;
+    /// Marks the rows of the table before `rows_done` as finished.
+    pub(super) fn advance(&mut self, rows_done: u32) -> Result<()> {
+        self.rows_done = rows_done;
         self.topic_rows
             .iter_mut()
-            .try_for_each(|rows_of_topic| rows_of_topic.forget_before(done))
+            .try_for_each(|rows_of_topic| rows_of_topic.forget_before(rows_done))
     }
 
     /// Lowers the limit until at most `budget` bytes are used, but not below one row.
     pub(super) fn shrink(&mut self, budget: usize) -> Result<()> {
-        if self.bytes() <= budget || self.limit <= self.done {
+        if self.bytes() <= budget || self.limit <= self.rows_done {
             return Ok(()); // only the values that hold at the limit are left
         }
         self.topic_rows.iter_mut().try_for_each(TopicRows::compact)?;
@@ -67,7 +67,7 @@ impl PendingRows {
             total > budget
         });
         let Some((row, _)) = over else { return Ok(()) };
-        self.limit = self.limit.min((*row).max(self.done.saturating_add(1)));
+        self.limit = self.limit.min((*row).max(self.rows_done.saturating_add(1)));
         for rows_of_topic in &mut self.topic_rows {
             rows_of_topic.forget_from(self.limit);
             rows_of_topic.compact()?;

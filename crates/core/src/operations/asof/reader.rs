@@ -29,20 +29,20 @@ pub(super) struct SharedReader<'r> {
 }
 
 impl SharedReader<'_> {
-    /// Reads `part` for the rows `done..limit` of the table: all selected records, or
+    /// Reads `part` for the rows `rows_done..limit` of the table: all selected records, or
     /// only the later ones if it `was_read` for earlier rows.
     pub(super) fn read(
         &self,
         part: &Part,
         was_read: bool,
-        (done, limit): (u32, u32),
+        (rows_done, limit): (u32, u32),
     ) -> Result<(PendingRows, AsofReport)> {
-        let mut pending = PendingRows::new(done, limit, self.topics.len());
+        let mut pending = PendingRows::new(rows_done, limit, self.topics.len());
         let mut report = AsofReport::default();
         let mut selection = self.selection.clone();
         if was_read {
             selection.time.start =
-                selection.time.start.max(self.remaining_times(done).start);
+                selection.time.start.max(self.remaining_times(rows_done).start);
         }
         let mut decoders = Vec::new();
         decoders.resize_with(self.topics.len(), || None);
@@ -78,9 +78,9 @@ impl SharedReader<'_> {
         Ok((pending, report))
     }
 
-    /// Returns the times after the last of the first `done` rows of the table.
-    pub(super) fn remaining_times(&self, done: u32) -> TimeRange {
-        match done.checked_sub(1) {
+    /// Returns the times after the last of the first `rows_done` rows of the table.
+    pub(super) fn remaining_times(&self, rows_done: u32) -> TimeRange {
+        match rows_done.checked_sub(1) {
             None => TimeRange::ALL,
             Some(last) => {
                 let start = self.grid.time(last).saturating_add(1);
@@ -117,7 +117,7 @@ impl SharedReader<'_> {
         pending: &mut PendingRows,
         report: &mut AsofReport,
     ) -> Result<()> {
-        let PendingRows { done, limit, topic_rows } = pending;
+        let PendingRows { rows_done, limit, topic_rows } = pending;
         let mut left_out = 0;
         for (rows_of_topic, decoder) in topic_rows.iter_mut().zip(decoders) {
             let Some(decoder) = decoder.as_mut().filter(|d| d.rows() > 0) else {
@@ -132,7 +132,7 @@ impl SharedReader<'_> {
                 known += 1;
                 // Never a finished row, even if the manifest states wrong times of the
                 // part.
-                let row = self.grid.row_from(time).max(*done);
+                let row = self.grid.row_from(time).max(*rows_done);
                 (row < *limit).then_some(row)
             })?;
             left_out += batch.num_rows() as u64 - known;

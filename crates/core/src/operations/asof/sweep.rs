@@ -91,7 +91,7 @@ impl<'s> Sweep<'s> {
         let rows = self.reader.grid.rows;
         loop {
             self.pass()?;
-            if self.pending.done == rows {
+            if self.pending.rows_done == rows {
                 self.report.read.damage.sort_by_key(|damage| damage.bytes.start);
                 return Ok(self.report);
             }
@@ -102,7 +102,7 @@ impl<'s> Sweep<'s> {
     /// Builds rows of the table, part by part, until all are done or some must be
     /// postponed.
     fn pass(&mut self) -> Result<()> {
-        let rest = self.reader.remaining_times(self.pending.done);
+        let rest = self.reader.remaining_times(self.pending.rows_done);
         let is_needed = |planned: &PlannedPart| {
             !planned.was_read || planned.part.time.overlaps(&rest)
         };
@@ -122,7 +122,7 @@ impl<'s> Sweep<'s> {
                 Some(next) => self.row_from(*next).min(self.pending.limit),
                 None => self.pending.limit,
             };
-            let is_much = ready.saturating_sub(self.pending.done)
+            let is_much = ready.saturating_sub(self.pending.rows_done)
                 >= self.limits.batch_rows
                 || self.pending.bytes() > self.limits.pending_bytes;
             if is_much {
@@ -148,7 +148,7 @@ impl<'s> Sweep<'s> {
     /// Reads the parts of `group` in parallel.
     fn read(&mut self, group: &[usize]) -> Result<()> {
         let Self { reader, plan, pending, report, .. } = self;
-        let rows = (pending.done, pending.limit);
+        let rows = (pending.rows_done, pending.limit);
         let read = |index: &usize| {
             let PlannedPart { part, was_read } = &plan[*index];
             reader.read(part, *was_read, rows)

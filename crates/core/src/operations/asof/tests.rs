@@ -260,9 +260,9 @@ fn damage_and_progress_are_reported_once_for_parts_read_twice() {
     rows.push((TopicId(99), 0, [0; 4]));
     rows.push(a(0, -1));
     let log = ToyLog::new(&rows, 12, Some(range(0, 391)));
-    let told = AtomicU64::new(0);
+    let bytes_read = AtomicU64::new(0);
     let add = |bytes| {
-        told.fetch_add(bytes, Ordering::Relaxed);
+        bytes_read.fetch_add(bytes, Ordering::Relaxed);
     };
     let job = AsofJob { progress: &add, ..job(&[A, C], 10) };
     let (table, report) = run_within(&log, &job, TINY);
@@ -272,7 +272,7 @@ fn damage_and_progress_are_reported_once_for_parts_read_twice() {
 
     let parts = log.manifest().parts.len();
     assert!(log.reads.load(Ordering::Relaxed) > 2 * parts, "parts are read again");
-    assert_eq!(told.load(Ordering::Relaxed), log.manifest().bytes);
+    assert_eq!(bytes_read.load(Ordering::Relaxed), log.manifest().bytes);
     assert_eq!(report.read.records, 121);
     let damage: Vec<_> =
         report.read.damage.iter().map(|d| (d.kind, d.records)).collect();
@@ -304,9 +304,9 @@ fn wide_rows_are_written_in_small_batches() {
 /// Computes the table by searching all rows for each grid point.
 fn plainly(rows: &[Row], topic: TopicId, times: &[i64], job: &AsofJob<'_>) -> Vec<i64> {
     let value = |time: &i64| {
-        let wanted =
+        let candidates =
             rows.iter().enumerate().filter(|(_, row)| row.0 == topic && row.1 <= *time);
-        let last = wanted.max_by_key(|(index, row)| (row.1, *index));
+        let last = candidates.max_by_key(|(index, row)| (row.1, *index));
         let young = last.filter(|(_, row)| {
             job.max_age_nanos.is_none_or(|age| row.1.abs_diff(*time) <= age)
         });
@@ -358,23 +358,25 @@ fn limits_do_not_change_the_table() {
             let end = (last + 1).min(job.time.end.as_nanos());
             let moments = (start..end).filter(|time| time % period as i64 == 0);
             assert!(moments.eq(times.iter().copied()), "round {round}");
-            let told = |values: Vec<Option<i64>>| -> Vec<i64> {
+            let without_nulls = |values: Vec<Option<i64>>| -> Vec<i64> {
                 values.into_iter().map(|value| value.unwrap_or(-1)).collect()
             };
             let of_a = table.values::<Int32Type>("a.value");
-            let of_a = told(of_a.into_iter().map(|v| v.map(i64::from)).collect());
+            let of_a =
+                without_nulls(of_a.into_iter().map(|v| v.map(i64::from)).collect());
             assert_eq!(of_a, plainly(&rows, A, &times, &job), "round {round}");
             let of_b = table.values::<Int16Type>("b.1.x");
-            let of_b = told(of_b.into_iter().map(|v| v.map(i64::from)).collect());
+            let of_b =
+                without_nulls(of_b.into_iter().map(|v| v.map(i64::from)).collect());
             assert_eq!(of_b, plainly(&rows, B, &times, &job), "round {round}");
-            let wanted = rows.iter().filter(|row| {
+            let selected = rows.iter().filter(|row| {
                 let age = job.max_age_nanos.map(|age| age as i64);
                 let start = age.map_or(i64::MIN, |age| {
                     job.time.start.as_nanos().saturating_sub(age)
                 });
                 start <= row.1 && row.1 < job.time.end.as_nanos()
             });
-            assert_eq!(report.read.records as usize, wanted.count());
+            assert_eq!(report.read.records as usize, selected.count());
             assert_eq!(report.left_out, 0);
         }
     }

@@ -135,22 +135,22 @@ impl TopicRows {
         self.chunks.iter().map(width).max().unwrap_or(0)
     }
 
-    /// Drops the rows for rows of the table before `done`, except the last one, whose
+    /// Drops the rows for rows of the table before `rows_done`, except the last one, whose
     /// values are carried on.
-    pub(super) fn forget_before(&mut self, done: u32) -> Result<()> {
-        let past = self.rows.partition_point(|row| row.row < done);
+    pub(super) fn forget_before(&mut self, rows_done: u32) -> Result<()> {
+        let past = self.rows.partition_point(|row| row.row < rows_done);
         self.rows.drain(..past.saturating_sub(1));
         if let Some(first) = self.rows.first_mut().filter(|_| past > 0) {
-            first.row = done;
+            first.row = rows_done;
         }
         drop_overwritten(&mut self.rows);
         self.compact()
     }
 
-    /// Drops the rows for rows of the table from `limit` on.
+    /// Drops the rows that apply to rows of the table from `limit` on.
     pub(super) fn forget_from(&mut self, limit: u32) {
-        let kept = self.rows.partition_point(|row| row.row < limit);
-        self.rows.truncate(kept);
+        let count = self.rows.partition_point(|row| row.row < limit);
+        self.rows.truncate(count);
     }
 
     /// Frees the memory of the dropped rows.
@@ -178,10 +178,10 @@ impl TopicRows {
 /// Sorts `rows` by time, and keeps only the last one for each row of the table.
 fn drop_overwritten(rows: &mut Vec<TopicRow>) {
     rows.sort_by_key(|row| (row.time, row.order));
-    rows.dedup_by(|next, kept| {
-        let is_same = next.row == kept.row;
+    rows.dedup_by(|next, previous| {
+        let is_same = next.row == previous.row;
         if is_same {
-            *kept = *next;
+            *previous = *next;
         }
         is_same
     });

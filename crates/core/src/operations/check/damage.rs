@@ -163,10 +163,10 @@ mod tests {
     fn findings_at_the_same_byte_have_a_stable_order() {
         let kinds = [DamageKind::Truncated, DamageKind::Garbled, DamageKind::Doubtful];
         for _ in 0..30 {
-            let mut found = DamageSummary::default();
-            found.extend(&kinds.map(|kind| Damage::new(kind, 7..9)));
+            let mut summary = DamageSummary::default();
+            summary.extend(&kinds.map(|kind| Damage::new(kind, 7..9)));
             let mut findings = Findings::default();
-            found.report(&Manifest::default(), &mut findings);
+            summary.report(&Manifest::default(), &mut findings);
             let names: Vec<_> = findings.iter().map(|f| f.code.name).collect();
             let expected = ["damage.doubtful", "damage.garbled", "damage.truncated"];
             assert_eq!(names, expected);

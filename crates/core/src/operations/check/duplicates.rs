@@ -58,9 +58,9 @@ impl DuplicateFinder {
 
     #[cold]
     fn count_duplicate(&mut self, record: &RecordHeader) {
-        let alike = self.found.get_mut(&record.topic);
+        let entry = self.found.get_mut(&record.topic);
         let time = TimeRange::from_timestamp(record.time);
-        match alike {
+        match entry {
             Some(found) => {
                 found.count += 1;
                 found.time = found.time.map(|all| all.cover(&time));
@@ -96,8 +96,8 @@ impl LastRecords {
     }
 }
 
-/// Returns a hash of `bytes`. It is not cryptographic, because nobody gains from a
-/// collision.
+/// Returns a hash of `bytes`. It is not cryptographic, because a forged
+/// collision has no benefit.
 pub(super) fn sum(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR);

@@ -155,11 +155,11 @@ fn bin(nanos: u64) -> usize {
 /// Estimates the interval with this `rank` as the mean of its bin.
 fn interval_at(bins: &[IntervalBin; BINS], rank: u64) -> u64 {
     let mut before = 0;
-    let found = bins.iter().find(|bin| {
+    let bin = bins.iter().find(|bin| {
         before += u64::from(bin.count);
         before > rank
     });
-    found.map_or(0, |bin| bin.nanos / u64::from(bin.count).max(1))
+    bin.map_or(0, |bin| bin.nanos / u64::from(bin.count).max(1))
 }
 
 /// Formats nanoseconds with a suitable unit.

@@ -31,11 +31,11 @@ fn checked(log: &dyn Log) -> Result<Vec<Finding>, String> {
         let findings = findings.map_err(|err| err.to_string())?;
         Ok(findings.iter().cloned().collect())
     };
-    let alone = in_pool(1);
+    let expected = in_pool(1);
     for threads in [2, 5] {
-        assert_eq!(in_pool(threads), alone, "{threads} threads");
+        assert_eq!(in_pool(threads), expected, "{threads} threads");
     }
-    alone
+    expected
 }
 
 /// Returns the codes, topics and counts of the findings.
@@ -46,8 +46,8 @@ fn found(log: &Sample) -> Vec<(&'static str, Option<u32>, u64)> {
 
 /// Returns different records of topic 0 at `times`.
 fn records(times: impl IntoIterator<Item = i64>) -> Vec<SampleRecord> {
-    let told = |(index, time): (usize, i64)| (0, 0, time, PAYLOADS[index % 4]);
-    times.into_iter().enumerate().map(told).collect()
+    let to_record = |(index, time): (usize, i64)| (0, 0, time, PAYLOADS[index % 4]);
+    times.into_iter().enumerate().map(to_record).collect()
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn findings_in_many_blocks_are_in_order() {
     let lost = |at: u64| Damage::new(DamageKind::Garbled, at..at + 5);
     let log =
         Sample::new(&slices).with_damage(55, lost(55_900)).with_damage(3, lost(3_900));
-    let told: Vec<_> = checked(&log)
+    let findings: Vec<_> = checked(&log)
         .unwrap()
         .into_iter()
         .map(|f| (f.code.name, f.bytes.map(|bytes| bytes.start), f.count))
@@ -168,7 +168,7 @@ fn findings_in_many_blocks_are_in_order() {
         ("record.duplicate", Some(50_016), 1),
         ("part.overlap", Some(41_000), 1),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(findings, expected);
 }
 
 /// A log whose part 3 cannot be read, and whose decoders fail at the payload `stop`.

@@ -65,9 +65,9 @@ pub fn latched_records(
     }
     let mut last: BTreeMap<(TopicId, u32), LatchedRecord> = BTreeMap::new();
     let mut block = Block::default();
-    let mut ahead =
+    let mut read_ahead =
         ReadAhead::new(log, manifest.plan(&selection, 0), selection.clone());
-    while ahead.fill(&mut block)? {
+    while read_ahead.fill(&mut block)? {
         for record in block.iter() {
             let is_latched = manifest
                 .topics
@@ -85,13 +85,13 @@ pub fn latched_records(
                 None => {
                     let Record { topic, stream, time, payload, offset } = record;
                     let payload = payload.to_vec();
-                    let held = LatchedRecord { topic, stream, time, offset, payload };
-                    last.insert((topic, stream), held);
+                    let record = LatchedRecord { topic, stream, time, offset, payload };
+                    last.insert((topic, stream), record);
                 }
             }
         }
     }
     let mut all: Vec<LatchedRecord> = last.into_values().collect();
-    all.sort_by_key(|held| held.time);
+    all.sort_by_key(|record| record.time);
     Ok(all)
 }

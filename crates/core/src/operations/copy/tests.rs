@@ -98,14 +98,15 @@ fn latched_records_are_the_last_of_each_stream() {
         &[(1, 0, 5, b"new!"), (1, 0, 9, b"late"), (0, 0, 4, b"else")],
     ];
     let log = Sample::new(&parts);
-    let held = latched_records(&log, &TopicSet::All, Timestamp::from_nanos(9)).unwrap();
+    let latched =
+        latched_records(&log, &TopicSet::All, Timestamp::from_nanos(9)).unwrap();
     let at = Timestamp::from_nanos(9);
-    let told: Vec<_> = held
+    let records: Vec<_> = latched
         .iter()
         .map(|h| (h.record_at(at).stream, h.record_at(at).payload, h.time().as_nanos()))
         .collect();
-    assert_eq!(told, [(1, &b"from"[..], 2), (0, &b"new!"[..], 5)]);
-    assert!(held.iter().all(|held| held.record_at(at).time == at));
+    assert_eq!(records, [(1, &b"from"[..], 2), (0, &b"new!"[..], 5)]);
+    assert!(latched.iter().all(|record| record.record_at(at).time == at));
 }
 
 #[test]
@@ -135,14 +136,15 @@ fn records_get_the_time_of_a_field_if_it_is_set() {
 
 #[test]
 fn merged_records_are_in_order_of_time_and_log() {
-    let one: &[&[SampleRecord]] =
+    let first: &[&[SampleRecord]] =
         &[&[(0, 0, 1, b"aaaa"), (0, 0, 5, b"bbbb")], &[(0, 0, 6, b"cccc")]];
     let other: &[&[SampleRecord]] =
         &[&[(0, 0, 5, b"dddd"), (0, 0, 2, b"eeee")], &[(0, 0, 9, b"ffff")]];
-    let (one, other, sink) =
-        (Sample::new(one), Sample::new(other), RecordCollector::default());
+    let (first, other, sink) =
+        (Sample::new(first), Sample::new(other), RecordCollector::default());
     let job = |log| MergeJob { log, selection: Selection::default() };
-    let copied = merge(&[job(&one), job(&other)], &mut sink.clone(), NOTHING).unwrap();
+    let copied =
+        merge(&[job(&first), job(&other)], &mut sink.clone(), NOTHING).unwrap();
     assert_eq!(sink.times(), [(0, 1), (1, 2), (0, 5), (1, 5), (0, 6), (1, 9)]);
     assert_eq!(copied.iter().map(|c| c.records).collect::<Vec<_>>(), [3, 3]);
 }
@@ -199,14 +201,14 @@ fn encoded_records_are_written_in_the_order_of_the_file() {
             // If few records are selected, they are written one by one.
             assert_eq!(sink.single.load(Relaxed), single);
         }
-        let (one, other, sink) = (three_parts(), three_parts(), Payloads::default());
+        let (first, other, sink) = (three_parts(), three_parts(), Payloads::default());
         let job = |log| MergeJob { log, selection: Selection::default() };
         let copied =
-            merge(&[job(&one), job(&other)], &mut sink.clone(), NOTHING).unwrap();
+            merge(&[job(&first), job(&other)], &mut sink.clone(), NOTHING).unwrap();
         assert_eq!(copied.iter().map(|c| c.records).collect::<Vec<_>>(), [6, 6]);
-        let twice = [b"aaaa", b"bbbb", b"cccc", b"dddd", b"eeee", b"ffff"];
-        let twice: Vec<u8> = twice.iter().flat_map(|text| text.repeat(2)).collect();
-        assert_eq!(*sink.bytes.lock().unwrap(), twice);
+        let texts = [b"aaaa", b"bbbb", b"cccc", b"dddd", b"eeee", b"ffff"];
+        let expected: Vec<u8> = texts.iter().flat_map(|text| text.repeat(2)).collect();
+        assert_eq!(*sink.bytes.lock().unwrap(), expected);
         assert_eq!(sink.single.load(Relaxed), 0);
     });
 }

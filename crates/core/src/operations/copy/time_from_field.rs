@@ -41,21 +41,21 @@ impl TimeFromField {
     /// # Errors
     /// `NoSuch` if none of them has it.
     pub fn new(log: &dyn Log, topics: &TopicSet, field: &str) -> Result<Self> {
-        let mut made = Vec::new();
+        let mut topic_fields = Vec::new();
         for (id, _) in log.manifest().topics() {
-            made.push(if topics.contains(id) {
+            topic_fields.push(if topics.contains(id) {
                 TimeFieldTopic::new(log, id, field)?
             } else {
                 None
             });
         }
-        if made.iter().all(Option::is_none) {
-            let what =
+        if topic_fields.iter().all(Option::is_none) {
+            let message =
                 format!("none of the topics has a field {field:?} that is a time");
-            return Err(Error::new(ErrorKind::NoSuch, what));
+            return Err(Error::new(ErrorKind::NoSuch, message));
         }
         let (sort, without) = (TopicSort::default(), TopicSet::EMPTY);
-        Ok(Self { topics: made, sort, kept: 0, without })
+        Ok(Self { topics: topic_fields, sort, kept: 0, without })
     }
 
     /// Returns the topics without such a field that had records so far.

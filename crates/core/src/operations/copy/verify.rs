@@ -29,7 +29,7 @@ pub(super) fn copy(
     let may_take =
         copying.retime.is_none() && copying.sink.copies_parts(copying.job.from);
     let trials = TrialDecoder::new(log, None);
-    let mut ahead = ReadAhead::new(&trials, plan.clone(), selection.clone());
+    let mut read_ahead = ReadAhead::new(&trials, plan.clone(), selection.clone());
     let mut spare = vec![Block::default()];
     let mut sort = TopicSort::default();
     for part in plan {
@@ -37,16 +37,16 @@ pub(super) fn copy(
         let mut held =
             BufferedBlocks { blocks: Vec::new(), bytes: 0, is_sound: is_whole };
         let mut block = spare.pop().unwrap_or_default();
-        let mut more = ahead.fill_part(&mut block)?;
+        let mut more = read_ahead.fill_part(&mut block)?;
         let outcomes = trials.next_part();
         while more {
             held.is_sound &= block.damage().is_empty();
-            let mut found: Vec<Damage> = match outcomes.next(&block).decoded {
+            let mut damage: Vec<Damage> = match outcomes.next(&block).decoded {
                 Some(decoded) => decoded?,
                 None => trials.decode(&block, &mut sort)?,
             };
-            found.retain(|damage| damage.kind == DamageKind::Undecodable);
-            for damage in found {
+            damage.retain(|damage| damage.kind == DamageKind::Undecodable);
+            for damage in damage {
                 damage.add_to(&mut copying.copied.undecodable);
             }
             held.bytes += block.bytes().len();
@@ -56,7 +56,7 @@ pub(super) fn copy(
                 held.write(copying, &mut spare)?;
             }
             block = spare.pop().unwrap_or_default();
-            more = ahead.fill_part(&mut block)?;
+            more = read_ahead.fill_part(&mut block)?;
         }
         spare.push(block);
         if held.is_sound && copying.copy_part(&part)? {

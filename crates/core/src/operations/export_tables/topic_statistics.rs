@@ -33,7 +33,7 @@ impl TopicStatistics {
 }
 
 /// Adds the records of `run` to the statistics.
-pub(super) fn add(seen: &mut BTreeMap<TopicId, TopicStatistics>, run: Run<'_>) {
+pub(super) fn add(statistics: &mut BTreeMap<TopicId, TopicStatistics>, run: Run<'_>) {
     let mut new =
         TopicStatistics { records: run.len() as u64, ..TopicStatistics::NONE };
     for (time, payload) in run.times().zip(run.payloads()) {
@@ -41,15 +41,15 @@ pub(super) fn add(seen: &mut BTreeMap<TopicId, TopicStatistics>, run: Run<'_>) {
         new.first = new.first.min(time);
         new.last = new.last.max(time);
     }
-    seen.entry(run.topic()).or_insert(TopicStatistics::NONE).add(new);
+    statistics.entry(run.topic()).or_insert(TopicStatistics::NONE).add(new);
 }
 
 /// Adds the statistics of `other`.
 pub(super) fn join(
-    seen: &mut BTreeMap<TopicId, TopicStatistics>,
+    statistics: &mut BTreeMap<TopicId, TopicStatistics>,
     other: BTreeMap<TopicId, TopicStatistics>,
 ) {
     for (topic, other) in other {
-        seen.entry(topic).or_insert(TopicStatistics::NONE).add(other);
+        statistics.entry(topic).or_insert(TopicStatistics::NONE).add(other);
     }
 }

@@ -205,11 +205,11 @@ impl<'l> PipelineState<'l> {
 
     /// Returns whether a thread is working on the first batch.
     fn is_awaited(&self) -> bool {
-        let is_begun = match self.found.front() {
+        let has_started = match self.found.front() {
             Some(first) => first.is_none(),
             None => matches!(self.reader, ReaderState::Busy),
         };
-        is_begun && self.panicked.is_none()
+        has_started && self.panicked.is_none()
     }
 }
 

@@ -258,9 +258,9 @@ impl OpenPart {
             return None;
         }
         self.next = 0;
-        let done = self.blocks.pop_front();
-        self.cost -= done.as_deref().map_or(0, cost);
-        done
+        let block = self.blocks.pop_front();
+        self.cost -= block.as_deref().map_or(0, cost);
+        block
     }
 
     /// Returns whether the next `count` records are a whole block in its order.

@@ -200,8 +200,8 @@ impl Merge<'_> {
             sum += cost;
             sum <= self.budget / 2
         };
-        let kept = costs.iter().take_while(|cost| fits(cost)).count().max(1);
-        if let Some((horizon, _)) = costs.get(kept) {
+        let count = costs.iter().take_while(|cost| fits(cost)).count().max(1);
+        if let Some((horizon, _)) = costs.get(count) {
             self.horizon = Some(*horizon);
         }
         drop(costs);

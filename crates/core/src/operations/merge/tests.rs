@@ -164,8 +164,8 @@ fn parts_are_opened_when_the_merge_reaches_them() {
         merge.next().unwrap();
         assert!(merge.open_parts.iter().flatten().count() <= 2);
     }
-    let ahead = rayon::current_num_threads() + 4;
-    assert!(log.read.lock().unwrap().len() <= 50 + 2 + ahead);
+    let ahead_parts = rayon::current_num_threads() + 4;
+    assert!(log.read.lock().unwrap().len() <= 50 + 2 + ahead_parts);
     assert!(log.released.lock().unwrap().len() >= 47);
 }
 
@@ -219,7 +219,7 @@ fn damage_is_reported_once_and_an_error_after_earlier_records() {
 #[test]
 fn part_that_starts_earlier_than_stated_is_reported() {
     let parts: [&[i64]; 3] = [&[0, 10, 20], &[5, 15, 25], &[30, 40]];
-    for (later, expected, told) in [
+    for (later, expected, damage_count) in [
         // It is opened at 5, at 10 (the 10 of the first part comes first), and at 17.
         (0, [0, 5, 10, 15, 20, 25, 30, 40], 0),
         (5, [0, 10, 5, 15, 20, 25, 30, 40], 1),
@@ -233,7 +233,7 @@ fn part_that_starts_earlier_than_stated_is_reported() {
         }
         assert_eq!(times, expected);
         let damage = merge.take_damage();
-        assert_eq!(damage.len(), told, "{later}");
+        assert_eq!(damage.len(), damage_count, "{later}");
         for (_, damage) in damage {
             assert_eq!((damage.kind, damage.bytes), (DamageKind::Doubtful, 1000..2000));
         }

@@ -67,9 +67,9 @@ fn few_parts_are_started_at_once() {
             (MockLog::new(vec![vec![heavy.clone(), heavy]; 100]), readers + MORE),
             (MockLog::new(vec![vec![very_heavy]; 20]), readers + 1),
         ] {
-            let (mut ahead, mut block) = (read(&log), Block::default());
+            let (mut read_ahead, mut block) = (read(&log), Block::default());
             for _ in 0..10 {
-                while ahead.fill_part(&mut block).unwrap() {}
+                while read_ahead.fill_part(&mut block).unwrap() {}
             }
             assert!(log.read.lock().unwrap().len() < 10 + most);
         }
@@ -81,12 +81,12 @@ fn long_part_is_not_read_completely_into_memory() {
     let megabyte = MockResult::Block(vec![(0, vec![0; 1 << 20])]);
     in_pools(|| {
         let log = MockLog::new(vec![vec![block(1)], vec![megabyte.clone(); 40]]);
-        let (mut ahead, mut block) = (read(&log), Block::default());
-        assert!(ahead.fill_part(&mut block).unwrap());
+        let (mut read_ahead, mut block) = (read(&log), Block::default());
+        assert!(read_ahead.fill_part(&mut block).unwrap());
         std::thread::sleep(std::time::Duration::from_millis(30));
         assert!(log.filled.load(Ordering::Relaxed) <= 1 + 8);
-        assert!(!ahead.fill_part(&mut block).unwrap());
-        let (times, _, end) = times(&mut ahead);
+        assert!(!read_ahead.fill_part(&mut block).unwrap());
+        let (times, _, end) = times(&mut read_ahead);
         assert_eq!(times.len(), 40);
         end.unwrap();
     });
@@ -119,16 +119,16 @@ fn panic_is_resumed_in_the_caller() {
 fn skipped_part_is_not_read() {
     in_pools(|| {
         let log = MockLog::new((0..6).map(|part| vec![block(part); 3]).collect());
-        let (mut ahead, mut some) = (read(&log), Block::default());
-        ahead.skip_part();
-        ahead.skip_part();
+        let (mut read_ahead, mut some) = (read(&log), Block::default());
+        read_ahead.skip_part();
+        read_ahead.skip_part();
         assert!(log.read.lock().unwrap().is_empty());
-        assert!(ahead.fill_part(&mut some).unwrap());
+        assert!(read_ahead.fill_part(&mut some).unwrap());
         assert_eq!(some.get(0).unwrap().time.as_nanos(), 2);
-        ahead.skip_part();
-        let (times, ..) = times(&mut ahead);
+        read_ahead.skip_part();
+        let (times, ..) = times(&mut read_ahead);
         assert_eq!(times, [3, 3, 3, 4, 4, 4, 5, 5, 5]);
-        assert!(ahead.is_done());
+        assert!(read_ahead.is_done());
     });
 }
 
@@ -136,9 +136,9 @@ fn skipped_part_is_not_read() {
 fn dropping_the_reader_stops_all_tasks() {
     in_pools(|| {
         let log = MockLog::new((0..9).map(|part| vec![block(part); 1000]).collect());
-        let mut ahead = read(&log);
-        assert!(ahead.fill_part(&mut Block::default()).unwrap());
-        drop(ahead);
+        let mut read_ahead = read(&log);
+        assert!(read_ahead.fill_part(&mut Block::default()).unwrap());
+        drop(read_ahead);
         let settled = || {
             std::thread::sleep(std::time::Duration::from_millis(5));
             let before = log.filled.load(Ordering::Relaxed);
@@ -180,11 +180,11 @@ fn compaction_returns_the_same_records_in_fewer_blocks() {
         vec![sparse(23), sparse(24), MockResult::Error],
         vec![sparse(25), MockResult::Damage],
     ]);
-    let all = |mut ahead: ReadAhead<'_>| {
+    let all = |mut read_ahead: ReadAhead<'_>| {
         let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
         let (mut blocks, mut errors) = (0, 0);
-        while !ahead.is_done() {
-            match ahead.fill_part(&mut block) {
+        while !read_ahead.is_done() {
+            match read_ahead.fill_part(&mut block) {
                 Ok(true) => blocks += 1,
                 Ok(false) => continue,
                 Err(_) => {
@@ -200,20 +200,20 @@ fn compaction_returns_the_same_records_in_fewer_blocks() {
     };
     in_pools(|| {
         let read = || ReadAhead::new(&log, log.plan(), few());
-        let (alone, gathered) = (all(read()), all(read().with_compaction()));
-        assert_eq!(alone.0.len(), 46);
-        assert_eq!((alone.1.len(), alone.2), (3, 1));
-        assert_eq!(gathered.0, alone.0);
-        assert_eq!(gathered.1, alone.1);
-        assert_eq!(gathered.2, alone.2);
-        assert!(gathered.3 <= alone.3);
+        let (plain, gathered) = (all(read()), all(read().with_compaction()));
+        assert_eq!(plain.0.len(), 46);
+        assert_eq!((plain.1.len(), plain.2), (3, 1));
+        assert_eq!(gathered.0, plain.0);
+        assert_eq!(gathered.1, plain.1);
+        assert_eq!(gathered.2, plain.2);
+        assert!(gathered.3 <= plain.3);
     });
     // A part that another thread reads.
     let slot = Slot::new(log.read(&log.plan()[0], &few()));
     let (slot, mut pool) = (Arc::new(slot), BlockPool::new(1));
     pool.compacts_below = Some(0);
-    let kept = slot.clone();
-    assert!(kept.read_ahead(&pool));
+    let shared_slot = slot.clone();
+    assert!(shared_slot.read_ahead(&pool));
     let (mut block, pool) = (Block::default(), Arc::new(pool));
     assert!(slot.fill(&mut block, &pool).unwrap());
     assert_eq!(block.len(), 20);
@@ -245,10 +245,10 @@ fn parts_with_few_selected_records_are_read_together_and_end_separately() {
     in_pools(|| {
         log.read.lock().unwrap().clear();
         log.released.lock().unwrap().clear();
-        let mut ahead = ReadAhead::new(&log, log.plan(), few()).with_compaction();
+        let mut read_ahead = ReadAhead::new(&log, log.plan(), few()).with_compaction();
         let (mut block, mut times, mut ends) = (Block::default(), vec![], 0);
-        while !ahead.is_done() {
-            if ahead.fill_part(&mut block).unwrap() {
+        while !read_ahead.is_done() {
+            if read_ahead.fill_part(&mut block).unwrap() {
                 times.extend(block.iter().map(|r| r.time.as_nanos()))
             } else {
                 ends += 1
@@ -270,8 +270,9 @@ fn parts_with_few_selected_records_are_read_together_and_end_separately() {
     in_pools(|| {
         log.read.lock().unwrap().clear();
         let everything = Selection::default();
-        let mut ahead = ReadAhead::new(&log, log.plan(), everything).with_compaction();
-        assert_eq!(times(&mut ahead).0.len(), 60);
+        let mut read_ahead =
+            ReadAhead::new(&log, log.plan(), everything).with_compaction();
+        assert_eq!(times(&mut read_ahead).0.len(), 60);
         assert_eq!(log.read.lock().unwrap().len(), 60);
     });
 }

@@ -28,8 +28,8 @@ impl<'b> Run<'b> {
                 room.checked_sub(len).map(|left| room = left).is_some()
             };
             let count = rest.iter().take_while(fits).count().max(1);
-            let (entries, behind) = rest.split_at_checked(count)?;
-            rest = behind;
+            let (entries, remaining) = rest.split_at_checked(count)?;
+            rest = remaining;
             Some(Self { block: self.block, entries })
         })
     }

@@ -47,12 +47,12 @@ pub(super) fn excerpts_read_the_same(
                 let topics = [new_id].into_iter().collect();
                 let new_selection = Selection { topics, time };
                 // The plan may join parts otherwise, but has the same bytes.
-                let again = excerpt.manifest().plan(&new_selection, target);
+                let plan = excerpt.manifest().plan(&new_selection, target);
                 let label = topic.label();
-                assert_eq!(bytes_of(&again), bytes_of(parts), "the plan of {label}");
+                assert_eq!(bytes_of(&plan), bytes_of(parts), "the plan of {label}");
                 assert_eq!(excerpt.manifest().topics[new_id.index()].label(), label);
                 let (got, want) = (
-                    rows(&*excerpt, new_id, &again, &new_selection),
+                    rows(&*excerpt, new_id, &plan, &new_selection),
                     rows(log, id, parts, &selection),
                 );
                 assert!(got.0 == want.0, "an excerpt has other records of {label}");

@@ -81,11 +81,11 @@ fn columns_are_those_of_the_decoder(log: &dyn Log, id: TopicId, topic: &Topic) {
         let fields = schema.fields().iter();
         fields.map(|f| (f.name().clone(), f.data_type().clone())).collect()
     };
-    let (stated, mut made) = (columns(&topic.schema), columns(decoder.schema()));
+    let (stated, mut actual) = (columns(&topic.schema), columns(decoder.schema()));
     if topic.origin == TopicOrigin::Derived && !stated.is_empty() {
-        made.truncate(stated.len());
+        actual.truncate(stated.len());
     }
-    assert_eq!(stated, made, "columns of {}", topic.label());
+    assert_eq!(stated, actual, "columns of {}", topic.label());
 }
 
 /// The time of a topic starts and ends with a record, and excludes exactly as many
@@ -116,11 +116,11 @@ fn time_of_the_log_is_that_of_its_topics(manifest: &Manifest) {
 
 /// A log that was read from its start to its end has the damage of a full read.
 fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
-    let meets = |one: &Damage, list: &[Damage]| {
+    let meets = |entry: &Damage, list: &[Damage]| {
         list.iter().any(|other| {
-            other.kind == one.kind
-                && one.bytes.start <= other.bytes.end
-                && other.bytes.start <= one.bytes.end
+            other.kind == entry.kind
+                && entry.bytes.start <= other.bytes.end
+                && other.bytes.start <= entry.bytes.end
         })
     };
     if manifest.access != LogAccess::Indexed {
@@ -128,10 +128,10 @@ fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
         // index of its content.
         let is_known =
             |one: &&Damage| manifest.access == LogAccess::Scanned || one.records == 0;
-        for one in damage.iter().filter(|one| one.kind.is_loss()).filter(is_known) {
+        for entry in damage.iter().filter(|one| one.kind.is_loss()).filter(is_known) {
             assert!(
-                meets(one, &manifest.damage),
-                "the manifest lacks {one:?}: {:?}",
+                meets(entry, &manifest.damage),
+                "the manifest lacks {entry:?}: {:?}",
                 manifest.damage
             );
         }

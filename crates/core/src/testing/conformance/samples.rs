@@ -39,12 +39,12 @@ pub fn samples(
     let entries = sample_path(folder).into_iter().flat_map(|folder| {
         std::fs::read_dir(folder).expect("a folder of samples can be read")
     });
-    let is_meant = |path: &PathBuf| {
+    let is_selected = |path: &PathBuf| {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|extension| extensions.contains(&extension))
     };
     let paths = entries.map(|entry| entry.expect("a sample can be listed").path());
-    let mut paths: Vec<PathBuf> = paths.filter(is_meant).collect();
+    let mut paths: Vec<PathBuf> = paths.filter(is_selected).collect();
     paths.sort();
     paths.into_iter().map(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

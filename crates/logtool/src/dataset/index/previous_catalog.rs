@@ -97,8 +97,9 @@ impl PreviousCatalog {
         let mut catalog = Self { is_outdated, ..Self::default() };
         if reader.schema().fields() != schema.fields() {
             // The catalog of another version has these columns too.
-            let has = |name: &str| reader.schema().field_with_name(name).is_ok();
-            let is_catalog = ["log", "source", "digest", "tool"].into_iter().all(has);
+            let has_column = |name: &str| reader.schema().field_with_name(name).is_ok();
+            let is_catalog =
+                ["log", "source", "digest", "tool"].into_iter().all(has_column);
             return if is_catalog { Ok(catalog) } else { Err(foreign()) };
         }
         for rows in reader
@@ -155,10 +156,11 @@ impl PreviousCatalog {
     /// Returns the logs, with their sources, that were not found, but may be in an input that
     /// could not be inspected.
     pub(super) fn possibly_hidden(&self, inputs: &Inputs) -> Vec<(&str, &PreviousLog)> {
-        let found: HashSet<&str> = inputs.logs.iter().map(|log| &*log.source).collect();
+        let sources: HashSet<&str> =
+            inputs.logs.iter().map(|log| &*log.source).collect();
         let logs = self.logs.iter().map(|(source, log)| (&**source, log));
         let is_hidden =
-            |source: &str| !found.contains(source) && inputs.may_hide(source);
+            |source: &str| !sources.contains(source) && inputs.may_hide(source);
         logs.filter(|(source, _)| is_hidden(source)).collect()
     }
 
@@ -203,8 +205,9 @@ fn check_csv(path: &Path) -> Result<()> {
 fn check_json_lines(path: &Path) -> Result<()> {
     let line = first_line(path)?;
     let row: Option<Value> = serde_json::from_slice(&line).ok();
-    let has = |name| row.as_ref().is_some_and(|row| row.get(name).is_some());
-    let has_columns = ["log", "source", "source_bytes", "tool"].into_iter().all(has);
+    let has_column = |name| row.as_ref().is_some_and(|row| row.get(name).is_some());
+    let has_columns =
+        ["log", "source", "source_bytes", "tool"].into_iter().all(has_column);
     if line.is_empty() || has_columns { Ok(()) } else { Err(not_a_catalog(path)) }
 }
 
@@ -221,6 +224,6 @@ fn first_line(path: &Path) -> Result<Vec<u8>> {
 
 /// Returns the error for the file `path`, which is not a catalog.
 fn not_a_catalog(path: &Path) -> Error {
-    let what = format!("{} is not a catalog of logs", path.display());
-    Error::new(ErrorKind::AlreadyExists, what)
+    let message = format!("{} is not a catalog of logs", path.display());
+    Error::new(ErrorKind::AlreadyExists, message)
 }

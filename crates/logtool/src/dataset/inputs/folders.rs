@@ -78,8 +78,9 @@ impl FolderSearch {
             return self.datasets.push(path.to_owned());
         }
         if parents.len() == MAX_DEPTH {
-            let what = format!("folders are only searched to a depth of {MAX_DEPTH}");
-            return self.fail(path, Error::failed(what));
+            let message =
+                format!("folders are only searched to a depth of {MAX_DEPTH}");
+            return self.fail(path, Error::failed(message));
         }
         // A link may lead back to a parent.
         if !parents.insert(canonical.clone()) {

@@ -32,9 +32,9 @@ pub(super) fn expand(input: &Path) -> Result<Vec<PathBuf>> {
 fn parse(line: &[u8]) -> Result<PathBuf> {
     let path: PathBuf = url::local(path(line)?.into()).into();
     if line.starts_with(b"@") && !path.exists() {
-        let what =
+        let message =
             format!("{} is in a list: lists cannot contain lists", path.display());
-        return Err(Error::invalid(what));
+        return Err(Error::invalid(message));
     }
     Ok(path)
 }

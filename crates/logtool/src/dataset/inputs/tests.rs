@@ -93,7 +93,7 @@ fn patterns_have_the_syntax_of_shells() {
 }
 
 #[test]
-fn find_reports_what_cannot_be_inspected() {
+fn find_reports_unreadable_paths() {
     let dir = tempfile::tempdir().unwrap();
     let mut deep = PathBuf::from("deep");
     deep.extend(std::iter::repeat_n("d", 300));
@@ -103,11 +103,11 @@ fn find_reports_what_cannot_be_inspected() {
     {
         file(dir.path(), "b/x.ulg", ULOG);
         std::os::unix::fs::symlink("/nowhere/y.ulg", dir.path().join("b/y")).unwrap();
-        let one = vec!["b/x.ulg".to_owned()];
-        assert_eq!(found(dir.path(), &["b"]), (one.clone(), 0, 1));
+        let logs = vec!["b/x.ulg".to_owned()];
+        assert_eq!(found(dir.path(), &["b"]), (logs.clone(), 0, 1));
         assert_eq!(
             found(dir.path(), &["b/*.ulg"]),
-            (one, 0, 0),
+            (logs, 0, 0),
             "the pattern does not match it"
         );
         assert_eq!(found(dir.path(), &["b/*"]).2, 1);

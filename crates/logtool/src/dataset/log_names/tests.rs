@@ -35,8 +35,8 @@ fn assign_reserves_known_names_for_their_logs() {
     assert_eq!(names(&["/a/x.ulg", "/b/x.ulg"], &[("x", "/b/x.ulg")]), ["a_x", "x"]);
     let moved = [("x", "/moved/x.ulg")];
     assert_eq!(names(&["/a/x.ulg", "/b/x.ulg"], &moved), ["x", "b_x"]);
-    let gone = [("x", "/gone/x.ulg"), ("A_X", "/gone/a/x.ulg")];
-    assert!(names(&["/a/x.ulg"], &gone)[0].starts_with("x-"));
+    let missing = [("x", "/gone/x.ulg"), ("A_X", "/gone/a/x.ulg")];
+    assert!(names(&["/a/x.ulg"], &missing)[0].starts_with("x-"));
 }
 
 #[test]

@@ -189,7 +189,7 @@ impl Journal {
         self.file.lock().context(CONTEXT)?;
         let result = self.read_new_lines().and_then(|()| work(self));
         // Own lines are read like those of other runs.
-        let result = result.and_then(|done| self.read_new_lines().map(|()| done));
+        let result = result.and_then(|value| self.read_new_lines().map(|()| value));
         self.file.unlock().context(CONTEXT)?;
         result.context(CONTEXT)
     }

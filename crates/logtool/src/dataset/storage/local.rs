@@ -214,9 +214,9 @@ fn lock_error(state: &Path, err: TryLockError, owner: &str) -> Error {
     match err {
         TryLockError::WouldBlock => {
             let dataset = state.parent().unwrap_or(state).display();
-            let what = format!("{owner} is writing the dataset {dataset}");
+            let message = format!("{owner} is writing the dataset {dataset}");
             let hint = "wait until it ends, or write to another folder";
-            Error::failed(what).with_hint(hint)
+            Error::failed(message).with_hint(hint)
         }
         TryLockError::Error(err) => {
             Error::from(err).context("the dataset cannot be locked")

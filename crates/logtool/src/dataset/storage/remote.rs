@@ -163,14 +163,14 @@ impl RemoteBackend {
     fn upload(&self, name: &str, existing: ExistingFiles) -> Result<()> {
         let path = self.dir.join(name);
         let mut file = File::open(&path).with_context(|| path.display().to_string())?;
-        let sent = self.folder.send(name, &mut file, existing);
-        if sent.is_err()
+        let result = self.folder.send(name, &mut file, existing);
+        if result.is_err()
             && existing == ExistingFiles::Refuse
             && self.folder.contains(name)?
         {
             return Ok(());
         }
-        sent.with_context(|| self.folder.name(name))?;
+        result.with_context(|| self.folder.name(name))?;
         self.objects().add(name);
         Ok(())
     }

@@ -83,13 +83,13 @@ impl ColumnType {
             (Self::Struct(known), Self::Struct(new)) => {
                 let mut merged = known.clone();
                 for (name, new) in new {
-                    let both = match known.get(name) {
+                    let merged_type = match known.get(name) {
                         None => new.clone(),
                         Some(known) => known
                             .merge(new)
                             .map_err(|conflict| conflict.in_member(name))?,
                     };
-                    merged.insert(name.clone(), both);
+                    merged.insert(name.clone(), merged_type);
                 }
                 Ok(Self::Struct(merged))
             }

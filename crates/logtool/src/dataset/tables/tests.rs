@@ -91,23 +91,23 @@ fn added_changes_restore_the_tables() {
 
 #[test]
 fn assign_considers_tables_that_another_run_has_added() {
-    let (mut one, mut other) = (TableSet::default(), TableSet::default());
+    let (mut first, mut other) = (TableSet::default(), TableSet::default());
     let number = schema("gps", "gps", &[("lat", "Int32")]);
     let text = schema("gps", "gps", &[("lat", "Utf8")]);
     let imu = schema("imu", "imu", &[("t", "Int64")]);
-    let (names, changes) = one.assign(&[number.clone(), imu.clone()]);
+    let (names, changes) = first.assign(&[number.clone(), imu.clone()]);
     assert_eq!((names, changes.len()), (vec!["gps".to_owned(), "imu".to_owned()], 2));
-    assert_eq!(one.assign(from_ref(&imu)).1.len(), 1, "nothing was added yet");
+    assert_eq!(first.assign(from_ref(&imu)).1.len(), 1, "nothing was added yet");
     // The other run does not know the changes at first.
     assert_eq!(other.assign(from_ref(&text)).0, ["gps"]);
     for change in changes {
-        one.add(change.clone());
+        first.add(change.clone());
         other.add(change);
     }
     let (names, changes) = other.assign(&[text, imu.clone()]);
     assert!(names[0].starts_with("gps~") && names[1] == "imu", "{names:?}");
     assert_eq!(changes.len(), 1, "only the table of strings is new");
-    assert!(one.assign(&[number, imu]).1.is_empty());
+    assert!(first.assign(&[number, imu]).1.is_empty());
 }
 
 #[test]

@@ -249,16 +249,16 @@ impl Table {
         // Blocks and decoders keep their memory from one part to the next.
         let unused = Mutex::new(Vec::new());
         let work = move |index: usize, push: PushResult<'_, DecodedRows>| {
-            let kept = unused.lock().pop();
-            let (mut block, mut decoder) = match kept {
-                Some(kept) => kept,
+            let buffers = unused.lock().pop();
+            let (mut block, mut decoder) = match buffers {
+                Some(buffers) => buffers,
                 None => {
                     let log = &table.log.log;
                     (Block::default(), log.decoder(table.topic, &table.columns)?)
                 }
             };
-            let within = (&parts[index], &selection);
-            table.decode(within, (&mut block, &mut *decoder), push)?;
+            let part_selection = (&parts[index], &selection);
+            table.decode(part_selection, (&mut block, &mut *decoder), push)?;
             unused.lock().push((block, decoder));
             Ok(())
         };

@@ -67,10 +67,10 @@ impl<M> DecodeWorker<M> {
             let decoder = &mut self.topics[record.topic.index()].decoder;
             if decoder.is_none() {
                 *decoder = Some(log.decoder(record.topic, columns)?);
-                let about = log.manifest().get(record.topic)?;
-                let is_derived = about.origin == TopicOrigin::Derived;
+                let topic_info = log.manifest().get(record.topic)?;
+                let is_derived = topic_info.origin == TopicOrigin::Derived;
                 self.topics[record.topic.index()].header_len =
-                    (!is_derived).then_some(about.header_len);
+                    (!is_derived).then_some(topic_info.header_len);
             }
         }
         self.bytes = self.block.file_range();
@@ -126,14 +126,14 @@ impl TopicDecoder {
         damage: &mut Vec<Damage>,
     ) -> Result<usize> {
         let Some(decoder) = &mut self.decoder else { return Ok(0) };
-        let mut found = Vec::new();
+        let mut decode_damage = Vec::new();
         if !self.is_uneven {
-            decoder.append(run, &mut found);
+            decoder.append(run, &mut decode_damage);
             self.is_uneven = decoder.rows() != run.len();
             if self.is_uneven {
                 // Some record has no row, or several: decode one by one to count them.
                 decoder.take()?;
-                found.clear();
+                decode_damage.clear();
             }
         }
         let header_len = self.header_len.filter(|_| self.is_uneven);
@@ -141,16 +141,17 @@ impl TopicDecoder {
         let rows_each = self.is_uneven.then(|| {
             let mut each = Vec::with_capacity(run.len());
             for record in run.single_record_runs() {
-                let (before, lost) = (decoder.rows(), undecodable_records(&found));
-                decoder.append(record, &mut found);
+                let (before, lost) =
+                    (decoder.rows(), undecodable_records(&decode_damage));
+                decoder.append(record, &mut decode_damage);
                 each.push(decoder.rows() - before);
                 if let Some(rows) = &mut undecodable {
-                    rows.add(record, undecodable_records(&found) > lost);
+                    rows.add(record, undecodable_records(&decode_damage) > lost);
                 }
             }
             each
         });
-        damage.append(&mut found);
+        damage.append(&mut decode_damage);
         let batch = decoder.take()?;
         let rows = make_rows(&batch)?;
         self.table =

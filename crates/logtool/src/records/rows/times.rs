@@ -51,9 +51,9 @@ fn as_text(field: &FieldRef, column: &ArrayRef) -> Result<(FieldRef, ArrayRef)> 
         }
         DataType::Struct(fields) => {
             let columns = fields.iter().zip(column.as_struct().columns());
-            let made = columns.map(|(field, column)| as_text(field, column));
-            let made = made.collect::<Result<Vec<_>>>()?;
-            let (fields, columns): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+            let text_columns = columns.map(|(field, column)| as_text(field, column));
+            let text_columns = text_columns.collect::<Result<Vec<_>>>()?;
+            let (fields, columns): (Vec<_>, Vec<_>) = text_columns.into_iter().unzip();
             Arc::new(StructArray::try_new(fields.into(), columns, nulls)?)
         }
         DataType::List(item) => {

@@ -54,8 +54,8 @@ impl FromStr for Derivation {
                 Ok(Self { name: name.to_owned(), expression: expression.to_owned() })
             }
             _ => {
-                let what = format!("`{text}` is not a name and an expression");
-                Err(Error::invalid(what)
+                let message = format!("`{text}` is not a name and an expression");
+                Err(Error::invalid(message)
                     .with_hint("as in yaw='deg(yaw(vehicle_attitude.q))'"))
             }
         }
@@ -101,8 +101,8 @@ impl DerivedTables {
             let is_used = manifest.topics.iter().any(|topic| topic.name == *name)
                 || tables.iter().any(|table| table.topic.name == *name);
             if is_used {
-                let what = format!("there is a topic `{name}` already");
-                return Err(Error::invalid(what).with_hint("choose another name"));
+                let message = format!("there is a topic `{name}` already");
+                return Err(Error::invalid(message).with_hint("choose another name"));
             }
             let series = PreparedSeries::new(log, &derivation.expression)?;
             let schema = schema(log, &series)?;
@@ -141,9 +141,9 @@ impl DerivedTables {
         base: TimeBase,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<(Vec<Vec<RecordBatch>>, Vec<Damage>)> {
-        let wanted: Vec<PreparedSeries> =
+        let all_series: Vec<PreparedSeries> =
             self.tables.iter().map(|table| table.series.clone()).collect();
-        let computed = read(log, &wanted, time, progress)?;
+        let computed = read(log, &all_series, time, progress)?;
         let tables = self.tables.iter().zip(computed.series);
         let batches = tables.map(|(table, computed)| {
             batches(&computed.series, &table.topic.schema, base)

@@ -71,10 +71,10 @@ impl PreparedSeries {
         let expression = Expression::parse(text).map_err(|err| error(text, &err))?;
         let (mut types, mut fields) = (Vec::new(), Vec::new());
         for field in expression.fields() {
-            let found = find_field(log, field)
+            let signals = find_field(log, field)
                 .map_err(|err| err.with_excerpt(text, field.span.clone()))?;
-            types.push(field_type(&found));
-            fields.push(found);
+            types.push(field_type(&signals));
+            fields.push(signals);
         }
         let expression = expression.check(&types).map_err(|err| error(text, &err))?;
         Ok(Self { text: text.trim().to_owned(), expression, fields })
@@ -114,32 +114,32 @@ pub(crate) fn component_name(expression: &str, component: &str) -> String {
     }
 }
 
-/// Computes the series `wanted` from the records of `log` within `time`, which are read once.
+/// Computes `all_series` from the records of `log` within `time`, which are read once.
 ///
 /// # Errors
 /// If reading fails, a field has too many values, or an argument does not suit the values.
 pub(crate) fn read(
     log: &dyn Log,
-    wanted: &[PreparedSeries],
+    all_series: &[PreparedSeries],
     time: TimeRange,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<ComputedSeriesSet> {
-    let signals = wanted.iter().flat_map(|wanted| &wanted.fields).flatten();
+    let signals = all_series.iter().flat_map(|prepared| &prepared.fields).flatten();
     let signals: Vec<RequestedSignal> = signals.cloned().collect();
     let (samples, damage) = signals::read_all(log, &signals, time, progress)?;
     let mut samples = samples.into_iter();
     let mut series = Vec::new();
-    for wanted in wanted {
+    for prepared in all_series {
         let mut left_out = None;
         let mut values = Vec::new();
-        for field in &wanted.fields {
+        for field in &prepared.fields {
             let own: Vec<Samples> = samples.by_ref().take(field.len()).collect();
-            let left_out_here = own.iter().map(|samples| samples.left_out).max();
-            left_out.get_or_insert(left_out_here.unwrap_or_default());
+            let field_left_out = own.iter().map(|samples| samples.left_out).max();
+            left_out.get_or_insert(field_left_out.unwrap_or_default());
             values.push(field_values(own)?);
         }
-        let computed = wanted.expression.evaluate(&values);
-        let computed = computed.map_err(|err| error(&wanted.text, &err))?;
+        let computed = prepared.expression.evaluate(&values);
+        let computed = computed.map_err(|err| error(&prepared.text, &err))?;
         let left_out = left_out.unwrap_or_default();
         series.push(ComputedSeries { series: computed, left_out });
     }
@@ -161,36 +161,36 @@ fn field_values(components: Vec<Samples>) -> Result<FieldValues> {
 
 /// Returns an error of the library for one about the expression `text`.
 fn error(text: &str, error: &ExpressionError) -> Error {
-    let made = Error::new(ErrorKind::InvalidRequest, error.to_string());
-    let made = made.with_excerpt(text, error.span());
+    let err = Error::new(ErrorKind::InvalidRequest, error.to_string());
+    let err = err.with_excerpt(text, error.span());
     match error.hint() {
-        Some(hint) => made.with_hint(hint),
-        None => made,
+        Some(hint) => err.with_hint(hint),
+        None => err,
     }
 }
 
 /// Returns the signals of `field`: of a vector, one for each component.
 fn find_field(log: &dyn Log, field: &FieldName) -> Result<Vec<RequestedSignal>> {
     let name = &field.name;
-    let found = signals::find(log, std::slice::from_ref(name))?;
-    let mut topics: Vec<TopicId> = found.iter().map(|signal| signal.topic).collect();
+    let signals = signals::find(log, std::slice::from_ref(name))?;
+    let mut topics: Vec<TopicId> = signals.iter().map(|signal| signal.topic).collect();
     topics.dedup();
     if let [one, other, ..] = &*topics {
         let label = |id: TopicId| log.manifest().get(id).map(Topic::label);
         let (one, other) = (label(*one)?, label(*other)?);
-        let what = format!("`{name}` is in several topics, {one} and {other}");
-        return Err(Error::invalid(what).with_hint("name one of them"));
+        let message = format!("`{name}` is in several topics, {one} and {other}");
+        return Err(Error::invalid(message).with_hint("name one of them"));
     }
     let is_list = |signal: &RequestedSignal| {
         signal.inputs.iter().any(|i| i.part == ValuePart::Count)
     };
-    if found.iter().any(is_list) {
-        let what = format!("`{name}` is a list of any length");
+    if signals.iter().any(is_list) {
+        let message = format!("`{name}` is a list of any length");
         return Err(
-            Error::invalid(what).with_hint(format!("name an element: `{name}[0]`"))
+            Error::invalid(message).with_hint(format!("name an element: `{name}[0]`"))
         );
     }
-    Ok(found)
+    Ok(signals)
 }
 
 /// Returns the type of a field with these components.
@@ -203,8 +203,8 @@ fn field_type(components: &[RequestedSignal]) -> FieldType {
         let name = if components.len() == 1 { "" } else { name.trim_end_matches(']') };
         (name.to_owned(), signal.unit.clone())
     };
-    let made = FieldType::vector(components.iter().map(component));
-    if components.iter().all(|signal| signal.is_held) { made.held() } else { made }
+    let vector = FieldType::vector(components.iter().map(component));
+    if components.iter().all(|signal| signal.is_held) { vector.held() } else { vector }
 }
 
 /// Returns the length of the start that all of `names` have, up to the last bracket or dot in it.

@@ -20,22 +20,22 @@ use crate::{
 /// The maximum number of samples, which take 256 MiB.
 const MOST: usize = 1 << 24;
 
-/// Reads all samples of `wanted` within `time`, each in the order of the file. Returns them in the
+/// Reads all samples of `signals` within `time`, each in the order of the file. Returns them in the
 /// order of the request, and the damage.
 ///
 /// # Errors
 /// If reading fails, or a signal has too many samples.
 pub(crate) fn read_all(
     log: &dyn Log,
-    wanted: &[RequestedSignal],
+    signals: &[RequestedSignal],
     time: TimeRange,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Vec<Samples>, Vec<Damage>)> {
-    let (all, damage) = gather(log, wanted, time, &Samples::default, progress)?;
-    let mut too_long = wanted.iter().zip(&all).filter(|(_, own)| own.too_many);
-    if let Some((wanted, _)) = too_long.next() {
-        let what = format!("`{}` has more than {MOST} samples", wanted.name);
-        return Err(Error::failed(what).with_remedy(Remedy::SelectTimes));
+    let (all, damage) = gather(log, signals, time, &Samples::default, progress)?;
+    let mut too_long = signals.iter().zip(&all).filter(|(_, own)| own.too_many);
+    if let Some((signal, _)) = too_long.next() {
+        let message = format!("`{}` has more than {MOST} samples", signal.name);
+        return Err(Error::failed(message).with_remedy(Remedy::SelectTimes));
     }
     Ok((all, damage))
 }
@@ -60,25 +60,25 @@ pub(crate) fn read_samples(
     text: &str,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<SignalSamples> {
-    let wanted = combine(find(log, &[text.to_owned()])?, text, log)?;
+    let signal = combine(find(log, &[text.to_owned()])?, text, log)?;
     let time = TimeRange::default();
-    let (mut made, damage) =
-        read_all(log, std::slice::from_ref(&wanted), time, progress)?;
-    let made = made.pop().unwrap_or_default();
-    Ok(SignalSamples { samples: made.samples, wanted, damage })
+    let (mut all_samples, damage) =
+        read_all(log, std::slice::from_ref(&signal), time, progress)?;
+    let samples = all_samples.pop().unwrap_or_default();
+    Ok(SignalSamples { samples: samples.samples, wanted: signal, damage })
 }
 
-/// Combines `found` to one signal.
+/// Combines `signals` to one signal.
 #[cfg(feature = "align")]
 fn combine(
-    found: Vec<RequestedSignal>,
+    signals: Vec<RequestedSignal>,
     text: &str,
     log: &dyn Log,
 ) -> Result<RequestedSignal> {
-    let mut found = found.into_iter();
-    let mut all = found.next().with_context(|| format!("there is no `{text}`"))?;
-    let label = |wanted: &RequestedSignal| {
-        let topic = log.manifest().get(wanted.topic).map(Topic::label);
+    let mut signals = signals.into_iter();
+    let mut all = signals.next().with_context(|| format!("there is no `{text}`"))?;
+    let label = |signal: &RequestedSignal| {
+        let topic = log.manifest().get(signal.topic).map(Topic::label);
         topic.map(std::borrow::Cow::into_owned).unwrap_or_default()
     };
     if let Some(input) =
@@ -87,11 +87,11 @@ fn combine(
         input.part = ValuePart::Norm;
         all.name = format!("|{text}|");
     }
-    for more in found {
+    for more in signals {
         if more.topic != all.topic {
             let (one, other) = (label(&all), label(&more));
-            let what = format!("`{text}` is in several topics, {one} and {other}");
-            return Err(Error::invalid(what).with_hint("name one of them"));
+            let message = format!("`{text}` is in several topics, {one} and {other}");
+            return Err(Error::invalid(message).with_hint("name one of them"));
         }
         all.inputs.extend(more.inputs);
         all.of = Arc::new(norm);

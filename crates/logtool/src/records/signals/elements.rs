@@ -10,27 +10,27 @@ use crate::{
     },
 };
 
-/// Replaces each signal of a list in `wanted` by signals of its elements, as many as the
-/// longest list has within `time`. Returns the signals for each one of `wanted`.
+/// Replaces each signal of a list in `signals` by signals of its elements, as many as the
+/// longest list has within `time`. Returns the signals for each one of `signals`.
 pub(crate) fn expand_lists(
     log: &dyn Log,
-    wanted: Vec<RequestedSignal>,
+    signals: Vec<RequestedSignal>,
     time: TimeRange,
 ) -> Result<Vec<Vec<RequestedSignal>>> {
-    let is_list = |wanted: &RequestedSignal| {
-        wanted.inputs.iter().any(|i| i.part == ValuePart::Count)
+    let is_list = |signal: &RequestedSignal| {
+        signal.inputs.iter().any(|i| i.part == ValuePart::Count)
     };
     let lists: Vec<RequestedSignal> =
-        wanted.iter().filter(|w| is_list(w)).cloned().collect();
+        signals.iter().filter(|w| is_list(w)).cloned().collect();
     if lists.is_empty() {
-        return Ok(wanted.into_iter().map(|wanted| vec![wanted]).collect());
+        return Ok(signals.into_iter().map(|signal| vec![signal]).collect());
     }
     let (longest, _) = gather(log, &lists, time, &LongestList::default, &|_| {})?;
     let (mut longest, mut lines, mut all) = (longest.into_iter(), 0_usize, Vec::new());
-    for wanted in wanted {
-        if !is_list(&wanted) {
+    for signal in signals {
+        if !is_list(&signal) {
             lines += 1;
-            all.push(vec![wanted]);
+            all.push(vec![signal]);
             continue;
         }
         let LongestList(count) = longest.next().unwrap_or_default();
@@ -39,9 +39,9 @@ pub(crate) fn expand_lists(
         let element = |at: usize| {
             let part = ValuePart::Element(at);
             let inputs =
-                wanted.inputs.iter().map(|input| SignalColumn { part, ..*input });
-            let (name, inputs) = (format!("{}[{at}]", wanted.name), inputs.collect());
-            RequestedSignal { name, inputs, ..wanted.clone() }
+                signal.inputs.iter().map(|input| SignalColumn { part, ..*input });
+            let (name, inputs) = (format!("{}[{at}]", signal.name), inputs.collect());
+            RequestedSignal { name, inputs, ..signal.clone() }
         };
         all.push((0..count).map(element).collect());
     }

@@ -69,8 +69,8 @@ pub(crate) fn check_count(lines: usize) -> Result<()> {
     if lines <= MOST {
         return Ok(());
     }
-    let what = format!("{lines} lines are too many for a plot");
-    Err(Error::invalid(what).with_hint("name fewer fields, or elements as x[0]"))
+    let message = format!("{lines} lines are too many for a plot");
+    Err(Error::invalid(message).with_hint("name fewer fields, or elements as x[0]"))
 }
 
 /// Returns the signal of the column `column` of the topic `id`, if it is numeric. The column
@@ -119,10 +119,10 @@ impl NumberFinder<'_> {
         text: &str,
     ) -> Result<Vec<RequestedSignal>> {
         let pattern = Pattern::new(text)?;
-        let mut found = Vec::new();
+        let mut signals = Vec::new();
         for (index, field) in schema.fields().iter().enumerate().skip(1) {
             if is_number(field.data_type()) && pattern.matches_prefix(field.name()) {
-                found.push(self.requested_signal(index, ValuePart::Itself, field));
+                signals.push(self.requested_signal(index, ValuePart::Itself, field));
             }
         }
         // A list is one column of the table. Its elements are selected by their index.
@@ -132,11 +132,11 @@ impl NumberFinder<'_> {
         let (name, part) = element.unwrap_or((text, ValuePart::Count));
         let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
         let list =
-            list.filter(|(_, field)| found.is_empty() && is_list(field.data_type()));
-        found.extend(
+            list.filter(|(_, field)| signals.is_empty() && is_list(field.data_type()));
+        signals.extend(
             list.map(|(index, field)| self.requested_signal(index, part, field)),
         );
-        Ok(found)
+        Ok(signals)
     }
 
     /// Returns the number `part` of the column `field`, which has the index `column`.
@@ -231,13 +231,14 @@ impl FailedLookup {
                 .with_hint(hint);
         };
         if let Some(kind) = self.others.first() {
-            let what = format!("`{}` of {label} is not a number: {kind}", self.field);
-            return Error::failed(what).with_hint("`logtool cat` prints it");
+            let message =
+                format!("`{}` of {label} is not a number: {kind}", self.field);
+            return Error::failed(message).with_hint("`logtool cat` prints it");
         }
         let names = self.columns.iter().map(String::as_str);
         let usual = format!("`logtool schema FILE {label}` lists them");
         let hint = suggest::hint(&self.field, names, &usual);
-        let what = format!("{label} has no numeric field `{}`", self.field);
-        Error::not_found(what).with_hint(hint)
+        let message = format!("{label} has no numeric field `{}`", self.field);
+        Error::not_found(message).with_hint(hint)
     }
 }

@@ -77,8 +77,8 @@ pub(crate) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
     }
 }
 
-/// Applies `of` to the numbers of each list.
-fn reduce_lists(array: &ArrayRef, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64> {
+/// Applies `reduce` to the numbers of each list.
+fn reduce_lists(array: &ArrayRef, reduce: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64> {
     let Some(lists) = array.as_list_opt::<i32>() else {
         return vec![f64::NAN; array.len()];
     };
@@ -88,7 +88,7 @@ fn reduce_lists(array: &ArrayRef, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64
         let end = |at: usize| usize::try_from(*ends.get(at)?).ok();
         values.get(end(0)?..end(1)?).filter(|_| !lists.is_null(row))
     };
-    let number = |row: usize| list(row).and_then(&of).unwrap_or(f64::NAN);
+    let number = |row: usize| list(row).and_then(&reduce).unwrap_or(f64::NAN);
     (0..lists.len()).map(number).collect()
 }
 

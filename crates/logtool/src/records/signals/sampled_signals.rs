@@ -37,7 +37,7 @@ pub(crate) fn sampler(
     Ok((span, sampler))
 }
 
-/// Reads `wanted` within `time`. Each of `columns` columns keeps the lowest and the highest
+/// Reads `signals` within `time`. Each of `columns` columns keeps the lowest and the highest
 /// value of its time. Values that hold until the next one start with the last value before
 /// `time`. `progress` is called with numbers of bytes that were read.
 ///
@@ -45,14 +45,14 @@ pub(crate) fn sampler(
 /// If reading fails.
 pub(crate) fn read(
     log: &dyn Log,
-    wanted: &[RequestedSignal],
+    signals: &[RequestedSignal],
     time: TimeRange,
     columns: usize,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<SampledSignals> {
-    let topics = wanted.iter().map(|wanted| wanted.topic).collect();
+    let topics = signals.iter().map(|signal| signal.topic).collect();
     let (span, sampler) = sampler(log, &topics, time, columns)?;
-    let (signals, damage) = read_into(log, wanted, time, &span, &sampler, progress)?;
+    let (signals, damage) = read_into(log, signals, time, &span, &sampler, progress)?;
     Ok(SampledSignals { signals, span, damage })
 }
 
@@ -63,25 +63,27 @@ pub(crate) fn read(
 /// If reading fails.
 pub(crate) fn read_into(
     log: &dyn Log,
-    wanted: &[RequestedSignal],
+    signals: &[RequestedSignal],
     time: TimeRange,
     span: &RecordSpan,
     sampler: &Sampler,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Vec<Signal>, Vec<Damage>)> {
-    let (mut made, mut damage) =
-        gather(log, wanted, time, &|| sampler.clone(), progress)?;
-    let (held, of): (Vec<RequestedSignal>, Vec<usize>) = wanted
+    let (mut samplers, mut damage) =
+        gather(log, signals, time, &|| sampler.clone(), progress)?;
+    let (held_signals, indices): (Vec<RequestedSignal>, Vec<usize>) = signals
         .iter()
         .zip(0..)
-        .filter(|(wanted, _)| wanted.is_held && time.start > Timestamp::MIN)
-        .map(|(wanted, index)| (wanted.clone(), index))
+        .filter(|(signal, _)| signal.is_held && time.start > Timestamp::MIN)
+        .map(|(signal, index)| (signal.clone(), index))
         .unzip();
-    if !held.is_empty() {
+    if !held_signals.is_empty() {
         let before = TimeRange { start: Timestamp::MIN, end: time.start };
-        let (last, more) = gather(log, &held, before, &LatestValue::default, &|_| {})?;
-        for (last, index) in last.into_iter().zip(of) {
-            if let (Some((_, value)), Some(sampler)) = (last.0, made.get_mut(index)) {
+        let (last, more) =
+            gather(log, &held_signals, before, &LatestValue::default, &|_| {})?;
+        for (last, index) in last.into_iter().zip(indices) {
+            if let (Some((_, value)), Some(sampler)) = (last.0, samplers.get_mut(index))
+            {
                 sampler.begin(span.usual.start.as_nanos(), value);
             }
         }
@@ -91,10 +93,10 @@ pub(crate) fn read_into(
             }
         }
     }
-    let signal = |(sampler, wanted): (Sampler, &RequestedSignal)| {
-        if wanted.is_held { sampler.held_signal() } else { sampler.signal() }
+    let signal = |(sampler, requested): (Sampler, &RequestedSignal)| {
+        if requested.is_held { sampler.held_signal() } else { sampler.signal() }
     };
-    Ok((made.into_iter().zip(wanted).map(signal).collect(), damage))
+    Ok((samplers.into_iter().zip(signals).map(signal).collect(), damage))
 }
 
 /// The last value and its time.

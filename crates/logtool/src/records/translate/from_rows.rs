@@ -7,18 +7,18 @@ use logtool_core::{
     Columns, Log, RowTranslator, Topic, TopicId, Translate, Translation, View,
 };
 
-/// Translates each row of the topic `id` of `log` to a message of the topic `topic_info`. `put`
+/// Translates each row of the topic `id` of `log` to a message of the topic `topic_info`. `encode`
 /// appends the message to a buffer, and returns whether the row becomes one.
 pub(super) fn translate_rows<F>(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic_info: Topic,
-    put: F,
+    encode: F,
 ) -> Translation
 where
     F: Fn(&RecordBatch, usize, &mut Vec<u8>) -> bool + Clone + Send + Sync + 'static,
 {
-    translate_columns(log, id, Columns::all(View::Flat), topic_info, put)
+    translate_columns(log, id, Columns::all(View::Flat), topic_info, encode)
 }
 
 /// Like [`translate_rows`], for rows that have only these `columns`.
@@ -27,7 +27,7 @@ pub(super) fn translate_columns<F>(
     id: TopicId,
     columns: Columns,
     topic_info: Topic,
-    put: F,
+    encode: F,
 ) -> Translation
 where
     F: Fn(&RecordBatch, usize, &mut Vec<u8>) -> bool + Clone + Send + Sync + 'static,
@@ -36,7 +36,7 @@ where
     let begin = Arc::new(move || {
         let decoder = log.decoder(id, &columns)?;
         let translator: Box<dyn Translate> =
-            Box::new(RowTranslator::new(decoder, put.clone()));
+            Box::new(RowTranslator::new(decoder, encode.clone()));
         Ok(translator)
     });
     Translation { from: id, topic: topic_info, begin }

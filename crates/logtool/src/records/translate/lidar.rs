@@ -45,11 +45,11 @@ pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
         manifest.topics.iter().any(|other| is_it(&other))
     };
     let is_wanted = |topic: &Topic| topic.name != PACKETS_TOPIC || !of_points(topic);
-    let wanted = manifest.topics().filter(|(_, topic)| is_wanted(topic));
-    wanted.map(|(id, _)| id).collect()
+    let topics = manifest.topics().filter(|(_, topic)| is_wanted(topic));
+    topics.map(|(id, _)| id).collect()
 }
 
-/// Translates the `wanted` topics of `log`, a log of lidars, to messages of this `kind`, with
+/// Translates the topics in `selection` of `log`, a log of lidars, to messages of this `kind`, with
 /// points of the selected times. `scans` are the numbers of the scans that become messages, for
 /// an excerpt of a log. In a whole log, all scans do.
 ///
@@ -57,25 +57,25 @@ pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
 /// A topic cannot be read, or its packets have no times.
 pub(super) fn lidar(
     log: Arc<dyn Log>,
-    wanted: &Selection,
+    selection: &Selection,
     moved: ClockOffset,
     kind: LidarMessageKind,
     frames: &Frames,
     scans: Option<Range<u32>>,
 ) -> Result<PreparedTranslation> {
     let offset_nanos = moved.nanos;
-    let Selection { topics: wanted, time } = wanted;
+    let Selection { topics: selected, time } = selection;
     let manifest = log.manifest();
-    check_times(manifest, wanted)?;
+    check_times(manifest, selected)?;
     let (mut translations, mut remarks) = (Vec::new(), Vec::new());
     // The scans of topics; `None` if other messages also combine several records.
     let mut groups = Some(BTreeMap::new());
     for (id, topic) in manifest.topics() {
-        if !wanted.contains(id) {
+        if !selected.contains(id) {
             let mut of_it = manifest.topics().filter(|(_, other)| {
                 is_points(other) && other.instance == topic.instance
             });
-            let has_points = of_it.any(|(id, _)| wanted.contains(id));
+            let has_points = of_it.any(|(id, _)| selected.contains(id));
             if topic.name == PACKETS_TOPIC && has_points {
                 let label = topic.label();
                 remarks
@@ -84,11 +84,17 @@ pub(super) fn lidar(
             continue;
         }
         if is_points(topic) {
-            let of = (topic, frame(topic, frames));
+            let topic_in_frame = (topic, frame(topic, frames));
             let numbers = scans.clone().unwrap_or(0..u32::MAX);
-            let made =
-                scans::scans(&log, id, of, (*time, numbers), offset_nanos, kind)?;
-            translations.push(made);
+            let translation = scans::scans(
+                &log,
+                id,
+                topic_in_frame,
+                (*time, numbers),
+                offset_nanos,
+                kind,
+            )?;
+            translations.push(translation);
             // An excerpt has only some of the scans, so their indices are not their numbers.
             let own = match scans {
                 Some(_) => None,
@@ -111,11 +117,11 @@ pub(super) fn lidar(
         if topic.name == PACKETS_TOPIC && kind == LidarMessageKind::Ros {
             let mut all = manifest.topics.iter();
             let points = all.find(|p| is_points(p) && p.instance == topic.instance);
-            let whose = (id, topic, frame(topic, frames));
+            let topic_in_frame = (id, topic, frame(topic, frames));
             groups = None; // packets are numbered from the first one of the log
             translations.push(packets::packets(
                 &log,
-                whose,
+                topic_in_frame,
                 points,
                 *time,
                 offset_nanos,
@@ -128,7 +134,9 @@ pub(super) fn lidar(
         }
         match kind.rows(&log, id, topic)? {
             Ok(translation) => translations.push(translation),
-            Err(why) => remarks.push(format!("left out: {} ({why})", topic.label())),
+            Err(reason) => {
+                remarks.push(format!("left out: {} ({reason})", topic.label()))
+            }
         }
         translations.extend(kind.fixes(&log, id, topic, offset_nanos)?);
         if topic.type_name == "RobotPoseM" {
@@ -153,37 +161,38 @@ pub(super) fn lidar(
     Ok(PreparedTranslation { log, sources, remarks, warnings: Vec::new() })
 }
 
-/// Fails if messages of the `wanted` topics depend on all packets before them.
+/// Fails if messages of the `selected` topics depend on all packets before them.
 ///
 /// # Errors
 /// `Unsupported` if they do.
 pub(super) fn check_independence(
     manifest: &Manifest,
-    wanted: &TopicSet,
+    selected: &TopicSet,
     kind: LidarMessageKind,
 ) -> Result<()> {
-    let mut topics = manifest.topics().filter(|(id, _)| wanted.contains(*id));
+    let mut topics = manifest.topics().filter(|(id, _)| selected.contains(*id));
     let has_packets = topics.any(|(_, topic)| topic.name == PACKETS_TOPIC);
     if kind != LidarMessageKind::Ros || !has_packets {
         return Ok(());
     }
-    let what = format!(
+    let message = format!(
         "splits have no velodyne_msgs/VelodyneScan of {PACKETS_TOPIC}: the messages are \
          numbered from the first packet of the log"
     );
     let hint = "plan messages of `points`, or convert the log";
-    Err(crate::error::Error::from(Error::new(ErrorKind::Unsupported, what))
+    Err(crate::error::Error::from(Error::new(ErrorKind::Unsupported, message))
         .with_hint(hint))
 }
 
-/// Checks that the messages of the `wanted` topics have times.
-fn check_times(manifest: &Manifest, wanted: &TopicSet) -> Result<()> {
+/// Checks that the messages of the `selected` topics have times.
+fn check_times(manifest: &Manifest, selected: &TopicSet) -> Result<()> {
     let untimed = manifest.topics().find(|(id, topic)| {
         let mut points = manifest
             .topics()
             .filter(|(_, other)| is_points(other) && other.instance == topic.instance);
-        let is_wanted = wanted.contains(*id)
-            || topic.name == PACKETS_TOPIC && points.any(|(id, _)| wanted.contains(id));
+        let is_wanted = selected.contains(*id)
+            || topic.name == PACKETS_TOPIC
+                && points.any(|(id, _)| selected.contains(id));
         topic.origin == TopicOrigin::Logged
             && topic.time.is_none()
             && topic.records != Some(0)
@@ -191,9 +200,9 @@ fn check_times(manifest: &Manifest, wanted: &TopicSet) -> Result<()> {
     });
     let Some((_, topic)) = untimed else { return Ok(()) };
     let label = topic.label();
-    let what =
+    let message =
         format!("{label} has packets without a time, but a log needs one for each");
-    Err(Error::new(ErrorKind::Unsupported, what).into())
+    Err(Error::new(ErrorKind::Unsupported, message).into())
 }
 
 /// Returns metadata about how the points of the log with `manifest` are computed.

@@ -39,29 +39,29 @@ pub(super) use self::location_fix::fixes;
 /// The types of messages with frames of the vehicle.
 pub(super) const TYPES_WITH_FRAMES: &[&str] = &[FrameTransform::TYPE];
 
-/// Translates those of the `wanted` topics of `log` that can be messages of protocol buffers.
+/// Translates those of the `selected` topics of `log` that can be messages of protocol buffers.
 ///
 /// # Errors
 /// A topic cannot be read.
 pub(super) fn protobuf(
     log: Arc<dyn Log>,
-    wanted: &TopicSet,
+    selected: &TopicSet,
     moved: ClockOffset,
     frames: &Frames,
 ) -> Result<PreparedTranslation> {
     let offset_nanos = moved.nanos;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
-    for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+    for (id, topic) in manifest.topics().filter(|(id, _)| selected.contains(*id)) {
         match translation(&log, id, topic, offset_nanos)? {
-            Ok(made) => translations.push(made),
-            Err(why) => left_out.push(format!("{} ({why})", topic.label())),
+            Ok(translation) => translations.push(translation),
+            Err(reason) => left_out.push(format!("{} ({reason})", topic.label())),
         }
         translations.extend(fixes(&log, id, topic, offset_nanos)?);
     }
     let attitudes = AttitudeInterpolator::from_log(&log).map(Arc::new);
     let poses =
-        PoseTranslator::new(&*log, wanted, attitudes.as_ref(), offset_nanos, frames);
+        PoseTranslator::new(&*log, selected, attitudes.as_ref(), offset_nanos, frames);
     let own = translations.len();
     if let Some(poses) = &poses {
         poses::add_poses(poses, &mut translations);
@@ -103,7 +103,7 @@ fn translation(
                     begin: Arc::new(move || Ok(Box::new(messages.clone()))),
                 })
             }
-            Err(why) => Err(why.to_string()),
+            Err(err) => Err(err.to_string()),
         });
     }
     if topic.origin == TopicOrigin::Logged {
@@ -124,14 +124,14 @@ pub(super) fn rows(
     let rows = RowMessages::new(&topic.schema, package, name);
     let rows = match rows {
         Ok(rows) => Arc::new(rows),
-        Err(why) => return Ok(Err(why.to_string())),
+        Err(err) => return Ok(Err(err.to_string())),
     };
     let topic_info = self::topic(topic, &rows.type_name, &rows.files);
-    let put = move |batch: &RecordBatch, row, out: &mut Vec<u8>| {
+    let encode = move |batch: &RecordBatch, row, out: &mut Vec<u8>| {
         rows.put(batch, row, out);
         true
     };
-    Ok(Ok(translate_columns(log, id, Columns::default(), topic_info, put)))
+    Ok(Ok(translate_columns(log, id, Columns::default(), topic_info, encode)))
 }
 
 /// Returns the topic of messages of the common type `type_name` for `topic`, with `more`

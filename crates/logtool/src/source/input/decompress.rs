@@ -147,9 +147,9 @@ fn copy(
         };
         len += count as u64;
         if len > limit {
-            let what = format!("it decompresses to more than {limit} bytes");
+            let message = format!("it decompresses to more than {limit} bytes");
             let hint = "if this is intended, decompress it first";
-            return Err(Error::failed(what).with_hint(hint));
+            return Err(Error::failed(message).with_hint(hint));
         }
         to.write_all(&buffer[..count])?;
     }
@@ -189,19 +189,19 @@ mod tests {
 
     #[test]
     fn concatenated_streams_are_one_file() {
-        let twice = [GZIP, GZIP].concat();
-        assert_eq!(unpacked(Packing::Gzip, &twice), (b"loglog".to_vec(), false));
+        let concatenated = [GZIP, GZIP].concat();
+        assert_eq!(unpacked(Packing::Gzip, &concatenated), (b"loglog".to_vec(), false));
         let zstd = zstd::encode_all(&b"log"[..], 3).unwrap();
-        let twice = [&zstd[..], &zstd].concat();
-        assert_eq!(unpacked(Packing::Zstd, &twice), (b"loglog".to_vec(), false));
+        let concatenated = [&zstd[..], &zstd].concat();
+        assert_eq!(unpacked(Packing::Zstd, &concatenated), (b"loglog".to_vec(), false));
     }
 
     #[test]
     fn truncated_stream_keeps_all_readable_bytes() {
         let text: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
         let zstd = zstd::encode_all(&text[..], 3).unwrap();
-        let (kept, is_lost) = unpacked(Packing::Zstd, &zstd[..zstd.len() / 2]);
-        assert!(is_lost && kept.len() > 1000 && text.starts_with(&kept));
+        let (bytes, is_lost) = unpacked(Packing::Zstd, &zstd[..zstd.len() / 2]);
+        assert!(is_lost && bytes.len() > 1000 && text.starts_with(&bytes));
     }
 
     #[test]

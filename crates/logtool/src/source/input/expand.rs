@@ -99,7 +99,7 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents
     let sets: BTreeSet<String> = states.collect();
     logs.retain(|object| has_log_extension(&object.url));
     if logs.is_empty() {
-        let what = match count {
+        let message = match count {
             0 => "the folder is empty".to_owned(),
             _ => format!(
                 "{} in it, but none with the extension of a log",
@@ -113,7 +113,7 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents
             "logs end in {}; other objects can be named",
             extensions.join(", ")
         );
-        return Err(Error::failed(what).with_hint(hint).context(url));
+        return Err(Error::failed(message).with_hint(hint).context(url));
     }
     let others = count - logs.len() as u64;
     Ok(FolderContents { logs, others, sets: sets.into_iter().collect() })

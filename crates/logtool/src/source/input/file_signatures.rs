@@ -59,8 +59,8 @@ const HEAD: u64 = 64 << 10;
 pub fn kind(name: &str, source: &dyn Source) -> Option<&'static str> {
     let head = source.read_at(0..HEAD).ok()?;
     let sign = SIGNS.iter().find(|(sign, _)| head.starts_with(sign));
-    if let Some((_, what)) = sign {
-        return Some(what);
+    if let Some((_, kind)) = sign {
+        return Some(kind);
     }
     if !head.is_empty() && head.iter().all(|byte| *byte == 0) {
         return Some(ZEROS);

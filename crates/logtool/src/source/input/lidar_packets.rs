@@ -54,7 +54,7 @@ const PROBE_BYTES: u64 = 8 << 20;
 
 /// Adds the points of lidars to `bag`, if their packets or `options` identify the model.
 pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn Log>> {
-    let mut found = Vec::new();
+    let mut packet_topics = Vec::new();
     for (packets, topic) in bag.manifest().topics() {
         if topic.content != TopicContent::LidarPackets {
             continue;
@@ -70,24 +70,26 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
             {
                 lidar.set_blanked(field, options.keep_scan_start);
             }
-            found.push((packets, topic, name, lidar));
+            packet_topics.push((packets, topic, name, lidar));
         }
     }
-    if found.is_empty() {
+    if packet_topics.is_empty() {
         return Ok(bag); // avoids a copy of the manifest, which may have a million parts
     }
     let mut manifest = bag.manifest().clone();
     let mut lidars = Vec::new();
-    for (packets, topic, name, lidar) in found {
+    for (packets, topic, name, lidar) in packet_topics {
         let points = TopicId(manifest.topics.len() as u32);
-        let mut about = lidar.topic(topic);
-        about.name = format!("{name}/points");
-        let named = manifest.topics.iter().filter(|other| other.name == about.name);
-        about.instance = named.map(|other| other.instance + 1).max().unwrap_or(0);
-        let label = about.label().into_owned();
+        let mut points_topic = lidar.topic(topic);
+        points_topic.name = format!("{name}/points");
+        let named =
+            manifest.topics.iter().filter(|other| other.name == points_topic.name);
+        points_topic.instance =
+            named.map(|other| other.instance + 1).max().unwrap_or(0);
+        let label = points_topic.label().into_owned();
         let remarks = lidar.warnings().map(|remark| format!("{label}: {remark}"));
         manifest.remarks.extend(remarks);
-        manifest.topics.push(about);
+        manifest.topics.push(points_topic);
         for part in manifest.parts.iter_mut().filter(|p| p.topics.contains(packets)) {
             part.topics.insert(points);
             part.time.start = part.time.start.shifted_by(-MAX_DELAY_NANOS);
@@ -146,13 +148,13 @@ impl Log for LidarBag {
         part: &Part,
         selection: &Selection,
     ) -> logtool_core::Result<Box<dyn Cursor>> {
-        let wanted = &selection.topics;
-        if !self.lidars.iter().any(|sender| wanted.contains(sender.points)) {
+        let selected = &selection.topics;
+        if !self.lidars.iter().any(|sender| selected.contains(sender.points)) {
             return self.bag.read(part, selection);
         }
         let own = self.bag.manifest().topics().map(|(id, _)| id);
-        let mut topics: TopicSet = own.filter(|id| wanted.contains(*id)).collect();
-        for sender in self.lidars.iter().filter(|s| wanted.contains(s.points)) {
+        let mut topics: TopicSet = own.filter(|id| selected.contains(*id)).collect();
+        for sender in self.lidars.iter().filter(|s| selected.contains(s.points)) {
             topics.insert(sender.packets);
         }
         let reach = self.manifest.time_margins.values().fold(
@@ -194,15 +196,15 @@ impl Log for LidarBag {
     ) -> logtool_core::Result<Excerpt> {
         let (mut of_bag, mut lidars) = (TopicSet::EMPTY, Vec::new());
         let known = self.bag.manifest().topics.len();
-        let wanted = selection.topics.ids(self.manifest.topics.len());
-        wanted.filter(|id| id.index() < known).for_each(|id| of_bag.insert(id));
-        for (one, scans) in self.lidars.iter().zip(&self.scans) {
-            if selection.topics.contains(one.points) {
-                of_bag.insert(one.packets);
-                let (of, lidar) = ((selection.time, parts), &one.lidar);
+        let ids = selection.topics.ids(self.manifest.topics.len());
+        ids.filter(|id| id.index() < known).for_each(|id| of_bag.insert(id));
+        for (sender, scans) in self.lidars.iter().zip(&self.scans) {
+            if selection.topics.contains(sender.points) {
+                of_bag.insert(sender.packets);
+                let (of, lidar) = ((selection.time, parts), &sender.lidar);
                 let scans =
-                    scans.excerpt(self, one.points, lidar, of, record_is_packet)?;
-                lidars.push((one, scans));
+                    scans.excerpt(self, sender.points, lidar, of, record_is_packet)?;
+                lidars.push((sender, scans));
             }
         }
         let of_bag = Selection { topics: of_bag, time: selection.time };
@@ -211,8 +213,8 @@ impl Log for LidarBag {
             return Ok(bag);
         }
         let points = lidars.iter().map(|(one, _)| one.points);
-        let kept: TopicSet = bag.topics.ids(known).chain(points).collect();
-        let number = |id: TopicId| kept.position(id).unwrap_or(TopicId::LEFT_OUT);
+        let included: TopicSet = bag.topics.ids(known).chain(points).collect();
+        let number = |id: TopicId| included.position(id).unwrap_or(TopicId::LEFT_OUT);
         let lidars =
             lidars.into_iter().map(|(LidarTopic { packets, points, lidar }, scans)| {
                 let (packets, points) = (number(*packets), number(*points));
@@ -222,7 +224,7 @@ impl Log for LidarBag {
             bag_state: bag.manifest.format_state,
             lidars: lidars.collect(),
         })?;
-        let own = self.manifest.excerpt(&selection.topics, kept, parts);
+        let own = self.manifest.excerpt(&selection.topics, included, parts);
         let Manifest { parts, topics, time_margins, .. } = own.manifest;
         let points = topics.into_iter().skip(bag.manifest.topics.len());
         let topics = bag.manifest.topics.into_iter().chain(points).collect();

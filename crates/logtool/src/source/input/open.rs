@@ -230,17 +230,17 @@ pub(crate) fn open_excerpt(
     }
 }
 
-/// Opens the ULog at `path`; `what` describes the feature that only ULogs have.
+/// Opens the ULog at `path`; `feature` describes the feature that only ULogs have.
 pub fn open_ulog(
     path: &Path,
     session: &Session,
-    what: &str,
+    feature: &str,
 ) -> Result<(Input, UlogLog)> {
     let input = Input::open(path, session)?;
     let open = |format: LogFormat| {
         if format != LogFormat::Ulog {
-            let what = format!("a {} log has no {what}", format.name());
-            return Err(Error::failed(what));
+            let message = format!("a {} log has no {feature}", format.name());
+            return Err(Error::failed(message));
         }
         Ok(UlogLog::open(Arc::clone(&input.source), session.options)?)
     };
@@ -252,7 +252,7 @@ pub fn open_ulog(
 /// Returns the format that the session states, or else the one that the bytes show.
 fn format(path: &Path, input: &Input, session: &Session) -> Result<LogFormat> {
     match session.input_format {
-        Some(given) => Ok(given),
+        Some(format) => Ok(format),
         None => {
             LogFormat::recognize(unpacked_name(path, input.packing), &*input.source)
         }
@@ -298,8 +298,8 @@ fn explain(err: Error, input: &Input) -> Error {
     };
     let hint = match cause.kind() {
         ErrorKind::Unrecognized => {
-            let what = file_signatures::kind(&input.name, &*input.source);
-            what.map(|what| format!("it looks like {what}"))
+            let kind = file_signatures::kind(&input.name, &*input.source);
+            kind.map(|kind| format!("it looks like {kind}"))
         }
         _ => None,
     };

@@ -35,9 +35,9 @@ impl Read for SourceReader {
         let bytes = match self.source.read_at(self.at..self.at.saturating_add(len)) {
             Ok(bytes) => bytes,
             Err(err) => {
-                let told = io::Error::new(err.kind(), err.to_string());
+                let error = io::Error::new(err.kind(), err.to_string());
                 self.failure = Some(err);
-                return Err(told);
+                return Err(error);
             }
         };
         buffer[..bytes.len()].copy_from_slice(&bytes);

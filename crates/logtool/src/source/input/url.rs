@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn file_url_is_the_path_of_the_file() {
-        for (typed, meant) in [
+        for (typed, expected) in [
             ("file:///a/b%20c.bag", "/a/b c.bag"),
             ("FILE://localhost/a/100%.bag", "/a/100%.bag"),
             ("-o=file:///a", "-o=/a"),
@@ -92,7 +92,7 @@ mod tests {
             ("a=file:///b", "a=file:///b"),
             ("s3://b/file:///k", "s3://b/file:///k"),
         ] {
-            assert_eq!(local(typed.into()), *meant, "{typed}");
+            assert_eq!(local(typed.into()), *expected, "{typed}");
         }
     }
 

@@ -12,9 +12,9 @@ pub fn set(manifest: &Manifest, session: &Session) -> Option<Arc<Manifest>> {
     let offset_nanos = session.utc_start?.saturating_sub(start);
     if let Some(known) = clock::to_unix(&manifest.clock) {
         let known = clock::Iso(start.saturating_add(known));
-        let what =
+        let message =
             format!("the log itself starts at {known}; the given start replaces that");
-        session.warn("", &what);
+        session.warn("", &message);
     }
     let mut manifest = manifest.clone();
     manifest.clock.to_unix = Some(ClockFit {

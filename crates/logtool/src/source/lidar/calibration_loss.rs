@@ -25,14 +25,14 @@ pub fn warning(
         };
         manifest.topics.iter().filter_map(lidar).collect()
     };
-    let sent = lidars(manifest, true);
-    if sent.is_empty() || bytes > LONG || !place.is_file() {
+    let transmitted = lidars(manifest, true);
+    if transmitted.is_empty() || bytes > LONG || !place.is_file() {
         return None;
     }
     let session = session.clone().without_input_format();
     let new = open::open_with(place, &session, &LidarOptions::default()).ok()?;
     let lost = lidars(new.log.manifest(), false);
-    lost.iter().any(|lidar| sent.contains(lidar)).then(|| {
+    lost.iter().any(|lidar| transmitted.contains(lidar)).then(|| {
         format!(
             "too short for the calibration that the lidar sends: extract it from {name}, \
              and set it as the calibration file"

@@ -23,9 +23,9 @@ impl Finding {
         let time = damage.time.filter(|_| damage.kind.is_loss());
         if let (Some(time), ClockZero::Unix) = (time, manifest.clock.zero) {
             // For users, the time is formatted as a date.
-            let what = Damage { time: None, ..damage.clone() };
+            let untimed_damage = Damage { time: None, ..damage.clone() };
             let (at, span) = (TextTime::date(time.start), Span(time.span_nanos()));
-            text = format!("{what}, {span} lost at {at}");
+            text = format!("{untimed_damage}, {span} lost at {at}");
         }
         let topic = topic.map(|topic| topic.label().into_owned());
         if let Some(topic) = &topic {

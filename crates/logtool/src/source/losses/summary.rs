@@ -62,11 +62,11 @@ impl Findings {
         let mut losses = self.damage_of_kinds(DamageKind::is_loss);
         // If nothing can be counted, the reason is more informative than numbers.
         let first = losses.next().filter(|_| lost == 0 && records.is_empty());
-        let why = first.and_then(|damage| damage.why.as_deref());
-        let why = why.map_or(String::new(), |why| format!(": {why}"));
+        let reason = first.and_then(|damage| damage.why.as_deref());
+        let suffix = reason.map_or(String::new(), |reason| format!(": {reason}"));
         let lost = count_of(lost, "byte");
         Some(format!(
-            "{lost} ({share:.2} %){records}{seconds} lost{places}{why}; the rest is read"
+            "{lost} ({share:.2} %){records}{seconds} lost{places}{suffix}; the rest is read"
         ))
     }
 
@@ -187,18 +187,18 @@ impl Findings {
         }
     }
 
-    /// Returns the number of bytes of all damage of some kinds, where `of` is the number of
+    /// Returns the number of bytes of all damage of some kinds, where `count` is the number of
     /// bytes of each. Bytes are counted once.
     fn bytes_of(
         &self,
         is_one: impl Fn(DamageKind) -> bool,
-        of: impl Fn(&Damage) -> u64,
+        count: impl Fn(&Damage) -> u64,
     ) -> u64 {
         let mut whole: Vec<Range<u64>> = Vec::new();
         let mut among: BTreeMap<(u64, u64), u64> = BTreeMap::new();
         for damage in self.damage_of_kinds(is_one) {
             let Range { start, end } = damage.bytes;
-            match of(damage) {
+            match count(damage) {
                 all if all == end.saturating_sub(start) => whole.push(start..end),
                 // Several topics may have lost records in the same bytes.
                 some => {
@@ -208,10 +208,10 @@ impl Findings {
             }
         }
         whole.sort_by_key(|range| range.start);
-        let (mut bytes, mut seen) = (0, 0);
+        let (mut bytes, mut covered_end) = (0, 0);
         for range in whole {
-            bytes += range.end.saturating_sub(range.start.max(seen));
-            seen = seen.max(range.end);
+            bytes += range.end.saturating_sub(range.start.max(covered_end));
+            covered_end = covered_end.max(range.end);
         }
         among.values().fold(bytes, |bytes, some| bytes.saturating_add(*some))
     }
@@ -222,11 +222,12 @@ impl Findings {
             self.damage_of_kinds(DamageKind::is_loss).filter_map(|damage| damage.time);
         let mut times: Vec<TimeRange> = times.collect();
         times.sort_by_key(|time| time.start);
-        let (mut lost, mut seen) = (0, Timestamp::MIN);
+        let (mut lost, mut covered_until) = (0, Timestamp::MIN);
         for time in times {
-            let rest = TimeRange { start: time.start.max(seen), end: time.end };
+            let rest =
+                TimeRange { start: time.start.max(covered_until), end: time.end };
             lost += rest.span_nanos();
-            seen = seen.max(time.end);
+            covered_until = covered_until.max(time.end);
         }
         lost
     }

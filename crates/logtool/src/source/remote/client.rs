@@ -27,10 +27,10 @@ pub fn open(url: &str, session: &Session) -> Result<Remote> {
     let opened = opened.cannot_open(&name)?;
     if opened.is_whole {
         let len = units::Bytes(opened.source.len());
-        let what = format!(
+        let message = format!(
             "downloads the whole file ({len}): the server does not support ranges"
         );
-        session.note(&name, &what);
+        session.note(&name, &message);
     }
     Ok(Remote { name, source: opened.source, is_whole: opened.is_whole })
 }
@@ -66,9 +66,9 @@ pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<ListedObject>
         session.connection.client()?.list(&place).map_err(|err| explain(err, &place));
     let listed =
         listed.with_context(|| place.to_string())?.into_iter().map(listed_object);
-    let is_meant =
+    let is_selected =
         |object: &ListedObject| but.is_empty() || !object.url.starts_with(but);
-    Ok(listed.filter(is_meant).collect())
+    Ok(listed.filter(is_selected).collect())
 }
 
 /// Returns the properties of the object at `url`. If the server does not provide them, the size
@@ -103,9 +103,9 @@ pub struct UploadFolder {
 pub fn folder(url: &str, session: &Session) -> Result<UploadFolder> {
     let place = parse(url)?;
     if place.scheme() == Scheme::Http {
-        let what = format!("{place}: a web server cannot be written to");
+        let message = format!("{place}: a web server cannot be written to");
         let hint = "s3://, gs:// and az:// can";
-        return Err(Error::invalid(what).with_hint(hint));
+        return Err(Error::invalid(message).with_hint(hint));
     }
     Ok(UploadFolder { location: place, connection: session.connection.clone() })
 }
@@ -119,12 +119,12 @@ impl UploadFolder {
     /// Returns whether the folder contains a file `name`.
     pub fn contains(&self, name: &str) -> Result<bool> {
         let place = self.location.join(name);
-        let has = self
+        let exists = self
             .connection
             .client()?
             .exists(&place)
             .map_err(|err| explain(err, &place));
-        has.with_context(|| place.to_string())
+        exists.with_context(|| place.to_string())
     }
 
     /// Uploads `file` as `name`.
@@ -134,12 +134,12 @@ impl UploadFolder {
         file: &mut File,
         existing: ExistingFiles,
     ) -> Result<()> {
-        let there = match existing {
+        let if_exists = match existing {
             ExistingFiles::Refuse => IfExists::Fail,
             ExistingFiles::Replace => IfExists::Replace,
         };
         let place = self.location.join(name);
-        self.connection.client()?.upload(file, &place, there).map_err(|err| {
+        self.connection.client()?.upload(file, &place, if_exists).map_err(|err| {
             match err.kind() {
                 io::ErrorKind::AlreadyExists => {
                     Error::new(ErrorKind::AlreadyExists, "it exists already")
@@ -161,16 +161,16 @@ impl UploadFolder {
         removed.with_context(|| place.to_string())
     }
 
-    /// Calls `take` with the name of each file in the subfolder `within` and its subfolders, in any
+    /// Calls `take` with the name of each file in `subfolder` and its subfolders, in any
     /// order, until it breaks.
     pub fn names(
         &self,
-        within: &str,
+        subfolder: &str,
         take: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<()> {
-        let place = match within {
+        let place = match subfolder {
             "" => self.location.clone(),
-            within => self.location.join(within),
+            subfolder => self.location.join(subfolder),
         };
         let listed = self.connection.client()?.names(&place, take);
         let listed = listed.map_err(|err| explain(err, &place));
@@ -193,11 +193,11 @@ impl UploadFolder {
         &self,
         name: &str,
         bytes: &Bytes,
-        when: &WriteCondition,
+        condition: &WriteCondition,
     ) -> Result<Option<ObjectVersion>> {
         let place = self.location.join(name);
-        let put = self.connection.client()?.put(&place, bytes, when);
-        put.map_err(|err| explain(err, &place)).with_context(|| place.to_string())
+        let result = self.connection.client()?.put(&place, bytes, condition);
+        result.map_err(|err| explain(err, &place)).with_context(|| place.to_string())
     }
 }
 
@@ -217,8 +217,8 @@ fn explain(err: io::Error, place: &Location) -> Error {
         && place.scheme() != Scheme::Http
         && !place.is_folder()
     {
-        let what = format!("{err} (the name of a folder ends with `/`)");
-        return Error::failed(what);
+        let message = format!("{err} (the name of a folder ends with `/`)");
+        return Error::failed(message);
     }
     let hint = match (err.kind(), place.scheme()) {
         (io::ErrorKind::PermissionDenied, Scheme::S3) => {

@@ -52,9 +52,10 @@ pub fn folder(url: &str, _: &Session) -> Result<UploadFolder> {
 }
 
 fn refuse<T>(url: &str) -> Result<T> {
-    let what = format!("{url} is a URL, and this logtool was built without `remote`");
+    let message =
+        format!("{url} is a URL, and this logtool was built without `remote`");
     let hint = "download it first, or build with the feature `remote`";
-    Err(Error::invalid(what).with_hint(hint).into())
+    Err(Error::invalid(message).with_hint(hint).into())
 }
 
 impl UploadFolder {

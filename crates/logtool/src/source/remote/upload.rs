@@ -26,11 +26,11 @@ pub struct RemoteOutput {
 
 /// Creates a local folder for files that are to be uploaded.
 pub fn temporary_folder() -> Result<TempDir> {
-    let made = tempfile::Builder::new().prefix("logtool-").tempdir();
-    made.map_err(|err| {
-        let what = format!("cannot create a temporary folder: {err}");
+    let folder = tempfile::Builder::new().prefix("logtool-").tempdir();
+    folder.map_err(|err| {
+        let message = format!("cannot create a temporary folder: {err}");
         let hint = "set TMPDIR to a writable folder";
-        Error::failed(what).with_hint(hint)
+        Error::failed(message).with_hint(hint)
     })
 }
 
@@ -49,8 +49,8 @@ impl RemoteOutput {
     /// Rejects the file `name` if it exists and must not be replaced.
     pub fn check(&self, name: &str) -> Result<()> {
         if self.existing == ExistingFiles::Refuse && self.folder.contains(name)? {
-            let what = format!("{} exists already", self.folder.name(name));
-            return Err(Error::new(ErrorKind::AlreadyExists, what));
+            let message = format!("{} exists already", self.folder.name(name));
+            return Err(Error::new(ErrorKind::AlreadyExists, message));
         }
         Ok(())
     }
@@ -62,13 +62,13 @@ impl RemoteOutput {
         let names: Vec<String> = names.collect::<Result<_>>()?;
         names.iter().try_for_each(|name| self.check(name))?;
         for (count, (name, file)) in names.iter().zip(files).enumerate() {
-            let sent = File::open(file).map_err(Error::from);
-            let sent = sent
+            let result = File::open(file).map_err(Error::from);
+            let result = result
                 .and_then(|mut file| self.folder.send(name, &mut file, self.existing));
-            if let Err(err) = sent {
+            if let Err(err) = result {
                 if self.existing == ExistingFiles::Refuse {
-                    let sent = names.iter().take(count);
-                    sent.for_each(|name| drop(self.folder.remove(name)));
+                    let uploaded = names.iter().take(count);
+                    uploaded.for_each(|name| drop(self.folder.remove(name)));
                 }
                 return Err(err.context(self.folder.name(name)));
             }

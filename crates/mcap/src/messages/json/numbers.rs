@@ -40,10 +40,10 @@ pub(super) fn integer(json: &str) -> Option<i128> {
         Ok(zeros) if zeros <= 39 => format!("{significant}{}", "0".repeat(zeros)),
         Ok(_) => return None,
         Err(_) => {
-            let kept = significant.trim_end_matches('0');
+            let digits = significant.trim_end_matches('0');
             let removed = usize::try_from(zeros.checked_neg()?).ok()?;
             let len = significant.len().checked_sub(removed)?;
-            (len >= kept.len()).then(|| significant[..len].to_owned())?
+            (len >= digits.len()).then(|| significant[..len].to_owned())?
         }
     };
     let magnitude: i128 = digits.parse().ok()?;

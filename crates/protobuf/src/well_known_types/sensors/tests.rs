@@ -30,13 +30,13 @@ fn cloud_is_parsed_from_its_fields() {
 fn images_are_parsed_from_their_fields() {
     let file = b"\x0a\x02\x08\x01\x12\x03abc\x1a\x03png\x22\x03cam\xa2\x06\x01u";
     let image = CompressedImage::parse(file).unwrap();
-    let wanted = CompressedImage {
+    let expected = CompressedImage {
         nanos: 1_000_000_000,
         frame_id: b"cam",
         format: b"png",
         data: b"abc",
     };
-    assert_eq!(image, wanted);
+    assert_eq!(image, expected);
     let raw =
         b"\x15\x02\0\0\0\x1d\x01\0\0\0\x22\x05mono8\x2d\x02\0\0\0\x32\x02\x07\x09";
     let image = PixelImage::parse(raw).unwrap();
@@ -49,11 +49,11 @@ fn images_are_parsed_from_their_fields() {
 fn messages_have_the_bytes_of_the_python_package() {
     let pose = b"\x1a\x0d\x0a\0\x12\x09\x21\0\0\0\0\0\0\xf0\x3f";
     let (head, rest) = CLOUD.split_at(11);
-    let mut made = Vec::new();
-    PointCloud::parse(CLOUD).unwrap().put(&mut made);
-    assert_eq!(made, [head, pose, rest].concat());
+    let mut bytes = Vec::new();
+    PointCloud::parse(CLOUD).unwrap().put(&mut bytes);
+    assert_eq!(bytes, [head, pose, rest].concat());
 
-    made.clear();
+    bytes.clear();
     let transform = FrameTransform {
         nanos: -1,
         parent: "world",
@@ -61,10 +61,10 @@ fn messages_have_the_bytes_of_the_python_package() {
         translation: [1.0, 2.0, 3.0],
         rotation: [0.5, -0.5, 0.25, 1.0],
     };
-    transform.put(&mut made);
+    transform.put(&mut bytes);
     let theirs = b"\x0a\x11\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x10\xff\x93\xeb\
         \xdc\x03\x12\x05world\x1a\x04base\x22\x1b\x09\0\0\0\0\0\0\xf0\x3f\x11\0\0\0\0\0\0\0\x40\
         \x19\0\0\0\0\0\0\x08\x40\x2a\x24\x09\0\0\0\0\0\0\xe0\x3f\x11\0\0\0\0\0\0\xe0\xbf\
         \x19\0\0\0\0\0\0\xd0\x3f\x21\0\0\0\0\0\0\xf0\x3f";
-    assert_eq!(made, theirs);
+    assert_eq!(bytes, theirs);
 }

@@ -25,16 +25,16 @@ pub(super) fn decompress(
 ) -> FrameOutcome {
     loop {
         let start = out.len();
-        let (how, used) = stream(packed, limit, out);
-        if how == FrameOutcome::Broken {
+        let (outcome, used) = stream(packed, limit, out);
+        if outcome == FrameOutcome::Broken {
             // The decoder returns bytes before it verifies the checksum of their block, and
             // does not show where the block begins in them.
             out.truncate(start);
             blocks::unpack_sound(packed, limit, out);
         }
         packed = packed.get(used..).unwrap_or_default();
-        if how != FrameOutcome::Whole || !packed.starts_with(b"BZh") {
-            return how;
+        if outcome != FrameOutcome::Whole || !packed.starts_with(b"BZh") {
+            return outcome;
         }
     }
 }

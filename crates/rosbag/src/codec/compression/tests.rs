@@ -35,9 +35,9 @@ fn decompress(
 #[test]
 fn lz4_frames_of_all_kinds_are_decompressed() {
     for frame in [LZ4, LZ4_LINKED] {
-        let (out, how) = decompress(Compression::Lz4, &bytes(frame), 1 << 20);
+        let (out, outcome) = decompress(Compression::Lz4, &bytes(frame), 1 << 20);
         assert_eq!(
-            (out.as_ref(), how),
+            (out.as_ref(), outcome),
             (b"abcd".repeat(40).as_slice(), FrameOutcome::Whole)
         );
     }
@@ -47,18 +47,18 @@ fn lz4_frames_of_all_kinds_are_decompressed() {
 fn consecutive_lz4_frames_are_concatenated() {
     let skipped = [&[0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"xyz"].concat();
     let packed = [bytes(LZ4), skipped, bytes(LZ4_LINKED)].concat();
-    let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
+    let (out, outcome) = decompress(Compression::Lz4, &packed, 1 << 20);
     assert_eq!(
-        (out.as_ref(), how),
+        (out.as_ref(), outcome),
         (b"abcd".repeat(80).as_slice(), FrameOutcome::Whole)
     );
 }
 
 #[test]
 fn consecutive_bz2_streams_are_concatenated() {
-    let (out, how) = decompress(Compression::Bz2, &bytes(BZ2).repeat(3), 1 << 20);
+    let (out, outcome) = decompress(Compression::Bz2, &bytes(BZ2).repeat(3), 1 << 20);
     assert_eq!(
-        (out.as_ref(), how),
+        (out.as_ref(), outcome),
         (b"abcd".repeat(30).as_slice(), FrameOutcome::Whole)
     );
 }
@@ -68,8 +68,13 @@ fn lz4_frame_with_wrong_checksum_is_doubtful() {
     for (frame, at) in [(LZ4, 32), (LZ4_LINKED, 33)] {
         let mut packed = bytes(frame);
         packed[at] ^= 1;
-        let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
-        assert_eq!((out.len(), how), (160, FrameOutcome::Doubtful), "{}", Hex(&packed));
+        let (out, outcome) = decompress(Compression::Lz4, &packed, 1 << 20);
+        assert_eq!(
+            (out.len(), outcome),
+            (160, FrameOutcome::Doubtful),
+            "{}",
+            Hex(&packed)
+        );
     }
 }
 
@@ -77,8 +82,8 @@ fn lz4_frame_with_wrong_checksum_is_doubtful() {
 fn bz2_block_with_wrong_checksum_is_lost() {
     let mut packed = bytes(BZ2);
     packed[10] ^= 1; // of the block
-    let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
-    assert_eq!((out.len(), how), (0, FrameOutcome::Broken));
+    let (out, outcome) = decompress(Compression::Bz2, &packed, 1 << 20);
+    assert_eq!((out.len(), outcome), (0, FrameOutcome::Broken));
 }
 
 #[test]
@@ -91,16 +96,16 @@ fn bz2_blocks_before_a_damaged_block_are_decompressed() {
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), room);
     encoder.write_all(&content).unwrap();
     let packed = encoder.finish().unwrap();
-    let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
-    assert_eq!((out.as_ref(), how), (content.as_slice(), FrameOutcome::Whole));
+    let (out, outcome) = decompress(Compression::Bz2, &packed, 1 << 20);
+    assert_eq!((out.as_ref(), outcome), (content.as_slice(), FrameOutcome::Whole));
     // One changed byte, at an eighth of the way to each block's middle and end.
     for (eighths, blocks) in [(1, 0), (3, 1), (4, 1), (5, 2)] {
         let mut packed = packed.clone();
         let at = packed.len() * eighths / 8;
         packed[at] ^= 0x10;
-        let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
+        let (out, outcome) = decompress(Compression::Bz2, &packed, 1 << 20);
         assert_eq!(
-            (out.len(), how),
+            (out.len(), outcome),
             (blocks * BLOCK, FrameOutcome::Broken),
             "byte {at}"
         );
@@ -109,8 +114,8 @@ fn bz2_blocks_before_a_damaged_block_are_decompressed() {
     // A stream after a complete one, and the limit.
     let mut two = [&packed[..], &packed].concat();
     two[packed.len() + packed.len() / 2] ^= 1;
-    let (out, how) = decompress(Compression::Bz2, &two, 1 << 20);
-    assert_eq!((out.len(), how), (content.len() + BLOCK, FrameOutcome::Broken));
+    let (out, outcome) = decompress(Compression::Bz2, &two, 1 << 20);
+    assert_eq!((out.len(), outcome), (content.len() + BLOCK, FrameOutcome::Broken));
     let (out, _) = decompress(Compression::Bz2, &two, content.len() + 10);
     assert!(out.len() <= content.len() + 10);
 }
@@ -127,13 +132,13 @@ fn truncated_data_decompress_to_a_prefix() {
     for (compression, packed, all, header) in kinds {
         let packed = bytes(packed);
         for len in 1..packed.len() {
-            let (out, how) = decompress(compression, &packed[..len], 1 << 20);
+            let (out, outcome) = decompress(compression, &packed[..len], 1 << 20);
             assert!(whole.starts_with(&out), "cut to {len}");
             // Here, the length of the first block is incomplete.
             let is_empty = (header..header + 4).contains(&len);
             let is_all = out.len() == all || is_empty;
             let want = if is_all { FrameOutcome::Ended } else { FrameOutcome::Cut };
-            assert_eq!(how, want, "cut to {len}");
+            assert_eq!(outcome, want, "cut to {len}");
         }
     }
 }
@@ -141,27 +146,27 @@ fn truncated_data_decompress_to_a_prefix() {
 #[test]
 fn decompression_stops_at_the_limit() {
     for (compression, packed) in [(Compression::Lz4, LZ4), (Compression::Bz2, BZ2)] {
-        let (out, how) = decompress(compression, &bytes(packed), 39);
-        assert_eq!((out.len(), how), (39, FrameOutcome::OverLimit));
+        let (out, outcome) = decompress(compression, &bytes(packed), 39);
+        assert_eq!((out.len(), outcome), (39, FrameOutcome::OverLimit));
     }
-    let (out, how) = decompress(Compression::None, b"abcde", 4);
-    assert_eq!((out.as_ref(), how), (&b"abcd"[..], FrameOutcome::OverLimit));
+    let (out, outcome) = decompress(Compression::None, b"abcde", 4);
+    assert_eq!((out.as_ref(), outcome), (&b"abcd"[..], FrameOutcome::OverLimit));
 }
 
 #[test]
 fn declared_size_does_not_determine_the_allocation() {
     let packed = bytes(LZ4);
-    let (out, how) =
+    let (out, outcome) =
         Compression::Lz4.decompress(&packed, u32::MAX, 1 << 20, BytesMut::new());
-    assert_eq!((out.len(), how), (160, FrameOutcome::Whole));
+    assert_eq!((out.len(), outcome), (160, FrameOutcome::Whole));
     assert!(out.capacity() < 8 << 20);
 }
 
 #[test]
 fn garbage_is_broken() {
     for compression in [Compression::Lz4, Compression::Bz2] {
-        let (out, how) = decompress(compression, b"this was never packed", 1 << 20);
-        assert_eq!((out.len(), how), (0, FrameOutcome::Broken));
+        let (out, outcome) = decompress(compression, b"this was never packed", 1 << 20);
+        assert_eq!((out.len(), outcome), (0, FrameOutcome::Broken));
     }
 }
 
@@ -172,8 +177,8 @@ fn lz4_block_is_decompressed_up_to_its_damage() {
         let mut packed = bytes(frame);
         assert_eq!(packed[offset..offset + 2], [4, 0]);
         packed[offset] = 0;
-        let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
-        assert_eq!((out.as_ref(), how), (&b"abcd"[..], FrameOutcome::Broken));
+        let (out, outcome) = decompress(Compression::Lz4, &packed, 1 << 20);
+        assert_eq!((out.as_ref(), outcome), (&b"abcd"[..], FrameOutcome::Broken));
     }
 }
 
@@ -189,10 +194,10 @@ fn truncated_lz4_block_is_decompressed_up_to_its_end() {
         // A token, four literals, the match distance, and two bytes of the match length:
         // 4 + 15 + 132.
         for (of_block, want) in [(0, 0), (1, 0), (3, 2), (5, 4), (7, 4), (8, 155)] {
-            let (out, how) = cut_to(header + 4 + of_block);
+            let (out, outcome) = cut_to(header + 4 + of_block);
             let at = header + 4 + of_block;
             assert_eq!(
-                (out.len(), how),
+                (out.len(), outcome),
                 (want.min(160), FrameOutcome::Cut),
                 "cut to {at}"
             );

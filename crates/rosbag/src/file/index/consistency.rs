@@ -60,9 +60,9 @@ impl<'i> Inspector<'i> {
             };
             packing.add(&head, data.end - data.start);
             let next = chunks.get(place + 1).map_or(self.index_at, |next| next.at);
-            if let Some(why) = self.after_chunk(chunk, data.end..next)? {
+            if let Some(reason) = self.after_chunk(chunk, data.end..next)? {
                 return Ok(Some(format!(
-                    "it contradicts the chunk at byte {at}: {why}"
+                    "it contradicts the chunk at byte {at}: {reason}"
                 )));
             }
         }
@@ -83,7 +83,7 @@ impl<'i> Inspector<'i> {
         if !self.is_thorough && bytes.end.saturating_sub(bytes.start) <= expected {
             return Ok(None);
         }
-        let (mut at, mut found) = (bytes.start, BTreeMap::<u32, u64>::new());
+        let (mut at, mut counts) = (bytes.start, BTreeMap::<u32, u64>::new());
         while at < bytes.end {
             let Some(TopLevelRecord { kind, data }) = self.toplevel.record_at(at)?
             else {
@@ -94,7 +94,7 @@ impl<'i> Inspector<'i> {
                     return Ok(Some("unlisted messages follow it"));
                 }
                 TopLevelKind::Index { connection, count, .. } => {
-                    *found.entry(connection).or_default() += u64::from(count);
+                    *counts.entry(connection).or_default() += u64::from(count);
                     if self.is_thorough && !self.is_within(&data, chunk.time)? {
                         return Ok(Some(
                             "its index data have times outside its time range",
@@ -105,7 +105,7 @@ impl<'i> Inspector<'i> {
             }
             at = data.end.max(at + 1);
         }
-        let is_other = !found.is_empty() && found != messages;
+        let is_other = !counts.is_empty() && counts != messages;
         Ok(is_other.then_some("its index data have other numbers of messages"))
     }
 

@@ -20,8 +20,8 @@ impl ManifestBuilder {
             ));
         }
         // The declarations may lie in chunks that cannot be read.
-        let is_all_seen = !self.is_sealed && self.unreadable.is_none();
-        if !strangers.is_empty() && is_all_seen {
+        let is_complete = !self.is_sealed && self.unreadable.is_none();
+        if !strangers.is_empty() && is_complete {
             let ids: Vec<String> =
                 strangers.iter().take(8).map(u32::to_string).collect();
             let ids = ids.join(", ");
@@ -36,7 +36,8 @@ impl ManifestBuilder {
             ));
         }
         let connections = self.table.entries.iter().map(|entry| &entry.connection);
-        let other = connections.filter_map(|it| Some((it, other_topic(it)?)));
+        let other = connections
+            .filter_map(|connection| Some((connection, other_topic(connection)?)));
         for (connection, inner) in other.take(8) {
             let (id, topic, inner) =
                 (connection.id, &connection.topic, decode_text(inner));

@@ -37,9 +37,9 @@ impl ManifestBuilder {
             let found = describe_topic(&mut room, connections.clone());
             let (text, described, schema) = match found {
                 Ok(((text, described), schema)) => (text, Ok(described), schema),
-                Err(why) => (first.definition.as_str(), Err(why), raw_schema("ns")),
+                Err(err) => (first.definition.as_str(), Err(err), raw_schema("ns")),
             };
-            if described.as_ref().is_err_and(|why| why.kind() == ErrorKind::Limit) {
+            if described.as_ref().is_err_and(|err| err.kind() == ErrorKind::Limit) {
                 self.too_wide.insert(id);
             }
             let total = total.unwrap_or(NO_MESSAGES);
@@ -47,17 +47,17 @@ impl ManifestBuilder {
             let is_defined = !definitions.collect::<String>().is_empty();
             // A topic without definition or messages loses nothing, and a definition that is
             // only unsupported is not damaged.
-            let is_loss = |why: &&Error| {
-                is_defined && total.records > 0 && why.kind() != ErrorKind::Unsupported
+            let is_loss = |err: &&Error| {
+                is_defined && total.records > 0 && err.kind() != ErrorKind::Unsupported
             };
             match described.as_ref().err().filter(is_loss) {
-                Some(why) => {
+                Some(err) => {
                     let damage = Damage::new(
                         DamageKind::Definition,
                         self.declaring_chunk(id, drafts),
                     );
                     let damage = damage.with_records(total.records, Some(id));
-                    self.damage.push(damage.with_reason(why.what().to_owned()));
+                    self.damage.push(damage.with_reason(err.what().to_owned()));
                 }
                 None => self.remarks.extend(anomaly(first, &described)),
             }
@@ -71,14 +71,14 @@ impl ManifestBuilder {
                 ));
             }
             let layout = described.as_ref().ok().map(|described| &described.layout);
-            if let Some(what) = layout.and_then(|layout| layout.uncountable_list()) {
-                self.remarks.push(format!("the topic {:?}: {what}", first.topic));
+            if let Some(message) = layout.and_then(|layout| layout.uncountable_list()) {
+                self.remarks.push(format!("the topic {:?}: {message}", first.topic));
             }
             let mut definition = text.to_owned();
             if let (true, Ok(described)) = (definition.is_empty(), &described) {
                 definition = described.definition.text();
             }
-            let reason = described.as_ref().err().filter(|why| !is_loss(why));
+            let reason = described.as_ref().err().filter(|err| !is_loss(err));
             let metadata = topic_metadata(connections, reason);
             topics.push(Topic {
                 name: first.topic.clone(),
@@ -101,8 +101,8 @@ impl ManifestBuilder {
             });
             *instance += 1;
         }
-        let made = derived.topics(&topics)?;
-        topics.extend(made);
+        let derived_topics = derived.topics(&topics)?;
+        topics.extend(derived_topics);
         Ok(topics)
     }
 
@@ -123,9 +123,9 @@ fn describe_topic<'c>(
     connections: impl Iterator<Item = &'c Connection>,
 ) -> Result<((&'c str, RecordDefinition), SchemaRef)> {
     room.check()?;
-    let told = schema::topic_schema(connections)?;
-    let schema = room.schema(&told.1.layout)?;
-    Ok((told, schema))
+    let definition = schema::topic_schema(connections)?;
+    let schema = room.schema(&definition.1.layout)?;
+    Ok((definition, schema))
 }
 
 /// Returns the anomaly in the description of the records of `connection`, if there is one.
@@ -139,7 +139,7 @@ fn anomaly(
         Ok(RecordDefinition { oddity: Some(oddity), .. }) => {
             Some(format!("the topic {topic:?}: {oddity}"))
         }
-        Err(why) => Some(format!("the topic {topic:?} has only raw bytes: {why}")),
+        Err(err) => Some(format!("the topic {topic:?} has only raw bytes: {err}")),
     }
 }
 

@@ -36,10 +36,10 @@ impl PartScanner {
         let bytes = self.at..next;
         // The index data of a lost chunk may come next, or lie inside the broken bytes.
         let index_at = self.toplevel.find_index(bytes.start + 1..next + 1)?;
-        let is_gone = !self.is_content(next)?;
+        let is_lost = !self.is_content(next)?;
         let is_index = match index_at {
             Some(at) => self.is_index_of_last(at)?,
-            None => is_gone && self.is_all_index(kind, &bytes)?,
+            None => is_lost && self.is_all_index(kind, &bytes)?,
         };
         if is_index {
             visitor.damage(Damage::new(DamageKind::Index, bytes));
@@ -47,7 +47,7 @@ impl PartScanner {
             return Ok(true);
         }
         let kind = if kind == DamageKind::Index { DamageKind::Garbled } else { kind };
-        let (index_at, left) = if is_gone {
+        let (index_at, left) = if is_lost {
             (index_at.unwrap_or(next), None)
         } else {
             let (messages, end) = self.messages_at(next)?;

@@ -56,16 +56,16 @@ fn ros2_syntax_is_converted_to_ros1() {
          {0}\nMSG: b_msgs/Inner\nuint8 structure_needs_at_least_one_member\n",
         sep()
     );
-    let wanted = format!(
+    let expected = format!(
         "int8 not_so\ntime at\nduration[] ages\nstring name\nstring[] names\n\
          b_msgs/Inner[2] inner\nbyte level\n{0}\nMSG: b_msgs/Inner\n",
         sep()
     );
     let constants = "byte BIG=-56\nbool YES=True\nstring HOW=so # so\nint32 X=-16\n\
                      float32 F=1.5\nuint16 O=15\n";
-    let made = Definition::ros1_from_ros2("a_msgs/msg/All", &text).unwrap();
-    let wanted = wanted.replacen("int8 not_so\n", constants, 1);
-    assert_eq!(made.text(), wanted);
+    let definition = Definition::ros1_from_ros2("a_msgs/msg/All", &text).unwrap();
+    let expected = expected.replacen("int8 not_so\n", constants, 1);
+    assert_eq!(definition.text(), expected);
 }
 
 #[test]
@@ -75,12 +75,12 @@ fn other_header_is_kept_and_unused_types_are_dropped() {
          {0}\nMSG: b/Nobody\nint8 x\n",
         sep()
     );
-    let made = Definition::ros1_from_ros2("a/msg/B", &text).unwrap();
-    let wanted = format!(
+    let definition = Definition::ros1_from_ros2("a/msg/B", &text).unwrap();
+    let expected = format!(
         "std_msgs/Header header\n{}\nMSG: std_msgs/Header\nint32 stamp\n",
         sep()
     );
-    assert_eq!(made.text(), wanted);
+    assert_eq!(definition.text(), expected);
 }
 
 #[test]

@@ -67,12 +67,12 @@ pub(super) fn is_ros2_marker<'f>(
     fields: impl IntoIterator<Item = &'f str>,
 ) -> bool {
     let (mut before, mut added) = ("", 0);
-    let kept = fields.into_iter().filter(|field| {
+    let fields = fields.into_iter().filter(|field| {
         let is_added = ADDED.contains(&(before, *field));
         (before, added) = (*field, added + usize::from(is_added));
         !is_added
     });
-    let is_like = is_marker(name, kept);
+    let is_like = is_marker(name, fields);
     is_like && added == ADDED.len()
 }
 

@@ -12,8 +12,8 @@ use crate::definition::{
 /// Returns the names of `types`, of their constants and of their fields that are not allowed.
 pub(in crate::definition) fn invalid_names(types: &[MessageType]) -> Vec<String> {
     let mut misnamed = Vec::new();
-    for of in types {
-        let own = &of.name;
+    for message_type in types {
+        let own = &message_type.name;
         let (package, short) = match name(own).split_once("/msg/") {
             Some((package, short)) => (package.to_owned(), short.to_owned()),
             None => (String::new(), own.clone()),
@@ -21,10 +21,11 @@ pub(in crate::definition) fn invalid_names(types: &[MessageType]) -> Vec<String>
         if !is_lower(&package) || !is_type(&short) {
             misnamed.push(own.clone());
         }
-        let constants = of.constants.iter().map(|constant| &*constant.name);
+        let constants = message_type.constants.iter().map(|constant| &*constant.name);
         let constants = constants.filter(|name| !is_upper(name));
-        let fields = of.fields.iter().skip(usize::from(has_seq(of)));
-        let fields = fields.map(|field| field_name(of, field));
+        let fields =
+            message_type.fields.iter().skip(usize::from(has_seq(message_type)));
+        let fields = fields.map(|field| field_name(message_type, field));
         let fields = fields.filter(|name| !is_lower(name));
         misnamed.extend(constants.chain(fields).map(|name| format!("{own}.{name}")));
     }

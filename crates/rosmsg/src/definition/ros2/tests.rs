@@ -25,7 +25,7 @@ fn camera() -> String {
 fn types_have_full_names_and_times_are_of_builtin_interfaces() {
     let definition = Definition::parse("sensor_msgs/CameraInfo", &camera()).unwrap();
     assert_eq!(definition.ros2_name(), "sensor_msgs/msg/CameraInfo");
-    let wanted = format!(
+    let expected = format!(
         "std_msgs/Header header\nuint32 height\nfloat64[] d\nfloat64[9] k\n\
          sensor_msgs/RegionOfInterest roi\n{0}\nMSG: std_msgs/Header\n\
          builtin_interfaces/Time stamp\nstring frame_id\n\
@@ -36,7 +36,7 @@ fn types_have_full_names_and_times_are_of_builtin_interfaces() {
          {0}\nMSG: builtin_interfaces/Duration\nint32 sec\nuint32 nanosec\n",
         sep()
     );
-    assert_eq!(definition.ros2_text().unwrap(), wanted);
+    assert_eq!(definition.ros2_text().unwrap(), expected);
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn other_type_with_the_name_of_a_time_is_kept() {
 #[test]
 fn wide_strings_are_refused() {
     let definition = Definition::parse_ros2("a/msg/B", "wstring s").unwrap();
-    let why = definition.layout().unwrap_err().to_string();
-    assert_eq!(why, "not supported: a wstring, as \"a/B\" has");
+    let message = definition.layout().unwrap_err().to_string();
+    assert_eq!(message, "not supported: a wstring, as \"a/B\" has");
 }
 
 /// Zero messages are converted to ROS 2 and back by the converted definition.
@@ -131,9 +131,9 @@ fn every_debian_definition_has_the_same_layout_via_ros2_except_for_seq() {
         let in_ros2 = ros1.ros2_text().unwrap();
         let ros2 = Definition::parse_ros2(&ros1.ros2_name(), &in_ros2).unwrap();
         let (before, after) = (ros1.layout().unwrap(), ros2.layout().unwrap());
-        let kept = before.fields.len() - usize::from(is_header(&type_name));
+        let remaining = before.fields.len() - usize::from(is_header(&type_name));
         let added = if type_name == "visualization_msgs/Marker" { 4 } else { 0 };
-        assert_eq!(after.fields.len(), kept + added, "{in_ros2}");
+        assert_eq!(after.fields.len(), remaining + added, "{in_ros2}");
         let to = Transcoder::to_ros2(&before).unwrap();
         let from = Transcoder::of_ros2(&after).unwrap();
         let (mut cdr, mut packed) = (Vec::new(), Vec::new());
@@ -157,10 +157,10 @@ fn markers_have_the_fields_of_ros_2() {
         .layout();
     let layout = layout.unwrap();
     let names: Vec<&str> = layout.fields.iter().map(|f| f.name.as_str()).collect();
-    let wanted = "header ns id type action pose scale color lifetime frame_locked points colors \
+    let expected = "header ns id type action pose scale color lifetime frame_locked points colors \
                   texture_resource texture uv_coordinates text mesh_resource mesh_file \
                   mesh_use_embedded_materials";
-    assert_eq!(names, wanted.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(names, expected.split_whitespace().collect::<Vec<_>>());
     // Back to ROS 1: the fields that ROS 2 adds are dropped.
     let ros1 = marker.layout().unwrap();
     let to = Transcoder::to_ros2(&ros1).unwrap();
@@ -195,11 +195,11 @@ fn ros2_ids_become_those_of_ros1() {
             "{base} id\n{base}[] more\n{sep}\nMSG: unique_identifier_msgs/UUID\nuint8[16] uuid\n"
         );
         let ros1 = Definition::ros1_from_ros2("a/msg/B", &text).unwrap().text();
-        let wanted = format!(
+        let expected = format!(
             "uuid_msgs/UniqueID id\nuuid_msgs/UniqueID[] more\n{sep}\n\
              MSG: uuid_msgs/UniqueID\nuint8[16] uuid\n"
         );
-        assert_eq!(ros1, wanted);
+        assert_eq!(ros1, expected);
     }
     let root = |text| {
         let name = "unique_identifier_msgs/msg/UUID";
@@ -230,13 +230,13 @@ fn types_with_another_name_in_ros2_are_renamed_everywhere() {
         sep()
     );
     let nested = Definition::parse("a/B", &text).unwrap();
-    let wanted = format!(
+    let expected = format!(
         "unique_identifier_msgs/UUID[] ids\nbuiltin_interfaces/Time at\n{0}\n\
          MSG: unique_identifier_msgs/UUID\nuint8[16] uuid\n{0}\n\
          MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n",
         sep()
     );
-    assert_eq!(nested.ros2_text().unwrap(), wanted);
+    assert_eq!(nested.ros2_text().unwrap(), expected);
     // A type with the same name and other fields keeps its name.
     let other = Definition::parse("rosgraph_msgs/Log", "string msg").unwrap();
     assert_eq!(other.ros2_name(), "rosgraph_msgs/msg/Log");

@@ -159,8 +159,13 @@ fn told(mut decoder: PointDecoder, payloads: &[&[u8]]) -> (RecordBatch, Vec<Dama
 /// Returns the kind, the number of records and the reason of each damage.
 fn kinds(damage: &[Damage]) -> Vec<(DamageKind, u64, &str)> {
     let one = |one: &'_ Damage| (one.kind, one.records);
-    let why = damage.iter().map(|one| one.why.as_deref().unwrap_or_default());
-    damage.iter().map(one).zip(why).map(|((kind, n), why)| (kind, n, why)).collect()
+    let reasons = damage.iter().map(|one| one.why.as_deref().unwrap_or_default());
+    damage
+        .iter()
+        .map(one)
+        .zip(reasons)
+        .map(|((kind, n), reason)| (kind, n, reason))
+        .collect()
 }
 
 #[test]
@@ -221,10 +226,10 @@ fn cloud_with_fewer_points_than_declared_returns_these() {
         (Cloud2 { data: &data[..13], ..good }, 1),
         (Cloud2 { size: (2, 1), steps: (7, u32::MAX), ..good }, 1),
     ];
-    for (short, there) in short {
+    for (short, count) in short {
         let short = short.bytes();
-        let (batch, told) = table(PointSource::Cloud2, &[&first, &short]);
-        assert_eq!((batch.num_rows(), told), (2 + there, 1));
+        let (batch, damage_count) = table(PointSource::Cloud2, &[&first, &short]);
+        assert_eq!((batch.num_rows(), damage_count), (2 + count, 1));
         assert_eq!(rows(&batch)[2], "1500000000 0 1.5 258");
     }
     // All bytes of two rows of two points, with a row step of 5 bytes, except the last byte.
@@ -235,9 +240,9 @@ fn cloud_with_fewer_points_than_declared_returns_these() {
         steps: (2, 5),
         data: &[0, 10, 0, 11, 99, 0, 20, 0],
     };
-    let (batch, told) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    let (batch, damage_count) = table(PointSource::Cloud2, &[&cloud.bytes()]);
     let want = ["0 0 0 10", "1 0 1 11", "2 1 0 20"].map(|s| format!("1500000000 {s}"));
-    assert_eq!((rows(&batch), told), (want.into(), 1));
+    assert_eq!((rows(&batch), damage_count), (want.into(), 1));
 }
 
 #[test]
@@ -299,15 +304,15 @@ fn cloud_of_the_old_type_has_its_channels_as_columns() {
         "1 3 4 5 -",
     ];
     assert_eq!(rows(&batch), want.map(|row| format!("3000000000 {row}")));
-    let why = [
+    let reasons = [
         "its channel rgb has 1 value for 2 points",
         "its channel rgb has 3 values for 2 points",
         "its channel curvature has no column, because no message that was inspected before had it",
     ];
     let decoder = decoder(PointSource::Cloud, &first, &nested());
     let (_, damage) = told(decoder, &payloads);
-    let [a, b, late] = why;
-    let misfit = |why| (DamageKind::TypeMismatch, 1, why);
+    let [a, b, late] = reasons;
+    let misfit = |reason| (DamageKind::TypeMismatch, 1, reason);
     assert_eq!(kinds(&damage), [misfit(a), misfit(b), (DamageKind::NoColumn, 1, late)]);
     let (batch, damage) = joined(PointSource::Cloud, &payloads);
     assert_eq!(
@@ -358,8 +363,8 @@ fn messages_in_cdr_have_the_same_points() {
         assert!(lost == 0 && want.num_rows() > 0, "{type_name}");
         let cdr = in_cdr(type_name, &message);
         let shape = source.shape_of(&cdr, Encoding::Cdr).unwrap();
-        let made = PointDecoder::new(source, Encoding::Cdr, shape.into(), &nested());
-        let (found, lost) = decode(made.unwrap(), &[&cdr]);
+        let decoder = PointDecoder::new(source, Encoding::Cdr, shape.into(), &nested());
+        let (found, lost) = decode(decoder.unwrap(), &[&cdr]);
         assert_eq!((found, lost), (want, 0), "{type_name}");
     }
 }

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn base64_matches_its_rfc() {
     // RFC 4648, 10.
-    for (text, wanted) in [
+    for (text, expected) in [
         ("", ""),
         ("Zg==", "f"),
         ("Zm8=", "fo"),
@@ -13,7 +13,7 @@ fn base64_matches_its_rfc() {
         ("Zm9vYmFy", "foobar"),
         ("Zm8", "fo"),
     ] {
-        assert_eq!(bytes(text).as_deref(), Some(wanted.as_bytes()), "{text}");
+        assert_eq!(bytes(text).as_deref(), Some(expected.as_bytes()), "{text}");
     }
     assert_eq!(bytes("+/8="), Some(vec![0xfb, 0xff]));
     for wrong in ["Z", "Zm9vY", "Zm-v", "Zm9v\n", "Z===", "Zg==Zg=="] {

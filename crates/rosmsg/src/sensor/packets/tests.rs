@@ -12,10 +12,10 @@ fn scan(count: u32, packets: u8) -> Vec<u8> {
 #[test]
 fn scan_has_its_packets_with_their_stamps() {
     let message = scan(2, 2);
-    let found = packets(&message, Encoding::Ros1).unwrap();
+    let packets = packets(&message, Encoding::Ros1).unwrap();
     // A header of 4 + 8 + 4 + 4 bytes, the count, and the stamp of the packet.
-    assert_eq!(found, [(7_000_000_000, 32..1238), (7_000_000_001, 1246..2452)]);
-    assert!(message[found[1].1.clone()].iter().all(|byte| *byte == 1));
+    assert_eq!(packets, [(7_000_000_000, 32..1238), (7_000_000_001, 1246..2452)]);
+    assert!(message[packets[1].1.clone()].iter().all(|byte| *byte == 1));
 }
 
 #[test]

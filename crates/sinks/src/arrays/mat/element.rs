@@ -64,11 +64,11 @@ pub(super) fn frame(
     shape: &[u64],
     bytes: u64,
 ) -> Result<MatrixFrame> {
-    let mut inside = array_header(name, class, shape)?;
+    let mut content = array_header(name, class, shape)?;
     let padding = ((8 - bytes % 8) % 8) as usize;
-    inside.extend(tag(class.data_type(), bytes)?);
-    let mut head = tag(MATRIX, inside.len() as u64 + bytes + padding as u64)?.to_vec();
-    head.extend(inside);
+    content.extend(tag(class.data_type(), bytes)?);
+    let mut head = tag(MATRIX, content.len() as u64 + bytes + padding as u64)?.to_vec();
+    head.extend(content);
     Ok(MatrixFrame { head, padding })
 }
 
@@ -176,7 +176,7 @@ fn tag(data_type: u32, bytes: u64) -> Result<[u8; 8]> {
 /// Checks a length; readers treat lengths as signed 32-bit integers.
 fn checked_length(length: u64) -> Result<u32> {
     i32::try_from(length).map(i32::cast_unsigned).map_err(|_| {
-        let what = "a MATLAB 5 file cannot store variables of more than 2 GB";
-        Error::new(ErrorKind::Unsupported, what)
+        let message = "a MATLAB 5 file cannot store variables of more than 2 GB";
+        Error::new(ErrorKind::Unsupported, message)
     })
 }

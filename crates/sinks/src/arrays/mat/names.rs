@@ -20,16 +20,16 @@ impl VariableNames {
             name.insert(0, 'x');
         }
         name.truncate(FIELD_BYTES - 1);
-        let mut made = name.clone();
+        let mut unique = name.clone();
         for number in 1.. {
-            if self.taken.insert(made.clone()) {
+            if self.taken.insert(unique.clone()) {
                 break;
             }
             let end = format!("_{number}");
-            made = name.chars().take(FIELD_BYTES - 1 - end.len()).collect();
-            made.push_str(&end);
+            unique = name.chars().take(FIELD_BYTES - 1 - end.len()).collect();
+            unique.push_str(&end);
         }
-        made
+        unique
     }
 }
 

@@ -15,9 +15,9 @@ fn matrix_has_the_layout_of_the_specification() {
         &[1, 0, 0, 0, 0, 0, 0, 0],                         // miINT8: no name
         &[3, 0, 0, 0, 6, 0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0], // miINT16, padded
     ];
-    let made =
+    let bytes =
         element::matrix(MatrixClass::Int16, &[1, 3], &[1, 0, 2, 0, 3, 0]).unwrap();
-    assert_eq!(made, expected.concat());
+    assert_eq!(bytes, expected.concat());
 }
 
 #[test]

@@ -60,16 +60,16 @@ fn batches_with_different_dictionaries_are_written_with_one() {
     let reader = FileReader::try_new(Cursor::new(bytes), None).unwrap();
     let read: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
     assert!(read.len() > 1);
-    let mut told = Vec::new();
+    let mut labels = Vec::new();
     for batch in &read {
         let column = batch.column(0).as_dictionary::<Int32Type>();
         let names: Vec<_> =
             column.values().as_string::<i32>().iter().flatten().collect();
         assert_eq!(names, all);
-        told.extend(column.downcast_dict::<StringArray>().unwrap());
+        labels.extend(column.downcast_dict::<StringArray>().unwrap());
     }
-    assert_eq!(told[..4], [None, Some("AUTO"), Some("MANUAL"), Some("AUTO")]);
-    assert_eq!(told.len(), 3 + 2 * long.len());
+    assert_eq!(labels[..4], [None, Some("AUTO"), Some("MANUAL"), Some("AUTO")]);
+    assert_eq!(labels.len(), 3 + 2 * long.len());
 }
 
 #[test]

@@ -9,9 +9,10 @@ fn dictionaries_in_lists_of_structs_are_unified() {
     let mut names = StringDictionaryBuilder::<Int32Type>::new();
     [Some("B"), None, Some("A")].into_iter().for_each(|name| names.append_option(name));
     let names: ArrayRef = Arc::new(names.finish());
-    let told = HashMap::from([(VALUE_NAMES_KEY.to_owned(), r#"["A","B"]"#.to_owned())]);
+    let metadata =
+        HashMap::from([(VALUE_NAMES_KEY.to_owned(), r#"["A","B"]"#.to_owned())]);
     let label =
-        Field::new("label", names.data_type().clone(), true).with_metadata(told);
+        Field::new("label", names.data_type().clone(), true).with_metadata(metadata);
     let structs = StructArray::from(vec![(Arc::new(label), names)]);
     let item = Arc::new(Field::new("item", structs.data_type().clone(), false));
     let ends = OffsetBuffer::from_lengths([1, 2]);
@@ -20,8 +21,8 @@ fn dictionaries_in_lists_of_structs_are_unified() {
     let batch = table(vec![(field, Arc::new(lists))]);
 
     let dictionaries = OneDictionary::new(&batch.schema()).unwrap();
-    let made = dictionaries.apply(&batch).unwrap();
-    let labels = made["past"].as_list::<i32>().values().as_struct()["label"].clone();
+    let unified = dictionaries.apply(&batch).unwrap();
+    let labels = unified["past"].as_list::<i32>().values().as_struct()["label"].clone();
     let labels = labels.as_dictionary::<Int32Type>();
     let keys: Vec<_> = labels.keys().iter().collect();
     assert_eq!(keys, [Some(1), None, Some(0)]);

@@ -29,10 +29,10 @@ impl TableWriter for CollectingSink {
 }
 
 fn written(batch: &RecordBatch) -> RecordBatch {
-    let kept = CollectingSink::default();
-    let batches = kept.0.clone();
+    let sink = CollectingSink::default();
+    let batches = sink.0.clone();
     let mut writer =
-        SparkSink::new(kept).table(&topic("t", 0), &batch.schema()).unwrap();
+        SparkSink::new(sink).table(&topic("t", 0), &batch.schema()).unwrap();
     writer.write(batch).unwrap();
     writer.finish().unwrap();
     batches.lock().unwrap().remove(0)
@@ -41,13 +41,13 @@ fn written(batch: &RecordBatch) -> RecordBatch {
 #[test]
 fn time_becomes_microseconds_and_a_column_of_nanoseconds() {
     let batch = table(vec![times("ns", vec![Some(1_234_567), Some(-1), None])]);
-    let made = written(&batch);
-    let micros = made["timestamp"].as_primitive::<TimestampMicrosecondType>();
+    let output = written(&batch);
+    let micros = output["timestamp"].as_primitive::<TimestampMicrosecondType>();
     assert_eq!(
         micros,
         &TimestampMicrosecondArray::from(vec![Some(1_234), Some(-1), None])
     );
-    let nanos = made["timestamp_ns"].as_primitive::<Int64Type>();
+    let nanos = output["timestamp_ns"].as_primitive::<Int64Type>();
     assert_eq!(nanos, &Int64Array::from(vec![Some(1_234_567), Some(-1), None]));
 }
 
@@ -57,15 +57,15 @@ fn unsigned_integers_and_fixed_lists_get_types_that_hold_them() {
     let values: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 0, 1, 2]));
     let lists = FixedSizeListArray::new(item, 2, values, None);
     let sliced: ArrayRef = Arc::new(lists.slice(1, 1));
-    let made = written(&table(vec![column("x", sliced)]));
-    let list: &ListArray = made["x"].as_list();
+    let output = written(&table(vec![column("x", sliced)]));
+    let list: &ListArray = output["x"].as_list();
     let values = list.value(0);
     assert_eq!(values.data_type(), &DataType::Decimal128(20, 0));
     assert_eq!(values.as_primitive::<Decimal128Type>().values()[..], [1, 2]);
 
     let most: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
-    let made = written(&table(vec![column("x", most)]));
-    let most = made["x"].as_primitive::<Decimal128Type>().value_as_string(0);
+    let output = written(&table(vec![column("x", most)]));
+    let most = output["x"].as_primitive::<Decimal128Type>().value_as_string(0);
     assert_eq!(most, "18446744073709551615");
 }
 
@@ -76,19 +76,19 @@ fn bytes_have_any_length_and_names_differ_in_more_than_case() {
         [None, Some(b"ef")].into_iter(),
         2,
     );
-    let made = written(&table(vec![
+    let output = written(&table(vec![
         column("A", Arc::new(bytes.unwrap())),
         column("a", Arc::new(nulls.unwrap())),
         column("a_", Arc::new(Int64Array::from(vec![1, 2]))),
         times("ns", vec![Some(1), None]),
         column("TIMESTAMP_NS", Arc::new(Int64Array::from(vec![3, 4]))),
     ]));
-    let schema = made.schema();
+    let schema = output.schema();
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-    let wanted = ["A", "a__", "a_", "timestamp", "timestamp_ns_", "TIMESTAMP_NS"];
-    assert_eq!(names, wanted);
-    assert_eq!(made["A"].as_binary::<i32>().value(1), b"cd");
-    let nulls = made["a__"].as_binary::<i32>();
+    let expected = ["A", "a__", "a_", "timestamp", "timestamp_ns_", "TIMESTAMP_NS"];
+    assert_eq!(names, expected);
+    assert_eq!(output["A"].as_binary::<i32>().value(1), b"cd");
+    let nulls = output["a__"].as_binary::<i32>();
     assert!(nulls.is_null(0) && nulls.value(1) == b"ef");
 }
 
@@ -101,7 +101,7 @@ fn times_in_lists_are_nanoseconds() {
     ));
     let values: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![5, 6]));
     let lists = ListArray::new(item, OffsetBuffer::from_lengths([2]), values, None);
-    let made = written(&table(vec![column("stamps", Arc::new(lists))]));
-    let list: &ListArray = made["stamps"].as_list();
+    let output = written(&table(vec![column("stamps", Arc::new(lists))]));
+    let list: &ListArray = output["stamps"].as_list();
     assert_eq!(list.value(0).as_primitive::<Int64Type>().values()[..], [5, 6]);
 }

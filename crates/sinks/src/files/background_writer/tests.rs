@@ -100,8 +100,8 @@ fn passed_buffers_are_written_in_order_and_replaced_by_empty_ones() {
         }
         assert!(file.finish().unwrap().0.into_inner() == want);
         let mut full = writer(1 << 20);
-        let given = (0..100).try_for_each(|_| full.write_owned(&mut vec![7; 300_000]));
-        assert!(given.and_then(|()| full.finish().map(drop)).is_err());
+        let result = (0..100).try_for_each(|_| full.write_owned(&mut vec![7; 300_000]));
+        assert!(result.and_then(|()| full.finish().map(drop)).is_err());
     });
 }
 

@@ -57,11 +57,11 @@ impl StagedFile {
 
     /// Returns the file, and opens it again if it was closed.
     fn file(&mut self) -> io::Result<&mut File> {
-        let gone = || io::Error::other("the file is finished");
+        let finished_error = || io::Error::other("the file is finished");
         match &mut self.file {
             Some(file) => Ok(file),
             none => {
-                let path = self.temporary.as_ref().ok_or_else(gone)?;
+                let path = self.temporary.as_ref().ok_or_else(finished_error)?;
                 let mut file = OpenOptions::new().write(true).open(path)?;
                 file.seek(SeekFrom::Start(self.position))?;
                 self.outputs.open.fetch_add(1, Ordering::Relaxed);
@@ -89,8 +89,8 @@ impl StagedFile {
 impl Write for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_pieces(bytes).map_err(|err| {
-            let what = format!("cannot write {}: {err}", self.place.display());
-            io::Error::new(err.kind(), what)
+            let message = format!("cannot write {}: {err}", self.place.display());
+            io::Error::new(err.kind(), message)
         })?;
         Ok(bytes.len())
     }

@@ -41,7 +41,7 @@ fn sync_dir(dir: &Path) -> io::Result<()> {
     match std::fs::File::open(dir)?.sync_all() {
         // Some file systems do not support this for directories.
         Err(err) if err.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        done => done,
+        result => result,
     }
 }
 

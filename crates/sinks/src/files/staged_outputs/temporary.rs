@@ -90,7 +90,8 @@ fn is_abandoned(path: &Path) -> bool {
 /// Returns the time of the last change of the file at `path`, or of the last changed file in the
 /// directory.
 fn last_change(path: &Path) -> Option<SystemTime> {
-    let own = fs::symlink_metadata(path).and_then(|about| about.modified()).ok()?;
+    let own =
+        fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok()?;
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let times = entries.filter_map(|entry| entry.metadata().ok()?.modified().ok());
     Some(times.fold(own, SystemTime::max))
@@ -117,7 +118,9 @@ pub(super) fn close(file: File) -> io::Result<()> {
 #[cfg(unix)]
 pub(super) fn copy_mode(place: &Path, new: &Path) -> io::Result<()> {
     match fs::symlink_metadata(place) {
-        Ok(there) if there.is_file() => fs::set_permissions(new, there.permissions()),
+        Ok(metadata) if metadata.is_file() => {
+            fs::set_permissions(new, metadata.permissions())
+        }
         _ => Ok(()),
     }
 }

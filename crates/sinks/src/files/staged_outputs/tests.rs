@@ -111,9 +111,9 @@ fn links_to_files_are_replaced_but_sockets_and_links_to_devices_are_not() {
         for name in ["socket", "device"] {
             let error = outputs.create(name).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io);
-            let what = error.what();
+            let message = error.what();
             let reason = format!("{name} is a device, a pipe or a socket");
-            assert!(what.contains(&reason), "{what}");
+            assert!(message.contains(&reason), "{message}");
         }
     }
     let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
@@ -179,8 +179,8 @@ fn abandoned_outputs_are_removed_finished_or_not() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path().join("a/b"), ExistingFiles::Refuse);
     outputs.write("done", b"1").unwrap();
-    let mut begun = outputs.create("begun").unwrap();
-    begun.write_all(b"2").unwrap();
+    let mut unfinished = outputs.create("begun").unwrap();
+    unfinished.write_all(b"2").unwrap();
     drop(outputs.abandon());
     assert_eq!(files(dir.path()), [""; 0]);
 }
@@ -284,8 +284,8 @@ fn replacing_file_keeps_the_mode() {
         let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
         outputs.write("a", b"new").unwrap();
         outputs.commit().unwrap();
-        let about = fs::metadata(&path).unwrap();
-        assert_eq!(about.permissions().mode() & 0o7777, mode);
+        let metadata = fs::metadata(&path).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o7777, mode);
         assert_eq!(fs::read(&path).unwrap(), b"new");
     }
 }

@@ -26,14 +26,14 @@ pub(crate) struct PointImage {
 const SCALE: u8 = 2;
 
 impl PointImage {
-    /// Starts an image in `out`, with `title` above it, and with the metadata `told`.
+    /// Starts an image in `out`, with `title` above it, and with this `metadata`.
     pub(crate) fn new(
         out: PointOutput,
         columns: &[PointColumn],
         color: PointColor,
         reach_metres: Option<u32>,
         title: String,
-        told: &BTreeMap<String, String>,
+        metadata: &BTreeMap<String, String>,
     ) -> Self {
         let attributes = PointAttributes::find(columns);
         // A cloud without intensities is coloured by height.
@@ -43,7 +43,7 @@ impl PointImage {
             }
             color => color,
         };
-        let about = TopViewOptions {
+        let options = TopViewOptions {
             title,
             color: match color {
                 PointColor::Range => "range (m)".to_owned(),
@@ -54,7 +54,7 @@ impl PointImage {
             scale: SCALE,
             ..TopViewOptions::default()
         };
-        let (view, about) = (TopView::new(about), told.clone());
+        let (view, about) = (TopView::new(options), metadata.clone());
         Self { out, view, color, attributes, about }
     }
 }

@@ -56,7 +56,7 @@ impl LasFile {
         out: PointOutput,
         columns: &[PointColumn],
         options: LasOptions,
-        about: &BTreeMap<String, String>,
+        metadata: &BTreeMap<String, String>,
         first: &Points,
     ) -> Result<Self> {
         // The offset of coordinates is 0 near the sensor, otherwise the kilometre of the first
@@ -65,7 +65,7 @@ impl LasFile {
         let round = |v: f64| if v.abs() < 1e5 { 0.0 } else { (v / 1e3).round() * 1e3 };
         let origin = first.map(round);
         let extra = extra_bytes::find(columns);
-        let header = header(origin, options, about, &extra)?;
+        let header = header(origin, options, metadata, &extra)?;
         let (out, failure) = DeferredErrorWriter::new(out);
         let writer = Writer::new(out, header).map_err(from_las_error)?;
         let attributes = PointAttributes::find(columns);
@@ -167,7 +167,7 @@ impl CloudFile for LasFile {
 fn header(
     origin: [f64; 3],
     options: LasOptions,
-    about: &BTreeMap<String, String>,
+    metadata: &BTreeMap<String, String>,
     extra: &[ExtraBytesColumn],
 ) -> Result<Header> {
     let mut builder = Builder::from((1, 2));
@@ -181,7 +181,8 @@ fn header(
     builder.point_format.is_compressed = options.is_packed;
     builder.point_format.extra_bytes = (extra.len() * extra_bytes::BYTES) as u16;
     builder.vlrs.extend(extra_bytes::extra_bytes_record(extra));
-    let data = serde_json::to_vec(about).unwrap_or_default(); // strings only, so it cannot fail
+    // A map of strings can always be serialized.
+    let data = serde_json::to_vec(metadata).unwrap_or_default();
     if u16::try_from(data.len()).is_ok() {
         builder.vlrs.push(Vlr {
             user_id: "logtool".to_owned(),

@@ -15,12 +15,12 @@ const MOST_LITERALS: usize = 32;
 /// Compresses `bytes` and appends the result to `packed`.
 pub(crate) fn pack(bytes: &[u8], packed: &mut Vec<u8>) {
     // The last position + 1 of three bytes with this hash.
-    let mut seen = vec![0_usize; 1 << 14];
+    let mut last_positions = vec![0_usize; 1 << 14];
     let (mut at, mut plain) = (0, 0);
     while let Some([a, b, c, ..]) = bytes.get(at..) {
         let three = u32::from_le_bytes([*a, *b, *c, 0]);
         let hash = (three.wrapping_mul(0x9e37_79b1) >> 18) as usize;
-        let Some(before) = seen.get_mut(hash) else { break };
+        let Some(before) = last_positions.get_mut(hash) else { break };
         let candidate = std::mem::replace(before, at + 1).checked_sub(1);
         let found = candidate.filter(|c| at - c <= REACH);
         let length = found.map_or(0, |from| match_length(bytes, from, at));

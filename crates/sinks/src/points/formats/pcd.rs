@@ -57,9 +57,9 @@ impl PcdFile {
         mut out: PointOutput,
         columns: &[PointColumn],
         data: PcdEncoding,
-        about: &BTreeMap<String, String>,
+        metadata: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        let header = header(columns, data, about);
+        let header = header(columns, data, metadata);
         header.write(&mut out, 0)?;
         let columns = columns.to_vec();
         let waiting = columns.iter().map(|_| Vec::new()).collect();
@@ -74,9 +74,9 @@ impl PcdFile {
         }
         let bytes: usize = self.waiting.iter().map(Vec::len).sum();
         if bytes > MOST_UNPACKED {
-            let what = "more points than one compressed PCD file can have in memory \
+            let message = "more points than one compressed PCD file can have in memory \
                         (1 GiB); write a file for each scan, or binary ones";
-            return Err(Error::new(ErrorKind::Limit, what));
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl CloudFile for PcdFile {
 fn header(
     columns: &[PointColumn],
     data: PcdEncoding,
-    about: &BTreeMap<String, String>,
+    metadata: &BTreeMap<String, String>,
 ) -> PointCountHeader {
     let scan_index = |of: &dyn Fn(&PointColumn) -> String| {
         columns.iter().map(of).collect::<Vec<_>>().join(" ")
@@ -133,8 +133,8 @@ fn header(
         letter.to_owned()
     });
     let counts = scan_index(&|_| "1".to_owned());
-    let told: String =
-        about.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
+    let comments: String =
+        metadata.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
     let data = match data {
         PcdEncoding::Ascii => "ascii",
         PcdEncoding::Binary => "binary",
@@ -142,7 +142,7 @@ fn header(
     };
     let parts = [
         format!(
-            "{told}VERSION 0.7\nFIELDS {names}\nSIZE {sizes}\nTYPE {types}\n\
+            "{comments}VERSION 0.7\nFIELDS {names}\nSIZE {sizes}\nTYPE {types}\n\
              COUNT {counts}\nWIDTH "
         ),
         "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS ".to_owned(),

@@ -55,16 +55,16 @@ impl PlyFile {
         mut out: PointOutput,
         columns: &[PointColumn],
         is_ascii: bool,
-        about: &BTreeMap<String, String>,
+        metadata: &BTreeMap<String, String>,
         first: &Points,
         infinities: Arc<AtomicU64>,
     ) -> Result<Self> {
-        let mut about = about.clone();
+        let mut metadata = metadata.clone();
         let (mut origins, mut columns) = (Vec::new(), columns.to_vec());
         for (column, array) in columns.iter_mut().zip(&first.arrays) {
             let moments = column::times_of_points(array).map(|moments| {
                 let first = moments.into_iter().flatten().next().unwrap_or(0);
-                about.insert(format!("origin of {}", column.name), seconds(first));
+                metadata.insert(format!("origin of {}", column.name), seconds(first));
                 first
             });
             origins.push(moments);
@@ -72,7 +72,7 @@ impl PlyFile {
                 column.kind = NumberType::Float { bytes: 8 };
             }
         }
-        let header = header(&columns, is_ascii, &about);
+        let header = header(&columns, is_ascii, &metadata);
         header.write(&mut out, 0)?;
         Ok(Self { out, header, columns, origins, is_ascii, count: 0, infinities })
     }
@@ -150,11 +150,13 @@ fn seconds(nanos: i64) -> String {
 fn header(
     columns: &[PointColumn],
     is_ascii: bool,
-    about: &BTreeMap<String, String>,
+    metadata: &BTreeMap<String, String>,
 ) -> PointCountHeader {
     let format = if is_ascii { "ascii" } else { "binary_little_endian" };
-    let told: String =
-        about.iter().map(|(key, value)| format!("comment {key}: {value}\n")).collect();
+    let comments: String = metadata
+        .iter()
+        .map(|(key, value)| format!("comment {key}: {value}\n"))
+        .collect();
     let property = |column: &PointColumn| {
         let kind = match column.kind {
             NumberType::Integer { is_signed: true, bytes: 1 } => "char",
@@ -170,7 +172,7 @@ fn header(
     };
     let properties: String = columns.iter().map(property).collect();
     let parts =
-        [format!("{told}element vertex "), format!("\n{properties}end_header\n")];
+        [format!("{comments}element vertex "), format!("\n{properties}end_header\n")];
     let head = format!("ply\nformat {format} 1.0\ncomment by {CREATED_BY}");
     PointCountHeader { head, parts: parts.to_vec() }
 }

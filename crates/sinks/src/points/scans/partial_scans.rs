@@ -43,9 +43,10 @@ mod tests {
     #[test]
     fn numbers_and_ranges_are_parsed() {
         let field = Field::new("scan", DataType::UInt32, false);
-        let told =
+        let scan_field =
             field.clone().with_metadata([(KEY.into(), "0,7-9,31".into())].into());
-        let partial = PartialScans::from_schema(&Schema::new(vec![told])).unwrap();
+        let partial =
+            PartialScans::from_schema(&Schema::new(vec![scan_field])).unwrap();
         let some: Vec<u32> = (0..40).filter(|scan| partial.contains(*scan)).collect();
         assert_eq!(some, [0, 7, 8, 9, 31]);
         assert_eq!(PartialScans::from_schema(&Schema::new(vec![field])), None);

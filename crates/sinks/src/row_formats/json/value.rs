@@ -51,8 +51,8 @@ impl JsonValues {
         depth: usize,
     ) -> Result<Self> {
         if depth > MAX_DEPTH {
-            let what = format!("types nested more than {MAX_DEPTH} levels deep");
-            return Err(Error::new(ErrorKind::Limit, what));
+            let message = format!("types nested more than {MAX_DEPTH} levels deep");
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
         Ok(Self { nulls, kind: JsonKind::new(field, column, infinities, depth)? })
@@ -430,8 +430,8 @@ fn escape(text: &[u8], json: &mut Vec<u8>) {
 }
 
 fn unsupported(field: &Field) -> Error {
-    let what = format!("column {:?} has type {}", field.name(), field.data_type());
-    Error::new(ErrorKind::Unsupported, what)
+    let message = format!("column {:?} has type {}", field.name(), field.data_type());
+    Error::new(ErrorKind::Unsupported, message)
 }
 
 impl std::fmt::Debug for JsonKind {

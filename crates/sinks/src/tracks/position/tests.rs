@@ -91,15 +91,18 @@ fn invalid_rows_have_no_position() {
             doubles("longitude", vec![2.5, 2.5]),
         ]
     };
-    let here = |nanos| known(nanos, 1.5, 2.5, None);
-    assert_eq!(row_positions("GPSTDataM", columns()).unwrap(), [here(1), here(2)]);
+    let expected_fix = |nanos| known(nanos, 1.5, 2.5, None);
+    assert_eq!(
+        row_positions("GPSTDataM", columns()).unwrap(),
+        [expected_fix(1), expected_fix(2)]
+    );
     let mut topic = topic("gps", 0);
     topic.set_valid_row_value(73);
     let table = table(columns());
     assert_eq!(position_columns(&topic, &table.schema()), Some(vec![1, 2, 3]));
     let position = PositionColumns::find(&topic, &table.schema()).unwrap();
     let found: Vec<RowPosition> = position.row_positions(&table).collect();
-    assert_eq!(found, [RowPosition::Unknown, here(2)]);
+    assert_eq!(found, [RowPosition::Unknown, expected_fix(2)]);
 }
 
 #[test]

@@ -18,11 +18,11 @@ const NOON: i64 = 1_714_564_800_000_000_000;
 fn rows(is_utc: bool, fixes: &[[f64; 3]]) -> RecordBatch {
     let nanos = (0..fixes.len()).map(|i| Some(NOON + i as i64 * 1_000_000_000));
     let times = if is_utc { utc_times } else { times }("us", nanos.collect());
-    let of = |name, axis: usize| {
+    let column = |name, axis: usize| {
         let values: Vec<f64> = fixes.iter().map(|fix| fix[axis]).collect();
         column(name, Arc::new(Float64Array::from(values)))
     };
-    table(vec![times, of("lon", 0), of("lat", 1), of("alt", 2)])
+    table(vec![times, column("lon", 0), column("lat", 1), column("alt", 2)])
 }
 
 /// Two modes; the fix is lost during the second.

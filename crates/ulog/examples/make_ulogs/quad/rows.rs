@@ -69,8 +69,9 @@ pub(super) fn status(time: u64, flight: &Flight) -> Vec<u8> {
         ..21.0 => MISSION,
         _ => LAND,
     };
-    let since = |from: u64| if time >= from && is_armed { from } else { 0 };
-    let row = Row::at(time).u64(since(7_500_000)).u64(since(8_020_000));
+    let start_if_armed = |from: u64| if time >= from && is_armed { from } else { 0 };
+    let row =
+        Row::at(time).u64(start_if_armed(7_500_000)).u64(start_if_armed(8_020_000));
     row.bytes(&[if is_armed { 2 } else { 1 }, nav_state, 1, 0]).finish()
 }
 

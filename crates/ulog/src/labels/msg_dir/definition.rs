@@ -145,8 +145,8 @@ impl Constant {
 /// Returns the prefix in `[@enum PREFIX]`.
 fn annotation(comment: &str) -> Option<String> {
     let (_, rest) = comment.split_once("[@enum")?;
-    let (inside, _) = rest.split_once(']')?;
-    let prefix = inside.split_whitespace().next()?.trim_end_matches('_');
+    let (content, _) = rest.split_once(']')?;
+    let prefix = content.split_whitespace().next()?.trim_end_matches('_');
     (!prefix.is_empty()).then(|| prefix.to_owned())
 }
 

@@ -91,10 +91,10 @@ fn crash_after_any_byte_does_not_invent_records() {
             log.data(topic, 0, &[5; 5])?;
             log.finish().map(drop)
         });
-        let found = records(file.file.get_ref());
-        assert!(found.len() >= 2, "after {budget} bytes");
-        assert_eq!(found, whole[..found.len()], "after {budget} bytes");
-        assert_eq!(result.is_ok(), found.len() == 4);
+        let records = records(file.file.get_ref());
+        assert!(records.len() >= 2, "after {budget} bytes");
+        assert_eq!(records, whole[..records.len()], "after {budget} bytes");
+        assert_eq!(result.is_ok(), records.len() == 4);
     }
 }
 
@@ -150,12 +150,12 @@ impl Read for CrashingFile {
 
 impl Write for CrashingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(self.budget);
-        if taken == 0 {
+        let written = bytes.len().min(self.budget);
+        if written == 0 {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        self.budget -= taken;
-        self.file.write(&bytes[..taken])
+        self.budget -= written;
+        self.file.write(&bytes[..written])
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -13,7 +13,7 @@ pub(super) const STATUS: &[u8; 9] = b"HMSDNYGTV";
 /// The maximum number of positions by which a packet may be overtaken.
 const OVERTAKEN: f64 = 64.0;
 
-/// A gap after which positions are counted anew. In this time a clock that is off by 100
+/// A gap after which positions are counted from a new start. In this time a clock that is off by 100
 /// ppm drifts by less than half a cycle.
 const LONG_GAP_MICROS: u32 = 20_000_000;
 
@@ -53,9 +53,10 @@ impl PositionTracker {
             self.last = Some((micros, slot));
             return PacketPosition::NewSegment(slot);
         };
-        let behind = f64::from(before.saturating_sub(micros)) / self.period_micros;
-        if micros < before && behind < OVERTAKEN {
-            return position_before(at, behind.round() as usize, slot)
+        let periods_late =
+            f64::from(before.saturating_sub(micros)) / self.period_micros;
+        if micros < before && periods_late < OVERTAKEN {
+            return position_before(at, periods_late.round() as usize, slot)
                 .unwrap_or_else(|| self.new_segment(micros, slot));
         }
         let gap = if micros >= before {
@@ -73,11 +74,13 @@ impl PositionTracker {
             None => at + steps.max(1),
             Some(slot) => {
                 let guess = at + steps.max(1);
-                let off = (CYCLE + slot - guess % CYCLE) % CYCLE;
-                match off {
+                let slots_after = (CYCLE + slot - guess % CYCLE) % CYCLE;
+                match slots_after {
                     0 => guess,
-                    1..=4 => guess + off,
-                    12.. if guess + off > at + CYCLE => guess + off - CYCLE,
+                    1..=4 => guess + slots_after,
+                    12.. if guess + slots_after > at + CYCLE => {
+                        guess + slots_after - CYCLE
+                    }
                     _ => return self.new_segment(micros, Some(slot)),
                 }
             }

@@ -141,7 +141,7 @@ pub(super) fn read(
     let at = |at: usize| values.get(at).copied().flatten();
     let mut incomplete = vec![];
     let mut all_received: Vec<LaserValues> = vec![];
-    let mut sent = vec![];
+    let mut transmitted = vec![];
     for (id, start) in (0_u16..).zip((0..LASERS).map(|i| PER_CYCLE + i * STRIDE)) {
         let bytes: Vec<Option<u8>> =
             (start..start + laser_values::BYTES).map(at).collect();
@@ -150,13 +150,13 @@ pub(super) fn read(
             incomplete.push(id);
         }
         all_received.push(received);
-        sent.extend(bytes.into_iter().skip(1).flatten());
+        transmitted.extend(bytes.into_iter().skip(1).flatten());
     }
     let two = |first: usize| Some(u16::from_le_bytes([at(first)?, at(first + 1)?]));
     let check = match two(VALUES - 2) {
         None => ValueVerification::Missing,
         Some(_) if !incomplete.is_empty() => ValueVerification::Missing,
-        Some(check) if check == crc16(&sent) => ValueVerification::Crc,
+        Some(check) if check == crc16(&transmitted) => ValueVerification::Crc,
         Some(check) if !is_s3 && usize::from(check) == VALUES => {
             ValueVerification::Length
         }

@@ -74,7 +74,7 @@ impl Votes {
             let score = |(at, value, weight): &(usize, u8, i32)| match values
                 .get((at + shift) % VALUES)
             {
-                Some(Some(seen)) if seen == value => *weight,
+                Some(Some(actual)) if actual == value => *weight,
                 Some(Some(_)) => -3 * weight,
                 _ => 0,
             };

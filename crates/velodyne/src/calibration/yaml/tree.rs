@@ -36,7 +36,7 @@ impl Tree {
             if nodes > MAX_NODES || open.len() > MAX_DEPTH {
                 return Err(format!("line {line}: too large for a calibration"));
             }
-            let done = match event {
+            let node = match event {
                 Event::SequenceStart(..) => {
                     open.push(IncompleteNode::List(vec![]));
                     continue;
@@ -57,9 +57,9 @@ impl Tree {
                 _ => continue,
             };
             match open.last_mut() {
-                None => return Ok(done),
-                Some(IncompleteNode::List(items)) => items.push(done),
-                Some(IncompleteNode::Map(items, key)) => match (key.take(), done) {
+                None => return Ok(node),
+                Some(IncompleteNode::List(items)) => items.push(node),
+                Some(IncompleteNode::Map(items, key)) => match (key.take(), node) {
                     (Some(key), value) => items.push((key, value)),
                     (None, Self::Plain(text)) => *key = Some(text),
                     (None, _) => return Err(format!("line {line}: a key is not text")),
@@ -104,7 +104,7 @@ impl Tree {
     fn value<T>(
         &self,
         key: &str,
-        what: &str,
+        type_name: &str,
         read: impl Fn(&str) -> Option<T>,
     ) -> Result<Option<T>, String> {
         match self.get(key) {
@@ -114,9 +114,9 @@ impl Tree {
             }
             Some(Self::Plain(text)) => match read(text) {
                 Some(value) => Ok(Some(value)),
-                None => Err(format!("`{key}` is not a {what}: {text:?}")),
+                None => Err(format!("`{key}` is not a {type_name}: {text:?}")),
             },
-            Some(_) => Err(format!("`{key}` is not a {what}")),
+            Some(_) => Err(format!("`{key}` is not a {type_name}")),
         }
     }
 }

@@ -37,9 +37,10 @@ impl ManifestBuilder {
         lidar: &LidarOptions,
     ) -> Result<(Manifest, FormatState)> {
         let container = self.reader.container;
-        if let Some(whose) = self.other_manufacturer(lidar) {
-            let what = format!("looks like {whose}; only Velodyne is supported");
-            return Err(Error::new(ErrorKind::Unsupported, what));
+        if let Some(manufacturer) = self.other_manufacturer(lidar) {
+            let message =
+                format!("looks like {manufacturer}; only Velodyne is supported");
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         self.reader.fragments.drop_incomplete();
         self.lost_fragments();
@@ -157,15 +158,15 @@ impl ManifestBuilder {
         anomalies: &mut Vec<Anomaly>,
     ) -> Vec<Option<Lidar>> {
         let counted = &mut self.topics.counted;
-        let lidars = counted.iter_mut().map(|one| if one.sender.is_position { None } else {
-                let probe = mem::take(&mut one.probe);
+        let lidars = counted.iter_mut().map(|stats| if stats.sender.is_position { None } else {
+                let probe = mem::take(&mut stats.probe);
                 let product_id = probe.product_id();
                 let lidar = probe.finish(options);
                 if let (None, Some(id)) = (&lidar, product_id) {
                     let text = format!(
                         "the product ID {id:#04x} of {} data packets is unknown: they are \
                          not decoded to points, unless their model is set",
-                        one.records
+                        stats.records
                     );
                     anomalies.push(Anomaly::new(&codes::PRODUCT, text));
                 }
@@ -173,10 +174,10 @@ impl ManifestBuilder {
             });
         let mut lidars: Vec<_> = lidars.collect();
         let counted = &*counted;
-        for (own, one) in lidars.iter_mut().zip(counted) {
+        for (own, stats) in lidars.iter_mut().zip(counted) {
             let Some(own) = own else { continue };
             let is_same_device =
-                |other: &&TopicStats| other.sender.device == one.sender.device;
+                |other: &&TopicStats| other.sender.device == stats.sender.device;
             let mut clocks =
                 counted.iter().filter(is_same_device).map(|one| &one.clock);
             own.is_utc |= clocks.any(PositionClock::is_utc);
@@ -200,12 +201,12 @@ fn add_points(
     let add = |(packets, lidar): (TopicId, Option<Lidar>)| {
         let lidar = lidar?;
         let id = TopicId(manifest.topics.len() as u32);
-        let made = lidar.topic(manifest.topics.get(packets.index())?);
+        let points_topic = lidar.topic(manifest.topics.get(packets.index())?);
         let warnings = lidar.warnings().map(|remark| {
-            if several { format!("{}: {remark}", made.label()) } else { remark }
+            if several { format!("{}: {remark}", points_topic.label()) } else { remark }
         });
         manifest.remarks.extend(warnings);
-        manifest.topics.push(made);
+        manifest.topics.push(points_topic);
         let parts = manifest.parts.iter_mut();
         let with_packets = parts.filter(|part| part.topics.contains(packets));
         with_packets.for_each(|part| part.topics.insert(id));
@@ -217,11 +218,11 @@ fn add_points(
 
 /// Returns the topics of packets.
 fn topics_of(counted: &[TopicStats], container: Container) -> Vec<Topic> {
-    let all = counted.iter().enumerate().map(|(index, one)| {
+    let all = counted.iter().enumerate().map(|(index, stats)| {
         let like =
-            |other: &&TopicStats| other.sender.is_position == one.sender.is_position;
+            |other: &&TopicStats| other.sender.is_position == stats.sender.is_position;
         let instance = counted.iter().take(index).filter(like).count() as u32;
-        topic(one, instance, container)
+        topic(stats, instance, container)
     });
     all.collect()
 }

@@ -34,19 +34,21 @@ impl FrameCounts {
     }
 
     /// Counts a frame at `at` that has no packet of a lidar.
-    pub(super) fn count_rejected(&mut self, why: RejectReason, at: u64) {
-        self.foreign.entry(why).or_insert((0, at)).0 += 1;
+    pub(super) fn count_rejected(&mut self, reason: RejectReason, at: u64) {
+        self.foreign.entry(reason).or_insert((0, at)).0 += 1;
     }
 
     /// Returns the manufacturer of most of the packets of other lidars, in a capture without
     /// any packet of a Velodyne lidar.
     pub(super) fn other_manufacturer(&self) -> Option<Manufacturer> {
-        let packets = self.foreign.iter().filter_map(|(why, (count, _))| match why {
-            RejectReason::OtherLidar(whose) => Some((*whose, *count)),
-            _ => None,
-        });
+        let packets =
+            self.foreign.iter().filter_map(|(reason, (count, _))| match reason {
+                RejectReason::OtherLidar(manufacturer) => Some((*manufacturer, *count)),
+                _ => None,
+            });
         let most = packets.max_by_key(|(_, count)| *count);
-        most.filter(|_| self.data + self.position == 0).map(|(whose, _)| whose)
+        most.filter(|_| self.data + self.position == 0)
+            .map(|(manufacturer, _)| manufacturer)
     }
 
     /// Adds the counts to the metadata of a manifest.
@@ -60,10 +62,10 @@ impl FrameCounts {
             insert("pieces", self.fragments);
         }
         let mut of_others = 0;
-        for (why, (count, _)) in &self.foreign {
-            match why {
+        for (reason, (count, _)) in &self.foreign {
+            match reason {
                 RejectReason::OtherLidar(_) => of_others += count,
-                why => insert(why.name(), *count),
+                reason => insert(reason.name(), *count),
             }
         }
         if of_others > 0 {
@@ -73,21 +75,21 @@ impl FrameCounts {
 
     /// Adds the anomalies to `anomalies`.
     pub(super) fn report(&self, dropped: u64, anomalies: &mut Vec<Anomaly>) {
-        for (why, (count, first)) in &self.foreign {
+        for (reason, (count, first)) in &self.foreign {
             let text = match count {
-                1 => format!("1 frame {}: at byte {first}", why.description(true)),
+                1 => format!("1 frame {}: at byte {first}", reason.description(true)),
                 _ => {
-                    let what = why.description(false);
-                    format!("{count} frames {what}: the first at byte {first}")
+                    let description = reason.description(false);
+                    format!("{count} frames {description}: the first at byte {first}")
                 }
             };
-            let text = match why {
-                RejectReason::OtherLidar(whose) => {
-                    format!("{text} (looks like {whose})")
+            let text = match reason {
+                RejectReason::OtherLidar(manufacturer) => {
+                    format!("{text} (looks like {manufacturer})")
                 }
                 _ => text,
             };
-            anomalies.push(Anomaly::new(why.code(), text));
+            anomalies.push(Anomaly::new(reason.code(), text));
         }
         if dropped > 0 {
             let text = match dropped {
@@ -139,10 +141,10 @@ impl RejectReason {
         }
     }
 
-    /// Returns the description of such frames, in the singular if `one`.
-    fn description(self, one: bool) -> &'static str {
+    /// Returns the description of such frames, in the singular if `is_singular`.
+    fn description(self, is_singular: bool) -> &'static str {
         let pick = |of_one: &'static str, of_several: &'static str| {
-            if one { of_one } else { of_several }
+            if is_singular { of_one } else { of_several }
         };
         match self {
             Self::Short => pick(

@@ -68,12 +68,16 @@ impl PositionClock {
         self.packets += 1;
         self.locked += u64::from(is_locked);
         self.valid += u64::from(is_valid);
-        let now = time.as_nanos();
+        let nanos = time.as_nanos();
         // Without a date, the day nearest to the time of the capture is used.
         let without_date = || {
             let of_day = position.fix.nanos_of_day?;
-            let off = now.saturating_sub(of_day).rem_euclid(DAY);
-            Some(now.saturating_sub(if off > DAY / 2 { off - DAY } else { off }))
+            let difference = nanos.saturating_sub(of_day).rem_euclid(DAY);
+            Some(nanos.saturating_sub(if difference > DAY / 2 {
+                difference - DAY
+            } else {
+                difference
+            }))
         };
         let sentence = position.fix.utc_nanos.or_else(without_date);
         let Some(sentence) = sentence.filter(|_| is_valid && time != NO_TIME) else {
@@ -95,7 +99,7 @@ impl PositionClock {
             let stamp = i64::from(position.stamp) * 1_000;
             self.contradiction.get_or_insert((sentence.rem_euclid(HOUR), stamp));
         }
-        if let Some(offset) = utc.checked_sub(now)
+        if let Some(offset) = utc.checked_sub(nanos)
             && list.len() < MAX_OBSERVATIONS
         {
             list.push(offset);
@@ -106,8 +110,8 @@ impl PositionClock {
     fn is_old(&mut self, sentence: i64, stamp: u32) -> bool {
         match self.last {
             Some((last, first)) if last == sentence => {
-                let since = (i64::from(stamp) - i64::from(first)) * 1_000;
-                (REPEATED..HOUR / 2).contains(&since.rem_euclid(HOUR))
+                let elapsed = (i64::from(stamp) - i64::from(first)) * 1_000;
+                (REPEATED..HOUR / 2).contains(&elapsed.rem_euclid(HOUR))
             }
             _ => {
                 self.last = Some((sentence, stamp));
@@ -213,17 +217,17 @@ fn by_sentences(offsets: &[i64]) -> Option<ClockFit> {
 /// Corrects `fit` for an overflow of the GPS week, and reports the difference between the
 /// clock of the capture and UTC in `anomalies`.
 pub(super) fn correct(mut fit: ClockFit, anomalies: &mut Vec<Anomaly>) -> ClockFit {
-    let behind = fit.offset_nanos.saturating_neg();
-    let rollovers = behind.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
-    let off = behind.saturating_sub(rollovers.saturating_mul(ROLLOVER));
-    if rollovers > 0 && off.abs() < DAY {
+    let lag = fit.offset_nanos.saturating_neg();
+    let rollovers = lag.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
+    let difference = lag.saturating_sub(rollovers.saturating_mul(ROLLOVER));
+    if rollovers > 0 && difference.abs() < DAY {
         let text = format!(
             "the dates in NMEA are {} weeks before those of the capture: the week number of \
              the GPS receiver has overflowed (it has 10 bits); the weeks are added",
             1_024 * rollovers
         );
         anomalies.push(Anomaly::new(&codes::CLOCK_ROLLOVER, text));
-        fit.offset_nanos = off.saturating_neg();
+        fit.offset_nanos = difference.saturating_neg();
     }
     if fit.offset_nanos.abs() > SECOND {
         let way = if fit.offset_nanos > 0 { "behind" } else { "ahead of" };
@@ -312,10 +316,10 @@ mod tests {
             assert_eq!(fit(&clock), (None, vec![]));
         }
         // A clock of the capture that is 40 minutes ahead.
-        let ahead = 2_400_960_000;
-        let clock = clock(&rmc("225959", "141123"), &[(1_500_010_000, ahead)]);
+        let lead_nanos = 2_400_960_000;
+        let clock = clock(&rmc("225959", "141123"), &[(1_500_010_000, lead_nanos)]);
         let (offset, anomalies) = fit(&clock);
-        assert_eq!(offset, Some(-ahead * 1_000));
+        assert_eq!(offset, Some(-lead_nanos * 1_000));
         assert!(anomalies[0].text.contains("40 min 0 s ahead of UTC"), "{anomalies:?}");
     }
 

@@ -57,42 +57,46 @@ impl Segment {
             source.read_at(before..range.end.saturating_add(OVERLAP_BYTES).min(end))?;
         let container = reader.container;
         let is_big_endian = reader.section.is_big_endian;
-        let here: Arc<dyn Source> = Arc::new(bytes.clone());
+        let source: Arc<dyn Source> = Arc::new(bytes.clone());
         let search = Resync { container, is_big_endian, end: end - before };
-        let first = search.next(0, &mut WindowReader::new(&here));
+        let first = search.next(0, &mut WindowReader::new(&source));
         let Ok(Some(first)) = first else { return Ok(None) };
         let start = before + first;
         let bytes = bytes.slice(first as usize..);
-        let (mut at, mut seen) = (start, Vec::new());
+        let (mut at, mut items) = (start, Vec::new());
         while at < range.end {
             let rest = bytes.get((at - start) as usize..).unwrap_or_default();
             let look = container.classify(at, rest, is_big_endian, end);
             let Classification::Item(len) = look else { break };
             let len = len as usize;
             let Some((item, after)) = rest.split_at_checked(len) else { break };
-            let is_seen = after.len() >= container.classified_bytes();
+            let is_sufficient = after.len() >= container.classified_bytes();
             let next = at + len as u64;
             let next_is_item = || container.classify(next, after, is_big_endian, end);
-            if next != end && !(is_seen && next_is_item() != Classification::Invalid) {
+            if next != end
+                && !(is_sufficient && next_is_item() != Classification::Invalid)
+            {
                 break;
             }
-            let found = reader.classify(at, item);
-            let found = match found {
+            let content = reader.classify(at, item);
+            let content = match content {
                 ItemContent::Declaration(_) | ItemContent::Broken => break,
                 // Previous items may contain other fragments of the datagram.
-                _ if found == ItemContent::Fragment || !reader.fragments.is_empty() => {
+                _ if content == ItemContent::Fragment
+                    || !reader.fragments.is_empty() =>
+                {
                     reader.fragments = Reassembler::default();
                     None
                 }
                 found => Some(found),
             };
-            let sum = match &found {
+            let sum = match &content {
                 Some(ItemContent::Packet(packet)) => packet.sum(item),
                 _ => 0,
             };
-            seen.push(ScannedItem { at, len, found, sum });
+            items.push(ScannedItem { at, len, found: content, sum });
             at = next;
         }
-        Ok(Some(Self { start, bytes, seen, end: at }))
+        Ok(Some(Self { start, bytes, seen: items, end: at }))
     }
 }

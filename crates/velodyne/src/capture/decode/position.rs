@@ -152,10 +152,13 @@ pub(crate) fn fields() -> Vec<Field> {
     fields
 }
 
-/// Returns a decoder of the columns of `schema` that are selected in `wanted`.
-pub(crate) fn decoder(schema: &SchemaRef, wanted: &[bool]) -> Result<Box<dyn Decoder>> {
+/// Returns a decoder of the columns of `schema` that are selected in `is_selected`.
+pub(crate) fn decoder(
+    schema: &SchemaRef,
+    is_selected: &[bool],
+) -> Result<Box<dyn Decoder>> {
     let rows = PositionRows {
-        wanted: wanted.to_vec(),
+        wanted: is_selected.to_vec(),
         stamp: UInt32Builder::new(),
         pulse: StringBuilder::new(),
         sentence: StringBuilder::new(),
@@ -170,7 +173,7 @@ pub(crate) fn decoder(schema: &SchemaRef, wanted: &[bool]) -> Result<Box<dyn Dec
         motion: MotionColumns::default(),
         data: FixedSizeBinaryBuilder::new(POSITION_BYTES as i32),
     };
-    Ok(RowsDecoder::decoder(schema, wanted, rows))
+    Ok(RowsDecoder::decoder(schema, is_selected, rows))
 }
 
 struct PositionRows {
@@ -228,7 +231,10 @@ impl RowBuilders for PositionRows {
         ];
         let data: ArrayRef = Arc::new(self.data.finish());
         let columns = values.into_iter().chain(self.motion.finish()).chain([data]);
-        columns.zip(&self.wanted).map(|(c, wanted)| wanted.then_some(c)).collect()
+        columns
+            .zip(&self.wanted)
+            .map(|(c, is_selected)| is_selected.then_some(c))
+            .collect()
     }
 }
 

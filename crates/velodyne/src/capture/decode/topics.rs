@@ -48,12 +48,12 @@ pub(crate) fn decoder(
     columns: &Columns,
 ) -> Result<Box<dyn Decoder>> {
     let schema = schema(is_position);
-    let wanted = rows::selected_columns(&schema, columns)?;
+    let is_selected = rows::selected_columns(&schema, columns)?;
     if is_position {
-        return position::decoder(&schema, &wanted);
+        return position::decoder(&schema, &is_selected);
     }
-    let rows = DataRows(PacketColumns::new(&wanted));
-    Ok(RowsDecoder::decoder(&schema, &wanted, rows))
+    let rows = DataRows(PacketColumns::new(&is_selected));
+    Ok(RowsDecoder::decoder(&schema, &is_selected, rows))
 }
 
 struct DataRows(PacketColumns);

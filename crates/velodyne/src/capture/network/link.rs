@@ -121,13 +121,14 @@ mod tests {
         assert_eq!(link_payload(ETHERNET, &plain), LinkPayload::Ip(14));
         let tagged = ethernet(&[0x81, 0x00, 0, 100, 0x86, 0xdd]);
         assert_eq!(link_payload(ETHERNET, &tagged), LinkPayload::Ip(18));
-        let twice = ethernet(&[0x88, 0xa8, 0, 100, 0x81, 0x00, 0, 10, 0x08, 0x00]);
-        assert_eq!(link_payload(ETHERNET, &twice), LinkPayload::Ip(22));
+        let doubly_tagged =
+            ethernet(&[0x88, 0xa8, 0, 100, 0x81, 0x00, 0, 10, 0x08, 0x00]);
+        assert_eq!(link_payload(ETHERNET, &doubly_tagged), LinkPayload::Ip(22));
         assert_eq!(
             link_payload(ETHERNET, &ethernet(&[0x08, 0x06])),
             LinkPayload::Other
         );
-        assert_eq!(link_payload(ETHERNET, &twice[..20]), LinkPayload::Short);
+        assert_eq!(link_payload(ETHERNET, &doubly_tagged[..20]), LinkPayload::Short);
     }
 
     #[test]

@@ -124,10 +124,10 @@ impl Reassembler {
                     self.record_lost(&oldest);
                 }
                 let (frames, fragments) = (Vec::new(), Vec::new());
-                let (of, len) = (fragment.of, None);
+                let (datagram, len) = (fragment.of, None);
                 self.incomplete.push(IncompleteDatagram {
                     interface,
-                    of,
+                    of: datagram,
                     time,
                     frames,
                     fragments,
@@ -216,8 +216,8 @@ impl Reassembler {
 impl IncompleteDatagram {
     /// Returns whether other bytes were received for the offset of `fragment`.
     fn contradicts(&self, fragment: &Fragment, bytes: &[u8]) -> bool {
-        let here = |(offset, _): &&(u32, Vec<u8>)| *offset == fragment.offset;
-        self.fragments.iter().find(here).is_some_and(|(_, known)| known != bytes)
+        let overlaps = |(offset, _): &&(u32, Vec<u8>)| *offset == fragment.offset;
+        self.fragments.iter().find(overlaps).is_some_and(|(_, known)| known != bytes)
     }
 
     /// Returns whether `fragment` is a duplicate of a fragment of this datagram, as sent by
@@ -242,8 +242,8 @@ impl IncompleteDatagram {
         let first = self.fragments.iter().find(|(offset, _)| *offset == 0);
         let description =
             first.and_then(|(_, bytes)| ip::declared_udp(bytes, 0..bytes.len()));
-        if let Some((ports, len, seen)) = description {
-            return payload::may_be(ports, len, seen);
+        if let Some((ports, len, head)) = description {
+            return payload::may_be(ports, len, head);
         }
         let lengths = [DATA_BYTES, payload::POSITION_BYTES].map(|len| len + UDP_HEADER);
         let ends = self.fragments.iter().map(|(at, bytes)| *at as usize + bytes.len());
@@ -374,9 +374,9 @@ mod tests {
     }
 
     /// Returns the lost frames if only these fragments of a datagram arrive.
-    fn lost(given: &[(u32, bool, &[u8])]) -> Vec<(Range<u64>, bool)> {
+    fn lost(inputs: &[(u32, bool, &[u8])]) -> Vec<(Range<u64>, bool)> {
         let mut fragments = Reassembler::default();
-        for (at, (offset, has_next, bytes)) in (0..).zip(given) {
+        for (at, (offset, has_next, bytes)) in (0..).zip(inputs) {
             let frame = 100 * at..100 * at + 50;
             assert_eq!(
                 fragments.push(frame, NOW, &fragment(1, *offset, *has_next), bytes),

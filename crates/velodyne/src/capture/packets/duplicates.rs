@@ -106,25 +106,25 @@ mod tests {
         let sender = Sender { device, port: 2368, is_position: false };
         let other = Sender { port: 2369, ..sender };
         let mut duplicate_filter = DuplicateFilter::default();
-        let mut has = |sender: &Sender, micros: i64, payload: &[u8]| {
+        let mut is_duplicate = |sender: &Sender, micros: i64, payload: &[u8]| {
             duplicate_filter.is_duplicate(
                 sender,
                 Timestamp::from_nanos(micros * 1_000),
                 sum(payload, 0),
             )
         };
-        assert!(!has(&sender, 0, b"first"));
-        assert!(!has(&other, 1, b"first"));
-        assert!(!has(&sender, 3, b"second"));
+        assert!(!is_duplicate(&sender, 0, b"first"));
+        assert!(!is_duplicate(&other, 1, b"first"));
+        assert!(!is_duplicate(&sender, 3, b"second"));
         // A mirror port has another interface.
         let mirror = Device { interface: 1, ..device };
-        assert!(has(&Sender { device: mirror, ..sender }, 5, b"first"));
-        assert!(has(&sender, 7, b"second"));
-        assert!(!has(&sender, 2_000, b"second"));
+        assert!(is_duplicate(&Sender { device: mirror, ..sender }, 5, b"first"));
+        assert!(is_duplicate(&sender, 7, b"second"));
+        assert!(!is_duplicate(&sender, 2_000, b"second"));
         // The packet is forgotten after this number of others.
         for payload in [b"a", b"b", b"c", b"d"] {
-            assert!(!has(&sender, 2_010, payload));
+            assert!(!is_duplicate(&sender, 2_010, payload));
         }
-        assert!(!has(&sender, 2_020, b"second"));
+        assert!(!is_duplicate(&sender, 2_020, b"second"));
     }
 }

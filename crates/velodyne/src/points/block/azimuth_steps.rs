@@ -111,10 +111,10 @@ impl AzimuthSteps {
                 self.blocks.iter_mut().for_each(|(_, by)| *by = moved);
             }
             StepFormula::VeloViewVls128 => {
-                let ahead = VLS128_BLOCKS;
+                let blocks_ahead = VLS128_BLOCKS;
                 let to_next = |block: usize| {
-                    let block = block.min(BLOCKS - 1 - ahead);
-                    angle_between(azimuths[block], azimuths[block + ahead])
+                    let block = block.min(BLOCKS - 1 - blocks_ahead);
+                    angle_between(azimuths[block], azimuths[block + blocks_ahead])
                 };
                 let other = (0..BLOCKS).map(to_next).find(|by| *by <= JUMP);
                 let from_last = before.map(|before| angle_between(before, azimuths[0]));
@@ -150,11 +150,11 @@ impl AzimuthSteps {
     }
 
     fn step_to_next_return(&mut self, azimuths: &[u16; BLOCKS]) {
-        let ahead = if self.is_dual { 2 } else { 1 };
-        for block in 0..BLOCKS - ahead {
+        let blocks_ahead = if self.is_dual { 2 } else { 1 };
+        for block in 0..BLOCKS - blocks_ahead {
             // The azimuth that was used for the previous block.
-            let own = if block == 0 { 0 } else { block - 1 + ahead };
-            let (from, to) = (azimuths[own], azimuths[block + ahead]);
+            let own = if block == 0 { 0 } else { block - 1 + blocks_ahead };
+            let (from, to) = (azimuths[own], azimuths[block + blocks_ahead]);
             let by = angle_between(from, to);
             self.blocks[block] = (from, if by <= JUMP { by } else { 0 });
         }
@@ -174,7 +174,7 @@ impl AzimuthSteps {
     #[inline(always)]
     pub(crate) fn azimuth(&self, block: usize, channel: usize) -> u16 {
         let ((azimuth, by), part) = (self.blocks[block], self.parts[block][channel]);
-        let turned = if self.program.is_ros() {
+        let angle = if self.program.is_ros() {
             // ROS computes with single precision.
             let by = f32::from(by) * part as f32 / self.whole as f32;
             f64::from(f32::from(azimuth) + by).round()
@@ -182,7 +182,7 @@ impl AzimuthSteps {
             // VTK rounds like this, which differs just below a half.
             f64::from(azimuth) + (f64::from(by) * part + 0.5).floor()
         };
-        (turned as u32 % u32::from(TURN)) as u16
+        (angle as u32 % u32::from(TURN)) as u16
     }
 }
 
@@ -218,8 +218,8 @@ fn veloview_part(
     let start =
         if program == StepFormula::VeloViewVls128 { VLS128_BLOCKS } else { step };
     let head = block / start * start;
-    let (this, next) = (at(head, 0), at(head + step, 0));
-    (at(block, channel) - this) / (next - this)
+    let (azimuth, next) = (at(head, 0), at(head + step, 0));
+    (at(block, channel) - azimuth) / (next - azimuth)
 }
 
 /// Returns the time of a firing of an HDL-64E relative to the time of the packet, in

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn all_instruction_sets_separate_returns_alike() {
+    fn all_instruction_sets_separate_returns_equally() {
         let mut returns = [0_u8; 96];
         let mut expected = vec![];
         for (at, three) in returns.as_chunks_mut::<3>().0.iter_mut().enumerate() {

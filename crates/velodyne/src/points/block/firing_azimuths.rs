@@ -113,8 +113,8 @@ impl FiringAzimuths {
             }
             let (sin, cos) = (&mut self.turn_sin[block], &mut self.turn_cos[block]);
             for (at, nanos) in timing.nanos[block].iter().enumerate() {
-                let turned = rate.exact * (nanos - timing.heads[block]);
-                (sin[at], cos[at]) = (turned / 100.0).to_radians().sin_cos();
+                let angle = rate.exact * (nanos - timing.heads[block]);
+                (sin[at], cos[at]) = (angle / 100.0).to_radians().sin_cos();
             }
         }
     }
@@ -141,7 +141,7 @@ impl FiringAzimuths {
     #[allow(clippy::too_many_arguments)] // a function of seven numbers
     pub(crate) fn set_rotating(
         &mut self,
-        how: AzimuthModel,
+        model: AzimuthModel,
         circle: SinCosTable,
         azimuth: u16,
         rate: RotationRate,
@@ -150,16 +150,16 @@ impl FiringAzimuths {
         degrees: &mut PaddedPerChannel<f32>,
     ) {
         let (nanos, first) = (&timing.nanos[block], timing.heads[block]);
-        match how {
+        match model {
             AzimuthModel::PerBlock | AzimuthModel::Stepped => {}
             AzimuthModel::Exact => {
                 let (sin, cos) = circle.sin_cos(azimuth);
                 let turn = timing.first_alike[block];
                 let (turn_sin, turn_cos) = (&self.turn_sin[turn], &self.turn_cos[turn]);
                 for at in 0..CHANNELS {
-                    let turned = rate.exact * (nanos[at] - first);
-                    let now = (f64::from(azimuth) + turned) / 100.0;
-                    degrees[at] = (now - (now / 360.0).floor() * 360.0) as f32;
+                    let angle = rate.exact * (nanos[at] - first);
+                    let angle = (f64::from(azimuth) + angle) / 100.0;
+                    degrees[at] = (angle - (angle / 360.0).floor() * 360.0) as f32;
                     self.sin[at] = sin * turn_cos[at] + cos * turn_sin[at];
                     self.cos[at] = cos * turn_cos[at] - sin * turn_sin[at];
                 }

@@ -110,8 +110,8 @@ impl NearCorrections {
             let sin = sin_head * cos_own - cos_head * sin_own;
             let cos = cos_head * cos_own + sin_head * sin_own;
             let plane = |d: f64| d * self.cos_vertical[at] + self.out[at];
-            let (far, there) = (plane(d + self.far[at]), self.across_there[at]);
-            let (x, y) = (far * sin - there * cos, far * cos + there * sin);
+            let (far, far_across) = (plane(d + self.far[at]), self.across_there[at]);
+            let (x, y) = (far * sin - far_across * cos, far * cos + far_across * sin);
             let by_x = self.more_x[at] * (x.abs() - NEAR.0) + self.near_x[at];
             let by_y = self.more_y[at] * (y.abs() - NEAR.1) + self.near_y[at];
             let by_z = if self.is_mean { (by_x + by_y) / 2.0 } else { by_y };
@@ -130,14 +130,14 @@ impl NearCorrections {
     }
 }
 
-/// Replaces elements of `there` by `values` where the flag is set.
+/// Replaces elements of `across_there` by `values` where the flag is set.
 #[inline(always)]
 fn choose(
     are_to_be: &PerChannel<bool>,
     values: &PerChannel<f32>,
-    there: &mut PaddedPerChannel<f32>,
+    across_there: &mut PaddedPerChannel<f32>,
 ) {
     for at in 0..CHANNELS {
-        there[at] = if are_to_be[at] { values[at] } else { there[at] };
+        across_there[at] = if are_to_be[at] { values[at] } else { across_there[at] };
     }
 }

@@ -147,20 +147,20 @@ impl PointBuffer {
     /// Creates a table of the time and the columns with these indices, or of all columns.
     pub(crate) fn new(only: Option<&[usize]>) -> Result<Self> {
         let all = schema();
-        let mut wanted = [only.is_none(); COLUMNS];
-        wanted[0] = true;
+        let mut is_selected = [only.is_none(); COLUMNS];
+        is_selected[0] = true;
         for index in only.unwrap_or_default() {
-            *wanted.get_mut(*index).ok_or_else(|| {
+            *is_selected.get_mut(*index).ok_or_else(|| {
                 Error::new(ErrorKind::NoSuch, format!("points have no column {index}"))
             })? = true;
         }
-        let those: Vec<usize> = (0..COLUMNS).filter(|i| wanted[*i]).collect();
-        let schema = all.project(&those).map(Arc::new);
+        let indices: Vec<usize> = (0..COLUMNS).filter(|i| is_selected[*i]).collect();
+        let schema = all.project(&indices).map(Arc::new);
         let schema = schema.map_err(|err| {
             Error::new(ErrorKind::NoSuch, "these columns of points").from_source(err)
         })?;
         let [_, x, y, z, sent, corrected, laser, ring, azimuth, distance, kind, scan] =
-            wanted;
+            is_selected;
         Ok(Self {
             schema,
             capacity: 0,
@@ -259,14 +259,14 @@ impl PointBuffer {
         self.has_unknown_times = true;
     }
 
-    /// Drops the points from `row` on that are outside of `within`.
-    pub(crate) fn retain_times(&mut self, row: usize, within: TimeRange) {
+    /// Drops the points from `row` on that are outside of `range`.
+    pub(crate) fn retain_times(&mut self, row: usize, range: TimeRange) {
         let times = self.time.get(row..).unwrap_or_default();
         let is_kept: Vec<bool> = times
             .iter()
-            .map(|nanos| within.contains(Timestamp::from_nanos(*nanos)))
+            .map(|nanos| range.contains(Timestamp::from_nanos(*nanos)))
             .collect();
-        if is_kept.iter().all(|kept| *kept) {
+        if is_kept.iter().all(|is_kept| *is_kept) {
             return;
         }
         retain(&mut self.time, row, &is_kept);
@@ -320,8 +320,8 @@ impl PointBuffer {
 /// Keeps the values from `row` on whose flag is set.
 fn retain<T: Copy>(column: &mut Vec<T>, row: usize, is_kept: &[bool]) {
     let rest = column.split_off(row.min(column.len()));
-    let kept = rest.into_iter().zip(is_kept).filter(|(_, kept)| **kept);
-    column.extend(kept.map(|(value, _)| value));
+    let pairs = rest.into_iter().zip(is_kept).filter(|(_, flag)| **flag);
+    column.extend(pairs.map(|(value, _)| value));
 }
 
 /// Returns a column if it is selected, and resets it.

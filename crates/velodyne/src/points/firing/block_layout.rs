@@ -49,8 +49,9 @@ impl BlockLayout {
         azimuths.iter_mut().skip(self.used).for_each(|empty| *empty = azimuth);
         // Process all blocks together, so that no step depends on another block.
         let banks = flags.map(Bank::index_of_flag);
-        let is_any =
-            |is: [bool; BLOCKS]| is.into_iter().fold(false, |any, is| any | is);
+        let is_any = |conditions: [bool; BLOCKS]| {
+            conditions.into_iter().fold(false, |any, condition| any | condition)
+        };
         if is_any(banks.map(|bank| bank >= self.banks))
             || is_any(azimuths.map(|azimuth| azimuth > TURN))
         {

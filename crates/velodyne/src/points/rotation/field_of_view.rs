@@ -110,9 +110,9 @@ impl FieldProbe {
 
 /// Returns the usual rotation rate, in hundredths of a degree per nanosecond.
 fn usual_rate_of_packets(packets: &[SensorPacket], sensor: Sensor) -> Option<f64> {
-    let inside =
+    let inner_rates =
         packets.iter().filter_map(|p| usual_rate(&steps(&p.azimuths), &p.heads));
-    let mut rates: Vec<f64> = inside.filter(|rate| *rate > 0.0).collect();
+    let mut rates: Vec<f64> = inner_rates.filter(|rate| *rate > 0.0).collect();
     if rates.is_empty() {
         let pairs = packets.windows(2).filter_map(|pair| match pair {
             [before, packet] => {
@@ -129,8 +129,8 @@ fn usual_rate_of_packets(packets: &[SensorPacket], sensor: Sensor) -> Option<f64
 /// Returns the longest time between two consecutive firings, in nanoseconds.
 fn longest_step(packets: &[SensorPacket], sensor: Sensor) -> f64 {
     let Some(SensorPacket { heads, .. }) = packets.first() else { return 0.0 };
-    let inside = heads.windows(2).map(|pair| pair[1] - pair[0]);
-    inside.fold(sensor.packet_nanos() - heads[BLOCKS - 1], f64::max)
+    let intervals = heads.windows(2).map(|pair| pair[1] - pair[0]);
+    intervals.fold(sensor.packet_nanos() - heads[BLOCKS - 1], f64::max)
 }
 
 /// Returns the jumps of the azimuth and the total angle that the head turned.
@@ -204,26 +204,30 @@ fn is_measured(packets: &[SensorPacket], sector: BlankedSector) -> bool {
 /// most of the rotations in `travel`. The head turns by `step` between two firings.
 fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
     let edge = EDGE_VARIATION + step as i32;
-    let off = |of: u16, other: u16| {
-        let off = i32::from(angle_between(of, other));
-        if off > i32::from(TURN / 2) { off - i32::from(TURN) } else { off }
+    let difference = |of: u16, other: u16| {
+        let difference = i32::from(angle_between(of, other));
+        if difference > i32::from(TURN / 2) {
+            difference - i32::from(TURN)
+        } else {
+            difference
+        }
     };
     let is_alike = |a: &Jump, b: &Jump| {
-        off(a.from, b.from).abs() <= edge && off(a.to, b.to).abs() <= edge
+        difference(a.from, b.from).abs() <= edge && difference(a.to, b.to).abs() <= edge
     };
     let count =
         |jump: &Jump| jumps.iter().filter(|other| is_alike(jump, other)).count();
     let common = jumps.iter().max_by_key(|jump| count(jump))?;
-    let alike = || jumps.iter().filter(|other| is_alike(common, other));
-    let inside = alike().filter(|jump| jump.is_inside_packet).count();
-    let count = alike().count();
+    let similar_jumps = || jumps.iter().filter(|other| is_alike(common, other));
+    let inside_count = similar_jumps().filter(|jump| jump.is_inside_packet).count();
+    let count = similar_jumps().count();
     let rotations = (travel / u64::from(TURN)).min(MAX_JUMPS as u64) as usize;
     let is_repeated = count >= 2 && count * 2 >= jumps.len();
-    if (inside == 0 && !is_repeated) || (count + 1) * 2 < rotations {
+    if (inside_count == 0 && !is_repeated) || (count + 1) * 2 < rotations {
         return None;
     }
-    let from = alike().map(|jump| off(common.from, jump.from)).max()?;
-    let to = alike().map(|jump| off(common.to, jump.to)).min()?;
+    let from = similar_jumps().map(|jump| difference(common.from, jump.from)).max()?;
+    let to = similar_jumps().map(|jump| difference(common.to, jump.to)).min()?;
     let shift = |azimuth: u16, by: i32| {
         (i32::from(azimuth) + by).rem_euclid(i32::from(TURN)) as u16
     };

@@ -54,9 +54,9 @@ impl LossCounter {
         let [first, .., last] = azimuths;
         let (before, delay_before) = self.last.replace((last, delay))?;
         let is_end = sensor.model.timestamp_reference() == TimestampReference::End;
-        let inside = if is_end { delay } else { delay_before };
+        let inner_delay = if is_end { delay } else { delay_before };
         let is_between = sector.is_crossed(before, first);
-        if !is_between && inside == 0.0 {
+        if !is_between && inner_delay == 0.0 {
             return None;
         }
         let packet_nanos = sensor.packet_nanos();
@@ -70,7 +70,7 @@ impl LossCounter {
         };
         let packet_turn = rate * packet_nanos;
         let missing = ((step - usual) / packet_turn).round().max(0.0);
-        let expected = packet_nanos - interval + inside + step / rate;
+        let expected = packet_nanos - interval + inner_delay + step / rate;
         let rotations = (nanos as f64 - expected) / sector.rotation_nanos as f64;
         let visible = f64::from(TURN - sector.width()) / packet_turn;
         let missing = missing + rotations.round().max(0.0) * visible.round();

@@ -108,22 +108,22 @@ impl ScanIndex {
         !at(number) || !at(number.saturating_add(1))
     }
 
-    /// Returns the numbers of the partial scans with points in `within`, if all points
-    /// outside `within` are dropped. The format is that of the metadata
+    /// Returns the numbers of the partial scans with points in `range`, if all points
+    /// outside `range` are dropped. The format is that of the metadata
     /// [`PARTIAL`](crate::points::PARTIAL): `0,7-9,31`.
-    pub(crate) fn partial_scans(&self, within: TimeRange) -> String {
+    pub(crate) fn partial_scans(&self, range: TimeRange) -> String {
         if let Some(known) = &self.known_partial {
             return known.clone();
         }
         let mut runs: Vec<(u32, u32)> = Vec::new();
         let count = self.starts.len() + usize::from(self.extends_past_end);
         let numbers = 0..u32::try_from(count).unwrap_or(u32::MAX);
-        let is_whole = within == TimeRange::ALL;
+        let is_whole = range == TimeRange::ALL;
         let is_selected = |number: &u32| {
             if is_whole {
                 self.is_partial(*number)
             } else {
-                self.is_partial_within(*number, within)
+                self.is_partial_within(*number, range)
             }
         };
         for number in numbers.filter(is_selected) {
@@ -139,21 +139,21 @@ impl ScanIndex {
         runs.join(",")
     }
 
-    /// Returns whether some points of the scan `number` are in `within`, and some are
+    /// Returns whether some points of the scan `number` are in `range`, and some are
     /// missing.
-    fn is_partial_within(&self, number: u32, within: TimeRange) -> bool {
+    fn is_partial_within(&self, number: u32, range: TimeRange) -> bool {
         let start = self.starts.get(number as usize).or(self.starts.last());
         let Some((first, after)) = start.map(|start| start.firing_times) else {
             return true;
         };
-        let (from, to) = (within.start.as_nanos(), within.end.as_nanos());
+        let (from, to) = (range.start.as_nanos(), range.end.as_nanos());
         let is_selected = after > from && first < to;
         is_selected && (first < from || after > to || self.is_partial(number))
     }
 
     /// Returns the scans for decoding the packets in records at offsets in `records`, with
-    /// the same numbers. The selected times are `within`.
-    pub(crate) fn excerpt(&self, records: Range<u64>, within: TimeRange) -> Self {
+    /// the same numbers. The selected times are `range`.
+    pub(crate) fn excerpt(&self, records: Range<u64>, range: TimeRange) -> Self {
         let before = |offset: u64| self.starts.partition_point(|s| s.offset < offset);
         // The rates are those of the scan in which the first packet lies.
         let first = before(records.start).saturating_sub(1);
@@ -161,7 +161,7 @@ impl ScanIndex {
         Self {
             starts: starts.to_vec(),
             omitted: self.omitted + first as u32,
-            known_partial: Some(self.partial_scans(within)),
+            known_partial: Some(self.partial_scans(range)),
             extends_past_end: self.extends_past_end,
             overlap_offset: None,
         }
@@ -232,8 +232,8 @@ impl ScanIndex {
         let before =
             self.starts.partition_point(|s| (s.offset, s.nanos) < (offset, nanos));
         let mut begins = [false; BLOCKS];
-        let here = self.starts.iter().skip(before);
-        for start in here.take_while(|s| (s.offset, s.nanos) == (offset, nanos)) {
+        let starts = self.starts.iter().skip(before);
+        for start in starts.take_while(|s| (s.offset, s.nanos) == (offset, nanos)) {
             if let Some(begins) = begins.get_mut(usize::from(start.block)) {
                 *begins = true;
             }

@@ -224,8 +224,9 @@ impl ScanTracker {
         let near = first_step(after_start).min(MAX_FIRST_AZIMUTH);
         for (block, (after_start, head)) in (0_u8..).zip(after_start.iter().zip(heads))
         {
-            let now = nanos.saturating_add(*head as i64);
-            if let Some(is_at_scan_start) = self.process_block(*after_start, now, near)
+            let block_nanos = nanos.saturating_add(*head as i64);
+            if let Some(is_at_scan_start) =
+                self.process_block(*after_start, block_nanos, near)
                 && let Some(place) = free.next()
             {
                 *place = Some((block, is_at_scan_start));
@@ -286,11 +287,16 @@ impl ScanTracker {
     /// The value states whether it starts at the scan start azimuth. For the first block
     /// of all, this is the case if the block before it would have been before the scan
     /// start, with a step of `near`.
-    fn process_block(&mut self, after_start: u16, now: i64, near: u16) -> Option<bool> {
-        let Some((before, then)) = self.last.replace((after_start, now)) else {
+    fn process_block(
+        &mut self,
+        after_start: u16,
+        block_nanos: i64,
+        near: u16,
+    ) -> Option<bool> {
+        let Some((before, then)) = self.last.replace((after_start, block_nanos)) else {
             return Some(after_start < near);
         };
-        let gap = now.saturating_sub(then);
+        let gap = block_nanos.saturating_sub(then);
         if self.crosses_sector(before, after_start, gap) {
             return (after_start < before).then_some(true);
         }
@@ -306,7 +312,7 @@ impl ScanTracker {
                 return Some(false);
             }
             // The previous block stays the reference, and no scan starts.
-            self.last = Some((before, now));
+            self.last = Some((before, block_nanos));
             return None;
         }
         (before > after_start && before - after_start > TURN / 2).then_some(true)

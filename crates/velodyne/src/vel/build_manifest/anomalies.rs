@@ -42,9 +42,10 @@ impl ManifestBuilder {
 
     fn report_end(&self, anomalies: &mut Vec<Anomaly>) {
         let after_mark = self.messages_end.saturating_add(4);
-        let behind = self.classifier.end.saturating_sub(after_mark);
-        if self.has_end_mark && behind > 0 {
-            let bytes = if behind == 1 { "byte follows" } else { "bytes follow" };
+        let trailing_bytes = self.classifier.end.saturating_sub(after_mark);
+        if self.has_end_mark && trailing_bytes > 0 {
+            let bytes =
+                if trailing_bytes == 1 { "byte follows" } else { "bytes follow" };
             let content = match self.trailing_message {
                 Some(at) => format!(
                     "; they contain messages, the first at byte {at}, which do not belong to \
@@ -53,8 +54,8 @@ impl ManifestBuilder {
                 None => String::new(),
             };
             let text = format!(
-                "{behind} {bytes} the end mark and {are} not read{content}",
-                are = if behind == 1 { "is" } else { "are" }
+                "{trailing_bytes} {bytes} the end mark and {are} not read{content}",
+                are = if trailing_bytes == 1 { "is" } else { "are" }
             );
             anomalies.push(Anomaly::new(&codes::TRAILING, text));
         }
@@ -73,7 +74,7 @@ impl ManifestBuilder {
     }
 
     fn report_index(&self, index: IndexStatus, anomalies: &mut Vec<Anomaly>) {
-        let what = match index {
+        let message = match index {
             IndexStatus::Verified => return,
             IndexStatus::Missing => "the log has no index",
             IndexStatus::Short => {
@@ -82,7 +83,7 @@ impl ManifestBuilder {
             IndexStatus::Unsorted => "the index is not sorted",
             IndexStatus::Stale => "the index does not point to the starts of seconds",
         };
-        let text = format!("{what}: it is rebuilt from the messages");
+        let text = format!("{message}: it is rebuilt from the messages");
         anomalies.push(Anomaly::new(&codes::INDEX, text));
     }
 }

@@ -53,7 +53,7 @@ impl ManifestBuilder {
             time: self.time(),
             metadata: self.metadata(index),
             damage: self.gaps.clone(),
-            remarks: anomalies.iter().map(|odd| odd.text.clone()).collect(),
+            remarks: anomalies.iter().map(|anomaly| anomaly.text.clone()).collect(),
             format_state: String::new(),
         };
         manifest.parts = self.parts.finish(end);

@@ -73,9 +73,9 @@ pub(crate) fn fields() -> Vec<Field> {
 /// Returns a decoder of these `columns`.
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
-    let wanted = rows::selected_columns(&schema, columns)?;
-    let rows = ImageRows { wanted: wanted.clone(), ..ImageRows::default() };
-    Ok(RowsDecoder::decoder(&schema, &wanted, rows))
+    let is_selected = rows::selected_columns(&schema, columns)?;
+    let rows = ImageRows { wanted: is_selected.clone(), ..ImageRows::default() };
+    Ok(RowsDecoder::decoder(&schema, &is_selected, rows))
 }
 
 /// Detects the encoding of an image of `len` bytes that starts with `data`.
@@ -139,8 +139,12 @@ impl RowBuilders for ImageRows {
             Arc::new(self.encoding.finish()),
             Arc::new(self.data.finish()),
         ];
-        let wanted = self.wanted.iter();
-        columns.into_iter().zip(wanted).map(|(c, wanted)| wanted.then_some(c)).collect()
+        let is_selected = self.wanted.iter();
+        columns
+            .into_iter()
+            .zip(is_selected)
+            .map(|(c, is_selected)| is_selected.then_some(c))
+            .collect()
     }
 }
 

@@ -29,15 +29,15 @@ pub(crate) fn fields() -> Vec<Field> {
 /// Returns a decoder of these `columns`.
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
-    let wanted = rows::selected_columns(&schema, columns)?;
-    let is_wanted = |index: usize| wanted.get(index) == Some(&true);
+    let is_selected = rows::selected_columns(&schema, columns)?;
+    let is_wanted = |index: usize| is_selected.get(index) == Some(&true);
     let rows = PacketRows {
         validity: is_wanted(0).then(UInt8Builder::new),
         version: is_wanted(1).then(Int32Builder::new),
         index: is_wanted(2).then(UInt32Builder::new),
-        packets: PacketColumns::new(wanted.get(3..).unwrap_or_default()),
+        packets: PacketColumns::new(is_selected.get(3..).unwrap_or_default()),
     };
-    Ok(RowsDecoder::decoder(&schema, &wanted, rows))
+    Ok(RowsDecoder::decoder(&schema, &is_selected, rows))
 }
 
 struct PacketRows {

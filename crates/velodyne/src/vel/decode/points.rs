@@ -90,8 +90,8 @@ pub(crate) fn packets<'r>(
     let last = packets.last().map(stamp);
     let start = message.offset + (PREFIX_LEN + 4) as u64;
     packets.iter().enumerate().map(move |(index, packet)| {
-        let behind = (packets.len() - 1 - index) as f64;
-        let expected = (behind * sensor.packet_nanos()) as i64;
+        let packets_after = (packets.len() - 1 - index) as f64;
+        let expected = (packets_after * sensor.packet_nanos()) as i64;
         let description = last.map(|last| (last - stamp(packet)).rem_euclid(HOUR));
         let is_clock = |description: &i64| (description - expected).abs() < MOST_OFF;
         let description =
@@ -140,10 +140,10 @@ mod tests {
             payload: &payload,
             offset: 1_000,
         };
-        let found: Vec<Record<'_>> = packets(sensor, record).collect();
-        assert_eq!(found[0].offset, 1_021);
-        assert!(found.iter().all(|packet| packet.payload.len() == PACKET_LEN));
-        found.iter().map(|packet| 10 * SECOND - packet.time.as_nanos()).collect()
+        let records: Vec<Record<'_>> = packets(sensor, record).collect();
+        assert_eq!(records[0].offset, 1_021);
+        assert!(records.iter().all(|packet| packet.payload.len() == PACKET_LEN));
+        records.iter().map(|packet| 10 * SECOND - packet.time.as_nanos()).collect()
     }
 
     #[test]

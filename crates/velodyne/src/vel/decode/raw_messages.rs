@@ -27,9 +27,9 @@ pub(crate) fn fields() -> Vec<Field> {
 /// Returns a decoder of these `columns`.
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
-    let wanted = rows::selected_columns(&schema, columns)?;
-    let rows = RawRows { wanted: wanted.clone(), ..RawRows::default() };
-    Ok(RowsDecoder::decoder(&schema, &wanted, rows))
+    let is_selected = rows::selected_columns(&schema, columns)?;
+    let rows = RawRows { wanted: is_selected.clone(), ..RawRows::default() };
+    Ok(RowsDecoder::decoder(&schema, &is_selected, rows))
 }
 
 #[derive(Default)]
@@ -61,7 +61,11 @@ impl RowBuilders for RawRows {
             Arc::new(self.version.finish()),
             Arc::new(self.data.finish()),
         ];
-        let wanted = self.wanted.iter();
-        columns.into_iter().zip(wanted).map(|(c, wanted)| wanted.then_some(c)).collect()
+        let is_selected = self.wanted.iter();
+        columns
+            .into_iter()
+            .zip(is_selected)
+            .map(|(c, is_selected)| is_selected.then_some(c))
+            .collect()
     }
 }

@@ -68,25 +68,25 @@ impl<W: Write + Seek> PacketImporter<W> {
             ));
         };
         if options.compression.is_some() || !options.rename.is_empty() {
-            let what = "compressing records or renaming topics of a .vel log";
-            return Err(unsupported(what));
+            let message = "compressing records or renaming topics of a .vel log";
+            return Err(unsupported(message));
         }
-        let wanted = manifest.topics().filter(|(id, topic)| {
+        let topics = manifest.topics().filter(|(id, topic)| {
             is_packets(manifest, topic)
                 && selection.topics.contains(*id)
                 && topic.records != Some(0)
         });
-        let wanted: Vec<(TopicId, &Topic)> = wanted.collect();
-        let [(packets, topic)] = wanted[..] else {
+        let topics: Vec<(TopicId, &Topic)> = topics.collect();
+        let [(packets, topic)] = topics[..] else {
             let name =
                 |(_, topic): &(_, &Topic)| format!("{}.{}", topic.name, topic.instance);
-            return Err(unsupported(if wanted.is_empty() {
+            return Err(unsupported(if topics.is_empty() {
                 "writing a .vel log without packets of a lidar".to_owned()
             } else {
                 format!(
                     "writing several lidars as a .vel log of one lidar; \
                      select one of them: {}",
-                    wanted.iter().map(name).collect::<Vec<_>>().join(", ")
+                    topics.iter().map(name).collect::<Vec<_>>().join(", ")
                 )
             }));
         };
@@ -96,8 +96,8 @@ impl<W: Write + Seek> PacketImporter<W> {
             _ => topic.time,
         };
         let Some(time) = time else {
-            let what = "writing packets without a time as a .vel log";
-            return Err(unsupported(what));
+            let message = "writing packets without a time as a .vel log";
+            return Err(unsupported(message));
         };
         let first = time.start.max(selection.time.start).as_nanos();
         let last = time.end.min(selection.time.end).as_nanos();
@@ -158,19 +158,19 @@ pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedCont
     if !can_import(extract) {
         return Vec::new();
     }
-    let wanted = extract.manifest.topics().filter(|(id, topic)| {
+    let topics = extract.manifest.topics().filter(|(id, topic)| {
         topic.origin == TopicOrigin::Logged
             && extract.selection.topics.contains(*id)
             && !is_packets(extract.manifest, topic)
             && topic.type_name != SCAN
     });
-    let left = wanted.map(|(id, topic)| {
+    let left = topics.map(|(id, topic)| {
         let records = topic.records.unwrap_or(0);
         let some = if records == 1 { "record" } else { "records" };
         let label = topic.label();
-        let what =
+        let message =
             format!("{label}, {records} {some}: a .vel log has no such messages");
-        UnsupportedContent { topic: Some(id), what }
+        UnsupportedContent { topic: Some(id), what: message }
     });
     left.collect()
 }
@@ -209,6 +209,6 @@ impl<W: Write + Seek + Send> RecordSink for PacketImporter<W> {
     }
 }
 
-fn unsupported(what: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::Unsupported, what)
+fn unsupported(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::Unsupported, message)
 }

@@ -44,9 +44,9 @@ impl<W: Write + Seek> VelSink<W> {
         extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
-        let unsupported = |what: &str| {
-            let what = format!("{what} as a .vel log");
-            Err(Error::new(ErrorKind::Unsupported, what))
+        let unsupported = |subject: &str| {
+            let message = format!("{subject} as a .vel log");
+            Err(Error::new(ErrorKind::Unsupported, message))
         };
         if options.compression.is_some() {
             return unsupported("writing compressed records");
@@ -62,12 +62,12 @@ impl<W: Write + Seek> VelSink<W> {
         let mut all = Vec::new();
         for LogSlice { manifest, .. } in extracts {
             if manifest.format != ENCODING {
-                let what = format!(
+                let message = format!(
                     "writing {} as a .vel log: {}",
                     manifest.format,
                     missing_packets(manifest)
                 );
-                return Err(Error::new(ErrorKind::Unsupported, what));
+                return Err(Error::new(ErrorKind::Unsupported, message));
             }
             let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
             all.push(SourceLog { format_state, end: manifest.bytes });
@@ -120,8 +120,8 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         let topics =
             |own: &&SourceLog| record.topic.index() < own.format_state.topics.len();
         let Some(own) = self.extracts.get(from).filter(topics) else {
-            let what = format!("the log has no topic with id {}", record.topic.0);
-            return Err(Error::new(ErrorKind::NoSuch, what));
+            let message = format!("the log has no topic with id {}", record.topic.0);
+            return Err(Error::new(ErrorKind::NoSuch, message));
         };
         let header = wire::header(record.payload);
         let (Some(header), Some(data)) = (header, record.payload.get(PREFIX_LEN..))
@@ -194,8 +194,8 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
 fn seconds(extracts: &[LogSlice<'_>]) -> u32 {
     let mut all = TimeRange::EMPTY;
     for LogSlice { manifest, selection } in extracts {
-        let wanted = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
-        let times = wanted.filter_map(|(_, topic)| topic.time);
+        let topics = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
+        let times = topics.filter_map(|(_, topic)| topic.time);
         let own = times.fold(TimeRange::EMPTY, |all, next| all.cover(&next));
         // Times of messages may be outliers, which the time range of the log does not
         // include.

@@ -226,7 +226,7 @@ fn trailing_bytes_are_reported_and_the_fields_are_a_row() {
 }
 
 #[test]
-fn trailing_bytes_of_fixed_payloads_are_surplus_only_if_the_tail_is_nothing() {
+fn trailing_bytes_of_fixed_payloads_depend_on_the_record_properties() {
     let point = || vec![primitive("x", Primitive::U16, None)];
     for (frame, extra_bytes) in
         [(ROS, Some((1, 3))), (RecordProperties::default(), None)]
@@ -237,12 +237,12 @@ fn trailing_bytes_of_fixed_payloads_are_surplus_only_if_the_tail_is_nothing() {
             [b"\x01\x02", b"\x01", b"\x01\x02\x03\x04\x05", b"\x01\x02"];
         let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
         assert_eq!(batch["x"].as_primitive::<UInt16Type>().values(), &[0x0201; 3]);
-        let of = |kind| {
+        let losses = |kind| {
             let found = damage.iter().find(|damage| damage.kind == kind);
             found.map(|damage| (damage.records, damage.lost_bytes))
         };
-        assert_eq!(of(DamageKind::ExtraBytes), extra_bytes);
-        assert_eq!(of(DamageKind::Undecodable), Some((1, 1)));
+        assert_eq!(losses(DamageKind::ExtraBytes), extra_bytes);
+        assert_eq!(losses(DamageKind::Undecodable), Some((1, 1)));
     }
 }
 

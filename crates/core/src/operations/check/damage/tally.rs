@@ -60,10 +60,10 @@ impl DamageTally {
     pub(super) fn finding(mut self) -> Finding {
         self.places.sort_by_key(|place| place.start);
         self.times.sort_by_key(|time| time.start);
-        let (mut lost, mut seen) = (self.lost_bytes, 0);
+        let (mut lost, mut covered_end) = (self.lost_bytes, 0);
         for Range { start, end } in &self.places {
-            lost += end.saturating_sub(seen.max(*start));
-            seen = seen.max(*end);
+            lost += end.saturating_sub(covered_end.max(*start));
+            covered_end = covered_end.max(*end);
         }
         let (mut nanos, mut until) = (0, Timestamp::MIN);
         for time in &self.times {

@@ -66,15 +66,15 @@ mod tests {
 
     #[test]
     fn for_each_returns_the_error_and_stops() {
-        let done = AtomicUsize::new(0);
+        let count = AtomicUsize::new(0);
         let work = |item: &usize| {
-            done.fetch_add(1, Ordering::Relaxed);
+            count.fetch_add(1, Ordering::Relaxed);
             // Longer than a thread needs to notice the error of another thread.
             thread::sleep(Duration::from_millis(1));
             if *item == 3 { Err(Error::failed(format!("no {item}"))) } else { Ok(()) }
         };
         let items: Vec<usize> = (0..10_000).collect();
         assert_eq!(for_each(&items, work).unwrap_err().to_string(), "no 3");
-        assert!(done.into_inner() < items.len());
+        assert!(count.into_inner() < items.len());
     }
 }

@@ -118,9 +118,9 @@ impl PendingLines {
         match &self.failure {
             None => Ok(()),
             Some(failure) => {
-                let what =
+                let message =
                     format!("nothing more can be written to the dataset: {failure}");
-                Err(Error::failed(what))
+                Err(Error::failed(message))
             }
         }
     }

@@ -113,12 +113,12 @@ pub(super) fn check_is_dataset(folder: &UploadFolder, shown: &Path) -> Result<()
     }
 }
 
-/// Returns the name of an object in the folder `within` of `folder`, if there is one, without
+/// Returns the name of an object in the folder `subfolder` of `folder`, if there is one, without
 /// files of operating systems.
-fn first_name(folder: &UploadFolder, within: &str) -> Result<Option<String>> {
+fn first_name(folder: &UploadFolder, subfolder: &str) -> Result<Option<String>> {
     let mut first = None;
-    folder.names(within, &mut |name| {
-        if within.is_empty() && !markers::is_foreign(name) {
+    folder.names(subfolder, &mut |name| {
+        if subfolder.is_empty() && !markers::is_foreign(name) {
             return ControlFlow::Continue(());
         }
         first = Some(name.to_owned());

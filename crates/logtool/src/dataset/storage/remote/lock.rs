@@ -81,13 +81,13 @@ impl Lock {
         let acquisition = Acquisition { folder, dataset, this, session };
         let Some(version) = acquisition.lock(&path)? else {
             if shard.is_some() {
-                let what = format!(
+                let message = format!(
                     "{}: runs cannot share the work, because the store cannot create an \
                      object only if it does not exist",
                     dataset.display()
                 );
                 let hint = "a run without shards can write there";
-                return Err(Error::invalid(what).with_hint(hint));
+                return Err(Error::invalid(message).with_hint(hint));
             }
             acquisition
                 .note("cannot be locked: make sure that no other run writes to it");
@@ -116,8 +116,8 @@ impl Lock {
         if !self.shared.state().is_lost {
             return Ok(());
         }
-        let what = "another run has taken over the dataset, because this one did not renew its lock in time";
-        Err(Error::failed(what))
+        let message = "another run has taken over the dataset, because this one did not renew its lock in time";
+        Err(Error::failed(message))
     }
 }
 
@@ -273,9 +273,9 @@ impl Acquisition<'_> {
     fn conflict(&self, existing: &[u8]) -> Error {
         let owner = describe(LockOwner::parse(existing).as_ref());
         let dataset = self.dataset.display();
-        let what = format!("another run is writing the dataset {dataset}: {owner}");
+        let message = format!("another run is writing the dataset {dataset}: {owner}");
         let hint = "wait until it ends, or write to another folder";
-        Error::failed(what).with_hint(hint)
+        Error::failed(message).with_hint(hint)
     }
 
     /// Passes on a note about the dataset.

@@ -52,11 +52,11 @@ impl LockOwner {
         serde_json::from_slice(content).ok()
     }
 
-    /// Returns whether the owner is a process of the machine of `this` that has ended.
-    pub(super) fn has_ended(&self, this: &Self) -> bool {
-        let is_local = !self.machine.is_empty() && self.machine == this.machine;
+    /// Returns whether the owner is a process of the machine of `this_process` that has ended.
+    pub(super) fn has_ended(&self, this_process: &Self) -> bool {
+        let is_local = !self.machine.is_empty() && self.machine == this_process.machine;
         let process = format!("/proc/{}", self.pid);
-        is_local && (self.pid == this.pid || !Path::new(&process).exists())
+        is_local && (self.pid == this_process.pid || !Path::new(&process).exists())
     }
 
     /// Returns a description of the owner for users.
@@ -84,27 +84,27 @@ mod tests {
 
     #[test]
     fn has_ended_is_known_for_processes_of_the_same_machine() {
-        let this = LockOwner { machine: "m".to_owned(), ..LockOwner::new(None) };
+        let owner = LockOwner { machine: "m".to_owned(), ..LockOwner::new(None) };
         let with = |pid, machine: &str| LockOwner {
             pid,
             machine: machine.to_owned(),
             run: "other".to_owned(),
-            ..this.clone()
+            ..owner.clone()
         };
         // Another process had the ID of this one before.
-        assert!(with(this.pid, "m").has_ended(&this));
-        assert!(with(u32::MAX, "m").has_ended(&this));
-        assert!(!with(u32::MAX, "n").has_ended(&this));
-        let unknown = LockOwner { machine: String::new(), ..this.clone() };
+        assert!(with(owner.pid, "m").has_ended(&owner));
+        assert!(with(u32::MAX, "m").has_ended(&owner));
+        assert!(!with(u32::MAX, "n").has_ended(&owner));
+        let unknown = LockOwner { machine: String::new(), ..owner.clone() };
         assert!(!with(u32::MAX, "").has_ended(&unknown));
         #[cfg(target_os = "linux")]
-        assert!(!with(std::os::unix::process::parent_id(), "m").has_ended(&this));
+        assert!(!with(std::os::unix::process::parent_id(), "m").has_ended(&owner));
     }
 
     #[test]
     fn parse_reads_what_encode_writes() {
-        let this = LockOwner::new(Some("a machine"));
-        assert_eq!(LockOwner::parse(&this.encode()), Some(this));
+        let owner = LockOwner::new(Some("a machine"));
+        assert_eq!(LockOwner::parse(&owner.encode()), Some(owner));
         assert_eq!(LockOwner::parse(b"{}"), None);
     }
 }

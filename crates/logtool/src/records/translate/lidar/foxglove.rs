@@ -10,8 +10,12 @@ use crate::records::translate::{
     protobuf,
 };
 
-pub(super) fn topic(topic: &Topic, more: &str, what: LidarMessageType) -> Topic {
-    let (type_name, files) = match what {
+pub(super) fn topic(
+    topic: &Topic,
+    more: &str,
+    message_type: LidarMessageType,
+) -> Topic {
+    let (type_name, files) = match message_type {
         LidarMessageType::Cloud => (PointCloud::TYPE, PointCloud::files()),
         LidarMessageType::CompressedImage => {
             (CompressedImage::TYPE, CompressedImage::files())
@@ -33,10 +37,8 @@ fn number(of: Primitive) -> u64 {
 }
 
 pub(super) fn put_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
-    let field = |(name, offset, of): (&'static str, u32, Primitive)| PackedField {
-        name: name.as_bytes(),
-        offset,
-        kind: number(of),
+    let field = |(name, offset, primitive): (&'static str, u32, Primitive)| {
+        PackedField { name: name.as_bytes(), offset, kind: number(primitive) }
     };
     let message = PointCloud {
         nanos: cloud.nanos,

@@ -55,7 +55,7 @@ pub(super) fn images(
 ) -> Result<[Translation; 2]> {
     let files = kind.topic(topic, "/compressed", LidarMessageType::CompressedImage)?;
     let pixels = kind.topic(topic, "", LidarMessageType::Image)?;
-    let put = |is_pixels: bool| {
+    let encode = |is_pixels: bool| {
         let frames = frames.clone();
         move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
             let image = Image::read(batch, row, offset_nanos, &frames);
@@ -64,7 +64,7 @@ pub(super) fn images(
         }
     };
     Ok([
-        translate_rows(log, id, files, put(false)),
-        translate_rows(log, id, pixels, put(true)),
+        translate_rows(log, id, files, encode(false)),
+        translate_rows(log, id, pixels, encode(true)),
     ])
 }

@@ -30,17 +30,19 @@ pub enum LidarMessageKind {
 }
 
 impl LidarMessageKind {
-    /// Returns the topic of messages of the type `what` for `topic`, with `more` appended to
-    /// its name.
+    /// Returns the topic of messages of the type `message_type` for `topic`, with `more`
+    /// appended to its name.
     pub(super) fn topic(
         self,
         topic: &Topic,
         more: &str,
-        what: LidarMessageType,
+        message_type: LidarMessageType,
     ) -> Result<Topic> {
         match self {
-            Self::Ros => of_ros::common_topic(topic, more, ros::type_name(what)),
-            Self::Foxglove => Ok(foxglove::topic(topic, more, what)),
+            Self::Ros => {
+                of_ros::common_topic(topic, more, ros::type_name(message_type))
+            }
+            Self::Foxglove => Ok(foxglove::topic(topic, more, message_type)),
         }
     }
 

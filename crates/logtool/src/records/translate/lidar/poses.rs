@@ -43,7 +43,7 @@ pub(super) fn poses(
     topic_info.name = "/tf".to_owned();
     let valid = topic.valid_row_value();
     let child = frames.name("base_link");
-    let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+    let encode = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let number = |name: &str| {
             let column = batch.column_by_name(name)?;
             Some(f64::from(column.as_primitive_opt::<Float32Type>()?.value(row)))
@@ -61,5 +61,5 @@ pub(super) fn poses(
         kind.put_turn(&Rotation { nanos, child: &child, rotation }, out);
         true
     };
-    Ok(Some(translate_rows(log, id, topic_info, put)))
+    Ok(Some(translate_rows(log, id, topic_info, encode)))
 }

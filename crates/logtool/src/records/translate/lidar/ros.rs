@@ -7,8 +7,8 @@ use crate::records::translate::lidar::message::{
     Cloud, FIELDS, Image, LidarMessageType, PARENT, Rotation,
 };
 
-pub(super) fn type_name(what: LidarMessageType) -> &'static str {
-    match what {
+pub(super) fn type_name(message_type: LidarMessageType) -> &'static str {
+    match message_type {
         LidarMessageType::Cloud => "sensor_msgs/PointCloud2",
         LidarMessageType::CompressedImage => "sensor_msgs/CompressedImage",
         LidarMessageType::Image => "sensor_msgs/Image",

@@ -142,7 +142,7 @@ impl PendingScans {
             }
             let nanos = columns.time.is_valid(row).then(|| columns.time.value(row));
             let found = self.open.iter().position(|scan| scan.number == number);
-            let found = match found {
+            let position = match found {
                 Some(at)
                     if self.open.get(at).is_some_and(|scan| scan.is_full(nanos)) =>
                 {
@@ -151,7 +151,7 @@ impl PendingScans {
                 }
                 found => found,
             };
-            let at = found.unwrap_or_else(|| {
+            let at = position.unwrap_or_else(|| {
                 if self.open.len() >= MAX_OPEN_SCANS {
                     self.close(0, record, messages);
                 }
@@ -198,9 +198,10 @@ impl Scan {
     /// Returns whether a point at the time `nanos` needs a new message.
     fn is_full(&self, nanos: Option<i64>) -> bool {
         let first = self.times.first().copied().flatten();
-        let since = nanos.zip(first).map(|(nanos, first)| nanos.saturating_sub(first));
+        let elapsed =
+            nanos.zip(first).map(|(nanos, first)| nanos.saturating_sub(first));
         self.times.len() >= MAX_POINTS
-            || since.is_some_and(|since| since.saturating_abs() > MOST_NANOS)
+            || elapsed.is_some_and(|elapsed| elapsed.saturating_abs() > MOST_NANOS)
     }
 
     /// Writes the times of the points into them, and returns the time of the first.
@@ -208,9 +209,10 @@ impl Scan {
         let Self { points, times, .. } = self;
         let first = times.iter().flatten().min().copied().unwrap_or_default();
         for (point, time) in points.chunks_exact_mut(STEP).zip(&*times) {
-            let since = time.map(|time| time.saturating_sub(first));
-            let seconds = since.map_or(f32::NAN, |since| (since as f64 / 1e9) as f32);
-            let nanos = since.and_then(|since| u32::try_from(since).ok());
+            let elapsed = time.map(|time| time.saturating_sub(first));
+            let seconds =
+                elapsed.map_or(f32::NAN, |elapsed| (elapsed as f64 / 1e9) as f32);
+            let nanos = elapsed.and_then(|elapsed| u32::try_from(elapsed).ok());
             let nanos = nanos.unwrap_or(u32::MAX).to_le_bytes();
             let times = seconds.to_le_bytes().into_iter().chain(nanos);
             let place = point.get_mut(TIMES).unwrap_or_default();

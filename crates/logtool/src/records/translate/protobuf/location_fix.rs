@@ -36,11 +36,11 @@ pub(in crate::records::translate) fn fixes(
     };
     let topic_info =
         common_topic(topic, "/fix", LocationFix::TYPE, &LocationFix::files());
-    let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+    let encode = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let fix = fix(&reader, batch, row, offset_nanos);
         fix.inspect(|fix| fix.put(out)).is_some()
     };
-    Ok(Some(translate_columns(log, id, columns, topic_info, put)))
+    Ok(Some(translate_columns(log, id, columns, topic_info, encode)))
 }
 
 fn fix(

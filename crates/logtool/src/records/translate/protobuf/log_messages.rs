@@ -20,11 +20,11 @@ pub(super) fn log_messages(
     offset_nanos: i64,
 ) -> Translation {
     let topic_info = topic_info(topic, FoxgloveLog::TYPE, &FoxgloveLog::files());
-    let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+    let encode = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         line(batch, row, offset_nanos, out);
         true
     };
-    translate_columns(log, id, Columns::default(), topic_info, put)
+    translate_columns(log, id, Columns::default(), topic_info, encode)
 }
 
 /// Appends the message in the row at index `row` of `batch` to `out`.

@@ -14,16 +14,19 @@ use crate::records::translate::{
 /// Adds the translations of `poses` to transforms and to poses. Topics of the log with their
 /// names get other ones.
 pub(super) fn add_poses(poses: &PoseTranslator, translations: &mut Vec<Translation>) {
-    let made = [transforms(poses), poses_in_frame(poses)];
-    let names = translations.iter().chain(&made).map(|one| one.topic.name.clone());
-    let mut taken: BTreeSet<String> = names.collect();
-    for one in &mut *translations {
-        if made.iter().any(|made| made.topic.name == one.topic.name) {
-            one.topic.name = free_name(&one.topic.name, &taken);
-            taken.insert(one.topic.name.clone());
+    let pose_translations = [transforms(poses), poses_in_frame(poses)];
+    let names =
+        translations.iter().chain(&pose_translations).map(|one| one.topic.name.clone());
+    let mut taken_names: BTreeSet<String> = names.collect();
+    for translation in &mut *translations {
+        if pose_translations.iter().any(|pose_translation| {
+            pose_translation.topic.name == translation.topic.name
+        }) {
+            translation.topic.name = free_name(&translation.topic.name, &taken_names);
+            taken_names.insert(translation.topic.name.clone());
         }
     }
-    translations.extend(made);
+    translations.extend(pose_translations);
 }
 
 fn transforms(poses: &PoseTranslator) -> Translation {
@@ -56,12 +59,12 @@ fn poses_in_frame(poses: &PoseTranslator) -> Translation {
     })
 }
 
-/// Returns a name similar to `name` that is not `taken`.
-fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
+/// Returns a name similar to `name` that is not in `taken_names`.
+fn free_name(name: &str, taken_names: &BTreeSet<String>) -> String {
     let mut number = 2;
     loop {
         let free = format!("{name}_x{number}");
-        if !taken.contains(&free) {
+        if !taken_names.contains(&free) {
             return free;
         }
         number += 1;

@@ -159,11 +159,11 @@ fn interpolate(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
         let sin = angle.sin();
         (((1.0 - share) * angle).sin() / sin, (share * angle).sin() / sin)
     };
-    let mut made = [0.0; 4];
-    for (place, (from, to)) in made.iter_mut().zip(from.into_iter().zip(to)) {
+    let mut quaternion = [0.0; 4];
+    for (place, (from, to)) in quaternion.iter_mut().zip(from.into_iter().zip(to)) {
         *place = of_from * from + of_to * to;
     }
-    normalized(made)
+    normalized(quaternion)
 }
 
 impl fmt::Debug for AttitudeInterpolator {
@@ -188,18 +188,18 @@ mod tests {
 
     #[test]
     fn too_many_attitudes_are_remarked() {
-        let of = |name: &str, records: u64| {
+        let log_with = |name: &str, records: u64| {
             let empty = Arc::new(arrow_schema::Schema::empty());
             let topic = Topic { records: Some(records), ..Topic::new(name, empty) };
             Manifest { topics: vec![topic], ..Manifest::default() }
         };
-        assert_eq!(too_many(&of(TOPIC, MOST), "no poses"), None);
-        assert!(topic(&of(TOPIC, MOST)).is_some());
-        assert_eq!(too_many(&of("other", MOST + 1), "no poses"), None);
-        let told = too_many(&of(TOPIC, 5_000_000), "no poses").unwrap();
-        assert!(told.starts_with("5000000 attitudes are more"), "{told}");
-        assert!(told.contains(": no poses; "), "{told}");
-        assert!(topic(&of(TOPIC, 5_000_000)).is_none());
+        assert_eq!(too_many(&log_with(TOPIC, MOST), "no poses"), None);
+        assert!(topic(&log_with(TOPIC, MOST)).is_some());
+        assert_eq!(too_many(&log_with("other", MOST + 1), "no poses"), None);
+        let remark = too_many(&log_with(TOPIC, 5_000_000), "no poses").unwrap();
+        assert!(remark.starts_with("5000000 attitudes are more"), "{remark}");
+        assert!(remark.contains(": no poses; "), "{remark}");
+        assert!(topic(&log_with(TOPIC, 5_000_000)).is_none());
     }
 
     #[test]

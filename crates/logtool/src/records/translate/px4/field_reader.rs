@@ -19,10 +19,10 @@ impl FieldReader {
         name: &str,
     ) -> Option<Self> {
         let field = layout.fields.iter().find(|field| field.name == name)?;
-        let LayoutKind::Primitive(one) = field.kind else { return None };
-        let is_number = one != Primitive::Char && layout.is_fixed();
+        let LayoutKind::Primitive(primitive) = field.kind else { return None };
+        let is_number = primitive != Primitive::Char && layout.is_fixed();
         let (start, count) = (field.offset as usize, field.count.unwrap_or(1));
-        is_number.then_some(Self { start, one, count })
+        is_number.then_some(Self { start, one: primitive, count })
     }
 
     /// Finds the fields `names` of `layout`, if all are numeric.

@@ -30,11 +30,11 @@ pub(in crate::records::translate) enum World {
 
 impl World {
     /// Converts a vector in this world frame to ROS.
-    pub(in crate::records::translate) fn vector(self, of: Vector) -> Vector {
-        let [x, y, z] = of;
+    pub(in crate::records::translate) fn vector(self, vector: Vector) -> Vector {
+        let [x, y, z] = vector;
         match self {
             Self::Ned => [y, x, -z],
-            Self::Frd => body(of),
+            Self::Frd => body(vector),
         }
     }
 
@@ -53,26 +53,26 @@ impl World {
     }
 }
 
-/// Returns the quaternion of length 1 with the direction of `of`, which must not be 0.
-pub(in crate::records::translate) fn normalized(of: Quaternion) -> Quaternion {
-    let length = of.iter().map(|part| part * part).sum::<f64>().sqrt();
-    of.map(|part| part / length)
+/// Returns the quaternion of length 1 with the direction of `vector`, which must not be 0.
+pub(in crate::records::translate) fn normalized(quaternion: Quaternion) -> Quaternion {
+    let length = quaternion.iter().map(|part| part * part).sum::<f64>().sqrt();
+    quaternion.map(|part| part / length)
 }
 
 /// Converts a vector in the body frame to ROS.
-pub(in crate::records::translate) fn body(of: Vector) -> Vector {
-    let [x, y, z] = of;
+pub(in crate::records::translate) fn body(vector: Vector) -> Vector {
+    let [x, y, z] = vector;
     [x, -y, -z]
 }
 
 /// Rotates a vector from the world frame to the body frame, both of PX4; `attitude` is the
 /// attitude of the body.
 pub(in crate::records::translate) fn into_body(
-    of: Vector,
+    vector: Vector,
     attitude: Quaternion,
 ) -> Vector {
     let [w, x, y, z] = attitude;
-    let [a, b, c] = of;
+    let [a, b, c] = vector;
     // The rows are the columns of the matrix for the opposite direction.
     [
         (1.0 - 2.0 * (y * y + z * z)) * a
@@ -130,10 +130,10 @@ mod tests {
         let q = q.map(|part| part / len);
         for world in [World::Ned, World::Frd] {
             let [x, y, z, w] = world.attitude(q);
-            for of in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.3, -0.2, 0.9]] {
+            for vector in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.3, -0.2, 0.9]] {
                 let back = [q[0], -q[1], -q[2], -q[3]];
-                let px4 = world.vector(into_body(of, back));
-                let ros = into_body(body(of), [w, -x, -y, -z]);
+                let px4 = world.vector(into_body(vector, back));
+                let ros = into_body(body(vector), [w, -x, -y, -z]);
                 near(px4, ros);
             }
         }

@@ -8,7 +8,7 @@ use logtool_core::{
 
 use crate::records::translate::px4::field_reader::{FieldReader, measurement_time};
 
-/// Translates the payloads of the topic `id` to messages of the topic `topic_info`. `put` gets a
+/// Translates the payloads of the topic `id` to messages of the topic `topic_info`. `encode` gets a
 /// payload and the time for the header, appends the message to a buffer, and returns whether
 /// there is one.
 ///
@@ -19,16 +19,16 @@ pub(in crate::records::translate) fn translate_payloads<F>(
     topic_info: Topic,
     layout: &Layout,
     offset_nanos: i64,
-    put: F,
+    encode: F,
 ) -> Translation
 where
     F: Fn(&[u8], i64, &mut Vec<u8>) -> Option<()> + Clone + Send + Sync + 'static,
 {
     let measurement_time = FieldReader::find(layout, "timestamp_sample");
     let begin = Arc::new(move || {
-        let put = put.clone();
+        let encode = encode.clone();
         let translator: Box<dyn Translate> =
-            Box::new(Px4Payloads { measurement_time, offset_nanos, put });
+            Box::new(Px4Payloads { measurement_time, offset_nanos, encode });
         Ok(translator)
     });
     Translation { from: id, topic: topic_info, begin }
@@ -38,7 +38,7 @@ struct Px4Payloads<F> {
     /// The time of the measurement, in microseconds.
     measurement_time: Option<FieldReader>,
     offset_nanos: i64,
-    put: F,
+    encode: F,
 }
 
 impl<F> Translate for Px4Payloads<F>
@@ -51,7 +51,7 @@ where
             let nanos = nanos.saturating_add(self.offset_nanos);
             let buffer = messages.buffer();
             let before = buffer.len();
-            match (self.put)(record.payload, nanos, buffer) {
+            match (self.encode)(record.payload, nanos, buffer) {
                 Some(()) => messages.end(index),
                 // Payloads that are too short are reported by the translation of the topic itself.
                 None => buffer.truncate(before),

@@ -83,10 +83,10 @@ impl PositionFields {
 
 impl PoseTranslator {
     /// Creates a translator for `log`, with `offset_nanos` added to its times. Returns `None`
-    /// if the positions are not `wanted`, or if the log has no positions or no `attitudes`.
+    /// if the positions are not `selected`, or if the log has no positions or no `attitudes`.
     pub(in crate::records::translate) fn new(
         log: &dyn Log,
-        wanted: &TopicSet,
+        selected: &TopicSet,
         attitudes: Option<&Arc<AttitudeInterpolator>>,
         offset_nanos: i64,
         frames: &Frames,
@@ -99,7 +99,7 @@ impl PoseTranslator {
         };
         let mut topics = log.manifest().topics();
         let (id, topic) =
-            topics.find(|(id, topic)| wanted.contains(*id) && is_it(topic))?;
+            topics.find(|(id, topic)| selected.contains(*id) && is_it(topic))?;
         let layout = log.payload_layout(id)?;
         Some(Self {
             id,
@@ -118,21 +118,22 @@ impl PoseTranslator {
         &self.topic
     }
 
-    /// Translates the positions to messages of the topic `topic_info`. `put` appends the
+    /// Translates the positions to messages of the topic `topic_info`. `encode` appends the
     /// message with a pose to a buffer.
     pub(in crate::records::translate) fn translation(
         &self,
         topic_info: Topic,
-        put: impl Fn(&Pose<'_>, &mut Vec<u8>) + Clone + Send + Sync + 'static,
+        encode: impl Fn(&Pose<'_>, &mut Vec<u8>) + Clone + Send + Sync + 'static,
     ) -> Translation {
         let Self { id, ref layout, offset_nanos, .. } = *self;
         let known = self.clone();
-        let put = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {
-            put(&known.pose(payload, nanos)?, out);
+        let encode = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {
+            encode(&known.pose(payload, nanos)?, out);
             Some(())
         };
-        let made = translate_payloads(id, topic_info, layout, offset_nanos, put);
-        self.attitudes.clone().loaded_before(made)
+        let translation =
+            translate_payloads(id, topic_info, layout, offset_nanos, encode);
+        self.attitudes.clone().loaded_before(translation)
     }
 
     /// Returns the pose at the position in `payload`, at `nanos` of the translated clock.

@@ -33,32 +33,33 @@ pub(in crate::records::translate) fn is_foreign(topic: &Topic) -> bool {
     topic.origin == TopicOrigin::Logged && topic.encoding != ROS1
 }
 
-/// Translates the `wanted` topics of `log`, an MCAP file, to messages of ROS 1.
+/// Translates the `selected` topics of `log`, an MCAP file, to messages of ROS 1.
 ///
 /// # Errors
 /// No topic can be translated.
 pub(in crate::records::translate) fn cdr(
     log: Arc<dyn Log>,
-    wanted: &TopicSet,
+    selected: &TopicSet,
     moved: ClockOffset,
 ) -> Result<PreparedTranslation> {
     let (mut translations, mut warnings) = (Vec::new(), Vec::new());
     for (id, topic) in log.manifest().topics() {
-        if !wanted.contains(id) || topic.origin != TopicOrigin::Logged {
+        if !selected.contains(id) || topic.origin != TopicOrigin::Logged {
             continue;
         }
         match translation(id, topic) {
             Ok(translation) => translations.push(translation),
-            Err(why) => {
+            Err(reason) => {
                 warnings
-                    .push(format!("left out: the topic {:?}: {why}", topic.label()));
+                    .push(format!("left out: the topic {:?}: {reason}", topic.label()));
             }
         }
     }
     if translations.is_empty() && !warnings.is_empty() {
-        let what = "no topic can be translated to messages of ROS 1, which bags need";
-        let why = warnings.join("; ").replace("left out: ", "");
-        return Err(Error::failed(format!("{what}; {why}")));
+        let message =
+            "no topic can be translated to messages of ROS 1, which bags need";
+        let reasons = warnings.join("; ").replace("left out: ", "");
+        return Err(Error::failed(format!("{message}; {reasons}")));
     }
     let clock = moved.resulting_clock(&log.manifest().clock);
     let sources = MessageSource::of_each(&translations);

@@ -49,22 +49,23 @@ pub(in crate::records::translate) fn fixes(
         return Ok(None);
     };
     let topic_info = common_topic(topic, "/fix", "sensor_msgs/NavSatFix")?;
-    let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+    let encode = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let Some((latitude, longitude, altitude)) = reader.read(&batch.slice(row, 1))
         else {
             return false;
         };
-        let told = |name| number(batch, name, row);
-        let ellipsoid = told("alt_ellipsoid").or_else(|| told("altitude_ellipsoid_m"));
-        let geoid = told("geoid_height").unwrap_or(0.0);
+        let value = |name| number(batch, name, row);
+        let ellipsoid =
+            value("alt_ellipsoid").or_else(|| value("altitude_ellipsoid_m"));
+        let geoid = value("geoid_height").unwrap_or(0.0);
         let above = altitude.map(|altitude| ellipsoid.unwrap_or(altitude + geoid));
-        let (level, height) = (told("eph"), told("epv"));
+        let (level, height) = (value("eph"), value("epv"));
         let variances = level.zip(height).map(|(level, height)| {
             let (level, height) = (level * level, height * height);
             [level, 0.0, 0.0, 0.0, level, 0.0, 0.0, 0.0, height]
         });
         let is_corrected =
-            told("fix_type").is_some_and(|kind| CORRECTED.contains(&kind));
+            value("fix_type").is_some_and(|kind| CORRECTED.contains(&kind));
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
         MessageWriter::new(out)
             .header(0, nanos, "gps")
@@ -77,7 +78,7 @@ pub(in crate::records::translate) fn fixes(
             .u8(u8::from(variances.is_some()));
         true
     };
-    Ok(Some(translate_columns(log, id, columns, topic_info, put)))
+    Ok(Some(translate_columns(log, id, columns, topic_info, encode)))
 }
 
 /// Returns the number in the column `name`, or `None`. Heights in 32-bit integers are in

@@ -57,13 +57,13 @@ const METADATA_KINDS: [(MetadataKey, &str); 3] = [
     (MetadataKey::InfoMultiple, "multi info"),
 ];
 
-/// Translates the `wanted` topics of `log`, a log of PX4, to messages of ROS 1.
+/// Translates the `selected` topics of `log`, a log of PX4, to messages of ROS 1.
 ///
 /// # Errors
 /// A topic cannot be read.
 pub(in crate::records::translate) fn px4(
     log: Arc<dyn Log>,
-    wanted: &TopicSet,
+    selected: &TopicSet,
     moved: ClockOffset,
     frames: &Frames,
 ) -> Result<PreparedTranslation> {
@@ -73,12 +73,12 @@ pub(in crate::records::translate) fn px4(
     let mut names = UniqueNames::default();
     let mut with_attitudes = BTreeSet::new();
     let attitudes = AttitudeInterpolator::from_log(&log).map(Arc::new);
-    let poses = PoseTranslator::new(&*log, wanted, attitudes.as_ref(), nanos, frames);
+    let poses = PoseTranslator::new(&*log, selected, attitudes.as_ref(), nanos, frames);
     if poses.is_some() {
         // A topic of the log with this name gets another one.
         names.make_unique(TRANSFORMS.trim_start_matches('/'));
     }
-    for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+    for (id, topic) in manifest.topics().filter(|(id, _)| selected.contains(*id)) {
         if has_log_messages(topic) {
             translations.push(log_messages::log_messages(&log, id, topic, nanos)?);
             continue;
@@ -86,7 +86,7 @@ pub(in crate::records::translate) fn px4(
         let topic = &with_ros_name(topic, &mut names);
         match own_type(&log, id, topic)? {
             Ok(own) => translations.push(own),
-            Err(why) => left_out.push(format!("{} ({why})", topic.label())),
+            Err(reason) => left_out.push(format!("{} ({reason})", topic.label())),
         }
         if topic.records == Some(0) || topic.origin != TopicOrigin::Logged {
             continue;
@@ -103,9 +103,9 @@ pub(in crate::records::translate) fn px4(
         translations.extend(fixes(&log, id, topic, nanos)?);
     }
     if let Some(poses) = &poses {
-        for made in poses::poses(poses)? {
+        for translation in poses::poses(poses)? {
             with_attitudes.insert(translations.len());
-            translations.push(made);
+            translations.push(translation);
         }
     }
     let without = "the rates and accelerations in sensor_msgs/Imu have no attitude, and \
@@ -126,11 +126,11 @@ pub(in crate::records::translate) fn px4(
 
 /// Returns a remark about metadata that a log of only messages cannot hold.
 pub(in crate::records::translate) fn left_out(manifest: &Manifest) -> Option<String> {
-    let counts = METADATA_KINDS.iter().filter_map(|(key, one)| {
+    let counts = METADATA_KINDS.iter().filter_map(|(key, singular)| {
         let Some(Value::Map(all)) = manifest.file_metadata(*key) else {
             return None;
         };
-        (!all.is_empty()).then(|| count_of(all.len() as u64, one))
+        (!all.is_empty()).then(|| count_of(all.len() as u64, singular))
     });
     let counts: Vec<String> = counts.collect();
     let log_messages = counts.join(", ");
@@ -162,7 +162,7 @@ fn own_type(
     };
     let messages = match LayoutMessages::new(&layout, PACKAGE) {
         Ok(messages) => messages,
-        Err(why) => return Ok(Err(why.to_string())),
+        Err(err) => return Ok(Err(err.to_string())),
     };
     let topic_info = message_topic(topic, &messages.type_name, &messages.definition)?;
     let begin = Arc::new(move || {

@@ -33,8 +33,8 @@ pub(in crate::records::translate) fn rows(
     let mut text = String::new();
     for field in decoder.schema().fields() {
         let Some(kind) = kind(field.data_type()) else {
-            let what = format!("{} has the type {}", field.name(), field.data_type());
-            return Ok(Err(what));
+            let reason = format!("{} has the type {}", field.name(), field.data_type());
+            return Ok(Err(reason));
         };
         if has_flag(field) {
             text.push_str(&format!("bool has_{}\n", field.name()));
@@ -44,7 +44,7 @@ pub(in crate::records::translate) fn rows(
     let type_name = format!("{package}/{}", logtool_rosmsg::type_name(&topic.name));
     let definition = match Definition::parse(&type_name, &text) {
         Ok(definition) => definition,
-        Err(why) => return Ok(Err(why.to_string())),
+        Err(err) => return Ok(Err(err.to_string())),
     };
     let topic_info = message_topic(topic, &type_name, &definition)?;
     let fields = decoder.schema().fields().clone();
@@ -94,20 +94,20 @@ fn append(
     row: usize,
     message: &mut MessageWriter<'_>,
 ) {
-    let is_there = column.is_valid(row);
+    let is_valid = column.is_valid(row);
     if has_flag(field) {
-        message.u8(u8::from(is_there));
+        message.u8(u8::from(is_valid));
     }
     macro_rules! number {
         ($type:ty, $none:expr) => {{
             let column = column.as_primitive::<$type>();
-            let value = if is_there { column.value(row) } else { $none };
+            let value = if is_valid { column.value(row) } else { $none };
             message.bytes(&value.to_le_bytes());
         }};
     }
     match column.data_type() {
         DataType::Boolean => {
-            message.u8(u8::from(is_there && column.as_boolean().value(row)));
+            message.u8(u8::from(is_valid && column.as_boolean().value(row)));
         }
         DataType::UInt8 => number!(UInt8Type, 0),
         DataType::Int16 => number!(Int16Type, 0),
@@ -120,15 +120,15 @@ fn append(
         DataType::Float64 => number!(Float64Type, f64::NAN),
         DataType::Timestamp(..) => {
             let column = column.as_primitive::<TimestampNanosecondType>();
-            message.time(if is_there { column.value(row) } else { 0 });
+            message.time(if is_valid { column.value(row) } else { 0 });
         }
-        DataType::Utf8 if is_there => {
+        DataType::Utf8 if is_valid => {
             message.text(column.as_string::<i32>().value(row));
         }
-        DataType::Binary if is_there => {
+        DataType::Binary if is_valid => {
             message.list(column.as_binary::<i32>().value(row));
         }
-        DataType::FixedSizeBinary(_) if is_there => {
+        DataType::FixedSizeBinary(_) if is_valid => {
             message.list(column.as_fixed_size_binary().value(row));
         }
         _ => {

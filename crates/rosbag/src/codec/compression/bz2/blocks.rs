@@ -25,8 +25,8 @@ pub(super) fn unpack_sound(packed: &[u8], limit: usize, out: &mut OutputBuffer) 
     let Some(mut start) = marks.next() else { return };
     for end in marks {
         let sound = out.len();
-        let (how, _) = stream(&single(packed, head, start, end), limit, out);
-        if how != FrameOutcome::Whole {
+        let (outcome, _) = stream(&single(packed, head, start, end), limit, out);
+        if outcome != FrameOutcome::Whole {
             return out.truncate(sound);
         }
         start = end;

@@ -79,15 +79,21 @@ fn impossible_field_is_reported_and_the_others_are_read() {
         assert_eq!(damage.len(), 1);
         (damage[0].kind, damage[0].why.clone().unwrap())
     };
-    let why = |text: &str| (DamageKind::TypeMismatch, text.to_owned());
+    let mismatch = |text: &str| (DamageKind::TypeMismatch, text.to_owned());
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 9, 1)];
-    assert_eq!(misfit(fields), why("its field i has the type 9, which does not exist"));
+    assert_eq!(
+        misfit(fields),
+        mismatch("its field i has the type 9, which does not exist")
+    );
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 6, 4, 1)];
-    assert_eq!(misfit(fields), why("its field i is the bytes 6..8 of points of 7"));
+    assert_eq!(
+        misfit(fields),
+        mismatch("its field i is the bytes 6..8 of points of 7")
+    );
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 4, u32::MAX)];
     let end = 4 + 2 * u64::from(u32::MAX);
     let text = format!("its field i is the bytes 4..{end} of points of 7");
-    assert_eq!(misfit(fields), why(&text));
+    assert_eq!(misfit(fields), mismatch(&text));
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("late", 4, 4, 1), ("j", 4, 4, 1)];
     let text = "its field late has no column, because no message that was inspected before had it, and 1 more";
     assert_eq!(misfit(fields), (DamageKind::NoColumn, text.to_owned()));

@@ -45,7 +45,7 @@ impl DeferredErrorWriter {
                 *failure = Some(err);
                 Ok(otherwise)
             }
-            done => done,
+            result => result,
         }
     }
 }

@@ -56,8 +56,8 @@ impl PendingReturns {
             (None, None) => return Ok(None),
         };
         let wait = if new.is_some() { MAX_DISTANCE.min(all.count) } else { 0 };
-        let now = all.count - wait;
-        let ready = all.slice(0, now);
+        let ready_count = all.count - wait;
+        let ready = all.slice(0, ready_count);
         let returned = firings(&ready, attributes)
             .map(|(firing, kind)| match (self.seen.get(&firing), kind) {
                 (Some(&BOTH), STRONGEST) => (1, 2),
@@ -66,12 +66,12 @@ impl PendingReturns {
             })
             .collect();
         // Waiting points may belong to firings whose other return was already passed on.
-        let from = now.saturating_sub(MAX_DISTANCE);
+        let from = ready_count.saturating_sub(MAX_DISTANCE);
         let recent = all.slice(from, all.count - from);
         let seen = firings(&recent, attributes)
             .filter_map(|(firing, _)| Some((firing, *self.seen.get(&firing)?)));
         self.seen = seen.collect();
-        self.waiting = (wait > 0).then(|| all.slice(now, wait));
+        self.waiting = (wait > 0).then(|| all.slice(ready_count, wait));
         Ok(Some((ready, returned)))
     }
 }
@@ -108,26 +108,27 @@ mod tests {
     use super::*;
 
     /// Points with these times, lasers and return types.
-    fn points(of: &[(i64, u32, u32)]) -> Points {
-        let times = TimestampNanosecondArray::from_iter_values(of.iter().map(|p| p.0));
+    fn points(rows: &[(i64, u32, u32)]) -> Points {
+        let times =
+            TimestampNanosecondArray::from_iter_values(rows.iter().map(|p| p.0));
         let whole = |values: Vec<u32>| Arc::new(UInt32Array::from(values)) as ArrayRef;
-        let lasers = whole(of.iter().map(|p| p.1).collect());
-        let kinds = whole(of.iter().map(|p| p.2).collect());
-        Points { arrays: vec![Arc::new(times), lasers, kinds], count: of.len() }
+        let lasers = whole(rows.iter().map(|p| p.1).collect());
+        let kinds = whole(rows.iter().map(|p| p.2).collect());
+        Points { arrays: vec![Arc::new(times), lasers, kinds], count: rows.len() }
     }
 
     fn all(pieces: &[&[(i64, u32, u32)]]) -> Vec<(u8, u8)> {
         let mut attributes = PointAttributes::default();
         (attributes.time, attributes.laser) = (Some(0), vec![1]);
         attributes.return_type = vec![2];
-        let (mut returns, mut found) = (PendingReturns::default(), Vec::new());
+        let (mut returns, mut numbers) = (PendingReturns::default(), Vec::new());
         for piece in pieces {
             let ready = returns.next(&attributes, Some(&points(piece))).unwrap();
-            found.extend(ready.unwrap().1);
+            numbers.extend(ready.unwrap().1);
         }
         let rest = returns.next(&attributes, None).unwrap();
-        found.extend(rest.unwrap().1);
-        found
+        numbers.extend(rest.unwrap().1);
+        numbers
     }
 
     #[test]
@@ -141,10 +142,10 @@ mod tests {
             (2, 7, LAST),
             (2, 9, BOTH),
         ];
-        let wanted = [(2, 2), (1, 1), (1, 2), (1, 1), (1, 1)];
+        let expected = [(2, 2), (1, 1), (1, 2), (1, 1), (1, 1)];
         for middle in 1..firings.len() {
             let (before, after) = firings.split_at(middle);
-            assert_eq!(all(&[before, after]), wanted, "{middle}");
+            assert_eq!(all(&[before, after]), expected, "{middle}");
         }
     }
 
@@ -156,11 +157,11 @@ mod tests {
             half(STRONGEST).chain(half(LAST))
         };
         let firings: Vec<_> = (0..6).flat_map(packet).collect();
-        let wanted: Vec<_> =
+        let expected: Vec<_> =
             firings.iter().map(|(_, _, kind)| (*kind as u8, 2)).collect();
         for length in [1, 100, 191, 192, 193, 500, 5_000] {
             let pieces: Vec<_> = firings.chunks(length).collect();
-            assert_eq!(all(&pieces), wanted, "{length}");
+            assert_eq!(all(&pieces), expected, "{length}");
         }
     }
 }

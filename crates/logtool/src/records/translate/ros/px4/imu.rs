@@ -58,13 +58,13 @@ impl MeasuredFields {
     }
 
     fn read(self, payload: &[u8]) -> Option<[Vector; 2]> {
-        let both = |[rates, accelerations]: [FieldReader; 2]| {
+        let read_both = |[rates, accelerations]: [FieldReader; 2]| {
             Some([rates.array(payload)?, accelerations.array(payload)?])
         };
         match self {
-            Self::Direct(measured) => both(measured),
+            Self::Direct(measured) => read_both(measured),
             Self::Summed(sums, times) => {
-                let [angles, speeds]: [Vector; 2] = both(sums)?;
+                let [angles, speeds]: [Vector; 2] = read_both(sums)?;
                 let [angles_time, speeds_time] = times
                     .map(|time| time.first(payload).filter(|micros| *micros > 0.0));
                 let over = |sum: Vector, micros: f64| sum.map(|of| of / (micros / 1e6));
@@ -87,7 +87,7 @@ pub(super) fn imu(
     let Some(measured) = MeasuredFields::find(layout) else { return Ok(None) };
     let topic_info = common_topic(topic, "/imu", TYPE)?;
     let (known, frame) = (attitudes.clone(), frames.name("base_link"));
-    let put = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {
+    let encode = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {
         let [rates, accelerations] = measured.read(payload)?;
         let own = nanos.saturating_sub(offset_nanos);
         let attitude = known.as_ref().and_then(|known| known.attitude_at(own));
@@ -101,7 +101,7 @@ pub(super) fn imu(
         message.f64s(&body(accelerations)).f64s(&UNKNOWN);
         Some(())
     };
-    let imu = translate_payloads(id, topic_info, layout, offset_nanos, put);
+    let imu = translate_payloads(id, topic_info, layout, offset_nanos, encode);
     Ok(Some(match attitudes {
         Some(attitudes) => attitudes.loaded_before(imu),
         None => imu,
@@ -125,7 +125,7 @@ pub(super) fn attitude(
     let rates = FieldReader::find_each(layout, ["rollspeed", "pitchspeed", "yawspeed"]);
     let topic_info = common_topic(topic, "/imu", TYPE)?;
     let frame = frames.name("base_link");
-    let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
+    let encode = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         let attitude = read_attitude(attitude, payload)?;
         let mut message = MessageWriter::new(out);
         message.header(0, nanos, &frame);
@@ -142,5 +142,5 @@ pub(super) fn attitude(
         message.f64s(&[0.0; 3]).f64s(&MISSING);
         Some(())
     };
-    Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))
+    Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, encode)))
 }

@@ -25,7 +25,7 @@ pub(super) fn log_messages(
     let mut topic_info = common_topic(topic, "", "rosgraph_msgs/Log")?;
     "/rosout".clone_into(&mut topic_info.name);
     topic_info.records = topic.records;
-    let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
+    let encode = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let line = LogLine::read(batch, row);
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
         let mut message = MessageWriter::new(out);
@@ -34,7 +34,7 @@ pub(super) fn log_messages(
         message.text(line.message).text("").text("").u32(0).u32(0);
         true
     };
-    Ok(translate_columns(log, id, Columns::default(), topic_info, put))
+    Ok(translate_columns(log, id, Columns::default(), topic_info, encode))
 }
 
 /// Returns the level of ROS for the name of a level of syslog. Unknown levels become information.

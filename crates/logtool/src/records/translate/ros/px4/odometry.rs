@@ -172,11 +172,11 @@ pub(super) fn odometry(
     };
     let topic_info = common_topic(topic, "/odometry", TYPE)?;
     let names = ["odom", "base_link"].map(|own| frames.name(own));
-    let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
+    let encode = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         places.read(payload)?.append(nanos, &names, out);
         Some(())
     };
-    Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))
+    Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, encode)))
 }
 
 /// Translates records of the topic `id` to odometry. Returns `None` if they are not local
@@ -199,7 +199,7 @@ pub(super) fn local_position(
     let Some((position, velocity, heading, valid)) = places else { return Ok(None) };
     let topic_info = common_topic(topic, "/odometry", TYPE)?;
     let names = ["odom", "base_stabilized"].map(|own| frames.name(own));
-    let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
+    let encode = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         let is_valid = valid.iter().all(|at| at.first(payload) == Some(1.0));
         let heading = heading.first(payload).filter(|of| is_valid && of.is_finite())?;
         let (sin, cos) = (heading / 2.0).sin_cos();
@@ -215,5 +215,5 @@ pub(super) fn local_position(
         state.append(nanos, &names, out);
         Some(())
     };
-    Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))
+    Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, encode)))
 }
