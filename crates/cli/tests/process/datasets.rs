@@ -54,9 +54,9 @@ fn missing_log_keeps_its_name_and_tables() {
     assert!(folder.read("ds/_catalog.jsonl").contains("mnt/a/log_1.ulg"));
     // A log in another folder is recognized as the same log.
     let run = batch(&folder, &["away", "mnt", "-o", "ds"]).ended(0, &[]);
-    let both =
+    let expected =
         ["b_log_1", "log_1"].map(|name| (name.to_owned(), "done_before".to_owned()));
-    assert_eq!(outcomes(&run), both);
+    assert_eq!(outcomes(&run), expected);
 }
 
 #[cfg(target_os = "linux")]

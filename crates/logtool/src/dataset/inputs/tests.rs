@@ -47,9 +47,9 @@ fn find_expands_patterns_and_lists() {
     file(dir.path(), "a/1.ulg", ULOG);
     file(dir.path(), "a/2.ulg", ULOG);
     let text = file(dir.path(), "b/x.txt", b"no log");
-    let both = vec!["a/1.ulg".to_owned(), "a/2.ulg".to_owned()];
-    assert_eq!(search_result(dir.path(), &["**/*.ulg"]), (both.clone(), 0, 0));
-    assert_eq!(search_result(dir.path(), &["*/*.ulg", "a"]), (both.clone(), 0, 0));
+    let all_logs = vec!["a/1.ulg".to_owned(), "a/2.ulg".to_owned()];
+    assert_eq!(search_result(dir.path(), &["**/*.ulg"]), (all_logs.clone(), 0, 0));
+    assert_eq!(search_result(dir.path(), &["*/*.ulg", "a"]), (all_logs.clone(), 0, 0));
     assert_eq!(
         search_result(dir.path(), &["*.ulg"]),
         (vec![], 0, 1),

@@ -367,7 +367,7 @@ fn messages_in_cdr_have_the_same_points() {
         let cdr = in_cdr(type_name, &message);
         let shape = source.shape_of(&cdr, Encoding::Cdr).unwrap();
         let decoder = PointDecoder::new(source, Encoding::Cdr, shape.into(), &nested());
-        let (found, lost) = decode(decoder.unwrap(), &[&cdr]);
-        assert_eq!((found, lost), (want, 0), "{type_name}");
+        let (actual, lost) = decode(decoder.unwrap(), &[&cdr]);
+        assert_eq!((actual, lost), (want, 0), "{type_name}");
     }
 }
