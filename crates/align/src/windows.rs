@@ -88,9 +88,10 @@ fn best_position(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
 
 /// Returns the correlation of `a` and `b` from -1 to 1, where both have values.
 pub(crate) fn correlation(a: &[f64], b: &[f64]) -> f64 {
-    let both = || a.iter().zip(b).filter(|(a, b)| **a != 0.0 && **b != 0.0);
-    let sum: f64 = both().map(|(a, b)| a * b).sum();
-    let energies = both().fold((0.0, 0.0), |e, (a, b)| (e.0 + a * a, e.1 + b * b));
+    let nonzero_pairs = || a.iter().zip(b).filter(|(a, b)| **a != 0.0 && **b != 0.0);
+    let sum: f64 = nonzero_pairs().map(|(a, b)| a * b).sum();
+    let energies =
+        nonzero_pairs().fold((0.0, 0.0), |e, (a, b)| (e.0 + a * a, e.1 + b * b));
     if energies.0 * energies.1 > 0.0 {
         sum / (energies.0 * energies.1).sqrt()
     } else {

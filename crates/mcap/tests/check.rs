@@ -134,8 +134,8 @@ fn wrong_chunk_headers_are_found() {
     let at = content(&bytes, CHUNK, 0) + 32;
     assert_eq!(bytes[at..at + 3], *b"lz4");
     bytes[at..at + 3].copy_from_slice(b"xyz");
-    let found = codes(bytes);
-    assert_eq!(found, ["mcap.chunk.packing", "mcap.chunk_index.differs"]);
+    let reported = codes(bytes);
+    assert_eq!(reported, ["mcap.chunk.packing", "mcap.chunk_index.differs"]);
 }
 
 #[test]

@@ -201,8 +201,8 @@ fn check_does_not_report_missing_end_for_damaged_header() {
     let mut bytes = file(Compression::Zstd);
     let at = second(&bytes).end;
     bytes[at + 1..at + 9].fill(0xff);
-    let found = codes(&open(&bytes));
-    assert!(!found.contains(&"mcap.magic.end"), "{found:?}");
+    let reported = codes(&open(&bytes));
+    assert!(!reported.contains(&"mcap.magic.end"), "{reported:?}");
     // The same for a file without an end.
     let len = bytes.len();
     let cut = codes(&open(&bytes[..len - 60]));

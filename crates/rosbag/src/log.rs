@@ -274,8 +274,8 @@ impl Inspection for BagInspection {
     }
 
     fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()> {
-        let found = self.checker.finish()?;
-        found.iter().for_each(|finding| findings.add(finding.clone()));
+        let checked = self.checker.finish()?;
+        checked.iter().for_each(|finding| findings.add(finding.clone()));
         Ok(())
     }
 }

@@ -43,7 +43,7 @@ fn open(bytes: &[u8], mode: OpenMode) -> RosbagLog {
 }
 
 /// Returns the number of findings by their code.
-fn found(log: &RosbagLog) -> BTreeMap<&'static str, u64> {
+fn finding_counts(log: &RosbagLog) -> BTreeMap<&'static str, u64> {
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     let mut codes = BTreeMap::new();
@@ -123,12 +123,13 @@ fn sound_copy_replaces_a_corrupted_connection() {
 fn unreadable_connection_is_a_finding() {
     let sound = bag();
     assert!(
-        !found(&open(&sound, OpenMode::Auto)).contains_key("bag.connection.broken")
+        !finding_counts(&open(&sound, OpenMode::Auto))
+            .contains_key("bag.connection.broken")
     );
     for place in places(&sound, b"\x0a\0\0\0latching=") {
         let mut bytes = sound.clone();
         bytes[place + 1] = 0x80;
-        let codes = found(&open(&bytes, OpenMode::Auto));
+        let codes = finding_counts(&open(&bytes, OpenMode::Auto));
         assert_eq!(codes.get("bag.connection.broken"), Some(&1));
     }
 }
@@ -188,7 +189,7 @@ fn unknown_record_in_a_chunk_is_a_finding() {
         return;
     };
     let log = open(&std::fs::read(path).unwrap(), OpenMode::Auto);
-    assert!(found(&log).contains_key("bag.record.unknown"));
+    assert!(finding_counts(&log).contains_key("bag.record.unknown"));
 }
 
 #[test]
@@ -214,7 +215,7 @@ fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
                 is_reported || names == ["/chatter"],
                 "{wrong:?} {mode:?} {names:?}"
             );
-            let codes = found(&log);
+            let codes = finding_counts(&log);
             assert!(codes.contains_key("bag.connection.differs"), "{codes:?}");
         }
     }

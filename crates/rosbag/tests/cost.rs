@@ -164,8 +164,8 @@ fn unselected_uncompressed_messages_are_not_read() {
         let log = RosbagLog::open(source.clone(), options).unwrap();
         let selection_of = |name: &str| {
             let topics = log.manifest().topics();
-            let found = topics.filter(|(_, topic)| topic.name == name);
-            Selection { topics: found.map(|(id, _)| id).collect(), ..all() }
+            let matches = topics.filter(|(_, topic)| topic.name == name);
+            Selection { topics: matches.map(|(id, _)| id).collect(), ..all() }
         };
         let (records, some) = read(&source, &log, &selection_of("/short"));
         // Three in each of eight chunks, of 9.6 MB.

@@ -171,7 +171,7 @@ fn every_chunk_is_compared_if_the_header_counts_more_chunks() {
 }
 
 /// Changes the position in a chunk info with `change`.
-fn tell_of(bytes: &mut [u8], number: usize, change: impl Fn(u64) -> u64) {
+fn change_chunk_position(bytes: &mut [u8], number: usize, change: impl Fn(u64) -> u64) {
     let info = info(bytes, number);
     let name = bytes[info.clone()].windows(10).position(|name| name == b"chunk_pos=");
     let place = info.start + name.unwrap() + 10;
@@ -185,8 +185,10 @@ fn several_wrong_positions_in_one_chunk_duplicate_nothing() {
     for places in [[2000, 4000], [40, 9000], [5000, 5001]] {
         for first in [49, 50] {
             let mut bytes = bag(100);
-            tell_of(&mut bytes, first, |at| at + places[0]);
-            tell_of(&mut bytes, 51, |at| at - 11_500 * (51 - first as u64) + places[1]);
+            change_chunk_position(&mut bytes, first, |at| at + places[0]);
+            change_chunk_position(&mut bytes, 51, |at| {
+                at - 11_500 * (51 - first as u64) + places[1]
+            });
             let (records, damage, _) = read(&bytes, None, 0..999, false);
             assert_eq!(records, 1_100, "{places:?} {first}: {damage:?}");
             assert!(damage.iter().all(|damage| damage.kind == DamageKind::Index));
@@ -198,7 +200,7 @@ fn several_wrong_positions_in_one_chunk_duplicate_nothing() {
 fn chunk_with_a_wrong_position_in_the_index_is_read_once() {
     for more in [1, 8, 4096] {
         let mut bytes = bag(100);
-        tell_of(&mut bytes, 50, |at| at + more);
+        change_chunk_position(&mut bytes, 50, |at| at + more);
         let (records, damage, _) = read(&bytes, None, 0..999, false);
         assert_eq!((records, damage.len()), (1_100, 1), "{more}: {damage:?}");
         assert_eq!(damage[0].kind, DamageKind::Index);

@@ -40,7 +40,7 @@ impl Read {
         u64::max(sum(&self.told), sum(&self.damage))
     }
 
-    fn is_loss_told(&self) -> bool {
+    fn is_loss_reported(&self) -> bool {
         self.told.iter().chain(&self.damage).any(|damage| damage.kind.is_loss())
     }
 }
@@ -188,7 +188,7 @@ fn zeroed_chunk_and_index_are_reported_by_the_chunk_count_in_the_header() {
         bytes[at..].fill(0);
         for mode in MODES {
             let read = read_as(&bytes, mode);
-            assert!(read.records == 75 && read.is_loss_told(), "{name} {mode:?}");
+            assert!(read.records == 75 && read.is_loss_reported(), "{name} {mode:?}");
         }
         // The index alone.
         let mut bytes =
@@ -199,7 +199,7 @@ fn zeroed_chunk_and_index_are_reported_by_the_chunk_count_in_the_header() {
         bytes[index..].fill(0);
         for mode in MODES {
             let read = read_as(&bytes, mode);
-            assert!(read.records == 100 && !read.is_loss_told(), "{name} {mode:?}");
+            assert!(read.records == 100 && !read.is_loss_reported(), "{name} {mode:?}");
         }
     }
 }
@@ -212,7 +212,10 @@ fn zeros_between_records_are_padding() {
         for mode in MODES {
             for bytes in [&bytes, &unclosed(bytes.clone())] {
                 let read = read_as(bytes, mode);
-                assert!(read.records == 491 && !read.is_loss_told(), "{at} {mode:?}");
+                assert!(
+                    read.records == 491 && !read.is_loss_reported(),
+                    "{at} {mode:?}"
+                );
             }
         }
     }
@@ -240,7 +243,7 @@ fn chunk_truncated_between_two_messages_is_reported() {
     let Some(bytes) = conformance::sample(name) else { return };
     for end in [10100, 10154, 10210, 10710, 11434] {
         let read = read(&bytes[..end], RosbagOptions::default());
-        assert!((75..100).contains(&read.records) && read.is_loss_told(), "{end}");
+        assert!((75..100).contains(&read.records) && read.is_loss_reported(), "{end}");
     }
 }
 
@@ -252,7 +255,7 @@ fn truncated_encrypted_chunk_is_read_up_to_its_end() {
     let key = Key::from_hex("7d1784eeedd07da1d93e9de8a0d8e708").unwrap();
     let read_to = |end: usize| {
         let read = read(&bytes[..end], RosbagOptions::default().with_key(key));
-        assert!(read.is_loss_told());
+        assert!(read.is_loss_reported());
         read.records
     };
     assert_eq!([5500, 4300].map(read_to), [19, 0]);

@@ -278,9 +278,9 @@ fn nanoseconds_over_a_second_are_a_finding_and_times_are_kept() {
     let log = log.unwrap();
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
-    let mut found =
+    let mut matches =
         findings.iter().filter(|one| one.code.name == "bag.message.nanoseconds");
-    assert_eq!(found.next().map(|finding| finding.count), Some(2));
+    assert_eq!(matches.next().map(|finding| finding.count), Some(2));
     // 5 s + 4.294967295 s; ROS carries the excess over too.
     assert_eq!(log.manifest().time.unwrap().end.as_nanos() - 1, 9_294_967_295);
 }

@@ -55,7 +55,7 @@ impl Made {
 /// The code, the topic, the first offset, and the number of occurrences.
 type Found = (&'static str, Option<u32>, Option<u64>, u64);
 
-fn found(finding: &Finding) -> Found {
+fn summary_of(finding: &Finding) -> Found {
     let topic = finding.topic.map(|topic| topic.0);
     let at = finding.bytes.as_ref().map(|bytes| bytes.start);
     (finding.code.name, topic, at, finding.count)
@@ -119,7 +119,7 @@ fn findings_are_in_file_order_across_parts() {
     .to_vec();
     let all = checked(&log);
     let of_messages = |finding: &&Finding| finding.code.name.starts_with("ulog.");
-    let reported: Vec<Found> = all.iter().filter(of_messages).map(found).collect();
+    let reported: Vec<Found> = all.iter().filter(of_messages).map(summary_of).collect();
     assert_eq!(reported, expected);
     let text = |name| &*all.iter().find(|one| one.code.name == name).unwrap().text;
     assert_eq!(text("ulog.dropout"), "300 ms in total, the longest 200 ms");
@@ -128,7 +128,7 @@ fn findings_are_in_file_order_across_parts() {
     // Without a reader, the format reads all segments itself.
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
-    assert_eq!(findings.iter().map(found).collect::<Vec<_>>(), expected);
+    assert_eq!(findings.iter().map(summary_of).collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -163,9 +163,9 @@ fn counters_are_correct_at_start() {
     }
     // Many records of the narrow topics precede the first 64-bit record.
     for order in [&[1][..], &[2], &[4], &[2, 1]] {
-        let both = [order, &[8]].concat();
+        let cycle = [order, &[8]].concat();
         let next = START + 70 * STEP;
-        let log = [head(0), cycles(order, START, 70), cycles(&both, next, 60)];
+        let log = [head(0), cycles(order, START, 70), cycles(&cycle, next, 60)];
         assert_eq!(wrong(log.concat()), [], "{order:?}");
     }
 }
@@ -179,12 +179,12 @@ fn counters_are_correct_at_end() {
             let next = START + 60 * STEP + pause;
             let begin = [head(START), cycles(&order, START, 60)].concat();
             let marked = [dropouts(pause, Mark::Right), cycles(&[narrow], next, 1)];
-            let both = [begin.clone(), marked.concat()].concat();
-            assert_eq!(wrong(both), [], "{narrow} {pause} marked");
+            let records = [begin.clone(), marked.concat()].concat();
+            assert_eq!(wrong(records), [], "{narrow} {pause} marked");
             for cycles_after in [1, 2, 7] {
                 let end = cycles(&order, next, cycles_after);
-                let both = [begin.clone(), end].concat();
-                assert_eq!(wrong(both), [], "{narrow} {pause} {cycles_after}");
+                let records = [begin.clone(), end].concat();
+                assert_eq!(wrong(records), [], "{narrow} {pause} {cycles_after}");
             }
         }
     }

@@ -222,8 +222,8 @@ fn calibration_in_packets_equals_the_simulated_one_despite_losses() {
             let report = stream(name, period, rounds, |n| is_lost(n, percent)).report();
             assert!(report.incomplete.is_empty(), "{name}, {percent} % lost");
             assert_eq!(report.check, check, "{name}, {percent} % lost");
-            let found = report.calibration.unwrap();
-            same(&truth, &found, DIGITS, name);
+            let actual = report.calibration.unwrap();
+            same(&truth, &actual, DIGITS, name);
         }
     }
 }
@@ -260,8 +260,8 @@ fn calibration_is_complete_from_the_sample_alone() {
         }
         let report = stream.report();
         assert_eq!(report.check, check, "{name}");
-        let found = report.calibration.as_ref().unwrap();
-        same(&read(&samples.join(truth)), found, DIGITS, name);
+        let actual = report.calibration.as_ref().unwrap();
+        same(&read(&samples.join(truth)), actual, DIGITS, name);
         assert_eq!(report.gps, Some(b'A'));
         assert_eq!(report.temperature, Some(31));
         assert_eq!(report.rpm, Some(600));
@@ -282,9 +282,9 @@ fn implausible_value_is_reported_with_its_laser() {
     let (_, rest) = rest.split_once('<').unwrap();
     let corrupted =
         format!("{before}<id_>2</id_>{between}<distCorrection_>3276.7<{rest}");
-    let found = Calibration::from_xml(&corrupted, "db.xml").unwrap();
+    let calibration = Calibration::from_xml(&corrupted, "db.xml").unwrap();
     let description = "implausible value: far correction 32.767 m of laser 2";
-    assert_eq!(found.warnings, [description]);
+    assert_eq!(calibration.warnings, [description]);
     // The same error sent by an S2, which sends no CRC: the high byte of the far
     // correction of laser 17.
     let sample = packets(&samples.join("sim_hdl64e_s2.pcap"));

@@ -140,9 +140,9 @@ fn packets_of_two_interfaces_have_two_senders() {
     assert_eq!(log.manifest().damage, []);
     let labels = ["velodyne_packets", "velodyne_packets.1"];
     assert_eq!(packets_by_topic.keys().collect::<Vec<_>>(), labels);
-    let mut both: Vec<_> = packets_by_topic.into_values().flatten().collect();
-    both.sort_by_key(|(time, _)| *time);
-    let payloads = both.iter().map(|(_, bytes)| bytes);
+    let mut all_packets: Vec<_> = packets_by_topic.into_values().flatten().collect();
+    all_packets.sort_by_key(|(time, _)| *time);
+    let payloads = all_packets.iter().map(|(_, bytes)| bytes);
     assert!(payloads.eq(packets.iter().map(|(_, bytes)| bytes)));
 }
 
@@ -229,8 +229,8 @@ fn frames_truncated_by_the_snapshot_length_are_damage() {
     if packets().is_none() {
         return;
     }
-    let (log, found) = read("snaplen1000.pcap");
-    assert_eq!((found.len(), count(&log, "short_captures")), (0, 60));
+    let (log, packets_by_topic) = read("snaplen1000.pcap");
+    assert_eq!((packets_by_topic.len(), count(&log, "short_captures")), (0, 60));
     let [lost] = &log.manifest().damage[..] else { panic!("one damage") };
     assert_eq!((lost.kind, lost.records), (DamageKind::Garbled, 60));
     assert_eq!(lost.bytes, 24..log.manifest().bytes);
@@ -247,9 +247,9 @@ fn packet_that_its_headers_do_not_lead_to_is_damage() {
     for at in [16 + 12, 16 + 23, 16 + 16, 16 + 38, 8, 9] {
         let mut bytes = sound.to_vec();
         bytes[start + at] ^= 0x01;
-        let (log, found) = opened(bytes.into());
+        let (log, packets_by_topic) = opened(bytes.into());
         let damage = &log.manifest().damage;
-        let packets = found["velodyne_packets"].len();
+        let packets = packets_by_topic["velodyne_packets"].len();
         // The original capture also ends inside a frame.
         let (_, description) = damage.split_last().unwrap();
         assert_eq!(packets + description.len().min(1), 306, "{at}: {damage:?}");
@@ -297,10 +297,10 @@ fn only_truncated_frames_of_lidars_are_damage() {
 #[test]
 fn capture_that_ends_inside_a_frame_has_the_frames_before() {
     let Some(packets) = packets() else { return };
-    let (log, found) = read("truncated_tail.pcap");
-    let found = &found["velodyne_packets"];
-    assert_eq!(found.len(), 59);
-    assert!(found.iter().zip(&packets).all(|((_, a), (_, b))| a == b));
+    let (log, packets_by_topic) = read("truncated_tail.pcap");
+    let captured = &packets_by_topic["velodyne_packets"];
+    assert_eq!(captured.len(), 59);
+    assert!(captured.iter().zip(&packets).all(|((_, a), (_, b))| a == b));
     let [lost] = &log.manifest().damage[..] else { panic!("one damage") };
     assert_eq!(lost.kind, DamageKind::Truncated);
     assert_eq!(lost.bytes, 24 + 59 * (16 + 1_248)..log.manifest().bytes);
@@ -308,8 +308,8 @@ fn capture_that_ends_inside_a_frame_has_the_frames_before() {
 
 /// Returns the packets of a file of bare packets, and its damage.
 fn bare(bytes: &[u8]) -> (Vec<Bytes>, Vec<(DamageKind, Range<u64>)>) {
-    let (log, mut found) = opened(Bytes::copy_from_slice(bytes));
-    let packets = found.remove("velodyne_packets").unwrap();
+    let (log, mut packets_by_topic) = opened(Bytes::copy_from_slice(bytes));
+    let packets = packets_by_topic.remove("velodyne_packets").unwrap();
     let damage = log.manifest().damage.iter().map(|d| (d.kind, d.bytes.clone()));
     (packets.into_iter().map(|(_, bytes)| bytes).collect(), damage.collect())
 }
@@ -328,22 +328,24 @@ fn damaged_bytes_lose_only_their_bare_packets() {
     for (packet, block) in [(0, 0), (500, 3), (502, 11)] {
         wrong[packet * 1_206 + block * 100] ^= 1;
     }
-    let (found, damage) = bare(&wrong);
+    let (read_packets, damage) = bare(&wrong);
     let indices = (0..1_000).filter(|n| ![0, 500, 502].contains(n));
-    assert!(found.iter().eq(indices.map(|n| packets[n])));
+    assert!(read_packets.iter().eq(indices.map(|n| packets[n])));
     assert_eq!(damage, [garbled(0, 1), garbled(500, 501), garbled(502, 503)]);
     // A missing byte, and a hundred additional ones.
     let mut wrong = dump.to_vec();
     wrong.splice(700 * 1_206..700 * 1_206, [0xff; 100]);
     wrong.remove(300 * 1_206 + 7);
-    let (found, damage) = bare(&wrong);
-    assert!(found.iter().eq((0..1_000).filter(|n| *n != 300).map(|n| packets[n])));
+    let (read_packets, damage) = bare(&wrong);
+    assert!(
+        read_packets.iter().eq((0..1_000).filter(|n| *n != 300).map(|n| packets[n]))
+    );
     let at = 700 * 1_206 - 1;
     assert_eq!(damage[0], (DamageKind::Garbled, 300 * 1_206..301 * 1_206 - 1));
     assert_eq!(damage[1..], [(DamageKind::Garbled, at..at + 100)]);
     // The end of the last packet is missing.
-    let (found, damage) = bare(&dump[..dump.len() - 5]);
-    assert!(found.iter().eq(&packets[..999]));
+    let (read_packets, damage) = bare(&dump[..dump.len() - 5]);
+    assert!(read_packets.iter().eq(&packets[..999]));
     assert_eq!(damage, [(DamageKind::Truncated, 999 * 1_206..1_000 * 1_206 - 5)]);
 }
 

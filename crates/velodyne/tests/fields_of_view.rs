@@ -257,7 +257,7 @@ fn lost_packets(log: &CaptureLog) -> Option<String> {
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     let mut lost = findings.iter().filter(|f| f.code.name == "lidar.packets.lost");
-    lost.next().map(|found| found.text.clone())
+    lost.next().map(|remark| remark.text.clone())
 }
 
 /// Ethernet, IPv4 without a checksum, UDP to port 2368.

@@ -123,9 +123,9 @@ fn points_are_selected_by_firing_time_and_partial_scans_are_listed() {
             let expected =
                 filter_record_batch(&whole, &BooleanArray::from(is_wanted.clone()))
                     .unwrap();
-            let (found, partial) = points_within(&*log, time);
+            let (actual, partial) = points_within(&*log, time);
             assert_eq!(
-                found.columns(),
+                actual.columns(),
                 expected.columns(),
                 "{name}: {from:?} to {to:?}"
             );
@@ -280,9 +280,11 @@ fn packets_without_a_pulse_state_utc_if_there_are_no_others() {
 
 #[test]
 fn clock_that_is_not_set_is_not_utc() {
-    let Some((found, log)) = first_utc("vlp16_mrpt_gps_sample.pcap") else { return };
+    let Some((difference, log)) = first_utc("vlp16_mrpt_gps_sample.pcap") else {
+        return;
+    };
     let id = log.manifest().topic("points").unwrap();
-    eprintln!("{found} {:?}", log.manifest().get(id).unwrap().metadata);
+    eprintln!("{difference} {:?}", log.manifest().get(id).unwrap().metadata);
     let Some((_, log)) = first_utc("vlp16_rustlidarutils.pcap") else { return };
     let id = log.manifest().topic("points").unwrap();
     let metadata = &log.manifest().get(id).unwrap().metadata;
@@ -307,7 +309,9 @@ fn model_option_that_contradicts_the_packets_is_reported() {
     }
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
-    assert!(findings.iter().any(|found| found.code.name == "lidar.model.overruled"));
+    assert!(
+        findings.iter().any(|finding| finding.code.name == "lidar.model.overruled")
+    );
     let log = open_as(Model::Hdl64eS2);
     assert!(!log.manifest().remarks.iter().any(|r| r.contains("as set by the user")));
 }

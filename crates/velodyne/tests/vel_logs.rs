@@ -309,8 +309,8 @@ fn attitudes(count: u32, seconds: u32, size_field: SizeField) -> Vec<u8> {
 fn verdict(bytes: Vec<u8>) -> IndexStatus {
     let bytes = Bytes::from(bytes);
     let log = open(&bytes);
-    let (found, damage) = messages(&log);
-    assert_eq!((found.len(), damage), (10, vec![]));
+    let (read_messages, damage) = messages(&log);
+    assert_eq!((read_messages.len(), damage), (10, vec![]));
     log.index()
 }
 
@@ -343,8 +343,8 @@ fn index_is_verified_and_no_message_is_lost() {
 fn log_can_end_in_three_ways() {
     let end = |bytes: Vec<u8>| {
         let log = open(&bytes.into());
-        let (found, damage) = messages(&log);
-        (log.manifest().metadata["end"].to_string(), found.len(), damage.len())
+        let (read_messages, damage) = messages(&log);
+        (log.manifest().metadata["end"].to_string(), read_messages.len(), damage.len())
     };
     let bytes = attitudes(4, 2, SizeField::AfterItself);
     assert_eq!(end(bytes.clone()), ("end of the file".into(), 4, 0));

@@ -112,8 +112,8 @@ fn unrelated_signals_are_refused() {
         let (one, other) = (motion(11 + seed, 200.0), motion(91 + seed, 200.0));
         let a = samples(&one, (0.0, 200.0, 100.0), 0.05, &|t| t);
         let b = samples(&other, (0.0, 150.0, 100.0), 0.05, &|t| t);
-        let found = align(&a, &b).unwrap();
-        assert!(!found.doubts.is_empty(), "{found:?}");
+        let estimate = align(&a, &b).unwrap();
+        assert!(!estimate.doubts.is_empty(), "{estimate:?}");
     }
 }
 
@@ -179,9 +179,9 @@ fn short_overlap_is_aligned_without_a_drift() {
     let motion = gyro(77, 40.0);
     let a = samples(&motion, (0.0, 20.0, 200.0), 0.05, &|t| 1.7e9 + t);
     let b = samples(&motion, (1.0, 21.0, 200.0), 0.05, &|t| t);
-    let found = align(&a, &b).unwrap();
-    assert_eq!(found.doubts, [""; 0], "{found:?}");
-    let deviation = found.offset_nanos - 1_700_000_000_000_000_000;
+    let estimate = align(&a, &b).unwrap();
+    assert_eq!(estimate.doubts, [""; 0], "{estimate:?}");
+    let deviation = estimate.offset_nanos - 1_700_000_000_000_000_000;
     assert!(deviation.abs() < 3_000_000, "{deviation}");
 }
 
@@ -192,13 +192,13 @@ fn short_signals_of_different_motions_are_refused() {
             let (one, other) = (gyro(100 + seed, 70.0), gyro(300 + seed, 70.0));
             let a = samples(&one, (0.0, seconds, 100.0), 0.05, &|t| t);
             let b = samples(&other, (0.0, seconds, 100.0), 0.05, &|t| t);
-            let found = align(&a, &b).unwrap();
-            assert!(!found.doubts.is_empty(), "{found:?}");
+            let estimate = align(&a, &b).unwrap();
+            assert!(!estimate.doubts.is_empty(), "{estimate:?}");
             let (one, other) = (motion(100 + seed, 70.0), motion(300 + seed, 70.0));
             let a = samples(&one, (0.0, seconds, 100.0), 0.05, &|t| t);
             let b = samples(&other, (0.0, seconds, 100.0), 0.05, &|t| t);
-            let found = align(&a, &b).unwrap();
-            assert!(!found.doubts.is_empty(), "{found:?}");
+            let estimate = align(&a, &b).unwrap();
+            assert!(!estimate.doubts.is_empty(), "{estimate:?}");
         }
     }
     // A periodic signal fits everywhere.

@@ -78,8 +78,8 @@ fn relative_times_and_plots_begin_at_the_start_of_logging() {
     let plot = folder.read("x.svg");
     assert!(plot.contains("time since the start (s)"));
     assert!(!plot.contains(">90<") && !plot.contains(">-90<"), "no old time");
-    let found = folder.run(&["check", &log]).succeeded().stdout;
-    assert!(!found.contains("time."), "{found}");
+    let stdout = folder.run(&["check", &log]).succeeded().stdout;
+    assert!(!stdout.contains("time."), "{stdout}");
 }
 
 #[test]
@@ -125,14 +125,14 @@ fn header_outside_of_the_log_is_reported() {
     // After the last record, in Unix time, and long before the first record.
     for start in [900 * SECOND, 1_700_000_000 * SECOND, 5 * SECOND] {
         let log = [head(start, &["uint64_t"]), ten(500 * SECOND)].concat();
-        let found = info(&Folder::with(&log), "flight.ulg");
-        assert_eq!(start_and_duration(&found), (500.0, 9.0), "{start}");
-        assert!(remarks(&found).contains("the header declares that logging started"));
+        let report = info(&Folder::with(&log), "flight.ulg");
+        assert_eq!(start_and_duration(&report), (500.0, 9.0), "{start}");
+        assert!(remarks(&report).contains("the header declares that logging started"));
     }
     let log = [head(0, &["uint64_t"]), ten(500 * SECOND)].concat();
-    let found = info(&Folder::with(&log), "flight.ulg");
+    let report = info(&Folder::with(&log), "flight.ulg");
     assert_eq!(
-        (start_and_duration(&found), remarks(&found).as_str()),
+        (start_and_duration(&report), remarks(&report).as_str()),
         ((500.0, 9.0), "[]")
     );
 }
@@ -200,14 +200,14 @@ fn narrow_timestamps_follow_the_other_topics() {
                 time += step;
                 let wide = record(0, time, 8, 0.0);
                 let narrow = record(1, time / unit, bytes, 0.0);
-                let both = if is_after { [narrow, wide] } else { [wide, narrow] };
-                log.extend(both.concat());
+                let topics = if is_after { [narrow, wide] } else { [wide, narrow] };
+                log.extend(topics.concat());
                 expected.push(time as i64);
             }
             let run = Folder::with(&log).run(&["cat", "flight.ulg", "-t", "t1"]);
-            let found: Vec<i64> =
+            let actual: Vec<i64> =
                 times(&run).into_iter().map(|(time, _)| time).collect();
-            assert_eq!(found, expected, "{timestamp}, {is_after}");
+            assert_eq!(actual, expected, "{timestamp}, {is_after}");
         }
     }
 }

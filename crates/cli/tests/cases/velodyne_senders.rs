@@ -157,8 +157,8 @@ fn impossible_rate_of_the_model_is_reported() {
                 .collect();
             let info = info(&all).stdout;
             assert!(info.contains(model), "{info}");
-            let found = info.contains("packets a second come from one sender");
-            assert_eq!(found, is_reported, "{model} {factor}: {info}");
+            let is_found = info.contains("packets a second come from one sender");
+            assert_eq!(is_found, is_reported, "{model} {factor}: {info}");
         }
     }
 }

@@ -59,8 +59,8 @@ fn only_offsets_of_time_scales_are_recognized() {
         (60_000, None),
     ] {
         let Some(info) = info(name, set_back(millis)) else { return };
-        let found = info.stdout.contains("looks like");
-        assert_eq!(found, scale.is_some(), "{millis}: {info:?}");
+        let is_found = info.stdout.contains("looks like");
+        assert_eq!(is_found, scale.is_some(), "{millis}: {info:?}");
         assert!(scale.is_none_or(|scale| info.stdout.contains(scale)), "{info:?}");
     }
 }

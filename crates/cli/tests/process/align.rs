@@ -199,7 +199,8 @@ fn log_aligned_with_itself_has_an_offset_within_the_stated_error() {
     let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
     let signal = "sensor_combined.gyro_rad";
     let args = ["align", &log, &log, "--json", "--signal", signal, signal];
-    let found = &Folder::new().run(&args).succeeded().json_lines()[0];
-    let (offset, error) = (&found["offset_s"], &found["confidence"]["offset_error_s"]);
-    assert!(offset.as_f64().unwrap().abs() <= error.as_f64().unwrap(), "{found}");
+    let estimate = &Folder::new().run(&args).succeeded().json_lines()[0];
+    let (offset, error) =
+        (&estimate["offset_s"], &estimate["confidence"]["offset_error_s"]);
+    assert!(offset.as_f64().unwrap().abs() <= error.as_f64().unwrap(), "{estimate}");
 }

@@ -338,7 +338,7 @@ fn unknown_compression_is_a_single_error_with_a_line_for_each_topic() {
 }
 
 /// An unfinished bag: connections with these fields and the usual ones, each with a message.
-fn bag_saying(headers: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
+fn bag_of_connections(headers: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     let mut bag = b"#ROSBAG V2.0\n".to_vec();
     let fields: [(&str, &[u8]); 4] = [
         ("op", &[3]),
@@ -375,7 +375,7 @@ fn through_mcap(folder: &Folder, bag: &[u8]) -> impl Fn(&[u8]) -> usize + use<> 
 
 #[test]
 fn latching_of_connections_survives_a_round_trip_through_mcap() {
-    let bag = bag_saying([
+    let bag = bag_of_connections([
         &[],
         &[("latching", b"")],
         &[("latching", b"1"), ("callerid", b"/n")],
@@ -392,7 +392,7 @@ fn unknown_connection_fields_survive_a_round_trip_through_mcap() {
     let folder = Folder::new();
     let count = through_mcap(
         &folder,
-        &bag_saying([
+        &bag_of_connections([
             &[("robot", b"k\xc3\xa4fer = 2\n"), ("empty", b"")],
             &[("tcp_nodelay", b"1"), ("bytes", b"\xff\xfe")],
             &[("id", b"7"), ("twice", b"a"), ("twice", b"b")],

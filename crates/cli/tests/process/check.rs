@@ -115,9 +115,9 @@ fn anomalies_of_ulogs_are_reported() {
     let folder = Folder::new();
     let run = folder.run(&["check", "--json", &testdata("hostile_types.ulg")]);
     let report = &run.json_lines()[0];
-    let found = report["findings"].as_array().unwrap();
+    let findings = report["findings"].as_array().unwrap();
     let has_finding = |code: &str, topic: &str| {
-        found.iter().any(|f| f["code"] == code && f["topic"] == topic)
+        findings.iter().any(|f| f["code"] == code && f["topic"] == topic)
     };
     // testdata/README.md describes these files.
     assert!(

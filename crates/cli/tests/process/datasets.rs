@@ -23,7 +23,7 @@ fn batch(folder: &Folder, args: &[&str]) -> Run {
 }
 
 /// Returns the names and the outcomes of the logs, sorted.
-fn became(run: &Run) -> Vec<(String, String)> {
+fn outcomes(run: &Run) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let events = run.json_lines().into_iter().filter(|event| event["event"] == "log");
     let mut logs: Vec<_> =
@@ -43,20 +43,20 @@ fn missing_log_keeps_its_name_and_tables() {
         ("quad_flight.ulg", "mnt/b/log_1.ulg"),
     ]);
     assert_eq!(
-        became(&batch(&folder, &["mnt/a", "-o", "ds"])),
+        outcomes(&batch(&folder, &["mnt/a", "-o", "ds"])),
         one("log_1", "converted")
     );
     fs::rename(folder.path().join("mnt/a"), folder.path().join("away")).unwrap();
     let run = batch(&folder, &["mnt/b", "-o", "ds", "--catalog", "jsonl"]);
-    assert_eq!(became(&run), one("b_log_1", "converted"));
+    assert_eq!(outcomes(&run), one("b_log_1", "converted"));
     assert_eq!(folder.list("ds/kitchen_status"), ["log=log_1"]);
     assert_eq!(folder.list("ds/battery_status"), ["log=b_log_1"]);
     assert!(folder.read("ds/_catalog.jsonl").contains("mnt/a/log_1.ulg"));
     // A log in another folder is recognized as the same log.
     let run = batch(&folder, &["away", "mnt", "-o", "ds"]).ended(0, &[]);
-    let both =
+    let expected =
         ["b_log_1", "log_1"].map(|name| (name.to_owned(), "done_before".to_owned()));
-    assert_eq!(became(&run), both);
+    assert_eq!(outcomes(&run), expected);
 }
 
 #[cfg(target_os = "linux")]
@@ -70,7 +70,7 @@ fn logs_with_names_that_are_not_utf8_are_distinct() {
         fs::copy(testdata(log), to).unwrap();
     }
     let run = batch(&folder, &[".", "-o", "ds"]).ended(0, &["2 logs converted"]);
-    assert_eq!(became(&run).len(), 2);
+    assert_eq!(outcomes(&run).len(), 2);
     assert_eq!(folder.list("ds/kitchen_status"), ["log=x_xff"]);
     assert_eq!(folder.list("ds/battery_status"), ["log=x_xfe"]);
     folder.run(&["index", ".", "-o", "all.parquet"]).ended(0, &["2 logs indexed"]);
@@ -104,17 +104,17 @@ fn changed_contents_of_option_files_convert_a_log_again() {
     let folder =
         folder(&[("pasta.ulg", "x.ulg"), ("msg/KitchenStatus.msg", "msg/K.msg")]);
     let args = ["x.ulg", "-o", "ds", "--msg-dir", "msg"];
-    assert_eq!(became(&batch(&folder, &args)), one("x", "converted"));
-    assert_eq!(became(&batch(&folder, &args)), one("x", "done_before"));
+    assert_eq!(outcomes(&batch(&folder, &args)), one("x", "converted"));
+    assert_eq!(outcomes(&batch(&folder, &args)), one("x", "done_before"));
     let labels = folder.read("msg/K.msg").replace("CARBONARA", "GRICIA");
     folder.write("msg/K.msg", labels.as_bytes());
-    assert_eq!(became(&batch(&folder, &args)), one("x", "converted"));
+    assert_eq!(outcomes(&batch(&folder, &args)), one("x", "converted"));
     folder.write("key", &[1; 16]);
     let args = [&args[..], &["--key-file", "key"]].concat();
     batch(&folder, &args);
-    assert_eq!(became(&batch(&folder, &args)), one("x", "done_before"));
+    assert_eq!(outcomes(&batch(&folder, &args)), one("x", "done_before"));
     folder.write("key", &[2; 16]);
-    assert_eq!(became(&batch(&folder, &args)), one("x", "converted"));
+    assert_eq!(outcomes(&batch(&folder, &args)), one("x", "converted"));
     let none = ["x.ulg", "-o", "ds", "--calibration", "none.xml"];
     batch(&folder, &none).ended(1, &["none.xml"]);
 }

@@ -109,8 +109,8 @@ fn derived_series_are_separate_tables() {
     // The names of the columns, and 29 rows: the second battery starts 2 s later.
     assert_eq!(run.stdout.lines().count(), 30, "{run:?}");
     assert!(run.stdout.lines().nth(1).unwrap().ends_with(",0.0"), "{run:?}");
-    let both = ["convert", &flight, "-o", "y.csv", "--derive", "x=-esc_status.counter"];
-    folder.run(&both).ended(2, &["tables, and y.csv is one file"]);
+    let args = ["convert", &flight, "-o", "y.csv", "--derive", "x=-esc_status.counter"];
+    folder.run(&args).ended(2, &["tables, and y.csv is one file"]);
 }
 
 #[test]

@@ -336,8 +336,8 @@ fn only_one_of_two_writers_of_an_output_succeeds() {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().unwrap()
     };
-    let both = [start(), start()].map(|child| child.wait_with_output().unwrap());
-    let [first, second] = both.map(|output| {
+    let outputs = [start(), start()].map(|child| child.wait_with_output().unwrap());
+    let [first, second] = outputs.map(|output| {
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     });
     let mut status = [first.0, second.0];

@@ -147,9 +147,9 @@ fn log_without_px4_topics_has_no_flight() {
 fn kinds(name: &str) -> Option<Vec<String>> {
     let log = sample(name)?;
     let json = Folder::new().run(&["flight", &log, "--json", "-q"]);
-    let found = json.json_lines()[0]["diagnoses"].as_array().unwrap().clone();
+    let diagnoses = json.json_lines()[0]["diagnoses"].as_array().unwrap().clone();
     let mut kinds: Vec<String> =
-        found.iter().map(|one| one["kind"].as_str().unwrap().to_owned()).collect();
+        diagnoses.iter().map(|one| one["kind"].as_str().unwrap().to_owned()).collect();
     kinds.sort();
     kinds.dedup();
     Some(kinds)

@@ -134,8 +134,11 @@ fn complete(folder: &Folder, words: &[&str]) -> String {
 fn completions_have_commands_options_formats_topics_and_files() {
     let folder = Folder::with(&bytes::log());
     let suggests = |words: &[&str], word: &str| {
-        let found = complete(&folder, words);
-        assert!(found.lines().any(|line| line == word), "{words:?}: {found}");
+        let completions = complete(&folder, words);
+        assert!(
+            completions.lines().any(|line| line == word),
+            "{words:?}: {completions}"
+        );
     };
     suggests(&["conv"], "convert");
     suggests(&["convert", "--form"], "--format");

@@ -9,8 +9,8 @@ fn records(folder: &Folder, log: &str, topic: &str) -> u64 {
     let info = folder.run(&["info", "--json", log]).succeeded().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     let topics = info["topics"].as_array().unwrap();
-    let found = topics.iter().find(|of| of["name"] == topic);
-    found.and_then(|of| of["records"].as_u64()).unwrap_or(0)
+    let entry = topics.iter().find(|of| of["name"] == topic);
+    entry.and_then(|of| of["records"].as_u64()).unwrap_or(0)
 }
 
 /// The times in nanoseconds of the points `topic` in `log`.

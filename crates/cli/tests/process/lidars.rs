@@ -95,13 +95,13 @@ fn check_finds_lost_packets_and_contradicting_models() {
     // MANIFEST.tsv: early firmware that reports the identity of an HDL-32E.
     if let Some(capture) = sample("velodyne/vlp16_veloview_test-90deg-1-50-frames.pcap")
     {
-        let found = folder.run(&["check", &capture]).succeeded().stdout;
-        assert!(found.contains("lidar.model.conflict"), "{found}");
+        let stdout = folder.run(&["check", &capture]).succeeded().stdout;
+        assert!(stdout.contains("lidar.model.conflict"), "{stdout}");
     }
     // A bag of the packets of an HDL-64E S1, which does not send its calibration.
     if let Some(bag) = sample("velodyne/hdl64e_s1_atwall.bag") {
-        let found = folder.run(&["check", &bag]).succeeded().stdout;
-        assert!(found.contains("lidar.calibration.other"), "{found}");
+        let stdout = folder.run(&["check", &bag]).succeeded().stdout;
+        assert!(stdout.contains("lidar.calibration.other"), "{stdout}");
     }
 }
 
@@ -141,8 +141,9 @@ fn lidars_are_selected_by_instance() {
         folder.run(&args).succeeded();
         assert_eq!(folder.list(number).len(), 1);
     }
-    let both = ["convert", "two.pcap", "-o", "both", "-t", "points", "--format", "pcd"];
-    let args = [&both[..], &["--calibration", "0.yaml"]].concat();
+    let args_of_both =
+        ["convert", "two.pcap", "-o", "both", "-t", "points", "--format", "pcd"];
+    let args = [&args_of_both[..], &["--calibration", "0.yaml"]].concat();
     folder.run(&args).ended(0, &["is used for 2 lidars; points.0 is the topic of one"]);
 }
 

@@ -52,8 +52,8 @@ fn repair_recovers_all_readable_messages_of_damaged_bags() {
         let new = info.json_lines();
         assert_eq!(new[0]["records"], count, "{name}");
         // The remaining differences are in the messages themselves.
-        let found = folder.run(&["check", "--json", "new.bag"]).json_lines();
-        for finding in found[0]["findings"].as_array().unwrap() {
+        let reports = folder.run(&["check", "--json", "new.bag"]).json_lines();
+        for finding in reports[0]["findings"].as_array().unwrap() {
             let code = finding["code"].as_str().unwrap();
             let is_content = code.starts_with("time.")
                 || code.starts_with("bag.definition.")
@@ -95,8 +95,8 @@ fn repair_reports_losses_by_topic_and_time() {
 fn repair_completes_the_bag_of_a_killed_recorder() {
     let (folder, bag) = (Folder::new(), testdata("damaged/killed.bag.active"));
     folder.run(&["repair", &bag, "-o", "new.bag"]).ended(3, &["lost:"]);
-    let found = folder.run(&["check", "new.bag"]);
-    assert_eq!(found.status, 0, "{found:?}");
+    let run = folder.run(&["check", "new.bag"]);
+    assert_eq!(run.status, 0, "{run:?}");
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn repair_recovers_ulogs() {
     assert_eq!(report[0]["records"], 7);
     let zeroed = testdata("damaged/lost_sector.ulg");
     folder.run(&["repair", &zeroed, "-o", "sector.ulg", "-q"]).ended(3, &[]);
-    let found = folder.run(&["check", "--json", "sector.ulg"]).json_lines();
-    assert_eq!(found[0]["errors"], 0, "{found:?}");
+    let reports = folder.run(&["check", "--json", "sector.ulg"]).json_lines();
+    assert_eq!(reports[0]["errors"], 0, "{reports:?}");
 }
 
 #[test]

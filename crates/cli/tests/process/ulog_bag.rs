@@ -13,9 +13,9 @@ fn info(folder: &Folder, log: &str) -> Value {
 /// The type of a topic, and how many records it has.
 fn topic(info: &Value, name: &str) -> Option<(String, u64)> {
     let topics = info["topics"].as_array().unwrap();
-    let found = topics.iter().find(|topic| topic["name"] == name)?;
-    let type_name = found["type_name"].as_str().unwrap().to_owned();
-    Some((type_name, found["records"].as_u64().unwrap()))
+    let entry = topics.iter().find(|topic| topic["name"] == name)?;
+    let type_name = entry["type_name"].as_str().unwrap().to_owned();
+    Some((type_name, entry["records"].as_u64().unwrap()))
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn bag_has_each_ulog_topic_and_translations_to_ros_types() {
         ("/vehicle_attitude/imu", "sensor_msgs/Imu"),
         ("/rosout", "rosgraph_msgs/Log"),
     ] {
-        let (found, records) = topic(&new, name).unwrap_or_else(|| panic!("{name}"));
-        assert_eq!(found, type_name);
+        let (new_type, records) = topic(&new, name).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(new_type, type_name);
         assert!(records > 0, "{name}");
     }
 }

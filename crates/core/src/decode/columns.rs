@@ -206,9 +206,9 @@ impl LayoutDecoder {
             return Ok((TextEncoding::Utf8, 0));
         };
         let ParsedPayloads { program, bytes, tables, weight } = variable_size_values;
-        let found = program.walk(payload, bytes.len(), tables);
+        let result = program.walk(payload, bytes.len(), tables);
         let left = BATCH_BYTES.saturating_sub(*weight);
-        let (texts, extra_bytes) = match found {
+        let (texts, extra_bytes) = match result {
             Some(ParsedPayload { weight: more, texts, used }) if more <= left => {
                 *weight += more;
                 let extra_bytes = match program.tail {
@@ -218,9 +218,9 @@ impl LayoutDecoder {
                 payload = payload.get(..used).unwrap_or(payload);
                 (texts, extra_bytes)
             }
-            found => {
+            result => {
                 tables.remove_last_payload();
-                let too_much = found.map(|_| DamageKind::OverLimit);
+                let too_much = result.map(|_| DamageKind::OverLimit);
                 return Err(too_much.unwrap_or(DamageKind::Undecodable));
             }
         };

@@ -60,8 +60,8 @@ impl PayloadLog {
         let is_logged = |id: &TopicId| {
             manifest.get(*id).is_ok_and(|topic| topic.origin == TopicOrigin::Logged)
         };
-        let found = undecodable(damage);
-        found.difference(&known).copied().filter(is_logged).collect()
+        let undecodable_topics = undecodable(damage);
+        undecodable_topics.difference(&known).copied().filter(is_logged).collect()
     }
 
     /// Returns whether the table of `topic` can have a payload column: whether its records are

@@ -283,7 +283,7 @@ mod tests {
         // The selection uses the new timestamps.
         let selection = Selection { time: range(101, 102), ..Selection::default() };
         let some: Vec<_> = all.iter().filter(|(time, _)| *time == 101).collect();
-        let found = read(&log, &selection, 0);
-        assert!(found.iter().eq(some), "{found:?}");
+        let selected_records = read(&log, &selection, 0);
+        assert!(selected_records.iter().eq(some), "{selected_records:?}");
     }
 }

@@ -125,8 +125,8 @@ impl Manifest {
     /// # Errors
     /// `NoSuch` if there is none.
     pub fn topic(&self, label: &str) -> Result<TopicId> {
-        let found = self.topics().find(|(_, topic)| topic.label() == label);
-        found.map(|(id, _)| id).ok_or_else(|| {
+        let entry = self.topics().find(|(_, topic)| topic.label() == label);
+        entry.map(|(id, _)| id).ok_or_else(|| {
             Error::new(ErrorKind::NoSuch, format!("the log has no topic {label:?}"))
         })
     }
@@ -426,8 +426,13 @@ mod tests {
                         let bytes = |parts: &[Part]| -> Vec<Range<u64>> {
                             parts.iter().map(|part| part.bytes.clone()).collect()
                         };
-                        let found = plan.get(&id).map_or(vec![], |parts| bytes(parts));
-                        assert_eq!(found, bytes(&joint), "{id:?} {time:?} {target}");
+                        let planned_bytes =
+                            plan.get(&id).map_or(vec![], |parts| bytes(parts));
+                        assert_eq!(
+                            planned_bytes,
+                            bytes(&joint),
+                            "{id:?} {time:?} {target}"
+                        );
                     }
                 }
             }

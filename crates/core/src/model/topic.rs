@@ -321,7 +321,7 @@ impl TopicSet {
             Self::All => true,
             // In a dense set, each word is at the position of its index.
             Self::Only(words) => match words.get(number as usize) {
-                Some((found, bits)) if *found == number => bits & bit != 0,
+                Some((entry, bits)) if *entry == number => bits & bit != 0,
                 _ => match words.binary_search_by_key(&number, |(number, _)| *number) {
                     Ok(index) => {
                         words.get(index).is_some_and(|(_, bits)| bits & bit != 0)
@@ -379,8 +379,8 @@ impl TopicSet {
             Self::All => self.clone(),
             Self::Only(_) => {
                 let numbered = (0..).map(TopicId).zip(all.ids(usize::MAX));
-                let both = numbered.filter(|(_, id)| self.contains(*id));
-                both.map(|(position, _)| position).collect()
+                let common = numbered.filter(|(_, id)| self.contains(*id));
+                common.map(|(position, _)| position).collect()
             }
         }
     }
@@ -420,8 +420,8 @@ impl TopicSet {
             (Self::Only(a), Self::Only(b)) => (b, a),
         };
         few.iter().any(|(number, bits)| {
-            let found = many.binary_search_by_key(number, |(number, _)| *number);
-            found.is_ok_and(|index| many[index].1 & bits != 0)
+            let result = many.binary_search_by_key(number, |(number, _)| *number);
+            result.is_ok_and(|index| many[index].1 & bits != 0)
         })
     }
 }

@@ -98,7 +98,7 @@ impl MockLog {
     }
 
     /// States a start of the part with this index that is `nanos` too late.
-    pub(crate) fn said_later(mut self, index: usize, nanos: i64) -> Self {
+    pub(crate) fn with_later_start(mut self, index: usize, nanos: i64) -> Self {
         let time = &mut self.manifest.parts[index].time;
         time.start = time.start.shifted_by(nanos);
         self

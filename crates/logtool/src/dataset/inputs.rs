@@ -184,8 +184,8 @@ pub(crate) fn find(
 }
 
 /// Sorts the logs and removes duplicates. Different files with the same source are failures.
-fn remove_duplicates(found: &mut Inputs) {
-    let Inputs { logs, failed, .. } = found;
+fn remove_duplicates(inputs: &mut Inputs) {
+    let Inputs { logs, failed, .. } = inputs;
     logs.sort_by(|a, b| (&a.source, &a.path).cmp(&(&b.source, &b.path)));
     logs.dedup_by(|next, first| {
         let is_duplicate = next.source == first.source;

@@ -235,6 +235,6 @@ fn source(name: &str, file: File, session: &Session) -> Result<Arc<dyn Source>> 
     let file = Arc::new(file);
     let probe = FileSource::new(Arc::clone(&file))?;
     let is_scanned = LogFormat::recognize(name, &probe)
-        .is_ok_and(|found| found.format().requires_full_scan());
+        .is_ok_and(|log| log.format().requires_full_scan());
     Ok(session.files.open(name, file, is_scanned)?)
 }

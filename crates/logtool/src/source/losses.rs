@@ -73,8 +73,13 @@ impl Findings {
 
     /// Adds the damage that was found while `topics` were read. Damage that is already known from
     /// opening, and damage of other topics, is ignored.
-    pub fn add(&mut self, manifest: &Manifest, topics: &TopicSet, found: &[Damage]) {
-        for damage in found {
+    pub fn add(
+        &mut self,
+        manifest: &Manifest,
+        topics: &TopicSet,
+        damage_list: &[Damage],
+    ) {
+        for damage in damage_list {
             let is_wanted = damage.topic.is_none_or(|topic| topics.contains(topic));
             if !is_wanted || self.is_known(damage) {
                 continue;

@@ -136,10 +136,10 @@ impl ChunkSummary {
             let count = indexed.entry(*channel).or_default();
             while let (Some(time), Some(at)) = (entries.u64(), entries.u64()) {
                 *count += 1;
-                let found =
+                let index =
                     messages.binary_search_by_key(&at, |(position, ..)| *position);
-                let found = found.ok().and_then(|found| messages.get(found));
-                if found != Some(&(at, *channel, time)) {
+                let entry = index.ok().and_then(|index| messages.get(index));
+                if entry != Some(&(at, *channel, time)) {
                     let message = format!(
                         "no message of channel {channel} with the time {time} is at byte \
                          {at} of the chunk"

@@ -98,8 +98,8 @@ impl VerbatimChunks {
     ) -> Result<Option<VerbatimChunk>> {
         let options = OpenOptions::default();
         let position = &part.bytes;
-        let found = self.chunks.binary_search_by_key(&position.start, |one| one.start);
-        let is_one = found.is_ok_and(|at| self.chunks.get(at) == Some(position));
+        let index = self.chunks.binary_search_by_key(&position.start, |one| one.start);
+        let is_one = index.is_ok_and(|at| self.chunks.get(at) == Some(position));
         if !is_one || position.end - position.start > chunk::max_record_len(options) {
             return Ok(None);
         }

@@ -127,8 +127,8 @@ fn bytes_in_no_field_are_counted_and_the_fields_are_read() {
         (b"\x0f\x01", 2),                 // field 1 of a wire type that is none
     ] {
         let payload = [b"\x08\x07", rest].concat();
-        let (batch, found) = read(&all(), &[&payload]);
-        assert_eq!(found, extra_bytes, "{rest:?}");
+        let (batch, trailing) = read(&all(), &[&payload]);
+        assert_eq!(trailing, extra_bytes, "{rest:?}");
         let n = batch.unwrap()["n"].as_primitive::<Int32Type>().value(0);
         assert_eq!(n, 7, "{rest:?}");
     }

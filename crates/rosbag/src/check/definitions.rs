@@ -65,8 +65,8 @@ pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
 /// Returns the name of the first field of `connection` that is not UTF-8.
 fn not_utf8(connection: &Connection) -> Option<String> {
     let mut fields = Fields::new(connection.header());
-    let found = fields.find(|(_, value)| str::from_utf8(value).is_err());
-    found.map(|(name, _)| decode_text(name).into_owned())
+    let field = fields.find(|(_, value)| str::from_utf8(value).is_err());
+    field.map(|(name, _)| decode_text(name).into_owned())
 }
 
 fn findings_of(

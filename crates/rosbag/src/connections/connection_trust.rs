@@ -26,9 +26,9 @@ impl HeaderTrust {
         let mut fields = Fields::new(connection.header());
         let (mut presence, mut is_text) = ([false; NEEDED.len()], true);
         for (name, value) in fields.by_ref() {
-            for (needed, found) in NEEDED.iter().zip(&mut presence) {
+            for (needed, is_present) in NEEDED.iter().zip(&mut presence) {
                 if name == *needed {
-                    *found = true;
+                    *is_present = true;
                     is_text &= str::from_utf8(value).is_ok();
                 }
             }

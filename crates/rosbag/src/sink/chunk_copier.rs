@@ -114,7 +114,7 @@ impl ChunkCopier<'_, '_> {
                 (messages, Vec::new())
             }
             _ => match self.inspect_content(&chunk, declared)? {
-                Some(found) => found,
+                Some(chunk) => chunk,
                 None => return Ok(None),
             },
         };

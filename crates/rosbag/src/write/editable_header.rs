@@ -34,8 +34,8 @@ impl EditableHeader {
                 end += 5 + name.len() + value.len();
                 (name, value, end)
             });
-            let found = ends.filter(|(name, ..)| *name == field_name).last();
-            let (_, value, end) = found?;
+            let field = ends.filter(|(name, ..)| *name == field_name).last();
+            let (_, value, end) = field?;
             (value.len() == len).then_some(end - len..end)
         };
         let index_at = find(b"index_pos", 8)?;

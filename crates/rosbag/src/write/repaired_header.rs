@@ -144,9 +144,9 @@ mod tests {
                 "{reason}"
             );
         }
-        let both =
+        let fields =
             complete_header(&[field("latching", b"true"), field("callerid", b"\xb0")]);
-        let (_, reason) = repair_fields(&both, true);
+        let (_, reason) = repair_fields(&fields, true);
         assert!(
             reason.contains("declares latching") && reason.contains("not UTF-8"),
             "{reason}"

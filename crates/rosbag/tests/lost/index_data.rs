@@ -45,7 +45,7 @@ fn index_data_of_a_wrong_length_hide_no_chunk() {
             }) {
                 let read = read_as(&bytes, mode);
                 assert_eq!(read.records, 491, "{at} {counted} {long} {mode:?}");
-                assert!(!read.is_loss_told(), "{at} {counted} {long} {mode:?}");
+                assert!(!read.is_loss_reported(), "{at} {counted} {long} {mode:?}");
             }
         }
     }
@@ -106,7 +106,7 @@ fn chunk_lost_from_within_the_index_data_before_it_is_reported() {
         for mode in MODES {
             let read = read_as(&unclosed(bytes.clone()), mode);
             assert_eq!((read.records, read.lost()), (392, least), "{mode:?}");
-            assert!(read.is_loss_told(), "{mode:?}");
+            assert!(read.is_loss_reported(), "{mode:?}");
             // The chunk info, if it can be read, lists all of them.
             let read = read_as(bytes, mode);
             assert_eq!((read.records, read.lost()), (392, 99), "{mode:?}");
@@ -144,7 +144,7 @@ fn messages_after_broken_index_data_show_that_a_chunk_header_is_lost() {
         bytes.drain(start - 30..start + first.unwrap());
         for mode in [OpenMode::Auto, OpenMode::Scan] {
             let read = read_as(&bytes, mode);
-            assert_eq!((read.records, read.is_loss_told()), (39, true), "{start}");
+            assert_eq!((read.records, read.is_loss_reported()), (39, true), "{start}");
         }
     }
 }
@@ -179,7 +179,7 @@ fn broken_last_index_data_before_a_chunk_lose_nothing() {
                     }) {
                         let read = read_as(&bytes, mode);
                         assert!(
-                            read.records == 100 && !read.is_loss_told(),
+                            read.records == 100 && !read.is_loss_reported(),
                             "{name} {broken:?} {fill} {mode:?}: {:?}",
                             read.damage
                         );
@@ -193,7 +193,10 @@ fn broken_last_index_data_before_a_chunk_lose_nothing() {
             shorter.drain(start + 20..start + 75);
             for bytes in [longer, shorter] {
                 let read = read_as(&unclosed(bytes), OpenMode::Auto);
-                assert!(read.records == 100 && !read.is_loss_told(), "{name} {start}");
+                assert!(
+                    read.records == 100 && !read.is_loss_reported(),
+                    "{name} {start}"
+                );
             }
         }
     }
@@ -212,7 +215,10 @@ fn chunk_missing_between_two_index_data_is_not_taken_for_index_data() {
             let mut bytes = sound.to_vec();
             bytes.drain(from..to);
             let read = read_as(&unclosed(bytes), OpenMode::Auto);
-            assert!(read.records == 75 && read.is_loss_told(), "{name} {from} {to}");
+            assert!(
+                read.records == 75 && read.is_loss_reported(),
+                "{name} {from} {to}"
+            );
         }
     }
 }
@@ -244,12 +250,12 @@ fn zeros_at_the_end_of_an_unclosed_bag_are_reported() {
             let mut bytes = bytes.clone();
             bytes[start..].fill(0);
             let read = read_as(&bytes, mode);
-            assert!(read.records == 25 && read.is_loss_told(), "{start} {mode:?}");
+            assert!(read.records == 25 && read.is_loss_reported(), "{start} {mode:?}");
             assert!(read.told.iter().any(|damage| damage.kind.is_loss()), "{mode:?}");
             // A few zeros are padding, and index data contain no message.
             for (bytes, records) in [(&bytes[..5195 + 49], 25), (&bytes[..5195], 25)] {
                 let read = read_as(bytes, mode);
-                assert_eq!((read.records, read.is_loss_told()), (records, false));
+                assert_eq!((read.records, read.is_loss_reported()), (records, false));
             }
         }
     }

@@ -32,7 +32,11 @@ fn displaced_chunk_in_the_index_is_not_lost() {
         let mut bytes = sound.clone();
         bytes.splice(5091..5091, vec![b'x'; more]);
         each_way(&bytes, |read| {
-            assert!(read.records == 100 && !read.is_loss_told(), "{:?}", read.damage);
+            assert!(
+                read.records == 100 && !read.is_loss_reported(),
+                "{:?}",
+                read.damage
+            );
         });
     }
 }
@@ -55,7 +59,7 @@ fn messages_missing_from_an_intact_chunk_are_reported() {
     bytes.drain(6790..7568);
     let before = read_as(&sample("ok_none.bag").unwrap(), MODES[0]).records;
     each_way(&bytes, |read| {
-        assert!(read.records < before && read.is_loss_told());
+        assert!(read.records < before && read.is_loss_reported());
         assert_eq!(read.records + read.lost(), 100);
         assert!(is_by_topic_and_time(read), "{:?}", read.damage);
     });

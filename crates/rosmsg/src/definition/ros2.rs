@@ -115,8 +115,8 @@ fn only_time(message_type: &MessageType) -> Option<usize> {
     let [field] = message_type.fields.as_slice() else { return None };
     let is_time =
         ["std_msgs/Time", "std_msgs/Duration"].contains(&message_type.name.as_str());
-    let found = TIMES.iter().position(|(ros1, ..)| *ros1 == field.type_text);
-    found.filter(|_| is_time)
+    let index = TIMES.iter().position(|(ros1, ..)| *ros1 == field.type_text);
+    index.filter(|_| is_time)
 }
 
 /// Returns the ROS 2 definition of the first of `types`, which are of ROS 1.

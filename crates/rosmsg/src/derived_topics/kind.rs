@@ -132,9 +132,9 @@ impl DerivedKind {
 /// Returns whether both layouts have the same fields, with any type names. (Layouts are nested at
 /// most 64 levels deep.)
 fn is_like(one: &Layout, other: &Layout) -> bool {
-    let both = one.fields.iter().zip(&other.fields);
+    let pairs = one.fields.iter().zip(&other.fields);
     one.fields.len() == other.fields.len()
-        && both.into_iter().all(|(a, b)| {
+        && pairs.into_iter().all(|(a, b)| {
             (&a.name, a.count) == (&b.name, b.count) && are_alike(&a.kind, &b.kind)
         })
 }

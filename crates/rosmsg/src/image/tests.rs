@@ -72,8 +72,8 @@ fn yuv_is_converted_by_bt601() {
         let uyvy = samples((2, 1), "yuv422", 4, &[u, y, v, y]);
         let yuyv = samples((2, 1), "yuv422_yuy2", 4, &[y, u, y, v]);
         assert_eq!(uyvy, yuyv);
-        for (found, want) in uyvy.iter().zip(want.iter().cycle()) {
-            assert!(found.abs_diff(*want) <= 1, "{uyvy:?} {want:?}");
+        for (value, want) in uyvy.iter().zip(want.iter().cycle()) {
+            assert!(value.abs_diff(*want) <= 1, "{uyvy:?} {want:?}");
         }
     }
     assert_eq!(samples((1, 1), "yuv422", 2, &[128, 126]).len(), 3);
@@ -88,19 +88,19 @@ fn bayer_pattern_is_interpolated_from_neighbors() {
         ("gbrg", [20, 30, 10, 20]),
         ("grbg", [20, 10, 30, 20]),
     ] {
-        let found = samples((2, 2), &format!("bayer_{name}8"), 2, &data);
-        assert_eq!(found, [10, 20, 30].repeat(4), "{name}");
+        let actual = samples((2, 2), &format!("bayer_{name}8"), 2, &data);
+        assert_eq!(actual, [10, 20, 30].repeat(4), "{name}");
     }
     // In the middle of rggb, blue is 2 (its own), green of 4 neighbors, red of the corners.
     let data = [0, 1, 8, 3, 2, 5, 4, 7, 12];
-    let found = samples((3, 3), "bayer_rggb8", 3, &data);
-    assert_eq!(found[12..15], [6, 4, 2]);
+    let actual = samples((3, 3), "bayer_rggb8", 3, &data);
+    assert_eq!(actual[12..15], [6, 4, 2]);
     let wide: Vec<u8> = data.iter().flat_map(|v| (v * 10_u8).to_be_bytes()).collect();
     assert_eq!(wide.len(), 9);
     let wide: Vec<u8> =
         data.iter().flat_map(|v| (u16::from(*v) * 100).to_le_bytes()).collect();
-    let found = samples((3, 3), "bayer_rggb16", 6, &wide);
-    assert_eq!(found[24..30], [600_u16, 400, 200].map(u16::to_be_bytes).concat());
+    let actual = samples((3, 3), "bayer_rggb16", 6, &wide);
+    assert_eq!(actual[24..30], [600_u16, 400, 200].map(u16::to_be_bytes).concat());
 }
 
 #[test]

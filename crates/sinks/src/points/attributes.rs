@@ -68,9 +68,9 @@ impl PointAttributes {
 fn first(points: &Points, columns: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
     let mut numbers = vec![f64::NAN; points.count];
     for (at, scale) in columns {
-        let found = array(points, Some(at)).map(floats).unwrap_or_default();
-        let places = numbers.iter_mut().zip(found);
-        places.filter(|(n, _)| n.is_nan()).for_each(|(n, found)| *n = found * scale);
+        let values = array(points, Some(at)).map(floats).unwrap_or_default();
+        let places = numbers.iter_mut().zip(values);
+        places.filter(|(n, _)| n.is_nan()).for_each(|(n, value)| *n = value * scale);
     }
     numbers
 }

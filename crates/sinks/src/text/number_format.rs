@@ -157,10 +157,10 @@ mod tests {
         for number in numbers.chain(tens) {
             let expected = number.to_string();
             let is_short = expected.len() <= 16;
-            let found = text(|place| write_integer(number, true, place));
-            assert_eq!(found, is_short.then(|| format!("-{expected}")));
-            let found = text(|place| write_integer(number, false, place));
-            assert_eq!(found, is_short.then_some(expected));
+            let actual = text(|place| write_integer(number, true, place));
+            assert_eq!(actual, is_short.then(|| format!("-{expected}")));
+            let actual = text(|place| write_integer(number, false, place));
+            assert_eq!(actual, is_short.then_some(expected));
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
         let mut check = |value: f32| {
             let expected = zmij::Buffer::new().format(value).to_owned();
             match text(|place| write_float(value, place)) {
-                Some(found) => assert_eq!(found, expected, "{value:?}"),
+                Some(actual) => assert_eq!(actual, expected, "{value:?}"),
                 None => few += 1,
             }
         };

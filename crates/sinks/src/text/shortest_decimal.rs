@@ -96,8 +96,8 @@ mod tests {
     fn digits_agree_with_zmij() {
         let check = |bits: u32| {
             let value = f32::from_bits(bits);
-            let found = shortest_decimal(value);
-            let text = format!("{}e{}", found.digits, found.exponent);
+            let decimal = shortest_decimal(value);
+            let text = format!("{}e{}", decimal.digits, decimal.exponent);
             assert_eq!(text.parse::<f32>().unwrap().to_bits(), bits, "{text}");
             let digits = |text: &str| -> String {
                 let digits = text.split('e').next().unwrap().replace('.', "");

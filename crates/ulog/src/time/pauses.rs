@@ -183,15 +183,16 @@ impl Pauses {
     /// any. Only the corrections of the widest counters are taken, because the times of
     /// narrower counters depend on them.
     pub(crate) fn add_to(&self, known: &mut Vec<Correction>) -> bool {
-        let is_known = |found: &Correction| {
-            let at = known.binary_search_by_key(&found.ordinal, |known| known.ordinal);
-            at.is_ok_and(|at| known[at] == *found)
+        let is_known = |correction: &Correction| {
+            let at =
+                known.binary_search_by_key(&correction.ordinal, |known| known.ordinal);
+            at.is_ok_and(|at| known[at] == *correction)
         };
-        let new = self.found.iter().filter(|found| !is_known(found));
+        let new = self.found.iter().filter(|correction| !is_known(correction));
         let Some(bits) = new.map(|new| new.bits).max() else { return false };
         let mut all: BTreeMap<u64, Correction> = BTreeMap::new();
         let wider = known.iter().filter(|known| known.bits >= bits);
-        let new = self.found.iter().filter(|found| found.bits == bits);
+        let new = self.found.iter().filter(|correction| correction.bits == bits);
         all.extend(
             wider.chain(new).map(|correction| (correction.ordinal, *correction)),
         );

@@ -157,7 +157,7 @@ impl ManifestBuilder {
                 Some(ItemContent::Packet(packet)) => {
                     self.reader.unless_duplicate(packet, sum)
                 }
-                Some(found) => found,
+                Some(item) => item,
                 None => self.reader.read(at, item),
             };
             self.lost_fragments();
@@ -239,15 +239,20 @@ impl ManifestBuilder {
         let Some(item) = bytes.get(..len) else {
             return Ok(self.record_damage(DamageKind::Truncated, at, self.end));
         };
-        let found = self.reader.read(at, item);
+        let content = self.reader.read(at, item);
         self.lost_fragments();
-        self.record_item(at, item, found)
+        self.record_item(at, item, content)
     }
 
     /// Records the classification of the `item` at `at`, and returns its end.
-    fn record_item(&mut self, at: u64, item: &[u8], found: ItemContent) -> Result<u64> {
+    fn record_item(
+        &mut self,
+        at: u64,
+        item: &[u8],
+        content: ItemContent,
+    ) -> Result<u64> {
         let end = at + item.len() as u64;
-        match found {
+        match content {
             ItemContent::Packet(packet) => self.packet(at, &packet, item),
             ItemContent::Fragment => {
                 self.counts.fragment();

@@ -135,7 +135,7 @@ impl ItemReader {
                 self.section.declare(declaration);
                 ItemContent::Declaration(declaration)
             }
-            found => found,
+            content => content,
         }
     }
 

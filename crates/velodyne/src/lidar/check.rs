@@ -269,7 +269,7 @@ mod tests {
 
     /// Returns the findings for packets of an HDL-64E S2 with these timestamps in
     /// microseconds and record times in nanoseconds.
-    fn found(packets: &[(u32, i64)]) -> Vec<(&'static str, u64, String)> {
+    fn finding_summaries(packets: &[(u32, i64)]) -> Vec<(&'static str, u64, String)> {
         let returns = ReturnMode::Strongest;
         let sensor = Sensor { model: model::Model::Hdl64eS2, returns };
         let mut clocks = Clocks::new(sensor, PointOptions::default());
@@ -288,14 +288,17 @@ mod tests {
     #[test]
     fn regular_packets_have_no_findings_across_the_hour() {
         let packets = [(3_599_999_800, 0), (88, 288_000), (376, 576_500)];
-        assert_eq!(found(&packets), []);
+        assert_eq!(finding_summaries(&packets), []);
     }
 
     #[test]
     fn lost_packets_are_counted_by_the_clock_of_the_lidar() {
         let packets = [(0, 0), (288, 288_000), (1_152, 1_152_000), (2_016, 2_016_000)];
         let text = "about 4 packets are missing, in 2 gaps of up to 0.000864 s";
-        assert_eq!(found(&packets), [("lidar.packets.lost", 1, text.to_owned())]);
+        assert_eq!(
+            finding_summaries(&packets),
+            [("lidar.packets.lost", 1, text.to_owned())]
+        );
     }
 
     #[test]
@@ -312,12 +315,15 @@ mod tests {
                 .zip(order)
                 .map(|(number, place)| (place * 288, number * 288_000))
                 .collect();
-            assert_eq!(found(&packets), [], "{order:?}");
+            assert_eq!(finding_summaries(&packets), [], "{order:?}");
         }
         // One of two missing packets arrives late. The other one stays lost.
         let packets = [(0, 0), (864, 864_000), (288, 870_000), (1_152, 1_152_000)];
         let text = "about 1 packet is missing, in 1 gap of up to 0.000864 s";
-        assert_eq!(found(&packets), [("lidar.packets.lost", 1, text.to_owned())]);
+        assert_eq!(
+            finding_summaries(&packets),
+            [("lidar.packets.lost", 1, text.to_owned())]
+        );
     }
 
     #[test]
@@ -325,9 +331,12 @@ mod tests {
         let packets = [(900_000_000, 0), (288, 288_000), (576, 576_000)];
         let text =
             "its clock advances by -899.999712 s, and that of the log by 0.000288 s";
-        assert_eq!(found(&packets), [("lidar.clock.jump", 1, text.to_owned())]);
+        assert_eq!(
+            finding_summaries(&packets),
+            [("lidar.clock.jump", 1, text.to_owned())]
+        );
         // A break of slightly more than an hour is not a jump.
         let packets = [(0, 0), (500_000, 3_600_500_000_000)];
-        assert_eq!(found(&packets)[0].0, "lidar.packets.lost");
+        assert_eq!(finding_summaries(&packets)[0].0, "lidar.packets.lost");
     }
 }

@@ -122,8 +122,8 @@ impl Lidar {
 
 /// Returns the time scale with this offset from UTC, as text with the offset.
 pub(crate) fn scale(lead_nanos: i64) -> Option<String> {
-    let found = SCALES.iter().find(|(_, offset)| (lead_nanos - offset).abs() <= NEAR);
-    found.map(|(name, offset)| format!("{name} ({} s ahead of UTC)", offset / SECOND))
+    let entry = SCALES.iter().find(|(_, offset)| (lead_nanos - offset).abs() <= NEAR);
+    entry.map(|(name, offset)| format!("{name} ({} s ahead of UTC)", offset / SECOND))
 }
 
 #[cfg(test)]

@@ -214,8 +214,8 @@ impl FromStr for Model {
             letters.map(|c| c.to_ascii_lowercase()).collect()
         };
         let name = plain(text);
-        let found = Self::ALL.into_iter().find(|model| plain(model.name()) == name);
-        found.ok_or_else(|| {
+        let model = Self::ALL.into_iter().find(|model| plain(model.name()) == name);
+        model.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
             let message =
                 format!("unknown lidar model {text:?}; known models: {names}");

@@ -349,9 +349,9 @@ impl PacketDecoder {
         let by_distance = self.options.formula == Formula::VelodyneDecoder;
         let block_returns = &mut self.block_returns;
         block_returns.kind.same = None;
-        let both = returns.as_chunks::<3>().0.iter().zip(other.as_chunks::<3>().0);
+        let pairs = returns.as_chunks::<3>().0.iter().zip(other.as_chunks::<3>().0);
         for ((at, (own, other)), kind) in
-            (0_u32..).zip(both).zip(&mut block_returns.kind.each)
+            (0_u32..).zip(pairs).zip(&mut block_returns.kind.each)
         {
             let is_same = own[..2] == other[..2] && (by_distance || own[2] == other[2]);
             *kind = match (is_same, is_last) {

@@ -56,8 +56,8 @@ pub(crate) struct BrokenMessage {
 impl FormatState {
     /// Returns the broken message at `at`, if there is one.
     pub(crate) fn broken_at(&self, at: u64) -> Option<BrokenMessage> {
-        let found = self.broken.binary_search_by_key(&at, |broken| broken.at);
-        found.ok().and_then(|index| self.broken.get(index)).copied()
+        let index = self.broken.binary_search_by_key(&at, |broken| broken.at);
+        index.ok().and_then(|index| self.broken.get(index)).copied()
     }
 
     /// Returns whether a broken message begins between `start` and `end`.

@@ -5,11 +5,11 @@ use super::*;
 #[test]
 fn sections_in_both_byte_orders_are_read() {
     let Some(packets) = packets() else { return };
-    let (_, found) = read("two_sections_mixed_endian.pcapng");
+    let (_, packets_by_topic) = read("two_sections_mixed_endian.pcapng");
     let packets_twice: Vec<_> = packets.iter().chain(&packets).collect();
-    let found = &found["velodyne_packets"];
-    assert_eq!(found.len(), 120);
-    for ((time, bytes), (nanos, packet)) in found.iter().zip(packets_twice) {
+    let captured = &packets_by_topic["velodyne_packets"];
+    assert_eq!(captured.len(), 120);
+    for ((time, bytes), (nanos, packet)) in captured.iter().zip(packets_twice) {
         assert!(time.as_nanos() == *nanos && bytes == packet);
     }
 }

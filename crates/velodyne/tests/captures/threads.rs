@@ -59,9 +59,9 @@ fn blocks(pcap: &[u8]) -> Vec<u8> {
 /// Returns the manifest and the records as text, and the number of packets.
 fn summary(bytes: &Bytes, threads: usize) -> (String, usize) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let (log, found) = pool.install(|| opened(bytes.clone()));
-    let packets = found.values().map(Vec::len).sum();
-    (format!("{:?} {found:?}", log.manifest()), packets)
+    let (log, packets_by_topic) = pool.install(|| opened(bytes.clone()));
+    let packets = packets_by_topic.values().map(Vec::len).sum();
+    (format!("{:?} {packets_by_topic:?}", log.manifest()), packets)
 }
 
 #[track_caller]

@@ -31,8 +31,8 @@ fn duplicate_packets_are_read_once() {
         let bytes = bytes.slice(..frames(&bytes).last().unwrap().end);
         let (plain, once) = opened(bytes.clone());
         for micros in [0, 7] {
-            let (log, found) = opened(mirrored(&bytes, micros));
-            assert!(found == once, "{name}");
+            let (log, packets_by_topic) = opened(mirrored(&bytes, micros));
+            assert!(packets_by_topic == once, "{name}");
             assert_eq!(log.manifest().damage, [], "{name}");
             let sensor = |log: &dyn logtool_core::Log| {
                 let topics = log.manifest().topics.iter();

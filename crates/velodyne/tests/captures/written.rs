@@ -55,10 +55,10 @@ fn packets_keep_their_times_in_a_vel_log() {
     // of a second.
     assert_eq!(offset, packets[0].0 / 1_000_000_000 * 1_000_000_000);
     let back = rewritten(&log, &FORMAT).unwrap();
-    let (_, found) = opened(back);
-    let found = &found["velodyne_packets"];
-    assert_eq!(found.len(), 60);
-    for ((time, bytes), (nanos, packet)) in found.iter().zip(&packets) {
+    let (_, packets_by_topic) = opened(back);
+    let captured = &packets_by_topic["velodyne_packets"];
+    assert_eq!(captured.len(), 60);
+    for ((time, bytes), (nanos, packet)) in captured.iter().zip(&packets) {
         assert!(time.as_nanos() == *nanos && bytes == packet);
     }
     let (log, _) = read("noise_two_sensors.pcap");

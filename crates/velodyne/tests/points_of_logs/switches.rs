@@ -34,7 +34,7 @@ fn changing_return_modes_are_decoded_packet_by_packet() {
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     let change =
-        findings.iter().find(|found| found.code.name == "lidar.returns").unwrap();
+        findings.iter().find(|finding| finding.code.name == "lidar.returns").unwrap();
     let description = "strongest return in 4000 packets, dual return in 3000 packets";
     assert!(change.text.contains(description), "{}", change.text);
     let actual = points(&log, 1 << 20);

@@ -10,8 +10,8 @@ fn reading_continues_after_damage() {
         // The size of the fifth message.
         bytes[start + 1] = 0x77;
         let log = open(&bytes.into());
-        let (found, damage) = messages(&log);
-        assert_eq!(found.len(), 9);
+        let (read_messages, damage) = messages(&log);
+        assert_eq!(read_messages.len(), 9);
         let [lost] = &damage[..] else { panic!("{damage:?}") };
         assert_eq!(lost.kind, DamageKind::Garbled);
         assert_eq!(lost.bytes, start as u64..start as u64 + 49);
@@ -34,8 +34,8 @@ fn log_ends_at_the_end_mark_even_if_messages_follow() {
             bytes[start..start + 4].fill(0xff);
             let rest = bytes.len() - start - 4;
             let log = open(&bytes.into());
-            let (found, damage) = messages(&log);
-            assert_eq!((found.len(), damage), (index, vec![]));
+            let (read_messages, damage) = messages(&log);
+            assert_eq!((read_messages.len(), damage), (index, vec![]));
             assert_eq!(log.manifest().metadata["end"].to_string(), "0xffffffff");
             let [remark] = trailing(&log, rest)[..] else { panic!("{index}") };
             // After the last message, there is only the rest of that message.
@@ -78,8 +78,8 @@ fn messages_inside_a_too_long_message_are_read() {
                 bytes[start + 5..start + 9].copy_from_slice(&kind.to_le_bytes());
                 bytes[start + 21..start + 25].copy_from_slice(&5_u32.to_le_bytes());
                 let log = open(&bytes.into());
-                let (found, damage) = messages(&log);
-                assert_eq!(found.len(), 9, "{kind:#x} {size} {damage:?}");
+                let (read_messages, damage) = messages(&log);
+                assert_eq!(read_messages.len(), 9, "{kind:#x} {size} {damage:?}");
                 let [lost] = &damage[..] else { panic!("{damage:?}") };
                 assert_eq!(lost.bytes, start as u64..start as u64 + 49);
             }
@@ -96,8 +96,8 @@ fn size_that_points_to_a_mark_inside_data_loses_one_message() {
     let offset = start + 3 * 49 - 16;
     bytes[offset..offset + 4].fill(0xff);
     let log = open(&bytes.into());
-    let (found, damage) = messages(&log);
-    assert_eq!(found.len(), 10);
+    let (read_messages, damage) = messages(&log);
+    assert_eq!(read_messages.len(), 10);
     let [lost] = &damage[..] else { panic!("{damage:?}") };
     assert_eq!(lost.bytes, start as u64..start as u64 + 49);
     assert_eq!(log.manifest().metadata["end"].to_string(), "0xffffffff");
@@ -114,8 +114,8 @@ fn broken_first_message_is_reported() {
         let start = 12 + 8 * seconds as usize;
         damage(&mut bytes[start..]);
         let log = open(&bytes.into());
-        let (found, damage) = messages(&log);
-        assert_eq!(found.len(), 9);
+        let (read_messages, damage) = messages(&log);
+        assert_eq!(read_messages.len(), 9);
         let [lost] = &damage[..] else { panic!("{damage:?}") };
         assert_eq!(lost.bytes, start as u64..start as u64 + 49);
         assert_eq!(log.manifest().damage, damage);
@@ -139,8 +139,8 @@ fn garbled_size_loses_no_packets() {
     // The low byte of a size. It points into data that are ff.
     assert_eq!(bytes[15_844], 0x59);
     bytes[15_844] = 0xff;
-    let (found, damage) = messages(&open(&bytes.into()));
-    assert_eq!((found, damage), (sound, vec![]));
+    let (read_messages, damage) = messages(&open(&bytes.into()));
+    assert_eq!((read_messages, damage), (sound, vec![]));
 }
 
 #[test]
@@ -228,8 +228,8 @@ fn packets(count: usize, size_field: SizeField) -> (Vec<u8>, Vec<usize>) {
 
 /// Returns the numbers of all packets of `log`, and its damage.
 fn numbers(log: &VelLog) -> (Vec<u16>, Vec<Damage>) {
-    let (found, damage) = messages(log);
-    let numbers = found.iter().flat_map(|(_, payload)| {
+    let (read_messages, damage) = messages(log);
+    let numbers = read_messages.iter().flat_map(|(_, payload)| {
         let packets = payload[21..].chunks_exact(1206);
         packets
             .map(|packet| u16::from_le_bytes([packet[2], packet[3]]))

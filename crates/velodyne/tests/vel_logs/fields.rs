@@ -149,9 +149,9 @@ fn every_field_of_the_document_is_read_at_its_position() {
     assert_eq!(decoded(&log, "pose", &POSE), POSE);
     let head = [Int("camera", 3), Int("width", 640), Int("height", 480)];
     assert_eq!(decoded(&log, "image", &head), head);
-    let (found, damage) = messages(&log);
-    assert_eq!((found.len(), damage), (5, vec![]));
-    assert_eq!(found[4].1[21..], *packets().as_flattened());
+    let (read_messages, damage) = messages(&log);
+    assert_eq!((read_messages.len(), damage), (5, vec![]));
+    assert_eq!(read_messages[4].1[21..], *packets().as_flattened());
     // date -u -d "2010-09-30 13:11:07" +%s
     let fit = log.manifest().clock.to_unix.as_ref().unwrap();
     assert_eq!(fit.offset_nanos, 1_285_852_267_000_000_000 - 11_500_000);

@@ -110,20 +110,20 @@ struct Span;
 /// The nanoseconds may exceed one second. The sum does not overflow an `i64`.
 #[inline(always)]
 fn nanos_of(bytes: [u8; 8]) -> i64 {
-    let both = u64::from_le_bytes(bytes);
-    i64::from(both as u32) * 1_000_000_000 + i64::from((both >> 32) as u32)
+    let words = u64::from_le_bytes(bytes);
+    i64::from(words as u32) * 1_000_000_000 + i64::from((words >> 32) as u32)
 }
 
 #[inline(always)]
 fn signed_stamp(bytes: [u8; 8]) -> i64 {
-    let both = u64::from_le_bytes(bytes);
-    i64::from(both as i32) * 1_000_000_000 + i64::from((both >> 32) as u32)
+    let words = u64::from_le_bytes(bytes);
+    i64::from(words as i32) * 1_000_000_000 + i64::from((words >> 32) as u32)
 }
 
 #[inline(always)]
 fn span(bytes: [u8; 8]) -> i64 {
-    let both = u64::from_le_bytes(bytes);
-    i64::from(both as i32) * 1_000_000_000 + i64::from((both >> 32) as i32)
+    let words = u64::from_le_bytes(bytes);
+    i64::from(words as i32) * 1_000_000_000 + i64::from((words >> 32) as i32)
 }
 
 /// A column of numbers of one type that are read in one way.

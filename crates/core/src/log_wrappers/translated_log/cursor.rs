@@ -291,9 +291,9 @@ impl Cursor for TranslatedCursor {
         for run in sorted.runs() {
             let of_run = order.get(before..before + run.len()).unwrap_or_default();
             before += run.len();
-            let found = translators
+            let index = translators
                 .binary_search_by_key(&run.topic(), |translators| translators.from);
-            let Some(translators) = found.ok().and_then(|at| translators.get_mut(at))
+            let Some(translators) = index.ok().and_then(|at| translators.get_mut(at))
             else {
                 continue;
             };

@@ -155,8 +155,8 @@ impl<'s> Sweep<'s> {
         };
         let all: Vec<Result<_>> = group.par_iter().map(read).collect();
         for (index, read) in group.iter().zip(all) {
-            let (found, reported_range) = read?;
-            pending.merge_with(found);
+            let (new_rows, reported_range) = read?;
+            pending.merge_with(new_rows);
             if !std::mem::replace(&mut plan[*index].was_read, true) {
                 report.left_out += reported_range.left_out;
                 report.read.records += reported_range.read.records;

@@ -302,7 +302,12 @@ fn wide_rows_are_written_in_small_batches() {
 }
 
 /// Computes the table by searching all rows for each grid point.
-fn plainly(rows: &[Row], topic: TopicId, times: &[i64], job: &AsofJob<'_>) -> Vec<i64> {
+fn expected_values(
+    rows: &[Row],
+    topic: TopicId,
+    times: &[i64],
+    job: &AsofJob<'_>,
+) -> Vec<i64> {
     let value = |time: &i64| {
         let candidates =
             rows.iter().enumerate().filter(|(_, row)| row.0 == topic && row.1 <= *time);
@@ -364,11 +369,11 @@ fn limits_do_not_change_the_table() {
             let of_a = table.values::<Int32Type>("a.value");
             let of_a =
                 without_nulls(of_a.into_iter().map(|v| v.map(i64::from)).collect());
-            assert_eq!(of_a, plainly(&rows, A, &times, &job), "round {round}");
+            assert_eq!(of_a, expected_values(&rows, A, &times, &job), "round {round}");
             let of_b = table.values::<Int16Type>("b.1.x");
             let of_b =
                 without_nulls(of_b.into_iter().map(|v| v.map(i64::from)).collect());
-            assert_eq!(of_b, plainly(&rows, B, &times, &job), "round {round}");
+            assert_eq!(of_b, expected_values(&rows, B, &times, &job), "round {round}");
             let selected = rows.iter().filter(|row| {
                 let age = job.max_age_nanos.map(|age| age as i64);
                 let start = age.map_or(i64::MIN, |age| {

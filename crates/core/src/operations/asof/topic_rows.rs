@@ -108,8 +108,8 @@ impl TopicRows {
         while self.rows.get(*from + 1).is_some_and(|next| next.row <= row) {
             *from += 1;
         }
-        let found = self.rows.get(*from).filter(|found| found.row <= row)?;
-        Some((found.place, found.time))
+        let latest = self.rows.get(*from).filter(|latest| latest.row <= row)?;
+        Some((latest.place, latest.time))
     }
 
     /// Returns the column with this index, not counting the time, of the rows at

@@ -60,9 +60,9 @@ impl RecordCounts {
         let time = TimeRange::from_timestamp(record.time);
         self.outside += 1;
         match self.found.last_mut().filter(|_| self.outside > 1) {
-            Some(found) => {
-                found.count += 1;
-                found.time = found.time.map(|all| all.cover(&time));
+            Some(entry) => {
+                entry.count += 1;
+                entry.time = entry.time.map(|all| all.cover(&time));
             }
             None => {
                 let text =

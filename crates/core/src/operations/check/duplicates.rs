@@ -61,9 +61,9 @@ impl DuplicateFinder {
         let entry = self.found.get_mut(&record.topic);
         let time = TimeRange::from_timestamp(record.time);
         match entry {
-            Some(found) => {
-                found.count += 1;
-                found.time = found.time.map(|all| all.cover(&time));
+            Some(entry) => {
+                entry.count += 1;
+                entry.time = entry.time.map(|all| all.cover(&time));
             }
             None => {
                 let text = "a record occurs twice, with the same time and bytes";

@@ -80,7 +80,7 @@ impl RecordIntervals {
             topic
                 .finding()
                 .into_iter()
-                .for_each(|found| findings.add(found.with_topic(id)));
+                .for_each(|finding| findings.add(finding.with_topic(id)));
         }
     }
 }

@@ -39,7 +39,7 @@ fn checked(log: &dyn Log) -> Result<Vec<Finding>, String> {
 }
 
 /// Returns the codes, topics and counts of the findings.
-fn found(log: &Sample) -> Vec<(&'static str, Option<u32>, u64)> {
+fn finding_summaries(log: &Sample) -> Vec<(&'static str, Option<u32>, u64)> {
     let findings = checked(log).unwrap();
     findings.iter().map(|f| (f.code.name, f.topic.map(|id| id.0), f.count)).collect()
 }
@@ -54,7 +54,7 @@ fn records(times: impl IntoIterator<Item = i64>) -> Vec<SampleRecord> {
 fn sound_log_has_no_findings() {
     let (first, second) = (records(0..100), records(100..200));
     let log = Sample::new(&[&first, &second]);
-    assert_eq!(found(&log), []);
+    assert_eq!(finding_summaries(&log), []);
 }
 
 #[test]
@@ -66,7 +66,10 @@ fn backward_times_are_found_within_and_between_topics() {
         (0, 0, 3, b"dddd"),
         (0, 0, 11, b"eeee"),
     ]]);
-    assert_eq!(found(&log), [("time.back", Some(0), 2), ("time.mixed", None, 1)]);
+    assert_eq!(
+        finding_summaries(&log),
+        [("time.back", Some(0), 2), ("time.mixed", None, 1)]
+    );
     let findings = check(&log, &|_| {}).unwrap();
     let back = findings.iter().next().unwrap();
     assert!(back.text.contains("7 ns at most"), "{back:?}");
@@ -86,7 +89,7 @@ fn duplicate_records_are_found() {
         (0, 0, 1, b"aaaa"), // duplicate
         (0, 0, 2, b"aaaa"),
     ]]);
-    assert_eq!(found(&log), [("record.duplicate", Some(0), 1)]);
+    assert_eq!(finding_summaries(&log), [("record.duplicate", Some(0), 1)]);
 }
 
 #[test]
@@ -94,32 +97,35 @@ fn gaps_are_found_only_in_regular_topics() {
     let millis = |n: i64| n * 1_000_000;
     let regular =
         (0..50).map(|n| millis(n * 10)).chain((0..50).map(|n| millis(1_000 + n * 10)));
-    assert_eq!(found(&Sample::new(&[&records(regular)])), [("time.gap", Some(0), 1)]);
+    assert_eq!(
+        finding_summaries(&Sample::new(&[&records(regular)])),
+        [("time.gap", Some(0), 1)]
+    );
     let squares = (0..100).map(|n| millis(n * n * n));
-    assert_eq!(found(&Sample::new(&[&records(squares)])), []);
+    assert_eq!(finding_summaries(&Sample::new(&[&records(squares)])), []);
 }
 
 #[test]
 fn undecodable_records_are_found_and_counted() {
     let log = Sample::new(&[&[(0, 0, 1, b"aaaa"), (0, 0, 2, b"a"), (0, 0, 3, b"")]]);
-    assert_eq!(found(&log), [("damage.undecodable", Some(0), 2)]);
+    assert_eq!(finding_summaries(&log), [("damage.undecodable", Some(0), 2)]);
 }
 
 #[test]
 fn wrong_counts_are_found_unless_damage_explains_them() {
     let mut log = Sample::new(&[&records(0..10)]);
     log.manifest.topics[0].records = Some(12);
-    assert_eq!(found(&log), [("count.records", Some(0), 1)]);
+    assert_eq!(finding_summaries(&log), [("count.records", Some(0), 1)]);
     let lost = Damage::new(DamageKind::Garbled, 10..20);
     let log = log.with_damage(0, lost.with_records(2, Some(TopicId(0))));
-    assert_eq!(found(&log), [("damage.garbled", Some(0), 2)]);
+    assert_eq!(finding_summaries(&log), [("damage.garbled", Some(0), 2)]);
 }
 
 #[test]
 fn records_outside_of_the_stated_part_are_found() {
     let mut log = Sample::new(&[&records(0..10), &records(10..20)]);
     log.manifest.parts[1].time.end = Timestamp::from_nanos(15);
-    assert_eq!(found(&log), [("part.outside", None, 5)]);
+    assert_eq!(finding_summaries(&log), [("part.outside", None, 5)]);
 }
 
 #[test]
@@ -129,17 +135,19 @@ fn known_damage_is_reported_once() {
     let mut log =
         Sample::new(&[&records(0..10), &records(10..20)]).with_damage(1, lost());
     log.manifest.damage = vec![lost(), between];
-    assert_eq!(found(&log), [("damage.garbled", None, 2)]);
+    assert_eq!(finding_summaries(&log), [("damage.garbled", None, 2)]);
     assert_eq!(check(&log, &|_| {}).unwrap().max_severity(), Some(Severity::Error));
 }
 
 #[test]
 fn overlapping_parts_are_found() {
     let log = Sample::new(&[&records(0..100), &records(100..200)]);
-    assert_eq!(found(&log), []);
+    assert_eq!(finding_summaries(&log), []);
     let (even, odd) = (records((0..100).step_by(2)), records((1..100).step_by(2)));
-    let names: Vec<_> =
-        found(&Sample::new(&[&even, &odd])).into_iter().map(|f| f.0).collect();
+    let names: Vec<_> = finding_summaries(&Sample::new(&[&even, &odd]))
+        .into_iter()
+        .map(|f| f.0)
+        .collect();
     assert_eq!(names, ["time.back", "part.overlap"]);
 }
 

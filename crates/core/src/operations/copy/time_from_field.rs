@@ -101,8 +101,8 @@ impl TimeFieldTopic {
         for record in run.single_record_runs() {
             decoder.append(record, &mut Vec::new());
             let rows = decoder.rows();
-            let mut found = times(&mut **decoder, 0..rows)?;
-            self.times.push(found.pop().flatten());
+            let mut row_times = times(&mut **decoder, 0..rows)?;
+            self.times.push(row_times.pop().flatten());
         }
         Ok(())
     }

@@ -242,7 +242,7 @@ mod tests {
             while let Some(mut batch) = batches.next(scope) {
                 times.push(batch.records().map(|(_, r)| r.time.as_nanos()).collect());
                 damage.extend(
-                    batch.take_damage().into_iter().map(|(_, found)| found.kind),
+                    batch.take_damage().into_iter().map(|(_, damage)| damage.kind),
                 );
                 if let Err(err) = batch.take_error() {
                     return Some(err.kind());

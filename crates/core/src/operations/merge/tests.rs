@@ -225,7 +225,7 @@ fn part_that_starts_earlier_than_stated_is_reported() {
         (5, [0, 10, 5, 15, 20, 25, 30, 40], 1),
         (12, [0, 10, 5, 15, 20, 25, 30, 40], 1),
     ] {
-        let log = MockLog::with_times(&parts).said_later(1, later);
+        let log = MockLog::with_times(&parts).with_later_start(1, later);
         let mut merge = merge(&log, usize::MAX);
         let mut times = Vec::new();
         while let Some((_, record)) = merge.next().unwrap() {

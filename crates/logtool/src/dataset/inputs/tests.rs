@@ -14,7 +14,7 @@ fn file(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
 
 /// Returns the names of the logs that `inputs` name in `dir`, the number of other files, and
 /// the number of inputs that failed.
-fn found(dir: &Path, inputs: &[&str]) -> (Vec<String>, u64, usize) {
+fn search_result(dir: &Path, inputs: &[&str]) -> (Vec<String>, u64, usize) {
     let paths: Vec<PathBuf> = inputs.iter().map(|name| dir.join(name)).collect();
     let inputs = find(&paths, &dir.join("dataset"), &Session::new()).unwrap();
     let canonical = fs::canonicalize(dir).unwrap();
@@ -37,8 +37,8 @@ fn find_recognizes_logs_in_folders_by_their_bytes() {
     file(dir.path(), "dataset/five.ulg", ULOG);
     let logs =
         ["a/b/three.gz", "a/b/two", "a/broken.bag", "a/one.ulg"].map(str::to_owned);
-    assert_eq!(found(dir.path(), &["a"]), (logs.to_vec(), 1, 0));
-    assert_eq!(found(dir.path(), &["", "a/one.ulg"]), (logs.to_vec(), 1, 0));
+    assert_eq!(search_result(dir.path(), &["a"]), (logs.to_vec(), 1, 0));
+    assert_eq!(search_result(dir.path(), &["", "a/one.ulg"]), (logs.to_vec(), 1, 0));
 }
 
 #[test]
@@ -47,11 +47,11 @@ fn find_expands_patterns_and_lists() {
     file(dir.path(), "a/1.ulg", ULOG);
     file(dir.path(), "a/2.ulg", ULOG);
     let text = file(dir.path(), "b/x.txt", b"no log");
-    let both = vec!["a/1.ulg".to_owned(), "a/2.ulg".to_owned()];
-    assert_eq!(found(dir.path(), &["**/*.ulg"]), (both.clone(), 0, 0));
-    assert_eq!(found(dir.path(), &["*/*.ulg", "a"]), (both.clone(), 0, 0));
+    let all_logs = vec!["a/1.ulg".to_owned(), "a/2.ulg".to_owned()];
+    assert_eq!(search_result(dir.path(), &["**/*.ulg"]), (all_logs.clone(), 0, 0));
+    assert_eq!(search_result(dir.path(), &["*/*.ulg", "a"]), (all_logs.clone(), 0, 0));
     assert_eq!(
-        found(dir.path(), &["*.ulg"]),
+        search_result(dir.path(), &["*.ulg"]),
         (vec![], 0, 1),
         "a star does not match a slash"
     );
@@ -86,10 +86,14 @@ fn patterns_have_the_syntax_of_shells() {
     file(dir.path(), "g/b.ulg", ULOG);
     let (one, all) = (vec!["g/run/a.ulg".to_owned()], 0);
     for pattern in ["g//*/*.ulg", "g/./*/*.ulg", "g/*/", "g/r?n/[a-b].ulg"] {
-        assert_eq!(found(dir.path(), &[pattern]), (one.clone(), all, 0), "{pattern}");
+        assert_eq!(
+            search_result(dir.path(), &[pattern]),
+            (one.clone(), all, 0),
+            "{pattern}"
+        );
     }
-    assert_eq!(found(dir.path(), &["g/*"]).0.len(), 2);
-    assert_eq!(found(dir.path(), &["none/*.ulg"]), (vec![], 0, 1));
+    assert_eq!(search_result(dir.path(), &["g/*"]).0.len(), 2);
+    assert_eq!(search_result(dir.path(), &["none/*.ulg"]), (vec![], 0, 1));
 }
 
 #[test]
@@ -98,19 +102,19 @@ fn find_reports_unreadable_paths() {
     let mut deep = PathBuf::from("deep");
     deep.extend(std::iter::repeat_n("d", 300));
     file(dir.path(), deep.join("x.ulg").to_str().unwrap(), ULOG);
-    assert_eq!(found(dir.path(), &["deep"]), (vec![], 0, 1));
+    assert_eq!(search_result(dir.path(), &["deep"]), (vec![], 0, 1));
     #[cfg(unix)]
     {
         file(dir.path(), "b/x.ulg", ULOG);
         std::os::unix::fs::symlink("/nowhere/y.ulg", dir.path().join("b/y")).unwrap();
         let logs = vec!["b/x.ulg".to_owned()];
-        assert_eq!(found(dir.path(), &["b"]), (logs.clone(), 0, 1));
+        assert_eq!(search_result(dir.path(), &["b"]), (logs.clone(), 0, 1));
         assert_eq!(
-            found(dir.path(), &["b/*.ulg"]),
+            search_result(dir.path(), &["b/*.ulg"]),
             (logs, 0, 0),
             "the pattern does not match it"
         );
-        assert_eq!(found(dir.path(), &["b/*"]).2, 1);
+        assert_eq!(search_result(dir.path(), &["b/*"]).2, 1);
     }
 }
 
@@ -120,9 +124,9 @@ fn find_skips_datasets_in_folders_unless_they_are_named() {
     file(dir.path(), "a/x.ulg", ULOG);
     file(dir.path(), "a/set/x.mcap", b"\x89MCAP0\r\n");
     file(dir.path(), "a/set/_logtool/journal.jsonl", b"");
-    assert_eq!(found(dir.path(), &["a"]).0, ["a/x.ulg"]);
+    assert_eq!(search_result(dir.path(), &["a"]).0, ["a/x.ulg"]);
     let inputs =
         find(&[dir.path().join("a")], Path::new("x"), &Session::new()).unwrap();
     assert_eq!(inputs.datasets, [dir.path().join("a/set")]);
-    assert_eq!(found(dir.path(), &["a", "a/set"]).0.len(), 2);
+    assert_eq!(search_result(dir.path(), &["a", "a/set"]).0.len(), 2);
 }

@@ -28,9 +28,9 @@ pub(super) fn applicable_request(
         let before = topics.len();
         for glob in selection::split_list(manifest, &glob) {
             let glob = glob.to_owned();
-            let found =
+            let selected_columns =
                 selection::topics_with_derived(manifest, std::slice::from_ref(&glob));
-            if has_match(found)? {
+            if has_match(selected_columns)? {
                 topics.push(glob);
             }
         }
@@ -49,8 +49,9 @@ pub(super) fn applicable_request(
     let selects_all = requested.is_empty();
     for glob in requested {
         let globs = std::slice::from_ref(&glob);
-        let found = selection::columns(log, &mut selected.clone(), &columns, globs);
-        if has_match(found)? {
+        let selected_columns =
+            selection::columns(log, &mut selected.clone(), &columns, globs);
+        if has_match(selected_columns)? {
             request.columns.push(glob);
         } else {
             missed.push(patterns::field(&glob));

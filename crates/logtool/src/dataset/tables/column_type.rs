@@ -208,8 +208,8 @@ mod tests {
     fn merge_keeps_the_members_of_both_structs() {
         let known = structure(&[("a", DataType::Int32)]);
         let new = structure(&[("b", DataType::Utf8)]);
-        let both = structure(&[("a", DataType::Int32), ("b", DataType::Utf8)]);
-        assert_eq!(merge(&known, &new), Ok(ColumnType::new(&both)));
+        let merged = structure(&[("a", DataType::Int32), ("b", DataType::Utf8)]);
+        assert_eq!(merge(&known, &new), Ok(ColumnType::new(&merged)));
     }
 
     #[test]

@@ -137,8 +137,9 @@ mod tests {
             ("metadata.yaml", b"rosbag2_bagfile_information:\n", "a rosbag2 recording"),
         ];
         for (name, bytes, start) in known {
-            let found = kind(name, &Bytes::copy_from_slice(bytes)).unwrap_or_default();
-            assert!(found.starts_with(start), "{name}: {found}");
+            let description =
+                kind(name, &Bytes::copy_from_slice(bytes)).unwrap_or_default();
+            assert!(description.starts_with(start), "{name}: {description}");
         }
         for (name, bytes) in [("a.bin", &points[4..]), ("a.bin", b""), ("a", b"text")] {
             assert_eq!(kind(name, &Bytes::copy_from_slice(bytes)), None, "{name}");

@@ -226,8 +226,8 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
         let Self { reading, branch, .. } = self;
         let row = branch.len();
         branch.open();
-        while let Some(found) = input.next_key_seed(NameSeed(fields))? {
-            let Some((index, shape)) = found else {
+        while let Some(entry) = input.next_key_seed(NameSeed(fields))? {
+            let Some((index, shape)) = entry else {
                 input.next_value::<IgnoredAny>()?;
                 continue;
             };

@@ -36,8 +36,8 @@ impl<'s> SchemaReader<'s> {
         }
         if let Some(reference) = schema.get("$ref").and_then(Node::as_str) {
             let pointer = reference.strip_prefix('#').unwrap_or_default();
-            let found = self.root.pointer(pointer);
-            return found
+            let definition = self.root.pointer(pointer);
+            return definition
                 .map_or(ValueType::Text, |schema| self.shape(schema, depth + 1));
         }
         match kind(schema) {

@@ -179,8 +179,8 @@ fn integers_are_exact_in_a_column_of_their_range() {
     let u = batch["u"].as_primitive::<UInt64Type>();
     assert_eq!(u.values(), &[u64::MAX, 1000, 2]);
     assert_eq!(batch["n"].as_primitive::<Int64Type>().value(0), i64::MIN);
-    let both = batch["both"].as_string::<i32>();
-    assert_eq!((both.value(0), both.value(1)), ("-1", "1.8446744073709551615e19"));
+    let column = batch["both"].as_string::<i32>();
+    assert_eq!((column.value(0), column.value(1)), ("-1", "1.8446744073709551615e19"));
     let items = batch["list"].as_list::<i32>().values().as_struct();
     assert_eq!(items.column(0).as_primitive::<UInt64Type>().value(0), 1 << 63);
     assert_eq!(batch["id"].as_primitive::<UInt64Type>().value(2), (1 << 63) + 1);

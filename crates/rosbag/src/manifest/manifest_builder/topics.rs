@@ -34,8 +34,8 @@ impl ManifestBuilder {
                 self.table.topic_entries(id).map(|entry| &entry.connection);
             let Some(first) = connections.clone().next() else { continue };
             let instance = instances.entry(first.topic.as_str()).or_default();
-            let found = describe_topic(&mut room, connections.clone());
-            let (text, described, schema) = match found {
+            let result = describe_topic(&mut room, connections.clone());
+            let (text, described, schema) = match result {
                 Ok(((text, described), schema)) => (text, Ok(described), schema),
                 Err(err) => (first.definition.as_str(), Err(err), raw_schema("ns")),
             };

@@ -38,8 +38,9 @@ pub(super) fn displaced_chunks(
     let shift = bytes.end - displaced.at;
     let mut places = Vec::new();
     for chunk in listed {
-        let found = ListedMessages::after_chunk(toplevel, chunk.at + shift, &mut room)?;
-        if !found.is_some_and(|found| chunk.lists(&found)) {
+        let listed =
+            ListedMessages::after_chunk(toplevel, chunk.at + shift, &mut room)?;
+        if !listed.is_some_and(|listed| chunk.lists(&listed)) {
             places.push(chunk.at);
         }
     }

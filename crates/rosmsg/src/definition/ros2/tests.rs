@@ -46,8 +46,8 @@ fn field_names_are_kept_unless_ros2_renamed_them() {
     };
     assert_eq!(text("my_msgs/CameraInfo", "float64 D"), "float64 D\n");
     assert_eq!(text("stereo_msgs/DisparityImage", "float32 T"), "float32 t\n");
-    let both = "float64 D\nfloat64 d\n";
-    assert_eq!(text("sensor_msgs/CameraInfo", both), both);
+    let definition = "float64 D\nfloat64 d\n";
+    assert_eq!(text("sensor_msgs/CameraInfo", definition), definition);
     let tf = Definition::parse("tf/tfMessage", "int8 x").unwrap();
     assert_eq!(tf.ros2_name(), "tf2_msgs/msg/TFMessage");
     assert_eq!(Definition::parse("Odd", "int8 x").unwrap().ros2_name(), "Odd");

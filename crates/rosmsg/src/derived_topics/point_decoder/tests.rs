@@ -137,14 +137,17 @@ fn joined(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>)
     let mut shape = shapes.next().unwrap();
     shapes.for_each(|more| shape.join(&more));
     let columns = nested();
-    told(
+    decode_payloads(
         PointDecoder::new(source, Encoding::Ros1, Arc::new(shape), &columns).unwrap(),
         payloads,
     )
 }
 
 /// Returns the rows of `payloads`, decoded one by one, and the damage.
-fn told(mut decoder: PointDecoder, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
+fn decode_payloads(
+    mut decoder: PointDecoder,
+    payloads: &[&[u8]],
+) -> (RecordBatch, Vec<Damage>) {
     let mut damage = Vec::new();
     for payload in payloads {
         let mut block = logtool_core::Block::default();
@@ -208,7 +211,7 @@ fn trailing_bytes_are_counted_and_the_points_are_read() {
     ] {
         let long = [&message[..], b"zz"].concat();
         let decoder = decoder(source, &long, &nested());
-        let (batch, damage) = told(decoder, &[&message, &long]);
+        let (batch, damage) = decode_payloads(decoder, &[&message, &long]);
         assert_eq!(batch.num_rows(), 4, "{source:?}");
         assert_eq!(kinds(&damage), [(DamageKind::ExtraBytes, 1, "")]);
         assert_eq!(damage[0].lost_bytes, 2);
@@ -310,7 +313,7 @@ fn cloud_of_the_old_type_has_its_channels_as_columns() {
         "its channel curvature has no column, because no message that was inspected before had it",
     ];
     let decoder = decoder(PointSource::Cloud, &first, &nested());
-    let (_, damage) = told(decoder, &payloads);
+    let (_, damage) = decode_payloads(decoder, &payloads);
     let [a, b, late] = reasons;
     let misfit = |reason| (DamageKind::TypeMismatch, 1, reason);
     assert_eq!(kinds(&damage), [misfit(a), misfit(b), (DamageKind::NoColumn, 1, late)]);
@@ -364,7 +367,7 @@ fn messages_in_cdr_have_the_same_points() {
         let cdr = in_cdr(type_name, &message);
         let shape = source.shape_of(&cdr, Encoding::Cdr).unwrap();
         let decoder = PointDecoder::new(source, Encoding::Cdr, shape.into(), &nested());
-        let (found, lost) = decode(decoder.unwrap(), &[&cdr]);
-        assert_eq!((found, lost), (want, 0), "{type_name}");
+        let (actual, lost) = decode(decoder.unwrap(), &[&cdr]);
+        assert_eq!((actual, lost), (want, 0), "{type_name}");
     }
 }

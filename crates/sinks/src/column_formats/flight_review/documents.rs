@@ -177,7 +177,7 @@ impl<'m> ManifestDocument<'m> {
         let named =
             |file: &'m str| Some((file.strip_suffix(".parquet").unwrap_or(file), file));
         let analysis = flight.analysis.as_ref();
-        let diagnostics = analysis.and_then(|found| found.get("diagnostics"));
+        let diagnostics = analysis.and_then(|value| value.get("diagnostics"));
         Self {
             version: 1,
             source,
@@ -186,7 +186,7 @@ impl<'m> ManifestDocument<'m> {
             duration_s: flight.flight_duration_s,
             topics: files.filter_map(named).collect(),
             diagnostics: diagnostics
-                .and_then(|found| found.as_array())
+                .and_then(|value| value.as_array())
                 .map_or(&[], Vec::as_slice),
         }
     }

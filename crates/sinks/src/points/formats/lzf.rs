@@ -22,9 +22,9 @@ pub(crate) fn pack(bytes: &[u8], packed: &mut Vec<u8>) {
         let hash = (three.wrapping_mul(0x9e37_79b1) >> 18) as usize;
         let Some(before) = last_positions.get_mut(hash) else { break };
         let candidate = std::mem::replace(before, at + 1).checked_sub(1);
-        let found = candidate.filter(|c| at - c <= REACH);
-        let length = found.map_or(0, |from| match_length(bytes, from, at));
-        let Some(from) = found.filter(|_| length >= 3) else {
+        let earlier = candidate.filter(|c| at - c <= REACH);
+        let length = earlier.map_or(0, |from| match_length(bytes, from, at));
+        let Some(from) = earlier.filter(|_| length >= 3) else {
             at += 1;
             continue;
         };

@@ -101,8 +101,8 @@ fn invalid_rows_have_no_position() {
     let table = table(columns());
     assert_eq!(position_columns(&topic, &table.schema()), Some(vec![1, 2, 3]));
     let position = PositionColumns::find(&topic, &table.schema()).unwrap();
-    let found: Vec<RowPosition> = position.row_positions(&table).collect();
-    assert_eq!(found, [RowPosition::Unknown, expected_fix(2)]);
+    let actual: Vec<RowPosition> = position.row_positions(&table).collect();
+    assert_eq!(actual, [RowPosition::Unknown, expected_fix(2)]);
 }
 
 #[test]

@@ -13,8 +13,8 @@ pub(super) const STATUS: &[u8; 9] = b"HMSDNYGTV";
 /// The maximum number of positions by which a packet may be overtaken.
 const OVERTAKEN: f64 = 64.0;
 
-/// A gap after which positions are counted from a new start. In this time a clock that is off by 100
-/// ppm drifts by less than half a cycle.
+/// A gap after which positions are counted from a new start. In this time a clock that is off by
+/// 100 ppm drifts by less than half a cycle.
 const LONG_GAP_MICROS: u32 = 20_000_000;
 
 /// Microseconds per hour, at which the clock wraps.

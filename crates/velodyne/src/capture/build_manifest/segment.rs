@@ -88,7 +88,7 @@ impl Segment {
                     reader.fragments = Reassembler::default();
                     None
                 }
-                found => Some(found),
+                content => Some(content),
             };
             let sum = match &content {
                 Some(ItemContent::Packet(packet)) => packet.sum(item),

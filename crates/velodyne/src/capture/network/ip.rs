@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn datagram_length_is_checked_against_the_available_bytes() {
         let bytes = [9, 64, 9, 64, 0, 10, 0, 0, 1, 2, 3];
-        let found = datagram(&bytes, 0..11).unwrap();
-        assert_eq!((found.source_port, found.destination_port), (2368, 2368));
-        assert_eq!(found.payload, 8..10);
+        let udp = datagram(&bytes, 0..11).unwrap();
+        assert_eq!((udp.source_port, udp.destination_port), (2368, 2368));
+        assert_eq!(udp.payload, 8..10);
         assert_eq!(datagram(&bytes, 0..9), None);
         assert_eq!(declared_udp(&bytes, 0..9), Some(([2368; 2], 2, &[1][..])));
         assert_eq!(declared_udp(&bytes, 0..7), None);

@@ -398,8 +398,8 @@ mod tests {
         assert_eq!(lost(&[(1208, false, &[7; 6])]), [(0..50, true)]);
         assert_eq!(lost(&[(1208, false, &[7; 14])]), []);
         let middle: &[u8] = &[7; 8];
-        let both = [(0..50, true), (100..150, false)];
-        assert_eq!(lost(&[(800, true, middle), (816, true, middle)]), both);
+        let expected = [(0..50, true), (100..150, false)];
+        assert_eq!(lost(&[(800, true, middle), (816, true, middle)]), expected);
         assert_eq!(lost(&[(1_480, true, middle)]), []);
     }
 }

@@ -31,9 +31,9 @@ impl Deinterleave for PortableDeinterleave {
         sent: &mut PaddedPerChannel<u8>,
     ) -> u32 {
         let fours = returns.as_chunks::<12>().0.iter().zip(raw.as_chunks_mut::<4>().0);
-        let both = fours.zip(sent.as_chunks_mut::<4>().0);
+        let groups = fours.zip(sent.as_chunks_mut::<4>().0);
         let mut back = 0;
-        for (at, ((four, raw), sent)) in both.enumerate() {
+        for (at, ((four, raw), sent)) in groups.enumerate() {
             let [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11] = *four;
             let low = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
             let high = u64::from_le_bytes([b4, b5, b6, b7, b8, b9, b10, b11]);

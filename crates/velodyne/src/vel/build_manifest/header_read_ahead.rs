@@ -99,8 +99,8 @@ impl HeaderReadAhead {
             self.prefetched = soon;
         }
         loop {
-            if let Some(found) = self.batch.at(at) {
-                return found;
+            if let Some(header) = self.batch.at(at) {
+                return header;
             }
             self.reached = self.reached.max(at);
             self.submit();

@@ -238,8 +238,8 @@ fn trailing_bytes_of_fixed_payloads_depend_on_the_record_properties() {
         let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
         assert_eq!(batch["x"].as_primitive::<UInt16Type>().values(), &[0x0201; 3]);
         let losses = |kind| {
-            let found = damage.iter().find(|damage| damage.kind == kind);
-            found.map(|damage| (damage.records, damage.lost_bytes))
+            let entry = damage.iter().find(|damage| damage.kind == kind);
+            entry.map(|damage| (damage.records, damage.lost_bytes))
         };
         assert_eq!(losses(DamageKind::ExtraBytes), extra_bytes);
         assert_eq!(losses(DamageKind::Undecodable), Some((1, 1)));

@@ -49,9 +49,9 @@ fn truncated_line_is_ignored_and_others_survive() {
     journal.append(&JournalLine::Done(&entry("a"))).unwrap();
     let first = fs::read(&path).unwrap();
     journal.append(&JournalLine::Done(&entry("b"))).unwrap();
-    let both = fs::read(&path).unwrap();
-    for len in first.len()..both.len() {
-        fs::write(&path, &both[..len]).unwrap();
+    let complete = fs::read(&path).unwrap();
+    for len in first.len()..complete.len() {
+        fs::write(&path, &complete[..len]).unwrap();
         let mut journal = Journal::open(&path).unwrap();
         let is_finished =
             |journal: &Journal, name: &str| journal.finished_log(name).is_some();

@@ -141,15 +141,15 @@ impl PendingScans {
                 continue;
             }
             let nanos = columns.time.is_valid(row).then(|| columns.time.value(row));
-            let found = self.open.iter().position(|scan| scan.number == number);
-            let position = match found {
+            let open_index = self.open.iter().position(|scan| scan.number == number);
+            let position = match open_index {
                 Some(at)
                     if self.open.get(at).is_some_and(|scan| scan.is_full(nanos)) =>
                 {
                     self.close(at, record, messages);
                     None
                 }
-                found => found,
+                open_index => open_index,
             };
             let at = position.unwrap_or_else(|| {
                 if self.open.len() >= MAX_OPEN_SCANS {

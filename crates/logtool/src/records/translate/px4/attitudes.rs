@@ -210,9 +210,9 @@ mod tests {
             (about_z(0.0), backwards, 0.25, 22.5),
             (about_z(10.0), about_z(10.2), 0.5, 10.1),
         ] {
-            let (found, want) = (interpolate(from, to, share), about_z(want));
-            let is_near = found.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-9);
-            assert!(is_near, "{found:?}, not {want:?}");
+            let (actual, want) = (interpolate(from, to, share), about_z(want));
+            let is_near = actual.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-9);
+            assert!(is_near, "{actual:?}, not {want:?}");
         }
     }
 }

@@ -30,8 +30,8 @@ impl FieldReader {
         layout: &Layout,
         names: [&str; N],
     ) -> Option<[Self; N]> {
-        let found = names.map(|name| Self::find(layout, name));
-        let all: Vec<Self> = found.into_iter().collect::<Option<_>>()?;
+        let readers = names.map(|name| Self::find(layout, name));
+        let all: Vec<Self> = readers.into_iter().collect::<Option<_>>()?;
         all.try_into().ok()
     }
 

@@ -74,7 +74,7 @@ fn impossible_field_is_reported_and_the_others_are_read() {
     let misfit = |fields: Fields<'static>| {
         let bytes = cloud(fields).bytes();
         let decoder = decoder(PointSource::Cloud2, &good, &nested());
-        let (batch, damage) = told(decoder, &[&good, &bytes]);
+        let (batch, damage) = decode_payloads(decoder, &[&good, &bytes]);
         assert_eq!(rows(&batch)[2..], ["1500000000 0 1.5 -", "1500000000 1 -2 -"]);
         assert_eq!(damage.len(), 1);
         (damage[0].kind, damage[0].why.clone().unwrap())

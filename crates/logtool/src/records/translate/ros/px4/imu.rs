@@ -43,10 +43,10 @@ enum MeasuredFields {
 impl MeasuredFields {
     fn find(layout: &Layout) -> Option<Self> {
         for rates in ["gyro_rad", "gyro_rad_s"] {
-            let found = FieldReader::find_each(layout, [rates, "accelerometer_m_s2"]);
-            if let Some([rates, accelerations]) = found {
-                let both = [rates.at_least(3)?, accelerations.at_least(3)?];
-                return Some(Self::Direct(both));
+            let readers = FieldReader::find_each(layout, [rates, "accelerometer_m_s2"]);
+            if let Some([rates, accelerations]) = readers {
+                let readers = [rates.at_least(3)?, accelerations.at_least(3)?];
+                return Some(Self::Direct(readers));
             }
         }
         let [angles, speeds] =
