@@ -6,6 +6,7 @@
 // Python calls the items of this module, not Rust.
 #![allow(missing_debug_implementations, unreachable_pub)]
 
+mod allocator;
 mod arguments;
 mod call;
 mod command;
@@ -31,14 +32,6 @@ mod topic;
 mod writer;
 
 use pyo3::prelude::*;
-
-/// The allocator of the library in Python. It keeps freed memory for the next batches.
-///
-/// glibc returns the buffers of a batch to the system as soon as they are freed, and each page is
-/// faulted in and cleared again for the next batch. The command changes the settings of glibc, but a
-/// module must not change those of the whole interpreter.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The native part of the module `logtool`.
 #[pymodule(gil_used = false)]
@@ -69,6 +62,7 @@ mod _logtool {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::allocator::free_without_delay();
         crate::call::remember_main_thread(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
