@@ -3,6 +3,13 @@
 //!
 //! The formats are in crates of their own, which can be used alone. This crate opens any of
 //! them from a path, a URL, or compressed, and does what the command `logtool` does.
+//!
+//! # Memory
+//!
+//! Batches of tables have some megabytes, and are freed and allocated all the time. glibc returns
+//! such memory to the system at once, which takes up to a third of the time. A program that reads
+//! many batches should choose an allocator that keeps it, as `mimalloc`, or raise
+//! `M_MMAP_THRESHOLD` and `M_TRIM_THRESHOLD` (mallopt(3)), as the command does.
 
 // Sources and logs are trait objects, which have no `Debug`.
 #![allow(missing_debug_implementations)]
