@@ -62,7 +62,7 @@ mod _logtool {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::allocator::free_without_delay();
+        crate::allocator::shorten_purge_delay();
         crate::call::remember_main_thread(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
