@@ -10,6 +10,7 @@ mod convert;
 mod filter;
 mod flight;
 mod formats;
+mod geotag;
 mod help;
 mod index;
 mod info;
@@ -88,6 +89,7 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Plot(args) => plot::run(args, global),
         Command::Report(args) => report::run(args, global),
         Command::Flight(args) => flight::run(args, global),
+        Command::Geotag(args) => geotag::run(args, global),
         Command::Merge(args) => merge::run(args, global),
         Command::Repair(args) => repair::run(args, global),
         Command::Check(args) => check::run(args, global),

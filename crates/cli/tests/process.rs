@@ -40,6 +40,8 @@ mod faults;
 mod filter;
 #[path = "process/flight.rs"]
 mod flight;
+#[path = "process/geotag.rs"]
+mod geotag;
 #[path = "process/help.rs"]
 mod help;
 #[path = "process/info.rs"]

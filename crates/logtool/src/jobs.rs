@@ -6,6 +6,8 @@ pub mod calibration;
 pub mod check;
 pub mod convert;
 pub mod filter;
+#[cfg(feature = "geotag")]
+pub mod geotag;
 pub mod merge;
 pub mod output;
 pub mod repair;

@@ -290,6 +290,8 @@ pub(crate) struct FormatsArgs {
     pub(crate) json: bool,
 }
 
+/// Explain a command, or a topic such as outputs, clocks or expressions
+///
 /// Explain a command, or a topic: outputs, clocks, lidars, expressions, config
 #[derive(Debug, Args)]
 #[command(after_help = "\

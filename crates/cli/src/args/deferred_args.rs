@@ -7,9 +7,9 @@ use clap::{ArgMatches, Args, Command, CommandFactory as _, Error, FromArgMatches
 
 use crate::args::{
     AlignArgs, BatchArgs, CalibrationArgs, CatArgs, CheckArgs, CompletionsArgs,
-    ConvertArgs, FilterArgs, FlightArgs, FormatsArgs, HelpArgs, IndexArgs, InfoArgs,
-    ManArgs, MergeArgs, MessagesArgs, ParamsArgs, PlanArgs, PlotArgs, ReadArgs,
-    RepairArgs, ReportArgs, SchemaArgs,
+    ConvertArgs, FilterArgs, FlightArgs, FormatsArgs, GeotagArgs, HelpArgs, IndexArgs,
+    InfoArgs, ManArgs, MergeArgs, MessagesArgs, ParamsArgs, PlanArgs, PlotArgs,
+    ReadArgs, RepairArgs, ReportArgs, SchemaArgs,
 };
 
 /// The arguments of a command that clap builds when it needs them.
@@ -74,6 +74,7 @@ fn options_of(name: &str) -> Option<fn(Command) -> Command> {
         "convert" => ConvertArgs::augment_args,
         "filter" => FilterArgs::augment_args,
         "flight" => FlightArgs::augment_args,
+        "geotag" => GeotagArgs::augment_args,
         "formats" => FormatsArgs::augment_args,
         "help" => HelpArgs::augment_args,
         "index" => IndexArgs::augment_args,

@@ -6,7 +6,7 @@ use logtool::convert::OutputFormat;
 
 use crate::{bytes, program::Folder};
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "align",
     "batch",
     "calibration",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 23] = [
     "filter",
     "flight",
     "formats",
+    "geotag",
     "help",
     "index",
     "info",

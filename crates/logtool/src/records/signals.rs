@@ -25,6 +25,8 @@ use crate::{error::Result, records::signals::numbers::numbers};
 pub(crate) use self::collected_samples::read_samples;
 #[cfg(feature = "plot")]
 pub(crate) use self::find::is_text_of_field;
+#[cfg(any(feature = "plot", feature = "geotag"))]
+pub(crate) use self::numbers::numbers_of;
 pub(crate) use self::{
     collected_samples::{Samples, read_all},
     find::find,
@@ -33,7 +35,6 @@ pub(crate) use self::{
 pub(crate) use self::{
     elements::expand_lists,
     find::{check_count, find_in_topic},
-    numbers::numbers_of,
     sampled_signals::{read, read_into, sampler},
 };
 
