@@ -46,7 +46,7 @@ pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, LidarClockChoice, PerChoice,
     PictureArgs, PointArgs,
 };
-pub(crate) use self::px4::GeotagArgs;
+pub(crate) use self::px4::{GeotagArgs, GpsDumpArgs, ReplayLogArgs};
 pub(crate) use self::split::{PlanArgs, ReadArgs};
 pub(crate) use logtool::{
     formats::{Compression, LogFormat},
@@ -193,6 +193,8 @@ pub(crate) enum Command {
     Report(DeferredArgs<ReportArgs>),
     Flight(DeferredArgs<FlightArgs>),
     Geotag(DeferredArgs<GeotagArgs>),
+    GpsDump(DeferredArgs<GpsDumpArgs>),
+    ReplayLog(DeferredArgs<ReplayLogArgs>),
     Filter(DeferredArgs<FilterArgs>),
     Merge(DeferredArgs<MergeArgs>),
     Repair(DeferredArgs<RepairArgs>),

@@ -11,6 +11,7 @@ mod filter;
 mod flight;
 mod formats;
 mod geotag;
+mod gps_dump;
 mod help;
 mod index;
 mod info;
@@ -22,6 +23,7 @@ mod plan;
 mod plot;
 mod read;
 mod repair;
+mod replay_log;
 mod report;
 mod schema;
 
@@ -89,6 +91,8 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Plot(args) => plot::run(args, global),
         Command::Report(args) => report::run(args, global),
         Command::Flight(args) => flight::run(args, global),
+        Command::ReplayLog(args) => replay_log::run(args, global),
+        Command::GpsDump(args) => gps_dump::run(args, global),
         Command::Geotag(args) => geotag::run(args, global),
         Command::Merge(args) => merge::run(args, global),
         Command::Repair(args) => repair::run(args, global),

@@ -42,6 +42,8 @@ mod filter;
 mod flight;
 #[path = "process/geotag.rs"]
 mod geotag;
+#[path = "process/gps_dump.rs"]
+mod gps_dump;
 #[path = "process/help.rs"]
 mod help;
 #[path = "process/info.rs"]
@@ -86,6 +88,8 @@ mod provenance;
 mod remote;
 #[path = "process/repair.rs"]
 mod repair;
+#[path = "process/replay_log.rs"]
+mod replay_log;
 #[path = "process/report.rs"]
 mod report;
 #[path = "process/report_tracks.rs"]

@@ -3,7 +3,6 @@
 pub mod labels;
 pub mod log;
 pub(crate) mod message_text;
-#[cfg(feature = "geotag")]
 pub(crate) mod number_table;
 pub(crate) mod parallel;
 pub mod read;

@@ -49,3 +49,48 @@ pub(crate) struct GeotagArgs {
     #[arg(short, long)]
     pub(crate) force: bool,
 }
+
+/// Write the part of a ULog that PX4 needs to replay EKF2
+///
+/// Copies the topics that EKF2 reads, the parameters and their changes, and the dropouts. Warnings
+/// name topics that are missing or were not logged at full rate, and settings with which a
+/// replay differs from the flight (PX4 User Guide, "System-wide Replay").
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool replay-log flight.ulg -o replay.ulg
+  logtool replay-log flight.ulg -o - | gzip > replay.ulg.gz")]
+pub(crate) struct ReplayLogArgs {
+    /// ULog; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// Log to write; `-` is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// Replace an existing file
+    #[arg(short, long)]
+    pub(crate) force: bool,
+}
+
+/// Write the raw bytes to and from GNSS receivers
+///
+/// PX4 logs them in the topic gps_dump if GPS_DUMP_COMM is set. Each receiver has two files, with
+/// the names of pyulog's ulog_extract_gps_dump: flight_0_from_device.dat and
+/// flight_0_to_device.dat.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool gps-dump flight.ulg -o gps
+  logtool gps-dump flight.ulg -o gps --instance 1")]
+pub(crate) struct GpsDumpArgs {
+    /// ULog; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// Folder for the files
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// Receiver: 0 is the first, 1 the second [default: all]
+    #[arg(short, long, value_name = "N", hide_possible_values = true)]
+    pub(crate) instance: Option<u8>,
+    /// Replace existing files
+    #[arg(short, long)]
+    pub(crate) force: bool,
+}

@@ -6,7 +6,7 @@ use logtool::convert::OutputFormat;
 
 use crate::{bytes, program::Folder};
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 26] = [
     "align",
     "batch",
     "calibration",
@@ -18,6 +18,7 @@ const COMMANDS: [&str; 24] = [
     "flight",
     "formats",
     "geotag",
+    "gps-dump",
     "help",
     "index",
     "info",
@@ -29,6 +30,7 @@ const COMMANDS: [&str; 24] = [
     "plot",
     "read",
     "repair",
+    "replay-log",
     "report",
     "schema",
 ];

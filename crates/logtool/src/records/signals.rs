@@ -25,11 +25,10 @@ use crate::{error::Result, records::signals::numbers::numbers};
 pub(crate) use self::collected_samples::read_samples;
 #[cfg(feature = "plot")]
 pub(crate) use self::find::is_text_of_field;
-#[cfg(any(feature = "plot", feature = "geotag"))]
-pub(crate) use self::numbers::numbers_of;
 pub(crate) use self::{
     collected_samples::{Samples, read_all},
     find::find,
+    numbers::numbers_of,
 };
 #[cfg(feature = "plot")]
 pub(crate) use self::{
