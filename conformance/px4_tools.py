@@ -1,6 +1,6 @@
-"""Compares `logtool replay-log` and `logtool gps-dump` with pyulog: the copied topics and parameters with
+"""Compares `logtool replay-log`, `gps-dump` and `info --show` with pyulog: the copied topics and parameters with
 those of the original, the missing records with NumPy, and the bytes of receivers with those that
-`ulog_extract_gps_dump` writes.
+`ulog_extract_gps_dump` writes, and the text of each information with pyulog's.
 
 Usage: px4_tools.py [ULOG...]
 """
@@ -128,6 +128,26 @@ def check_replay(tally, path, folder):
     tally.check("lost", [] if ours == theirs else [f"{ours}, not {theirs}"], f"{len(theirs)} topics")
 
 
+def information_differences(path, log):
+    """Compares each information that is text, or a number."""
+    wanted = {
+        name: value if isinstance(value, str) else str(value)
+        for name, value in log.msg_info_dict.items()
+        if isinstance(value, str | int)
+    }
+    for name, values in log.msg_info_multiple_dict.items():
+        if all(isinstance(part, str) for parts in values for part in parts):
+            texts = ("".join(parts) for parts in values)
+            wanted[name] = "".join(text if text.endswith("\n") else text + "\n" for text in texts)
+    for name, text in wanted.items():
+        command = [os.environ["LOGTOOL"], "--quiet", "info", "--show", name, path]
+        done = subprocess.run(command, capture_output=True, check=False)
+        # pyulog leaves out bytes that are not UTF-8 if it may.
+        found = done.stdout.decode()
+        if done.returncode not in (0, 3) or found.rstrip("\n") != text.rstrip("\n"):
+            yield f"{name}: {found[:80]!r}, not {text[:80]!r}"
+
+
 def gps_dump_log(with_instance):
     """A log of two receivers, byte by byte: `GpsDump.msg`."""
     instance = "uint8_t instance;" if with_instance else ""
@@ -175,6 +195,9 @@ def main():
         for path in paths:
             tallies.append(Tally(path.name, []))
             check_replay(tallies[-1], path, folder)
+            log = ULog(str(path), disable_str_exceptions=True)
+            count = len(log.msg_info_dict) + len(log.msg_info_multiple_dict)
+            tallies[-1].check("info --show", information_differences(path, log), f"{count} names")
         tallies.append(Tally("receivers", []))
         check_gps_dump(tallies[-1], folder)
     for tally in tallies:
