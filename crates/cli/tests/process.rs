@@ -114,5 +114,7 @@ mod tracks;
 mod ulog_bag;
 #[path = "process/ulog_mcap.rs"]
 mod ulog_mcap;
+#[path = "process/ulog_output.rs"]
+mod ulog_output;
 #[path = "process/ulog_poses.rs"]
 mod ulog_poses;

@@ -14,7 +14,7 @@ use logtool::{geotag::MatchMethod, time::typed_time};
 ///
 /// Equal numbers of photos and shots are paired one by one, and the times of the photos must
 /// agree. Otherwise the offset of the camera's clock is searched. If the numbers or the times
-/// cannot be explained, it fails and says what it counted.
+/// cannot be explained, it fails with the counts.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -187,7 +187,6 @@ fn a_name_that_promises_a_file_is_kept_or_refused() {
         ("x.csv", "-o x --format csv"),
         ("x.PNG", "-o x --format png"),
         ("x.feather", "-o x --format arrow"),
-        ("x.ulg", "logtool filter"),
         ("x.xlsx", "-o x.xlsx/"),
         ("x.mcap.zst", "-o x.mcap.zst/"),
     ] {

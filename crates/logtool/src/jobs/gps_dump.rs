@@ -138,7 +138,7 @@ impl GpsDump {
         let outputs = guarded_outputs::outputs(&self.output, self.existing, session)?;
         let mut dump = DumpWriter {
             outputs: &outputs,
-            stem: if stem.is_empty() || stem == "-" { TOPIC } else { &*stem },
+            stem: if stem.is_empty() || stem == "-" { TOPIC } else { &stem },
             instance: self.instance,
             files: BTreeMap::new(),
             skipped: BTreeMap::new(),

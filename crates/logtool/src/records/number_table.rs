@@ -84,7 +84,7 @@ impl NumberTable {
         column.map(|(_, values)| values.as_slice())
     }
 
-    /// Returns the value of `field` in `row`: NaN if there is none.
+    /// Returns the value of `field` in `row`, or NaN if it is missing.
     pub(crate) fn number(&self, field: &str, row: usize) -> f64 {
         self.column(field).and_then(|column| column.get(row)).map_or(f64::NAN, |n| *n)
     }

@@ -30,8 +30,8 @@ const END_OF_IMAGE: u8 = 0xd9;
 /// The position of the Exif segment in a JPEG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExifPosition {
-    /// The bytes of the segment. The range is empty if there is none, and is then where one
-    /// belongs: at the start, after the segments of JFIF.
+    /// The bytes of the segment. The range is empty if the file has no such segment, and is then
+    /// where it belongs: at the start, after the segments of JFIF.
     pub(super) segment: Range<u64>,
     /// The TIFF structure in it.
     pub(super) tiff: Option<Vec<u8>>,

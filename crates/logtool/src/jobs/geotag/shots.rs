@@ -120,7 +120,7 @@ impl Shots {
         let shot = |row: usize| {
             let time_ns = table.times.get(row).copied().unwrap_or_default();
             let own_utc = table.number("timestamp_utc", row);
-            let utc_ns = if own_utc >= EARLIEST_UTC_MICROS && own_utc < 9e15 {
+            let utc_ns = if (EARLIEST_UTC_MICROS..9e15).contains(&own_utc) {
                 Some((own_utc as i64).saturating_mul(1_000))
             } else {
                 to_unix.map(|offset| time_ns.saturating_add(offset))
