@@ -1,6 +1,7 @@
 //! Reads fields of a topic as numbers.
 
 use arrow_array::{Array as _, cast::AsArray as _, types::TimestampNanosecondType};
+#[cfg(feature = "geotag")]
 use logtool_core::{Damage, TopicSet};
 
 use crate::{
@@ -19,8 +20,10 @@ pub(crate) struct NumberTable {
     /// The fields that the topic has, by their names.
     columns: Vec<(String, Vec<f64>)>,
     /// The topic.
+    #[cfg(feature = "geotag")]
     pub(crate) topics: TopicSet,
     /// The damage that reading found.
+    #[cfg(feature = "geotag")]
     pub(crate) damage: Vec<Damage>,
 }
 
@@ -72,10 +75,15 @@ impl NumberTable {
                 column.extend(timed.iter().map(|row| number(row).unwrap_or(f64::NAN)));
             }
         }
-        let damage = batches.damage().to_vec();
-        let topics = [table.topic()].into_iter().collect();
-        let is_empty = times.is_empty() && damage.is_empty();
-        Ok((!is_empty).then_some(Self { times, columns, topics, damage }))
+        let is_empty = times.is_empty() && batches.damage().is_empty();
+        Ok((!is_empty).then(|| Self {
+            times,
+            columns,
+            #[cfg(feature = "geotag")]
+            topics: [table.topic()].into_iter().collect(),
+            #[cfg(feature = "geotag")]
+            damage: batches.damage().to_vec(),
+        }))
     }
 
     /// Returns the values of `field`, one in each row, if the topic has it.
@@ -85,6 +93,7 @@ impl NumberTable {
     }
 
     /// Returns the value of `field` in `row`, or NaN if it is missing.
+    #[cfg(feature = "geotag")]
     pub(crate) fn number(&self, field: &str, row: usize) -> f64 {
         self.column(field).and_then(|column| column.get(row)).map_or(f64::NAN, |n| *n)
     }

@@ -4,7 +4,7 @@ mod columns;
 mod names;
 mod scan;
 
-use std::{io::BufWriter, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, io::BufWriter, path::PathBuf, sync::Arc};
 
 use logtool_core::{
     ClockZero, Log, Manifest, Selection, TimeRange, Topic, TopicId, TopicSet,
@@ -186,6 +186,11 @@ fn tables(log: &Arc<dyn Log>, topics: &TopicSet) -> Result<Vec<TableToWrite>> {
     Ok(tables)
 }
 
+/// Returns the indices of `tables` by their topics.
+fn by_topic(tables: &[TableToWrite]) -> BTreeMap<TopicId, usize> {
+    tables.iter().enumerate().map(|(index, table)| (table.topic, index)).collect()
+}
+
 /// Reads the tables with strings and lists once, to find the longest ones.
 fn measure(
     log: &Arc<dyn Log>,
@@ -198,12 +203,13 @@ fn measure(
     if topics == TopicSet::EMPTY {
         return Ok(());
     }
+    let by_topic = by_topic(tables);
     let mut scan = Scan::in_file_order(log, Selection { topics, time })?;
     while let Some(rows) = scan.next()? {
         // The second reading finds it again.
         drop(rows.damage);
         for (topic, batch) in &rows.batches {
-            let table = tables.iter_mut().find(|table| table.topic == *topic);
+            let table = by_topic.get(topic).and_then(|at| tables.get_mut(*at));
             if let Some(table) = table {
                 table.columns.measure(batch);
             }
@@ -252,6 +258,7 @@ struct NewUlog {
     epoch: Epoch,
     written: Written,
     payload: Vec<u8>,
+    by_topic: BTreeMap<TopicId, usize>,
 }
 
 /// The numbers of rows.
@@ -290,6 +297,7 @@ impl NewUlog {
         epoch: Epoch,
         source: &str,
     ) -> Result<Self> {
+        let by_topic = by_topic(tables);
         let start = epoch.micros(epoch.start).unwrap_or_default();
         let mut writer = Writer::new(out, start);
         for table in tables.iter() {
@@ -304,7 +312,8 @@ impl NewUlog {
         for table in tables {
             table.handle = Some(writer.subscribe(Subscription::new(&table.format))?);
         }
-        Ok(Self { writer, epoch, written: Written::default(), payload: Vec::new() })
+        let (written, payload) = (Written::default(), Vec::new());
+        Ok(Self { writer, epoch, written, payload, by_topic })
     }
 
     /// Writes the rows of `batches`, sorted by time.
@@ -316,8 +325,7 @@ impl NewUlog {
         let mut encoded = Vec::new();
         let mut rows = Vec::new();
         for (topic, batch) in batches {
-            let table = tables.iter().position(|table| table.topic == *topic);
-            let Some(at) = table else { continue };
+            let Some(at) = self.by_topic.get(topic).copied() else { continue };
             let Some(table) = tables.get(at) else { continue };
             let batch = EncodedTable::new(&table.columns, batch)?;
             for row in 0..batch.rows() {

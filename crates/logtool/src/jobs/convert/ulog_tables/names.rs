@@ -1,10 +1,12 @@
 //! Names that ULog allows: letters, digits and underscores.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that differ from each other.
 pub(super) struct UniqueNames {
     used: BTreeSet<String>,
+    /// The number that was last added to a name, so that many equal names take linear time.
+    last: BTreeMap<String, u64>,
     /// The name of something without a letter or digit in its name.
     otherwise: &'static str,
 }
@@ -12,7 +14,7 @@ pub(super) struct UniqueNames {
 impl UniqueNames {
     /// Creates an empty set, in which a name without letters and digits becomes `otherwise`.
     pub(super) fn new(otherwise: &'static str) -> Self {
-        Self { used: BTreeSet::new(), otherwise }
+        Self { used: BTreeSet::new(), last: BTreeMap::new(), otherwise }
     }
 
     /// Returns `name` with only letters, digits and single underscores, and with a number if that is
@@ -24,14 +26,17 @@ impl UniqueNames {
             empty if empty.is_empty() => self.otherwise.to_owned(),
             plain => plain,
         };
-        let mut unique = plain.clone();
-        for number in 2_u64.. {
-            if self.used.insert(unique.clone()) {
-                break;
-            }
-            unique = format!("{plain}_{number}");
+        if self.used.insert(plain.clone()) {
+            return plain;
         }
-        unique
+        let last = self.last.entry(plain.clone()).or_insert(1);
+        loop {
+            *last += 1;
+            let unique = format!("{plain}_{last}");
+            if self.used.insert(unique.clone()) {
+                return unique;
+            }
+        }
     }
 }
 
