@@ -12,6 +12,7 @@ mod logs;
 mod parse;
 mod plot;
 mod points;
+mod px4;
 mod split;
 
 use std::{path::PathBuf, sync::Arc};
@@ -45,6 +46,7 @@ pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, LidarClockChoice, PerChoice,
     PictureArgs, PointArgs,
 };
+pub(crate) use self::px4::{GeotagArgs, GpsDumpArgs, ReplayLogArgs};
 pub(crate) use self::split::{PlanArgs, ReadArgs};
 pub(crate) use logtool::{
     formats::{Compression, LogFormat},
@@ -61,9 +63,9 @@ pub(crate) use logtool::{
 #[derive(Debug, Parser)]
 #[command(name = "logtool", version, max_term_width = 100)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
+#[command(disable_version_flag = true)]
 #[command(after_help = "\
-More: `logtool help` COMMAND, outputs, clocks, lidars, expressions or config
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but input was lost")]
+More: `logtool help`. Exit status: 0 done, 1 failed, 2 wrong usage, 3 input lost")]
 #[command(after_long_help = "\
 Examples:
   logtool info flight.ulg
@@ -86,6 +88,10 @@ More:
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
+    /// Print version
+    #[arg(short = 'V', long, action = ArgAction::Version)]
+    #[arg(help_heading = "Global options (all: logtool --help)")]
+    pub(crate) version: Option<bool>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -186,6 +192,9 @@ pub(crate) enum Command {
     Plot(DeferredArgs<PlotArgs>),
     Report(DeferredArgs<ReportArgs>),
     Flight(DeferredArgs<FlightArgs>),
+    Geotag(DeferredArgs<GeotagArgs>),
+    GpsDump(DeferredArgs<GpsDumpArgs>),
+    ReplayLog(DeferredArgs<ReplayLogArgs>),
     Filter(DeferredArgs<FilterArgs>),
     Merge(DeferredArgs<MergeArgs>),
     Repair(DeferredArgs<RepairArgs>),

@@ -10,6 +10,8 @@ mod convert;
 mod filter;
 mod flight;
 mod formats;
+mod geotag;
+mod gps_dump;
 mod help;
 mod index;
 mod info;
@@ -21,6 +23,7 @@ mod plan;
 mod plot;
 mod read;
 mod repair;
+mod replay_log;
 mod report;
 mod schema;
 
@@ -88,6 +91,9 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Plot(args) => plot::run(args, global),
         Command::Report(args) => report::run(args, global),
         Command::Flight(args) => flight::run(args, global),
+        Command::ReplayLog(args) => replay_log::run(args, global),
+        Command::GpsDump(args) => gps_dump::run(args, global),
+        Command::Geotag(args) => geotag::run(args, global),
         Command::Merge(args) => merge::run(args, global),
         Command::Repair(args) => repair::run(args, global),
         Command::Check(args) => check::run(args, global),

@@ -40,6 +40,10 @@ mod faults;
 mod filter;
 #[path = "process/flight.rs"]
 mod flight;
+#[path = "process/geotag.rs"]
+mod geotag;
+#[path = "process/gps_dump.rs"]
+mod gps_dump;
 #[path = "process/help.rs"]
 mod help;
 #[path = "process/info.rs"]
@@ -84,6 +88,8 @@ mod provenance;
 mod remote;
 #[path = "process/repair.rs"]
 mod repair;
+#[path = "process/replay_log.rs"]
+mod replay_log;
 #[path = "process/report.rs"]
 mod report;
 #[path = "process/report_tracks.rs"]
@@ -108,5 +114,7 @@ mod tracks;
 mod ulog_bag;
 #[path = "process/ulog_mcap.rs"]
 mod ulog_mcap;
+#[path = "process/ulog_output.rs"]
+mod ulog_output;
 #[path = "process/ulog_poses.rs"]
 mod ulog_poses;

@@ -6,6 +6,10 @@ pub mod calibration;
 pub mod check;
 pub mod convert;
 pub mod filter;
+#[cfg(feature = "geotag")]
+pub mod geotag;
+pub mod gps_dump;
 pub mod merge;
 pub mod output;
 pub mod repair;
+pub mod replay_log;

@@ -34,10 +34,15 @@ pub use crate::inspect::flight;
 pub use crate::inspect::{plot, report};
 #[cfg(feature = "align")]
 pub use crate::jobs::align;
+#[cfg(feature = "geotag")]
+pub use crate::jobs::geotag;
 pub use crate::{
     error::{Error, ErrorKind, Remedy, Result},
     inspect::{info, log_messages, parameters, schema},
-    jobs::{calibration, check, convert, filter, merge, output, repair},
+    jobs::{
+        calibration, check, convert, filter, gps_dump, merge, output, repair,
+        replay_log,
+    },
     records::{
         labels,
         log::{self, Batches, Log, Message, Messages, Table, open},

@@ -3,6 +3,7 @@
 pub mod labels;
 pub mod log;
 pub(crate) mod message_text;
+pub(crate) mod number_table;
 pub(crate) mod parallel;
 pub mod read;
 pub mod rows;

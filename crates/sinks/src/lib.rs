@@ -72,7 +72,7 @@ pub use crate::{
     },
     text::infinities::Infinities,
     tracks::{
-        Fix, PositionReader, TrackFormat, TrackMode, TrackModes, TrackSink,
+        Fix, PositionReader, TrackFormat, TrackMode, TrackModes, TrackSink, XmlText,
         position_columns,
     },
 };

@@ -23,6 +23,7 @@ mod kml;
 
 mod sink;
 
+pub use crate::tracks::text::XmlText;
 pub use crate::tracks::{
     fix::Fix,
     mode::{TrackMode, TrackModes},

@@ -11,7 +11,7 @@ const INPUTS: &str = "Logs, folders, patterns, or lists of these (@FILE, `-`)";
 const FORMAT: &str = "Output format [default: parquet]";
 const FORCE: &str = "Convert again what is converted already";
 const FORMATS: &str = "Output format: csv, jsonl, parquet, arrow, npz, mat, images, pcd, ply, \
-    las, laz, kitti, png, mcap, bag, pcap, vel, kml, gpx or geojson [default: parquet]";
+    las, laz, kitti, png, mcap, bag, pcap, vel, ulog, kml, gpx or geojson [default: parquet]";
 const OUT: &str = "Folder of the dataset, or its URL in an object store";
 
 /// Adapts the options of `convert` in the command `batch` to datasets.

@@ -20,6 +20,7 @@ use crate::args::{
 Examples:
   logtool info flight.ulg
   logtool info --json *.ulg | jq -r '[.file, .duration_s] | @tsv'
+  logtool info --show hardfault_plain flight.ulg
   logtool info --freq --health drive.bag")]
 pub(crate) struct InfoArgs {
     /// Logs, or folders of logs; `-` is standard input
@@ -43,6 +44,13 @@ pub(crate) struct InfoArgs {
     /// a bag is inspected
     #[arg(long)]
     pub(crate) health: bool,
+    /// Print one information whole, such as hardfault_plain
+    ///
+    /// Print one information whole, and nothing else: hardfault_plain, boot_console_output,
+    /// perf_counter_preflight or perf_top_preflight of a ULog, or a metadata record of an MCAP
+    /// file. A wrong KEY lists all
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["json", "freq", "health", "digest"])]
+    pub(crate) show: Option<String>,
     /// Show the BLAKE3 hash of each file, as `b3sum` does
     #[arg(long)]
     pub(crate) digest: bool,
@@ -113,13 +121,29 @@ pub(crate) enum CatFormat {
 Examples:
   logtool messages flight.ulg
   logtool messages flight.ulg --level warning --clock utc
-  logtool messages flight.ulg --start 3m --end 3m20s")]
+  logtool messages flight.ulg --start 3m --end 3m20s
+  logtool messages flight.ulg --source commander --regex '(?i)arm(ed|ing)'")]
 pub(crate) struct MessagesArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,
     /// Print messages of this level and above
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) level: Option<LevelChoice>,
+    /// Print messages that contain a text, in any case. May be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) contains: Vec<String>,
+    /// Print messages that match a regular expression
+    ///
+    /// Print messages that match a regular expression somewhere. `(?i)` at its start ignores the
+    /// case
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) regex: Option<String>,
+    /// Print messages of a module of PX4, or of a ROS node
+    ///
+    /// Print messages of a module of PX4, such as commander, or of a ROS node; `*` and `?` match
+    /// anything. `event` and `string` select PX4's events and logged strings. May be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) source: Vec<String>,
     /// Print a JSON object per message
     #[arg(long)]
     pub(crate) json: bool,
@@ -290,6 +314,8 @@ pub(crate) struct FormatsArgs {
     pub(crate) json: bool,
 }
 
+/// Explain a command, or a topic such as outputs, clocks or expressions
+///
 /// Explain a command, or a topic: outputs, clocks, lidars, expressions, config
 #[derive(Debug, Args)]
 #[command(after_help = "\

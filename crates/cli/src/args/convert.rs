@@ -60,8 +60,8 @@ pub(crate) struct ConvertArgs {
     /// Output format [default: by extension, else csv]
     ///
     /// Output format: csv, jsonl, parquet, arrow, npz, mat, images, pcd, ply, las, laz, kitti,
-    /// png, mcap, bag, pcap, vel, kml, gpx or geojson [default: by the extension of OUT, else
-    /// csv]
+    /// png, mcap, bag, pcap, vel, ulog, kml, gpx or geojson [default: by the extension of OUT,
+    /// else csv]
     #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<OutputFormat>,
     /// Replace existing files

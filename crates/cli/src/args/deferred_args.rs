@@ -7,9 +7,9 @@ use clap::{ArgMatches, Args, Command, CommandFactory as _, Error, FromArgMatches
 
 use crate::args::{
     AlignArgs, BatchArgs, CalibrationArgs, CatArgs, CheckArgs, CompletionsArgs,
-    ConvertArgs, FilterArgs, FlightArgs, FormatsArgs, HelpArgs, IndexArgs, InfoArgs,
-    ManArgs, MergeArgs, MessagesArgs, ParamsArgs, PlanArgs, PlotArgs, ReadArgs,
-    RepairArgs, ReportArgs, SchemaArgs,
+    ConvertArgs, FilterArgs, FlightArgs, FormatsArgs, GeotagArgs, GpsDumpArgs,
+    HelpArgs, IndexArgs, InfoArgs, ManArgs, MergeArgs, MessagesArgs, ParamsArgs,
+    PlanArgs, PlotArgs, ReadArgs, RepairArgs, ReplayLogArgs, ReportArgs, SchemaArgs,
 };
 
 /// The arguments of a command that clap builds when it needs them.
@@ -74,7 +74,9 @@ fn options_of(name: &str) -> Option<fn(Command) -> Command> {
         "convert" => ConvertArgs::augment_args,
         "filter" => FilterArgs::augment_args,
         "flight" => FlightArgs::augment_args,
+        "geotag" => GeotagArgs::augment_args,
         "formats" => FormatsArgs::augment_args,
+        "gps-dump" => GpsDumpArgs::augment_args,
         "help" => HelpArgs::augment_args,
         "index" => IndexArgs::augment_args,
         "info" => InfoArgs::augment_args,
@@ -86,6 +88,7 @@ fn options_of(name: &str) -> Option<fn(Command) -> Command> {
         "plot" => PlotArgs::augment_args,
         "read" => ReadArgs::augment_args,
         "repair" => RepairArgs::augment_args,
+        "replay-log" => ReplayLogArgs::augment_args,
         "report" => ReportArgs::augment_args,
         "schema" => SchemaArgs::augment_args,
         _ => return None,

@@ -77,5 +77,6 @@ fn run_one(
     if !global.quiet {
         summary::print(&report, destination, request.format, start, global);
     }
-    Ok(notices::losses(report.losses, global.quiet))
+    let outcome = notices::losses(report.losses, global.quiet);
+    Ok(if report.is_cut { outcome.max(Outcome::DataLost) } else { outcome })
 }

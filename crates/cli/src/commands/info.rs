@@ -7,6 +7,7 @@ use std::{
 
 use logtool::{
     Error, ErrorKind, Result,
+    error::Context as _,
     info::{InfoRequest, TextOptions},
 };
 use logtool_rosbag::EncryptionInfo;
@@ -56,6 +57,16 @@ fn describe(
     }
     let info = request.run(&global.session)?;
     let mut out = terminal::stdout();
+    if let Some(key) = &args.show {
+        let information = info.information(key).with_context(|| info.file.clone())?;
+        if information.is_binary() && terminal::stdout_is_seen() {
+            let what = format!("{}: {key} is binary", info.file);
+            return Err(Error::failed(what).with_hint("redirect the output to a file"));
+        }
+        out.write_all(&information.to_bytes())?;
+        out.flush()?;
+        return Ok(notices::outcome(info.losses()));
+    }
     if args.json {
         let written = if terminal::stdout_is_seen() {
             serde_json::to_writer_pretty(&mut out, &info)

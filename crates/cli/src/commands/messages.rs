@@ -6,7 +6,7 @@ use logtool::{
     Error, Result,
     error::Context as _,
     input::open,
-    log_messages::{self, MessageTopics},
+    log_messages::{self, MessageFilter, MessageTopics},
     read::LogReader,
     time::clock::ShownClock,
 };
@@ -20,6 +20,7 @@ use crate::{
 };
 
 pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let filter = filter(args)?;
     let opened = open::open(&args.file, &global.session)?;
     let manifest = opened.log.manifest();
     let prepare = || {
@@ -34,7 +35,6 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
 
-    let level = args.level;
     let reader = LogReader::new(
         &*opened.log,
         selection,
@@ -42,7 +42,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         Columns::default(),
         if args.json { json_rows } else { text_rows },
         move |_, rows, row, lines: &mut Vec<(Timestamp, Vec<u8>)>| {
-            if level.is_none_or(|least| rows.is_urgent(row, least)) {
+            if filter.accepts(rows, row) {
                 let mut line = Vec::new();
                 rows.write(row, &clock, None, &mut line);
                 lines.push((rows.time(row), line));
@@ -77,6 +77,21 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         }
     }
     Ok(notices::losses(findings, global.quiet))
+}
+
+/// Returns the filter that the options state.
+fn filter(args: &MessagesArgs) -> Result<MessageFilter> {
+    let mut filter = MessageFilter::new().with_sources(&args.source)?;
+    if let Some(level) = args.level {
+        filter = filter.with_level(level);
+    }
+    for text in &args.contains {
+        filter = filter.with_text(text);
+    }
+    match &args.regex {
+        Some(pattern) => filter.with_regex(pattern),
+        None => Ok(filter),
+    }
 }
 
 /// Lines that are printed in time order. The file has them in the order in which they came to

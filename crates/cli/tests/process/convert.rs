@@ -188,7 +188,6 @@ fn output_with_an_extension_is_a_file_or_rejected() {
         ("x.csv", "-o x --format csv"),
         ("x.PNG", "-o x --format png"),
         ("x.feather", "-o x --format arrow"),
-        ("x.ulg", "logtool filter"),
         ("x.xlsx", "-o x.xlsx/"),
         ("x.mcap.zst", "-o x.mcap.zst/"),
     ] {

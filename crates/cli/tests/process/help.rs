@@ -6,7 +6,7 @@ use logtool::convert::OutputFormat;
 
 use crate::{bytes, program::Folder};
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 26] = [
     "align",
     "batch",
     "calibration",
@@ -17,6 +17,8 @@ const COMMANDS: [&str; 23] = [
     "filter",
     "flight",
     "formats",
+    "geotag",
+    "gps-dump",
     "help",
     "index",
     "info",
@@ -28,6 +30,7 @@ const COMMANDS: [&str; 23] = [
     "plot",
     "read",
     "repair",
+    "replay-log",
     "report",
     "schema",
 ];

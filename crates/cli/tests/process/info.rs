@@ -149,3 +149,26 @@ fn strict_run_accepts_a_lost_index() {
         assert_eq!(folder.run(&["check", &bag]).status, 3, "{name}");
     }
 }
+
+#[test]
+fn one_information_is_printed_whole() {
+    let folder = Folder::new();
+    let show =
+        |log: &str, key: &str| folder.run(&["info", "--show", key, &testdata(log)]);
+    let run = show("quad_flight.ulg", "perf_counter_preflight").succeeded();
+    assert_eq!(run.stdout.lines().count(), 3);
+    assert!(run.stdout.ends_with("max 1022us\n"), "{run:?}");
+    let console = show("quad_flight.ulg", "boot_console_output").succeeded();
+    assert!(
+        console.stdout.contains("\nHW arch: ") && console.stdout.ends_with("nsh>\n")
+    );
+    assert_eq!(show("quad_flight.ulg", "sys_os_name").succeeded().stdout, "NuttX\n");
+    let fault = show("damaged/crashed.ulg", "hardfault_plain");
+    assert_eq!(fault.status, 3, "{fault:?}");
+    assert!(!fault.stdout.is_empty());
+    show("quad_flight.ulg", "hardfault")
+        .ended(1, &["no information `hardfault`", "sys_uuid"]);
+    show("quad_flight.ulg", "perf_counter")
+        .ended(1, &["did you mean `perf_counter_preflight`?"]);
+    show("rover.bag", "sys_name").ended(1, &["it has no information"]);
+}

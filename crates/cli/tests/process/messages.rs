@@ -87,3 +87,39 @@ fn bag_without_log_messages_names_the_expected_topics() {
     let run = folder.run(&["messages", &testdata("rover.bag")]);
     run.ended(1, &["a rosbag log has no messages", "rosgraph_msgs/Log"]);
 }
+
+#[test]
+fn messages_are_selected_by_text_expression_and_source() {
+    let flight = testdata("quad_flight.ulg");
+    let folder = Folder::new();
+    let count = |options: &[&str]| {
+        let run = folder.run(&[&["messages", &flight][..], options].concat());
+        assert_eq!(run.status, 0, "{run:?}");
+        run.stdout.lines().count()
+    };
+    // The texts are listed in testdata/README.md and in the generator.
+    assert_eq!(count(&[]), 9);
+    assert_eq!(count(&["--contains", "TAKEOFF"]), 1);
+    assert_eq!(count(&["--contains", "mission", "--contains", "land"]), 1);
+    assert_eq!(count(&["--regex", r"item \d of"]), 2);
+    assert_eq!(count(&["--source", "commander"]), 4);
+    assert_eq!(count(&["--source", "comm*", "--source", "battery", "--json"]), 5);
+    assert_eq!(count(&["--source", "event"]), 0);
+    folder
+        .run(&["messages", &flight, "--regex", "a("])
+        .ended(2, &["`a(` is not a regular expression: unclosed group"]);
+}
+
+#[test]
+fn messages_of_nodes_are_selected_by_node_and_own_text() {
+    let Some(bag) = sample("rosbag/example.bag") else { return };
+    let folder = Folder::new();
+    let run = |options: &[&str]| {
+        folder.run(&[&["messages", &bag][..], options].concat()).stdout
+    };
+    let nodes = run(&["--source", "/static_transform*"]);
+    assert!(!nodes.is_empty() && nodes.lines().all(|line| line.contains("/static_tr")));
+    let own = run(&["--regex", "^Spinning"]);
+    assert!(own.contains(": Spinning until") && !own.is_empty());
+    assert_eq!(run(&["--contains", "static_transform"]), "");
+}

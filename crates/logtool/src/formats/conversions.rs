@@ -166,4 +166,21 @@ pub const CONVERSIONS: &[Conversion] = &[
             (MESSAGES, "packets of Velodyne lidars (VelodyneScan), in new frames"),
         ],
     },
+    Conversion {
+        formats: &["ulog"],
+        description: "ULogs",
+        kept: &[
+            (ULOG, "every record byte for byte, information and parameters"),
+            (
+                MESSAGES,
+                "numbers, texts, and lists of numbers up to 4,096, with times in microseconds; \
+                 not binary data and lists of messages",
+            ),
+            (
+                PACKETS,
+                "numbers and texts of positions, poses and other messages, and of points if their \
+                 topic is selected; not packets and images",
+            ),
+        ],
+    },
 ];

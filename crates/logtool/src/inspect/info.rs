@@ -3,6 +3,7 @@
 mod damage_info;
 mod frequency;
 mod health;
+mod information;
 mod rate_estimates;
 mod text;
 mod topic_info;
@@ -33,6 +34,7 @@ pub use self::{
     damage_info::DamageInfo,
     frequency::Frequency,
     health::{Health, PartStatistics},
+    information::Information,
     text::TextOptions,
     topic_info::TopicInfo,
 };

@@ -1,5 +1,6 @@
 //! Text messages of a log: logged strings and events of PX4, or the messages of ROS nodes.
 
+mod filter;
 mod iterator;
 mod rosout;
 
@@ -12,7 +13,10 @@ use crate::{
     records::{read::MakeRows, rows::PrintedRows},
 };
 
-pub use self::iterator::{LogMessage, LogMessages};
+pub use self::{
+    filter::MessageFilter,
+    iterator::{LogMessage, LogMessages},
+};
 pub use crate::records::message_text::{LevelChoice, is_urgent};
 
 /// The topics of the text messages of a log, and how their rows are made.

@@ -17,6 +17,7 @@ mod stale_files;
 mod table_sink;
 mod tables;
 mod tracks;
+mod ulog_tables;
 
 use std::path::{Path, PathBuf};
 

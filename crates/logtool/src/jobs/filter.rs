@@ -5,16 +5,17 @@ mod mixed_types;
 use std::path::PathBuf;
 
 use logtool_core::{
-    CopyJob, ErrorKind, LatchedRecord, LogSlice, Manifest, Retime, Selection,
-    TimeFromField, Topic, TopicSet, WriteOptions, copy, latched_records,
+    CopyJob, ErrorKind, LatchedRecord, Log as FormatLog, LogSlice, Manifest, Retime,
+    Selection, TimeFromField, Topic, TopicSet, WriteOptions, copy, latched_records,
 };
 
 use crate::{
     error::{Context as _, Error, Result},
     formats::LogFormat,
     jobs::output::{LogOutput, OutputSummary, log_writer, provenance},
+    records::log::Log,
     source::{
-        input::open::{self, OpenLog},
+        input::open,
         lidar::calibration_loss,
         losses::{Findings, Strictness},
         progress_counter::ProgressCounter,
@@ -162,24 +163,24 @@ impl Filter {
     /// lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<FilterReport> {
         self.output.check_differs_from([&*self.input])?;
-        let opened = open::open(&self.input, session)?;
-        let (name, manifest) = (&opened.input.name, opened.log.manifest());
-        let mut losses = opened.input.findings(manifest);
+        self.copy(&Log::from_opened(open::open(&self.input, session)?), session)
+    }
+
+    /// Writes the new log, of the input opened as `source`.
+    pub(crate) fn copy(&self, source: &Log, session: &Session) -> Result<FilterReport> {
+        let (input, log) = (source.input(), source.format_log());
+        let (name, manifest) = (&input.name, log.manifest());
+        let mut losses = source.losses();
         losses.check(self.strictness)?;
         let format = self.output.format_for(manifest)?;
         let mut plan =
-            FilterPlan::new(&opened, self, format).with_context(|| name.clone())?;
+            FilterPlan::new(log, self, format).with_context(|| name.clone())?;
         plan.options.verified = self.strictness.is_strict();
         let new = self.output.begin(format, session)?;
-        provenance::add_provenance_of(
-            &mut plan.options,
-            format,
-            [&opened.input],
-            session,
-        )?;
+        provenance::add_provenance_of(&mut plan.options, format, [input], session)?;
 
         let mut output = OutputSummary::new(self.output.path());
-        output.input_bytes = opened.input.source.len();
+        output.input_bytes = input.source.len();
         let mut extract = LogSlice { manifest, selection: plan.selection.clone() };
         output.warn(
             session,
@@ -191,7 +192,7 @@ impl Filter {
         output.warn(session, name, &mixed);
         let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
-            log: &*opened.log,
+            log,
             from: 0,
             selection: extract.selection.clone(),
             verify: false,
@@ -245,15 +246,15 @@ struct FilterPlan {
 }
 
 impl FilterPlan {
-    fn new(opened: &OpenLog, request: &Filter, format: LogFormat) -> Result<Self> {
-        let (log, manifest) = (&*opened.log, opened.log.manifest());
+    fn new(log: &dyn FormatLog, request: &Filter, format: LogFormat) -> Result<Self> {
+        let manifest = log.manifest();
         let clock = ShownClock::as_logged(manifest);
         let time = clock.range(request.start, request.end)?;
         let topics = selected_topics(manifest, request)?;
         let mut options = request.output.options(format)?;
         rename(manifest, &request.renames, &mut options)?;
         let field = request.time_field.as_deref();
-        let restamp = field.map(|field| restamp(opened, &topics, field)).transpose()?;
+        let restamp = field.map(|field| restamp(log, &topics, field)).transpose()?;
         let latched = if request.has_latched_records {
             latched_records(log, &topics, time.start)?
         } else {
@@ -330,8 +331,12 @@ fn rename(
     Ok(())
 }
 
-fn restamp(opened: &OpenLog, topics: &TopicSet, field: &str) -> Result<TimeFromField> {
-    TimeFromField::new(&*opened.log, topics, field).map_err(|error| match error.kind() {
+fn restamp(
+    log: &dyn FormatLog,
+    topics: &TopicSet,
+    field: &str,
+) -> Result<TimeFromField> {
+    TimeFromField::new(log, topics, field).map_err(|error| match error.kind() {
         ErrorKind::NoSuch => {
             let what = format!("no selected topic has a time called `{field}`");
             let hint =

@@ -54,7 +54,8 @@ pub(crate) fn columns(batch: &RecordBatch) -> Option<(StringArray, StringArray)>
     Some((column("level")?, column("message")?))
 }
 
-fn strings(column: &ArrayRef) -> Option<StringArray> {
+/// Returns the strings of a column, if it has strings.
+pub(crate) fn strings(column: &ArrayRef) -> Option<StringArray> {
     match column.data_type() {
         DataType::Utf8 => Some(column.as_string::<i32>().clone()),
         DataType::Dictionary(..) => {

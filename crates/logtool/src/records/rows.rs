@@ -21,9 +21,16 @@ use crate::{
 /// The rows of one table, prepared for printing. Its first column is the time.
 pub struct PrintedRows {
     times: ArrayRef,
-    /// The level of each row, if these are log messages.
-    levels: Option<StringArray>,
+    /// The levels, texts and sources, if these are log messages.
+    messages: Option<MessageColumns>,
     form: RowFormat,
+}
+
+/// The columns of log messages.
+struct MessageColumns {
+    levels: StringArray,
+    texts: StringArray,
+    sources: Option<StringArray>,
 }
 
 /// How the rows are printed.
@@ -50,12 +57,12 @@ impl PrintedRows {
         let others: Vec<usize> = (1..batch.num_columns()).collect();
         let named = with_field_names(batch.project(&others)?)?;
         let rows = JsonRows::with_infinities(&named, &infinities)?;
-        let levels = message_text::columns(batch).map(|(levels, _)| levels);
+        let messages = MessageColumns::new(batch);
         let schema = batch.schema();
         let time = schema.field(0);
         let start = format!("{{{}:", serde_json::Value::from(time.name().as_str()));
         let form = RowFormat::Json(start, TimeUnit::from_field(time), rows, infinities);
-        Ok(Self { times: batch.column(0).clone(), levels, form })
+        Ok(Self { times: batch.column(0).clone(), messages, form })
     }
 
     /// Returns how many infinities were printed as `null` since the last call.
@@ -67,12 +74,14 @@ impl PrintedRows {
     }
 
     /// Prepares rows for printing as text: `name=value` for each column, or level and message
-    /// of log messages.
+    /// of log messages, or their column `line`.
     pub fn text(batch: &RecordBatch) -> Result<Self> {
         let times = batch.column(0).clone();
-        if let Some((levels, messages)) = message_text::columns(batch) {
-            let form = RowFormat::Message(messages);
-            return Ok(Self { times, levels: Some(levels), form });
+        if let Some(messages) = MessageColumns::new(batch) {
+            let lines = batch.column_by_name("line");
+            let lines = lines.and_then(|lines| lines.as_string_opt::<i32>());
+            let form = RowFormat::Message(lines.unwrap_or(&messages.texts).clone());
+            return Ok(Self { times, messages: Some(messages), form });
         }
         let batch = times::as_texts(batch)?;
         let schema = batch.schema();
@@ -82,7 +91,7 @@ impl PrintedRows {
             let values = JsonColumn::new(field, batch.column(index))?;
             columns.push((format!("{}=", field_name(field)), values));
         }
-        Ok(Self { times, levels: None, form: RowFormat::Text(columns) })
+        Ok(Self { times, messages: None, form: RowFormat::Text(columns) })
     }
 
     /// Returns the time of the row at index `row`.
@@ -98,8 +107,15 @@ impl PrintedRows {
     /// Returns whether the row at index `row` is at least as severe as `least`, or not a log
     /// message.
     pub fn is_urgent(&self, row: usize, least: LevelChoice) -> bool {
-        let levels = self.levels.as_ref();
-        levels.is_none_or(|levels| message_text::is_urgent(levels.value(row), least))
+        let messages = self.messages.as_ref();
+        messages.is_none_or(|all| message_text::is_urgent(all.levels.value(row), least))
+    }
+
+    /// Returns the text and the source of the log message at index `row`: the ROS node, or the kind
+    /// of a message of PX4. Returns `None` for other rows.
+    pub fn message(&self, row: usize) -> Option<(&str, Option<&str>)> {
+        let MessageColumns { texts, sources, .. } = self.messages.as_ref()?;
+        Some((texts.value(row), sources.as_ref().map(|sources| sources.value(row))))
     }
 
     /// Appends the row at index `row` of the topic `label`, and a line end. Without a label, the
@@ -141,11 +157,22 @@ impl PrintedRows {
                 escape_from(start, line);
             }
             RowFormat::Message(messages) => {
-                let level = self.levels.as_ref().map_or("", |levels| levels.value(row));
+                let level = self.messages.as_ref();
+                let level = level.map_or("", |messages| messages.levels.value(row));
                 message_text::write(clock, time, level, messages.value(row), line);
             }
         }
         line.push(b'\n');
+    }
+}
+
+impl MessageColumns {
+    /// Returns the columns of `batch`, if these are log messages.
+    fn new(batch: &RecordBatch) -> Option<Self> {
+        let (levels, texts) = message_text::columns(batch)?;
+        // PX4 has the kind of the message, and ROS the name of the node.
+        let source = batch.column_by_name("source").or(batch.column_by_name("name"));
+        Some(Self { levels, texts, sources: source.and_then(message_text::strings) })
     }
 }
 

@@ -28,12 +28,12 @@ pub(crate) use self::find::is_text_of_field;
 pub(crate) use self::{
     collected_samples::{Samples, read_all},
     find::find,
+    numbers::numbers_of,
 };
 #[cfg(feature = "plot")]
 pub(crate) use self::{
     elements::expand_lists,
     find::{check_count, find_in_topic},
-    numbers::numbers_of,
     sampled_signals::{read, read_into, sampler},
 };
 

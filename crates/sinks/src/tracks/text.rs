@@ -5,7 +5,8 @@ use std::fmt::{self, Write as _};
 use crate::text::time_text::iso_second;
 
 /// A string in XML. Characters that XML does not allow become replacement characters.
-pub(super) struct XmlText<'t>(pub(super) &'t str);
+#[derive(Clone, Copy, Debug)]
+pub struct XmlText<'t>(pub &'t str);
 
 impl fmt::Display for XmlText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,7 +9,6 @@ use logtool::{
     Error, Result,
     convert::{Destination, OutputFormat},
     error::Context as _,
-    formats::LogFormat,
     input::{STDIN, open, url},
 };
 
@@ -125,10 +124,6 @@ fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
                 what,
                 format!("-o {stem} --format {} makes a folder of them", named.name()),
             )
-        }
-        (None, None) if LogFormat::from_extension(end) == Some(LogFormat::Ulog) => {
-            let what = format!("{shown} looks like a ULog, which no other log becomes");
-            misuse(what, "`logtool filter` cuts ULogs".to_owned())
         }
         // `v1.2` is no name of a file.
         (None, None) if end.starts_with(|c: char| c.is_ascii_alphabetic()) => {

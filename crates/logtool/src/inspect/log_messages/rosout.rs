@@ -47,10 +47,13 @@ pub(super) fn text(batch: &RecordBatch) -> Result<PrintedRows> {
         Some(with_node(node.unwrap_or_default(), text.unwrap_or_default()))
     };
     let lines: StringArray = nodes.iter().zip(texts).map(line).collect();
+    let (nodes, texts) = (nodes.clone(), texts.clone());
     PrintedRows::text(&RecordBatch::try_from_iter([
         ("time", batch.column(0).clone()),
         ("level", Arc::new(levels) as ArrayRef),
-        ("message", Arc::new(lines)),
+        ("name", Arc::new(nodes)),
+        ("message", Arc::new(texts)),
+        ("line", Arc::new(lines)),
     ])?)
 }
 

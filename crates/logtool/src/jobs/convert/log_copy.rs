@@ -14,6 +14,7 @@ use crate::{
         convert::{
             Convert, ConvertRequest, Destination, OutputFormat, RequestConflict,
             report::{ConvertReport, OutputFile},
+            ulog_tables,
         },
         output::{
             log_writer::{self, LogWriter},
@@ -40,14 +41,18 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let Convert { input: path, destination, request, existing, strictness } = convert;
     let (input, log) = open(path, request, session)?;
     let (name, manifest) = (&input.name, log.manifest());
+    let extension = request.format.log_format().map_or("log", LogFormat::extension);
     let new_path = match destination {
         Destination::File(file) => file.clone(),
         Destination::Folder(folder) => {
             let stem = open::stem_of(&input)?;
-            folder.join(format!("{stem}.{}", request.format.name()))
+            folder.join(format!("{stem}.{extension}"))
         }
         Destination::Stdout => return Err(RequestConflict::FileOnStdout.into()),
     };
+    if request.format == OutputFormat::Ulog && ulog_tables::is_needed(manifest) {
+        return ulog_tables::write(convert, new_path, (&input, &log), session);
+    }
     overwrite_guard::refuse(&new_path, [&**path])?;
     let mut losses = input.findings(manifest);
     losses.check(*strictness)?;
@@ -139,6 +144,9 @@ impl LogCopy {
             let what = format!("{} is not a format of logs", request.format.name());
             return Err(Error::invalid(what));
         };
+        if format == LogFormat::Ulog && ulog_tables::is_needed(manifest) {
+            return Err(ulog_tables::refuse_in_dataset(&manifest.format));
+        }
         let translation =
             TranslationKind::for_target(manifest, format, request.messages);
         let mut topics = match translation.filter(|_| request.topics.is_empty()) {

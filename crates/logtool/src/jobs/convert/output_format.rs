@@ -46,6 +46,9 @@ pub enum OutputFormat {
     Pcap,
     /// The data packets of a capture or a bag unchanged, in a .vel log
     Vel,
+    /// A ULog of PX4: a topic for each table of a bag, an MCAP file or a lidar
+    #[cfg_attr(feature = "clap", value(alias = "ulg"))]
+    Ulog,
     /// Tracks for Google Earth, coloured by flight mode
     Kml,
     /// Tracks for GPS receivers and maps
@@ -118,6 +121,7 @@ impl OutputFormat {
         Self::Bag,
         Self::Pcap,
         Self::Vel,
+        Self::Ulog,
         Self::Kml,
         Self::Gpx,
         Self::Geojson,
@@ -144,6 +148,7 @@ impl OutputFormat {
             Self::Bag => "bag",
             Self::Pcap => "pcap",
             Self::Vel => "vel",
+            Self::Ulog => "ulog",
             Self::Kml => "kml",
             Self::Gpx => "gpx",
             Self::Geojson => "geojson",
@@ -185,6 +190,7 @@ impl OutputFormat {
             Self::Bag => &["bag"],
             Self::Pcap => &["pcap"],
             Self::Vel => &["vel"],
+            Self::Ulog => &["ulg", "ulog"],
             Self::Kml => &["kml"],
             Self::Gpx => &["gpx"],
             Self::Geojson => &["geojson"],
@@ -219,6 +225,7 @@ impl OutputFormat {
             Self::Bag => FormatKind::Log(LogFormat::Rosbag),
             Self::Pcap => FormatKind::Log(LogFormat::Capture),
             Self::Vel => FormatKind::Log(LogFormat::Vel),
+            Self::Ulog => FormatKind::Log(LogFormat::Ulog),
             Self::Kml => FormatKind::Tracks(TrackFormat::Kml),
             Self::Gpx => FormatKind::Tracks(TrackFormat::Gpx),
             Self::Geojson => FormatKind::Tracks(TrackFormat::GeoJson),

@@ -54,6 +54,9 @@ pub struct ConvertReport {
     /// The topics whose records cannot be decoded, so that the output has only their bytes,
     /// one sentence each.
     pub raw_topics: Vec<String>,
+    /// Whether a ULog has fewer rows, or shorter strings and lists, than the input. The remarks have
+    /// the numbers.
+    pub is_cut: bool,
     /// The losses and the damage in the input.
     pub losses: Findings,
 }
@@ -88,6 +91,7 @@ impl ConvertReport {
             stale_files: Vec::new(),
             lidar: LidarWarnings::default(),
             raw_topics: Vec::new(),
+            is_cut: false,
             losses,
         }
     }

@@ -1,0 +1,444 @@
+//! Matches photos to shots.
+
+use crate::{
+    error::{Error, Result},
+    text::units::count_of,
+    time::clock::Seconds,
+};
+
+/// How much later or earlier than its shot a photo may be, besides the step of its clock: the
+/// shutter lag, and the drift of the clock during a flight.
+const JITTER_NANOS: i64 = 500_000_000;
+
+/// The maximum number of comparisons in the search for the offset: about a second.
+const MAX_COMPARISONS: u64 = 400_000_000;
+
+/// The number of photos whose shot is searched first, if some photos may have none.
+const FIRST_PHOTOS: usize = 16;
+
+/// How photos are matched to shots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum MatchMethod {
+    /// One by one if the counts are equal, and by time otherwise; the times must agree
+    #[default]
+    Auto,
+    /// One by one, in the order of the photos and of the shots
+    Sequence,
+    /// By time, with the offset of the camera's clock
+    Time,
+}
+
+/// The photos and the shots to match.
+pub(super) struct MatchInput<'t> {
+    /// The number of photos.
+    pub(super) photos: usize,
+    /// The times of the photos in nanoseconds, and the step of the camera's clock, if all photos have
+    /// a time.
+    pub(super) taken: Option<(&'t [i64], i64)>,
+    /// The times of the shots, sorted.
+    pub(super) shots: &'t [i64],
+    /// The name of the topic of the shots.
+    pub(super) topic: &'t str,
+    /// The given offset from the clock of the camera to that of the shots.
+    pub(super) offset: Option<i64>,
+    /// Whether photos may be left over.
+    pub(super) is_partial: bool,
+}
+
+/// The matches of photos and shots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Matches {
+    /// For each photo, the index of its shot.
+    pub(super) shots: Vec<Option<usize>>,
+    /// The offset from the clock of the camera to that of the shots, in nanoseconds, if the photos
+    /// have times.
+    pub(super) offset: Option<i64>,
+    /// Whether the photos were matched one by one.
+    pub(super) is_by_sequence: bool,
+}
+
+impl MatchInput<'_> {
+    /// Matches the photos by `method`.
+    ///
+    /// # Errors
+    /// If the counts, or the times, cannot be explained. The message has the counts.
+    pub(super) fn find(&self, method: MatchMethod) -> Result<Matches> {
+        let counts = self.counts();
+        let is_equal = self.photos == self.shots.len();
+        match (method, self.taken) {
+            (MatchMethod::Sequence, _) => {
+                if !is_equal && !self.is_partial {
+                    let hint = "--match time compares times; --partial pairs them from the first \
+                                on, and leaves out the rest";
+                    return Err(
+                        Error::failed(format!("{counts}: they differ")).with_hint(hint)
+                    );
+                }
+                Ok(self.in_sequence())
+            }
+            (MatchMethod::Time, None) => {
+                let what = format!(
+                    "{counts}, and not all photos have the time in their Exif data"
+                );
+                Err(Error::failed(what).with_hint("--match sequence needs no times"))
+            }
+            (MatchMethod::Auto, None) if self.offset.is_some() => {
+                let what =
+                    "--offset needs the time of each photo, and not all have one";
+                Err(Error::failed(what).with_hint("--match sequence needs no times"))
+            }
+            (MatchMethod::Auto, None) if is_equal => Ok(self.in_sequence()),
+            (MatchMethod::Auto, None) => {
+                let what = format!(
+                    "{counts}: they differ, and not all photos have the time in their Exif data"
+                );
+                let hint = "remove photos of other flights; or --match sequence --partial pairs \
+                            them from the first on";
+                Err(Error::failed(what).with_hint(hint))
+            }
+            (MatchMethod::Auto, Some((taken, step)))
+                if is_equal && self.offset.is_none() =>
+            {
+                let matches = self.in_sequence();
+                let offset = matches.offset.unwrap_or_default();
+                let residual = |(photo, shot): (&i64, &i64)| {
+                    shot.saturating_sub(photo.saturating_add(offset)).saturating_abs()
+                };
+                let worst = taken.iter().zip(self.shots).map(residual).max();
+                let worst = worst.unwrap_or_default();
+                if worst <= tolerance(step) {
+                    return Ok(matches);
+                }
+                if self.is_partial {
+                    return self.by_time(taken, step);
+                }
+                let what = format!(
+                    "{counts}: they are equal, but times differ by up to {} s if they are paired \
+                     one by one",
+                    Seconds(worst)
+                );
+                let hint = "--match sequence pairs them nevertheless; --partial tags those that \
+                            match by time";
+                Err(Error::failed(what).with_hint(hint))
+            }
+            (_, Some((taken, step))) => self.by_time(taken, step),
+        }
+    }
+
+    fn counts(&self) -> String {
+        let photos = count_of(self.photos as u64, "photo");
+        let shots = count_of(self.shots.len() as u64, "shot");
+        format!("{photos} and {shots} in {}", self.topic)
+    }
+
+    fn in_sequence(&self) -> Matches {
+        let index = |photo| (photo < self.shots.len()).then_some(photo);
+        let shots: Vec<Option<usize>> = (0..self.photos).map(index).collect();
+        let offset = self.taken.and_then(|(taken, _)| {
+            median(
+                taken
+                    .iter()
+                    .zip(self.shots)
+                    .map(|(photo, shot)| shot.saturating_sub(*photo))
+                    .collect(),
+            )
+        });
+        Matches { shots, offset, is_by_sequence: true }
+    }
+
+    /// Matches by time, and finds the offset if it is not given.
+    fn by_time(&self, taken: &[i64], step: i64) -> Result<Matches> {
+        let limit = tolerance(step);
+        let found = match self.offset {
+            Some(offset) => {
+                let shots = nearest(taken, self.shots, offset, limit);
+                Matches { shots, offset: Some(offset), is_by_sequence: false }
+            }
+            None => self.search(taken, limit)?,
+        };
+        let left = found.shots.iter().filter(|shot| shot.is_none()).count();
+        let offset = Seconds(found.offset.unwrap_or_default());
+        if left == found.shots.len() {
+            let what = format!(
+                "{}: with an offset of {offset} s, no photo is within {} s of a shot",
+                self.counts(),
+                Seconds(limit)
+            );
+            let hint = "--offset is added to the time of the camera; without it, it is searched";
+            return Err(Error::failed(what).with_hint(hint));
+        }
+        if left > 0 && !self.is_partial {
+            let what = format!(
+                "{}: with an offset of {offset} s, {} without a shot",
+                self.counts(),
+                if left == 1 {
+                    "1 photo is".to_owned()
+                } else {
+                    format!("{left} photos are")
+                },
+            );
+            let hint = "--partial leaves them out; or give the offset of the camera's clock with \
+                        --offset";
+            return Err(Error::failed(what).with_hint(hint));
+        }
+        Ok(found)
+    }
+
+    /// Searches the offset with which most photos have a shot.
+    fn search(&self, taken: &[i64], limit: i64) -> Result<Matches> {
+        // Unless photos may be left over, the first one has one of the first shots.
+        let (first, spare) = if self.is_partial {
+            (FIRST_PHOTOS, self.shots.len())
+        } else {
+            (1, (self.shots.len() + 1).saturating_sub(taken.len()))
+        };
+        if spare == 0 {
+            let what = format!("{}: there are more photos than shots", self.counts());
+            let hint = "--partial leaves out the photos without a shot";
+            return Err(Error::failed(what).with_hint(hint));
+        }
+        let each = taken.len() as u64 + self.shots.len() as u64;
+        let candidates = first.min(taken.len()) as u64 * spare as u64;
+        if candidates.saturating_mul(each) > MAX_COMPARISONS {
+            let what = format!(
+                "{}: too many to search the offset of the camera",
+                self.counts()
+            );
+            return Err(Error::failed(what).with_hint("--offset gives the offset"));
+        }
+        let mut found: Vec<Candidate> = Vec::new();
+        for photo in taken.iter().take(first) {
+            for shot in self.shots.iter().take(spare) {
+                let Some(offset) = shot.checked_sub(*photo) else { continue };
+                let candidate = Candidate::refined(taken, self.shots, offset, limit);
+                let best = found.first().map_or(0, |best| best.count);
+                if candidate.count > best {
+                    found.clear();
+                }
+                if candidate.count >= best && candidate.count > 0 {
+                    let is_known = |other: &Candidate| other.shots == candidate.shots;
+                    // Two are enough to know that the offset is ambiguous.
+                    if !found.iter().any(is_known) && found.len() < FIRST_PHOTOS {
+                        found.push(candidate);
+                    }
+                }
+            }
+        }
+        found.sort_by(|a, b| a.deviation.total_cmp(&b.deviation));
+        let Some((best, others)) = found.split_first() else {
+            let what = format!("{}: no offset of the camera fits", self.counts());
+            return Err(Error::failed(what));
+        };
+        let is_rival = |other: &&Candidate| {
+            let pairs = other.shots.iter().zip(&best.shots);
+            let differing = pairs.filter(|(a, b)| a != b).count();
+            differing * 2 >= best.count
+                && other.deviation <= best.deviation * 1.5 + JITTER_NANOS as f64 / 10.0
+        };
+        if let Some(other) = others.iter().find(is_rival) {
+            let what = format!(
+                "{}: offsets of {} s and of {} s fit equally well",
+                self.counts(),
+                Seconds(best.offset),
+                Seconds(other.offset)
+            );
+            let hint = "give the offset of the camera's clock with --offset; it is added to the \
+                        times of the photos";
+            return Err(Error::failed(what).with_hint(hint));
+        }
+        Ok(Matches {
+            shots: best.shots.clone(),
+            offset: Some(best.offset),
+            is_by_sequence: false,
+        })
+    }
+}
+
+/// The matches with one offset.
+struct Candidate {
+    offset: i64,
+    shots: Vec<Option<usize>>,
+    /// The number of photos with a shot.
+    count: usize,
+    /// The root mean square of their differences.
+    deviation: f64,
+}
+
+impl Candidate {
+    /// Matches with about this `offset`, which may be off by `limit`, and improves it.
+    fn refined(taken: &[i64], times: &[i64], offset: i64, limit: i64) -> Self {
+        let differences = |shots: &[Option<usize>]| -> Vec<i64> {
+            let pairs = taken.iter().zip(shots);
+            let pairs = pairs.filter_map(|(photo, shot)| Some((photo, (*shot)?)));
+            let difference = |(photo, shot): (&i64, usize)| {
+                Some(times.get(shot)?.saturating_sub(*photo))
+            };
+            pairs.filter_map(difference).collect()
+        };
+        let rough = nearest(taken, times, offset, limit.saturating_mul(2));
+        let offset = median(differences(&rough)).unwrap_or(offset);
+        let shots = nearest(taken, times, offset, limit);
+        let differences = differences(&shots);
+        let count = differences.len();
+        let square =
+            |difference: &i64| (difference.saturating_sub(offset) as f64).powi(2);
+        let sum: f64 = differences.iter().map(square).sum();
+        let deviation = (sum / count.max(1) as f64).sqrt();
+        Self { offset, shots, count, deviation }
+    }
+}
+
+/// Returns how far a photo and its shot may be apart, if the clock of the camera has this step.
+fn tolerance(step: i64) -> i64 {
+    step / 2 + JITTER_NANOS
+}
+
+/// Returns for each photo the nearest shot within `limit` that no earlier photo has. All times are
+/// sorted.
+fn nearest(
+    taken: &[i64],
+    times: &[i64],
+    offset: i64,
+    limit: i64,
+) -> Vec<Option<usize>> {
+    let mut next = 0;
+    let find = |photo: &i64| {
+        let time = photo.saturating_add(offset);
+        let distance = |index: usize| {
+            times.get(index).map(|shot| shot.saturating_sub(time).saturating_abs())
+        };
+        let mut here = distance(next)?;
+        while let Some(after) = distance(next + 1)
+            && after <= here
+        {
+            here = after;
+            next += 1;
+        }
+        if here > limit {
+            return None;
+        }
+        next += 1;
+        Some(next - 1)
+    };
+    taken.iter().map(find).collect()
+}
+
+fn median(mut values: Vec<i64>) -> Option<i64> {
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        return None;
+    }
+    Some(*values.select_nth_unstable(middle).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// Irregular shots, in seconds.
+    const SHOTS: [f64; 8] = [10.0, 12.3, 14.1, 18.8, 20.2, 25.0, 26.9, 31.4];
+
+    fn nanos(seconds: &[f64]) -> Vec<i64> {
+        seconds.iter().map(|seconds| (seconds * 1e9) as i64).collect()
+    }
+
+    /// Photos of these shots whose clock is 3600.7 s ahead, in whole seconds.
+    fn photos(shots: &[f64]) -> Vec<i64> {
+        let taken = shots.iter().map(|shot| (shot + 3600.7).floor() + 0.5);
+        nanos(&taken.collect::<Vec<_>>())
+    }
+
+    fn find(
+        taken: Option<&[i64]>,
+        shots: &[i64],
+        change: impl Fn(&mut MatchInput<'_>) -> MatchMethod,
+    ) -> Result<Vec<Option<usize>>> {
+        let mut input = MatchInput {
+            photos: taken.map_or(7, <[i64]>::len),
+            taken: taken.map(|taken| (taken, SECOND)),
+            shots,
+            topic: "camera_capture",
+            offset: None,
+            is_partial: false,
+        };
+        let method = change(&mut input);
+        Ok(input.find(method)?.shots)
+    }
+
+    #[test]
+    fn equal_counts_are_paired_if_the_times_agree() {
+        let shots = nanos(&SHOTS);
+        let all: Vec<_> = (0..8).map(Some).collect();
+        let taken = photos(&SHOTS);
+        assert_eq!(find(Some(&taken), &shots, |_| MatchMethod::Auto).unwrap(), all);
+
+        let mut other = SHOTS;
+        other[7] += 9.0; // the last shot has no photo, and there is another one later
+        let taken = photos(&other);
+        let error = find(Some(&taken), &shots, |_| MatchMethod::Auto).unwrap_err();
+        assert!(error.to_string().contains("8 photos and 8 shots in camera_capture"));
+        assert!(error.to_string().contains("times differ by up to 9"), "{error}");
+        assert_eq!(find(Some(&taken), &shots, |_| MatchMethod::Sequence).unwrap(), all);
+        let partial = find(Some(&taken), &shots, |input| {
+            input.is_partial = true;
+            MatchMethod::Auto
+        });
+        let mut first = all.clone();
+        first[7] = None;
+        assert_eq!(partial.unwrap(), first);
+    }
+
+    #[test]
+    fn missing_photo_is_found_by_time() {
+        let shots = nanos(&SHOTS);
+        let mut some = SHOTS.to_vec();
+        some.remove(3);
+        let found = find(Some(&photos(&some)), &shots, |_| MatchMethod::Auto).unwrap();
+        let want = [0, 1, 2, 4, 5, 6, 7].map(Some);
+        assert_eq!(found, want);
+        let none = find(None, &shots, |_| MatchMethod::Auto).unwrap_err();
+        assert!(none.to_string().contains("7 photos and 8 shots"), "{none}");
+    }
+
+    #[test]
+    fn regular_shots_with_a_missing_photo_are_ambiguous() {
+        let times: Vec<f64> = (0..8).map(|index| f64::from(index) * 2.0).collect();
+        let taken = photos(&times[..7]);
+        let shots = nanos(&times);
+        let error = find(Some(&taken), &shots, |_| MatchMethod::Auto).unwrap_err();
+        assert!(error.to_string().contains("fit equally well"), "{error}");
+        let found = find(Some(&taken), &shots, |input| {
+            input.offset = Some(-36_007 * SECOND / 10);
+            MatchMethod::Auto
+        });
+        assert_eq!(found.unwrap(), [0, 1, 2, 3, 4, 5, 6].map(Some));
+    }
+
+    #[test]
+    fn more_photos_than_shots_need_a_permission() {
+        let shots = nanos(&SHOTS[2..]);
+        let taken = photos(&SHOTS);
+        let error = find(Some(&taken), &shots, |_| MatchMethod::Auto).unwrap_err();
+        assert!(error.to_string().contains("8 photos and 6 shots"), "{error}");
+        let found = find(Some(&taken), &shots, |input| {
+            input.is_partial = true;
+            MatchMethod::Time
+        });
+        let want = [None, None, Some(0), Some(1), Some(2), Some(3), Some(4), Some(5)];
+        assert_eq!(found.unwrap(), want);
+    }
+
+    #[test]
+    fn wrong_offset_matches_no_photo() {
+        let error = find(Some(&photos(&SHOTS)), &nanos(&SHOTS), |input| {
+            input.offset = Some(0);
+            MatchMethod::Time
+        });
+        assert!(
+            error.unwrap_err().to_string().contains("no photo is within 1.000000 s")
+        );
+    }
+}
