@@ -29,7 +29,9 @@ mod font;
 mod paint;
 
 mod chart;
+mod curves;
 mod draw;
+mod heat_map;
 
 mod top_view;
 mod track;
@@ -39,9 +41,11 @@ mod metadata;
 mod page;
 
 pub use crate::{
-    chart::{Band, Chart, Line, Panel, TimeAxis},
+    chart::{Band, Chart, Line, Mark, Panel, PanelStyle, TimeAxis},
+    curves::{Curve, CurveMark, CurvePlot},
+    heat_map::HeatMap,
     metadata::{with_metadata, with_texts},
-    page::{Block, Page, Section, TableRow},
+    page::{Block, Page, PlotLink, Section, TableRow},
     paint::{RenderedPng, png},
     palette::{LINES, LOOKS, Rgb, line, viridis},
     sample::{Sampler, Signal},

@@ -30,7 +30,7 @@ fn chart() -> Chart {
         color: [255, 0, 0],
     };
     let time = TimeAxis { name: "time (s)".into(), ..TimeAxis::default() };
-    Chart { panels, bands: vec![band], time, size: (900, 500) }
+    Chart { panels, bands: vec![band], time, size: (900, 500), ..Chart::default() }
 }
 
 #[test]
