@@ -1,5 +1,6 @@
 //! Reports: a log on one HTML page.
 
+mod devices;
 #[cfg(feature = "flight")]
 mod flight;
 mod images;
@@ -238,6 +239,7 @@ impl ReportRequest {
             ("Parameters", parameters),
         ];
         sections.extend(texts);
+        sections.push(("Devices", plots.devices));
         sections.push(("Topics", tables.map(text_block).into_iter().collect()));
         let sections = sections.into_iter().filter(|(_, blocks)| !blocks.is_empty());
         let section =

@@ -13,7 +13,12 @@
   const ink = () => (scheme.matches ? "#ccc" : "#222");
   const faint = () => (scheme.matches ? "rgba(255,255,255,0.13)" : "rgba(0,0,0,0.1)");
   const paper = () => (scheme.matches ? "rgba(24,26,27,0.75)" : "rgba(255,255,255,0.75)");
-  const lineColor = (color) => (color === "0,0,0" && scheme.matches ? "220,220,220" : color);
+  // Lines are lighter on a dark ground.
+  const lineColor = (color) => {
+    if (!scheme.matches) return color;
+    if (color === "0,0,0") return "225,225,225";
+    return color.split(",").map((part) => Math.round(Number(part) * 0.65 + 255 * 0.35)).join(",");
+  };
   let moving = false;
 
   // One zoom for all: what one shows, all show.
@@ -175,11 +180,16 @@
     plot.lines.forEach(({ name, color, x, y }, index) => {
       const top = bbox.top + index * row;
       ctx.fillStyle = `rgba(${lineColor(color)},0.75)`;
-      for (let at = 0; at < x.length; at++) {
-        if (!y[at]) continue;
-        const from = clampX(u, x[at]);
-        const to = clampX(u, at + 1 < x.length ? x[at + 1] : plot.range[1]);
-        if (to > from) ctx.fillRect(from, top + row * 0.12, Math.max(to - from, pixels()), row * 0.76);
+      let start = null;
+      for (let at = 0; at <= x.length; at++) {
+        if (at < x.length && y[at]) {
+          start ??= x[at];
+        } else if (start !== null) {
+          const from = clampX(u, start);
+          const to = clampX(u, at < x.length ? x[at] : plot.range[1]);
+          if (to > from) ctx.fillRect(from, top + row * 0.12, Math.max(to - from, pixels()), row * 0.76);
+          start = null;
+        }
       }
       const width = ctx.measureText(name).width;
       ctx.fillStyle = paper();
@@ -247,7 +257,7 @@
       label: line.name,
       stroke: () => (plot.kind === "heat" ? "transparent" : `rgb(${lineColor(line.color)})`),
       width: 1,
-      points: { show: isDrawn && line.x.length < 60 },
+      points: { show: isDrawn && line.x.length < 60, fill: () => (scheme.matches ? "#181a1b" : "#fff") },
       value: (u, y) => (y === null || y === undefined ? "--" : String(y)),
       paths: isDrawn ? (line.held ? uPlot.paths.stepped({ align: 1 }) : undefined) : () => null,
     }));
@@ -291,7 +301,7 @@
         ],
         axes: [
           { ...shared, label: plot.time, size: 34, labelSize: 20, ...timeAxis(plot) },
-          plot.kind === "flags" ? { show: false } : { ...shared, label: plot.unit, size: 64, labelSize: 20, ...valueAxis },
+          plot.kind === "flags" ? { ...shared, splits: () => [], size: 64, labelSize: 20, label: "" } : { ...shared, label: plot.unit, size: 64, labelSize: 20, ...valueAxis },
         ],
         hooks: {
           drawClear: before,

@@ -20,7 +20,10 @@ use crate::{
     formats::LogFormat,
     inspect::{
         plot,
-        report::plots::{message_types::TYPES, px4::FlagTopic, transform::Transform},
+        report::{
+            devices,
+            plots::{message_types::TYPES, px4::FlagTopic, transform::Transform},
+        },
     },
     records::signals::{self, RequestedSignal, SignalColumn, ValuePart},
     text::units::count_of,
@@ -53,6 +56,8 @@ pub(super) struct PlotContext<'c> {
 pub(super) struct SignalPlots {
     pub(super) blocks: Vec<Block>,
     pub(super) time: TimeAxis,
+    /// The table of the sensors, whose IDs are read along with the plots.
+    pub(super) devices: Vec<Block>,
 }
 
 /// A plot: its title, its unit, the limits of its value axis, and its signals as a range of
@@ -73,6 +78,8 @@ struct PlannedPlot {
 struct PlotPlan {
     signals: Vec<RequestedSignal>,
     plots: Vec<PlannedPlot>,
+    /// The index of the first signal that is the ID of a device.
+    devices: Option<usize>,
     /// The number of plots beyond [`MAX_PLOTS`].
     omitted: u64,
 }
@@ -145,6 +152,8 @@ fn plan_px4(log: &dyn Log) -> PlotPlan {
             ..PlannedPlot::default()
         });
     }
+    plan.devices = Some(plan.signals.len());
+    plan.signals.extend(devices::requested_signals(log));
     plan
 }
 
@@ -293,7 +302,9 @@ fn draw(
     }
     let note = plot::outlier_note(read.signals.iter(), &read.span, context.clock);
     blocks.extend(note.map(Block::Note));
-    Ok(SignalPlots { blocks, time })
+    let sensors = plan.signals.iter().zip(&read.signals);
+    let sensors = sensors.skip(plan.devices.unwrap_or(plan.signals.len()));
+    Ok(SignalPlots { blocks, time, devices: devices::blocks(sensors) })
 }
 
 fn line((wanted, signal): (&RequestedSignal, &Signal)) -> Line {

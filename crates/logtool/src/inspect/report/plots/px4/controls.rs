@@ -181,6 +181,7 @@ pub(super) const PLOTS: &[Px4Plot] = &[
     Px4Plot::new("Motor speed", "1/min", escs!("esc_rpm")).without_zero_lines(),
     Px4Plot::new("ESC current", "A", escs!("esc_current")).without_zero_lines(),
     Px4Plot::new("ESC voltage", "V", escs!("esc_voltage")).without_zero_lines(),
-    Px4Plot::new("ESC temperature", "°C", escs!("esc_temperature"))
+    // Drivers of UAVCAN wrote kelvin in older releases.
+    Px4Plot::new("ESC temperature", "°C (K if above 200)", escs!("esc_temperature"))
         .without_zero_lines(),
 ];

@@ -2,11 +2,14 @@
 
 use crate::inspect::report::plots::{
     px4::Px4Plot,
-    transform::Transform::{Bit, Interval, Percent, Same, Times},
+    transform::Transform::{self, Bit, Interval, Percent, Same, Times},
 };
 
 const STATUS: &str = "estimator_status";
 const CHECKS: &[&str] = &["innovation_check_flags"];
+
+/// A quality that is unknown is -1 (uORB, `InputRc.msg`).
+const KNOWN: Transform = Transform::Where { least: 0.0, factor: 1.0 };
 
 /// The plots.
 pub(super) const PLOTS: &[Px4Plot] = &[
@@ -93,8 +96,8 @@ pub(super) const PLOTS: &[Px4Plot] = &[
         "RC quality",
         "%",
         &[
-            ("signal strength (RSSI)", "input_rc", &["rssi"], Same),
-            ("link quality", "input_rc", &["link_quality"], Same),
+            ("signal strength (RSSI)", "input_rc", &["rssi", "rssi"], KNOWN),
+            ("link quality", "input_rc", &["link_quality", "link_quality"], KNOWN),
             ("RC lost, by the receiver", "input_rc", &["rc_lost"], Percent),
             ("RC lost, by PX4", "vehicle_status", &["rc_signal_lost"], Percent),
             (
