@@ -39,6 +39,7 @@ PAGES = (
         35,
         ("Plots", "Spectra", "Step responses", "Console", "Performance counters", "Processes", "Devices"),
     ),
+    (SAMPLES / "ulog/flightreviewrs_battery_brownout.ulg", 35, ("Plots", "Devices")),
     (SAMPLES / "ulog/pyulog_sample_appended_multiple.ulg", 10, ("Plots", "Hard faults")),
     (SAMPLES / "velodyne/vlp16_mrpt_gps_sample.pcap", 0, ("Scans",)),
 )
@@ -126,6 +127,20 @@ def faults_of_axes(page):
     return told[:5]
 
 
+def faults_of_links(page):
+    """A link of a diagnosis shows its time in all plots over time."""
+    told = []
+    for link in page.locator("td a[data-start]").all()[:2]:
+        link.click()
+        page.wait_for_timeout(50)
+        start, end = (float(link.get_attribute(f"data-{which}")) for which in ("start", "end"))
+        shown = page.evaluate("() => [window.charts[0].scales.x.min, window.charts[0].scales.x.max]")
+        target = page.evaluate("(id) => document.querySelector(id) !== null", link.get_attribute("href"))
+        if not (shown[0] <= start <= end <= shown[1]) or not target:
+            told.append(f"the link to {start} to {end} shows {shown}")
+    return told
+
+
 def chromium():
     """The browser, installed if need be."""
     names = ("chromium", "chromium-browser", "google-chrome")
@@ -164,6 +179,7 @@ def faults(browser, page_file, plots, sections):
         page.mouse.move(box["x"] + 300, box["y"] + 50)
         page.mouse.up()
         told += faults_of_axes(page)
+        told += faults_of_links(page)
         page.set_viewport_size({"width": 1200, "height": 900})
         page.wait_for_timeout(250)
     if folder := os.environ.get("SCREENSHOTS"):

@@ -48,8 +48,10 @@ pub struct Section {
 pub enum Block {
     /// A sentence.
     Note(String),
-    /// Preformatted text.
+    /// Preformatted text, whose long lines continue on the next one.
     Text(String),
+    /// Preformatted text with columns: long lines can be scrolled.
+    Columns(String),
     /// A table: the header and the rows.
     Table(Vec<String>, Vec<TableRow>),
     /// A zoomable plot. All plots have a common time axis, and only the first panel is
@@ -180,6 +182,9 @@ impl BlockWriter<'_> {
                 let lines: String = text.lines().map(line).collect();
                 writeln!(page, "<pre>{lines}</pre>")
             }
+            Block::Columns(text) => {
+                writeln!(page, "<pre class=\"columns\">{}</pre>", html(text))
+            }
             Block::Table(head, rows) => {
                 table(page, head, rows, self.plots);
                 Ok(())
@@ -307,6 +312,7 @@ mod tests {
         let blocks = vec![
             Block::Note(evil.into()),
             Block::Text(evil.into()),
+            Block::Columns(evil.into()),
             Block::Table(vec![evil.into()], vec![row]),
             Block::Plot(evil.into(), chart),
             Block::Curves(evil.into(), curves),

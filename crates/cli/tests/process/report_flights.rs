@@ -122,8 +122,7 @@ fn flags_that_were_set_and_dropouts_are_shown() {
     assert!(!page.contains("\"name\":\"attitude_invalid\""));
     assert!(!page.contains("\"name\":\"battery_warning\""));
     assert!(page.contains("[40,40.5,\"208,16,16\",\"dropout\",\"\"]"), "{page}");
-    let processes =
-        "<pre><span>PID COMMAND\n</span><span>  0 Idle &lt;task&gt;\n</span></pre>";
+    let processes = "<pre class=\"columns\">PID COMMAND\n  0 Idle &lt;task&gt;\n</pre>";
     assert!(page.contains(processes));
 }
 

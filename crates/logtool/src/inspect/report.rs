@@ -209,7 +209,6 @@ impl ReportRequest {
         let (facts, tables) = text.split_once("\n\n").unwrap_or((&text, ""));
         let is_part = self.start.or(self.end).is_some();
         let summary = if is_part { "Summary of the whole log" } else { "Summary" };
-        let text_block = |text: &str| Block::Text(text.to_owned());
         let mut summary_blocks = Vec::new();
         let (mut spectra, mut responses) = (Vec::new(), Vec::new());
         #[cfg(feature = "flight")]
@@ -220,7 +219,7 @@ impl ReportRequest {
                 responses = flight::step_responses(signals);
             }
         }
-        summary_blocks.push(text_block(facts));
+        summary_blocks.push(Block::Text(facts.to_owned()));
         let (mut parameters, mut texts) = (Vec::new(), Vec::new());
         if let Some(ulog) = &ulog {
             parameters = parameters::blocks(ulog, &clock);
@@ -240,7 +239,8 @@ impl ReportRequest {
         ];
         sections.extend(texts);
         sections.push(("Devices", plots.devices));
-        sections.push(("Topics", tables.map(text_block).into_iter().collect()));
+        let tables = tables.map(|tables| Block::Columns(tables.to_owned()));
+        sections.push(("Topics", tables.into_iter().collect()));
         let sections = sections.into_iter().filter(|(_, blocks)| !blocks.is_empty());
         let section =
             |(title, blocks): (&str, _)| Section { title: title.to_owned(), blocks };

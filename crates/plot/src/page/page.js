@@ -115,16 +115,19 @@
   };
   // A text along a vertical line, downwards from the top.
   const upright = (u, text, x, y) => {
-    const { ctx } = u;
+    const { ctx, bbox } = u;
     ctx.save();
-    ctx.translate(x + 3 * pixels(), y + 3 * pixels());
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.translate(x + 8 * pixels(), y + 3 * pixels());
     ctx.rotate(Math.PI / 2);
     ctx.font = `${10 * pixels()}px system-ui, sans-serif`;
     ctx.textAlign = "left";
-    ctx.textBaseline = "bottom";
+    ctx.textBaseline = "middle";
     const { width } = ctx.measureText(text);
     ctx.fillStyle = paper();
-    ctx.fillRect(-2, -11 * pixels(), width + 4, 11 * pixels());
+    ctx.fillRect(-2, -6 * pixels(), width + 4, 12 * pixels());
     ctx.fillStyle = ink();
     ctx.fillText(text, 0, 0);
     ctx.restore();

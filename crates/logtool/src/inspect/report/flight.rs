@@ -30,7 +30,11 @@ pub(super) fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> 
         blocks.push(Block::Table(head.map(str::to_owned).to_vec(), rows.collect()));
     }
     let facts = text::statistics_facts(&analysed.analysis.statistics);
-    let facts = facts.into_iter().map(|(name, value)| (name.trim().to_owned(), value));
+    let facts = facts.into_iter().map(|(name, value)| match name.strip_prefix("  ") {
+        // In the text of `flight`, these follow the maximum speed.
+        Some(direction) => (format!("maximum speed, {direction}"), value),
+        None => (name.to_owned(), value),
+    });
     blocks.push(Block::Facts(facts.collect()));
     blocks.extend(analysed.remarks.iter().cloned().map(Block::Note));
     blocks

@@ -78,13 +78,13 @@ fn text(parts: &[&str], joined: Joined) -> Vec<Block> {
     }
     let more = text.len().saturating_sub(MAX_BYTES);
     if more == 0 {
-        return vec![Block::Text(text)];
+        return vec![Block::Columns(text)];
     }
     let end = (0..=MAX_BYTES).rev().find(|end| text.is_char_boundary(*end));
     text.truncate(end.unwrap_or_default());
     let note =
         format!("and {} more, which `logtool info --json` has", Bytes(more as u64));
-    vec![Block::Text(text), Block::Note(note)]
+    vec![Block::Columns(text), Block::Note(note)]
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn lines_are_separated_and_pieces_of_the_console_are_not() {
         let shown = |joined| match text(&["a: 1", "b: 2"], joined).pop() {
-            Some(Block::Text(text)) => text,
+            Some(Block::Columns(text)) => text,
             _ => String::new(),
         };
         assert_eq!(shown(Joined::ByLines), "a: 1\nb: 2\n");
@@ -105,7 +105,7 @@ mod tests {
     fn long_text_is_cut_and_the_rest_is_counted() {
         let long = "é".repeat(MAX_BYTES);
         let blocks = text(&[&long], Joined::Directly);
-        let [Block::Text(text), Block::Note(note)] = &*blocks else {
+        let [Block::Columns(text), Block::Note(note)] = &*blocks else {
             panic!("{} blocks", blocks.len());
         };
         assert_eq!(text.len(), MAX_BYTES);
