@@ -1,7 +1,7 @@
 //! Reports: a log on one HTML page.
 
 mod devices;
-#[cfg(feature = "flight")]
+#[cfg_attr(not(feature = "flight"), path = "report/no_flight.rs")]
 mod flight;
 mod images;
 mod logger_texts;
@@ -21,16 +21,13 @@ use logtool_core::{Damage, OpenOptions, TimeRange, Timestamp, TopicSet};
 use logtool_ulog::UlogLog;
 use logtool_velodyne::lidar::LidarOptions;
 
-#[cfg(feature = "flight")]
-use crate::inspect::flight::{AnalysisScope, analyse};
-
 use crate::{
     error::{Context as _, Error, Result},
     formats::LogFormat,
     inspect::{
         info::TextOptions,
         plot,
-        report::{marks::MarkBuilder, plots::PlotContext},
+        report::{flight::FlightReport, marks::MarkBuilder, plots::PlotContext},
     },
     jobs::output::provenance,
     records::log::Log,
@@ -86,6 +83,14 @@ pub struct Report {
     pub page: Page,
     /// The losses and the damage of the log.
     pub losses: Findings,
+}
+
+/// The blocks of the analysis of a flight.
+#[derive(Default)]
+struct FlightBlocks {
+    summary: Vec<Block>,
+    spectra: Vec<Block>,
+    step_responses: Vec<Block>,
 }
 
 impl ReportRequest {
@@ -176,17 +181,9 @@ impl ReportRequest {
         if let Some(ulog) = &ulog {
             marks.add_parameter_changes(ulog);
         }
-        #[cfg(feature = "flight")]
-        let analysed = match &ulog {
-            Some(_) => Some(analyse(format_log, AnalysisScope::Signals, &|_| {})?),
-            None => None,
-        };
-        #[cfg(feature = "flight")]
-        if let Some(analysed) = &analysed {
-            damage.extend_from_slice(&analysed.damage);
-            let dropouts = analysed.dropouts.iter();
-            marks.add_dropouts(dropouts.map(|dropout| (dropout.time, dropout.seconds)));
-        }
+        let flight = FlightReport::new(format_log, ulog.is_some())?;
+        damage.extend_from_slice(flight.damage());
+        flight.add_marks(&mut marks);
         let marks = marks.finish();
         // The range, unlike the time of the log, includes records with impossible times.
         let context = PlotContext {
@@ -209,17 +206,8 @@ impl ReportRequest {
         let (facts, tables) = text.split_once("\n\n").unwrap_or((&text, ""));
         let is_part = self.start.or(self.end).is_some();
         let summary = if is_part { "Summary of the whole log" } else { "Summary" };
-        let mut summary_blocks = Vec::new();
-        let (mut spectra, mut responses) = (Vec::new(), Vec::new());
-        #[cfg(feature = "flight")]
-        if let Some(analysed) = &analysed {
-            summary_blocks = flight::summary(analysed, &clock);
-            if let Some(signals) = &analysed.signals {
-                spectra = flight::spectra(signals, &plots.time, &context);
-                responses = flight::step_responses(signals);
-            }
-        }
-        summary_blocks.push(Block::Text(facts.to_owned()));
+        let mut flight = flight.blocks(&plots.time, &context);
+        flight.summary.push(Block::Text(facts.to_owned()));
         let (mut parameters, mut texts) = (Vec::new(), Vec::new());
         if let Some(ulog) = &ulog {
             parameters = parameters::blocks(ulog, &clock);
@@ -227,13 +215,13 @@ impl ReportRequest {
         }
         let tables = Some(tables).filter(|tables| !tables.is_empty());
         let mut sections = vec![
-            (summary, summary_blocks),
+            (summary, flight.summary),
             ("Track", tracks),
             ("Scans", scans),
             ("Images", images),
             ("Plots", plots.blocks),
-            ("Spectra", spectra),
-            ("Step responses", responses),
+            ("Spectra", flight.spectra),
+            ("Step responses", flight.step_responses),
             ("Messages", messages),
             ("Parameters", parameters),
         ];

@@ -2,22 +2,65 @@
 
 mod signals;
 
-use logtool_core::Timestamp;
-use logtool_plot::{Block, PlotLink, TableRow};
+use logtool_core::{Damage, Log, Timestamp};
+use logtool_plot::{Block, PlotLink, TableRow, TimeAxis};
 
 use crate::{
+    error::Result,
     inspect::{
-        flight::{AnalysedLog, Diagnosis, DiagnosisKind, Severity, text},
-        report::logger_texts,
+        flight::{
+            AnalysedLog, AnalysisScope, Diagnosis, DiagnosisKind, Severity, analyse,
+            text,
+        },
+        report::{FlightBlocks, logger_texts, marks::MarkBuilder, plots::PlotContext},
     },
     text::units::{Span, count_of},
     time::clock::ShownClock,
 };
 
-pub(super) use self::signals::{spectra, step_responses};
+/// The analysis of the flight in a log, if it is a ULog.
+pub(super) struct FlightReport(Option<AnalysedLog>);
+
+impl FlightReport {
+    /// Analyses the whole log, if it is a ULog.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub(super) fn new(log: &dyn Log, is_ulog: bool) -> Result<Self> {
+        let analysed = is_ulog.then(|| analyse(log, AnalysisScope::Signals, &|_| {}));
+        Ok(Self(analysed.transpose()?))
+    }
+
+    /// Returns the damage that the analysis found.
+    pub(super) fn damage(&self) -> &[Damage] {
+        self.0.as_ref().map_or(&[], |analysed| &analysed.damage)
+    }
+
+    /// Adds the dropouts of the logger.
+    pub(super) fn add_marks(&self, marks: &mut MarkBuilder) {
+        let dropouts = self.0.iter().flat_map(|analysed| &analysed.dropouts);
+        marks.add_dropouts(dropouts.map(|dropout| (dropout.time, dropout.seconds)));
+    }
+
+    /// Returns the blocks of the analysis. The time axis is that of the other plots.
+    pub(super) fn blocks(
+        &self,
+        time: &TimeAxis,
+        context: &PlotContext<'_>,
+    ) -> FlightBlocks {
+        let Some(analysed) = &self.0 else { return FlightBlocks::default() };
+        let signals = analysed.signals.as_ref();
+        let spectra = signals.map(|signals| signals::spectra(signals, time, context));
+        FlightBlocks {
+            summary: summary(analysed, context.clock),
+            spectra: spectra.unwrap_or_default(),
+            step_responses: signals.map(signals::step_responses).unwrap_or_default(),
+        }
+    }
+}
 
 /// Returns the diagnoses and the statistics.
-pub(super) fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
+fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
     let mut blocks = Vec::new();
     let diagnoses = &analysed.analysis.diagnoses;
     if diagnoses.is_empty() {

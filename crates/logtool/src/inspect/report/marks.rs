@@ -8,6 +8,7 @@ use crate::inspect::parameters::{NamedChange, ShownValue, changes_of};
 
 /// The colours of the kinds.
 const PARAMETER: Rgb = [0x8a, 0x2b, 0xe2];
+#[cfg(feature = "flight")]
 const DROPOUT: Rgb = [0xd0, 0x10, 0x10];
 const DAMAGE: Rgb = [0x60, 0x30, 0x00];
 

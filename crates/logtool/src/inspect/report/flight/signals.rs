@@ -22,7 +22,7 @@ const MAX_VALUES: usize = 1024;
 const MAX_COLUMNS: usize = 512;
 
 /// Returns the spectra and the spectrograms. The time axis is that of the other plots.
-pub(in crate::inspect::report) fn spectra(
+pub(super) fn spectra(
     signals: &SignalAnalysis,
     time: &TimeAxis,
     context: &PlotContext<'_>,
@@ -129,9 +129,7 @@ fn heat_map(
 }
 
 /// Returns a plot for each controller, and a table with the figures of all responses.
-pub(in crate::inspect::report) fn step_responses(
-    signals: &SignalAnalysis,
-) -> Vec<Block> {
+pub(super) fn step_responses(signals: &SignalAnalysis) -> Vec<Block> {
     let all = &signals.step_responses;
     let mut blocks = Vec::new();
     let mut controllers: Vec<&str> = all.iter().map(|own| own.controller).collect();
