@@ -27,6 +27,9 @@ const TOPICS: [&str; 10] = [
 /// The maximum number of sensors.
 const MAX_SENSORS: usize = 64;
 
+/// The maximum number of device IDs of a topic: a broken log may have any number.
+const MAX_IDS: usize = 8;
+
 /// The types of buses by their number (PX4, `Device.hpp`, `DeviceBusType`).
 const BUSES: [&str; 7] =
     ["unknown", "I2C", "SPI", "UAVCAN", "simulation", "serial", "MAVLink"];
@@ -157,18 +160,24 @@ pub(super) fn requested_signals(log: &dyn Log) -> Vec<RequestedSignal> {
 pub(super) fn blocks<'s>(
     found: impl Iterator<Item = (&'s RequestedSignal, &'s Signal)>,
 ) -> Vec<Block> {
-    let rows = found.flat_map(|(wanted, signal)| {
+    let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    for (wanted, signal) in found {
         let values = signal.runs.iter().flatten().map(|(_, value)| *value as u32);
         // 0 is no device.
         let ids: BTreeSet<u32> = values.filter(|id| *id != 0).collect();
-        ids.into_iter().map(|id| row(&wanted.name, id)).collect::<Vec<_>>()
-    });
-    let rows: Vec<TableRow> = rows.collect();
+        rows.extend(ids.iter().take(MAX_IDS).map(|id| row(&wanted.name, *id)));
+        if ids.len() > MAX_IDS {
+            let (name, more) = (&wanted.name, ids.len() - MAX_IDS);
+            notes.push(Block::Note(format!("{name} has {more} more device IDs")));
+        }
+    }
     if rows.is_empty() {
         return Vec::new();
     }
     let head = ["topic", "device", "bus", "address", "device ID"].map(str::to_owned);
-    vec![Block::Table(head.to_vec(), rows)]
+    let mut blocks = vec![Block::Table(head.to_vec(), rows)];
+    blocks.extend(notes);
+    blocks
 }
 
 /// Returns the row of a device. Its ID has the type of the bus in the lowest 3 bits, the number of

@@ -18,6 +18,9 @@ use crate::{
     time::clock::ShownClock,
 };
 
+/// The maximum number of diagnoses that are listed.
+const MAX_DIAGNOSES: usize = 500;
+
 /// The analysis of the flight in a log, if it is a ULog.
 pub(super) struct FlightReport(Option<AnalysedLog>);
 
@@ -69,8 +72,14 @@ fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
         blocks.push(Block::Note(note));
     } else {
         let head = ["severity", "time", "diagnosis", "evidence", "look at"];
-        let rows = diagnoses.iter().map(|diagnosis| row(diagnosis, clock));
+        let rows = diagnoses.iter().take(MAX_DIAGNOSES);
+        let rows = rows.map(|diagnosis| row(diagnosis, clock));
         blocks.push(Block::Table(head.map(str::to_owned).to_vec(), rows.collect()));
+        let more = diagnoses.len().saturating_sub(MAX_DIAGNOSES);
+        if more > 0 {
+            let note = format!("and {more} more, which `logtool flight` prints");
+            blocks.push(Block::Note(note));
+        }
     }
     let facts = text::statistics_facts(&analysed.analysis.statistics);
     let facts = facts.into_iter().map(|(name, value)| match name.strip_prefix("  ") {

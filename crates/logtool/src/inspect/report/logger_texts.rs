@@ -9,6 +9,9 @@ use crate::text::units::Bytes;
 /// The maximum number of bytes of a text that are shown.
 const MAX_BYTES: usize = 256 << 10;
 
+/// The maximum number of values of a multi information that are shown.
+const MAX_VALUES: usize = 50;
+
 /// How the parts of a text are joined. Parts of the console are cut anywhere; those of the others
 /// are lines without an end of line (Flight Review, `configured_plots.py`).
 #[derive(Clone, Copy)]
@@ -54,13 +57,22 @@ pub(super) fn sections(ulog: &UlogLog) -> Vec<(&'static str, Vec<Block>)> {
         let blocks = texts.iter().flat_map(|(name, title)| {
             let values = ulog.metadata().text_parts(name);
             let count = values.len();
-            values.into_iter().enumerate().map(move |(index, parts)| {
-                let title = match count {
-                    1 => (*title).to_owned(),
-                    _ => format!("{title} {}", index + 1),
-                };
-                Block::Details(title, text(&parts, *joined))
-            })
+            let shown = values.into_iter().take(MAX_VALUES).enumerate();
+            let mut blocks: Vec<Block> = shown
+                .map(|(index, parts)| {
+                    let title = match count {
+                        1 => (*title).to_owned(),
+                        _ => format!("{title} {}", index + 1),
+                    };
+                    Block::Details(title, text(&parts, *joined))
+                })
+                .collect();
+            if count > MAX_VALUES {
+                let more = count - MAX_VALUES;
+                let note = format!("and {more} more, which `logtool info --json` has");
+                blocks.push(Block::Note(note));
+            }
+            blocks
         });
         (*title, blocks.collect())
     };

@@ -9,7 +9,9 @@ use crate::{
     time::clock::ShownClock,
 };
 
-/// The maximum number of changes that are listed.
+/// The maximum numbers of parameters in a table and of changes that are listed. PX4 has about 1,100
+/// parameters.
+const MAX_PARAMETERS: usize = 5000;
 const MAX_CHANGES: usize = 1000;
 
 /// Returns a table of the parameters that do not have their default values, or of all if the
@@ -28,18 +30,19 @@ pub(super) fn blocks(ulog: &UlogLog, clock: &ShownClock) -> Vec<Block> {
     };
     let mut blocks = vec![Block::Note(note)];
     if !first.is_empty() {
-        blocks.push(table(&first));
+        blocks.extend(table(&first));
     }
     blocks.extend(changes(ulog, clock));
     if !others.is_empty() {
         let count = count_of(others.len() as u64, "parameter");
         let title = format!("{count} at the default");
-        blocks.push(Block::Details(title, vec![table(&others)]));
+        blocks.push(Block::Details(title, table(&others)));
     }
     blocks
 }
 
-fn table(list: &[ListedParameter]) -> Block {
+/// Returns a table of parameters, and a note if there are too many.
+fn table(list: &[ListedParameter]) -> Vec<Block> {
     let row = |listed: &ListedParameter| {
         let default = listed.default_value().map(|value| ShownValue(value).to_string());
         let changes = match listed.parameter.changes.len() {
@@ -51,7 +54,17 @@ fn table(list: &[ListedParameter]) -> Block {
         TableRow { cells, ..TableRow::default() }
     };
     let head = ["name", "value", "default", "while logging"];
-    Block::Table(head.map(str::to_owned).to_vec(), list.iter().map(row).collect())
+    let rows = list.iter().take(MAX_PARAMETERS).map(row).collect();
+    let mut blocks = vec![Block::Table(head.map(str::to_owned).to_vec(), rows)];
+    blocks.extend(rest_note(list.len(), MAX_PARAMETERS));
+    blocks
+}
+
+/// Returns a note about the rows of a table beyond the first `shown`.
+fn rest_note(count: usize, shown: usize) -> Option<Block> {
+    let more = count.saturating_sub(shown);
+    (more > 0)
+        .then(|| Block::Note(format!("and {more} more, which `logtool params` lists")))
 }
 
 /// Returns a table of the changes while logging, if there are any.
@@ -74,11 +87,6 @@ fn changes(ulog: &UlogLog, clock: &ShownClock) -> Option<Block> {
     });
     let head = ["time", "name", "old value", "new value"].map(str::to_owned);
     let mut blocks = vec![Block::Table(head.to_vec(), rows.collect())];
-    let more = changes.len().saturating_sub(MAX_CHANGES) as u64;
-    if more > 0 {
-        blocks.push(Block::Note(format!(
-            "and {more} more, which `logtool params` lists"
-        )));
-    }
+    blocks.extend(rest_note(changes.len(), MAX_CHANGES));
     Some(Block::Details(format!("{count} while logging"), blocks))
 }
