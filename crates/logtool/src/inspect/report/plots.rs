@@ -108,7 +108,12 @@ pub(super) fn signal_plots(
 /// Plans the plots of a log of PX4. All are shown.
 fn plan_px4(log: &dyn Log) -> PlotPlan {
     let mut plan = PlotPlan::default();
-    let has = |topic: &str| log.manifest().topic(topic).is_ok();
+    // Loggers declare topics of which they then write no records.
+    let has = |name: &str| {
+        let topics = log.manifest();
+        let topic = topics.topic(name).and_then(|id| topics.get(id));
+        topic.is_ok_and(|topic| topic.records != Some(0))
+    };
     for plot in px4::plots() {
         let is_needed =
             plot.needs.is_empty() || plot.needs.iter().any(|topic| has(topic));
