@@ -173,6 +173,7 @@ FIELDS = {
     "actuator_controls_0": [f"control[{axis}]" for axis in range(3)],
     "vehicle_angular_velocity": [f"xyz[{axis}]" for axis in range(3)],
     "vehicle_angular_acceleration": [f"xyz[{axis}]" for axis in range(3)],
+    "sensor_combined": [f"accelerometer_m_s2[{axis}]" for axis in range(3)],
 }
 
 

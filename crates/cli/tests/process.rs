@@ -92,6 +92,8 @@ mod repair;
 mod replay_log;
 #[path = "process/report.rs"]
 mod report;
+#[path = "process/report_flights.rs"]
+mod report_flights;
 #[path = "process/report_tracks.rs"]
 mod report_tracks;
 #[path = "process/ros2.rs"]

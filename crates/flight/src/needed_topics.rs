@@ -155,6 +155,10 @@ const NEEDED: &[NeededTopic] = &[
         ],
     ),
     all("input_rc", &["rc_lost", "rc_failsafe"]),
+    signal(
+        "sensor_combined",
+        &["accelerometer_m_s2[0]", "accelerometer_m_s2[1]", "accelerometer_m_s2[2]"],
+    ),
     all("sensor_gps", GPS),
     first("system_power", &["voltage5v_v", "voltage5V_v"]),
     all("tecs_status", &["pitch_integ", "pitch_sp_rad"]),

@@ -37,6 +37,17 @@ const SOURCES: [SpectrumSource; 4] = [
     ("angular acceleration", "vehicle_angular_acceleration", XYZ),
 ];
 
+/// A signal whose spectrogram shows the vibrations of the frame. Flight Review has no spectrum of it.
+const ACCELERATION: SpectrumSource = (
+    "acceleration",
+    "sensor_combined",
+    [
+        ("x", "accelerometer_m_s2[0]"),
+        ("y", "accelerometer_m_s2[1]"),
+        ("z", "accelerometer_m_s2[2]"),
+    ],
+);
+
 /// The amplitudes of the fields of a topic by frequency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -151,7 +162,7 @@ pub(crate) fn spectrogram_of(
 /// Returns the spectrograms of a flight.
 pub(crate) fn spectrograms_of_flight(data: &FlightData) -> Vec<Spectrogram> {
     let mut all: Vec<Spectrogram> = Vec::new();
-    for (title, topic, fields) in SOURCES {
+    for (title, topic, fields) in SOURCES.into_iter().chain([ACCELERATION]) {
         if all.iter().any(|spectrogram| spectrogram.title == title) {
             continue;
         }
@@ -204,6 +215,25 @@ mod tests {
         // A constant has twice its value at zero, by the formula of Flight Review.
         assert_eq!(spectrum.lines[1].amplitudes[0], 2.0);
         assert!(spectrum.lines[1].mean_above_40_hz.unwrap() < 1e-9);
+    }
+
+    #[test]
+    fn acceleration_has_a_spectrogram_and_no_spectrum() {
+        let times = (0..512).map(|n| n * 4_000_000).collect();
+        let mut series = Series::new("sensor_combined", 0, times);
+        for axis in 0..3 {
+            let name = format!("accelerometer_m_s2[{axis}]");
+            series.add_column(name, (0..512).map(|n| (n % 5) as f32).collect());
+        }
+        let data = FlightData::new((0, 0)).with_series([series]);
+        let found = spectrograms_of_flight(&data);
+        assert_eq!((found.len(), found[0].title.as_str()), (1, "acceleration"));
+        // A period of 5 samples at 250 Hz is 50 Hz, in steps of 250 / 256 Hz.
+        let column = &found[0].density[0];
+        let highest =
+            (0..column.len()).max_by(|a, b| column[*a].total_cmp(&column[*b]));
+        assert_eq!(highest, Some(51));
+        assert!(of_flight(&data).is_empty());
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Chart {
     pub xy: Vec<XyPanel>,
     /// Coloured time ranges behind the lines, e.g. flight modes.
     pub bands: Vec<Band>,
+    /// Events at the time axis, e.g. changes of parameters. Pages show them; SVG does not.
+    pub marks: Vec<Mark>,
     /// The time axis.
     pub time: TimeAxis,
     /// The width and the height in pixels.
@@ -35,6 +37,8 @@ pub struct Panel {
     pub lines: Vec<Line>,
     /// The axis on the right with its lines, if there is one.
     pub right: Option<RightAxis>,
+    /// How pages draw the lines. SVG always has lines.
+    pub style: PanelStyle,
 }
 
 impl Panel {
@@ -43,6 +47,16 @@ impl Panel {
         let right = self.right.iter().flat_map(|right| &right.lines);
         self.lines.iter().chain(right)
     }
+}
+
+/// How a page draws the lines of a plot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PanelStyle {
+    /// As lines.
+    #[default]
+    Lines,
+    /// As rows with their names, each with a bar while its value is not 0.
+    Flags,
 }
 
 /// The second value axis of a plot.
@@ -154,6 +168,21 @@ pub struct Band {
     /// The end in nanoseconds, exclusive.
     pub end: i64,
     /// The colour, which is drawn as a tint.
+    pub color: Rgb,
+}
+
+/// An event at the time axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The kind of the event in the legend. Marks of the same kind have the same colour.
+    pub kind: String,
+    /// The description of the event; may be empty.
+    pub text: String,
+    /// The start in nanoseconds on the log's clock.
+    pub start: i64,
+    /// The end in nanoseconds. If it is the start, the mark is a vertical line.
+    pub end: i64,
+    /// The colour.
     pub color: Rgb,
 }
 

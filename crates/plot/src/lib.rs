@@ -31,7 +31,9 @@ mod paint;
 mod pdf;
 
 mod chart;
+mod curves;
 mod draw;
+mod heat_map;
 
 mod top_view;
 mod track;
@@ -41,9 +43,14 @@ mod metadata;
 mod page;
 
 pub use crate::{
-    chart::{Band, Chart, Line, Panel, RightAxis, TimeAxis, XyAxis, XyLine, XyPanel},
+    chart::{
+        Band, Chart, Line, Mark, Panel, PanelStyle, RightAxis, TimeAxis, XyAxis,
+        XyLine, XyPanel,
+    },
+    curves::{Curve, CurveMark, CurvePlot},
+    heat_map::HeatMap,
     metadata::{with_metadata, with_texts},
-    page::{Block, Page, Section, TableRow},
+    page::{Block, Page, PlotLink, Section, TableRow},
     paint::{RenderedPng, png},
     palette::{LINES, LOOKS, Rgb, line, viridis},
     pdf::{RenderedPdf, pdf},

@@ -13,7 +13,12 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use crate::{
     chart::Chart,
-    page::escape::{html, json},
+    curves::CurvePlot,
+    heat_map::HeatMap,
+    page::{
+        data::PlotData,
+        escape::{html, json},
+    },
 };
 
 /// A page.
@@ -43,13 +48,23 @@ pub struct Section {
 pub enum Block {
     /// A sentence.
     Note(String),
-    /// Preformatted text.
+    /// Preformatted text, whose long lines continue on the next one.
     Text(String),
+    /// Preformatted text with columns: long lines can be scrolled.
+    Columns(String),
     /// A table: the header and the rows.
     Table(Vec<String>, Vec<TableRow>),
     /// A zoomable plot. All plots have a common time axis, and only the first panel is
     /// shown.
     Plot(String, Chart),
+    /// A plot of curves over a horizontal axis of its own.
+    Curves(String, CurvePlot),
+    /// A heat map with the common time axis.
+    HeatMap(String, HeatMap),
+    /// Names and their values, in as many columns as there is room for.
+    Facts(Vec<(String, String)>),
+    /// Blocks that are shown only after a click on their title.
+    Details(String, Vec<Block>),
     /// A plot as SVG, created by this crate.
     Svg(String, String),
     /// An image: its caption, media type and bytes.
@@ -63,6 +78,18 @@ pub struct TableRow {
     pub cells: Vec<String>,
     /// Whether it is a warning or an error.
     pub is_warning: bool,
+    /// Links in a last cell. Those to plots and sections that the page does not have are
+    /// omitted.
+    pub links: Vec<PlotLink>,
+}
+
+/// A link to a plot or a section of the same page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlotLink {
+    /// The title of the plot or the section.
+    pub title: String,
+    /// The time range in nanoseconds that the plots show after a click.
+    pub time: Option<(i64, i64)>,
 }
 
 const STYLE: &str = include_str!("page/page.css");
@@ -93,14 +120,17 @@ impl Page {
             let _ = write!(page, "<a href=\"#s{index}\">{}</a> ", html(&section.title));
         }
         page.push_str("</nav>\n<main>\n");
-        let mut plots = Vec::new();
+        let plots = PlotData::new(&self.sections);
+        let mut writer = BlockWriter { page, plots: &plots, written: 0 };
         for (index, section) in self.sections.iter().enumerate() {
             let title = html(&section.title);
-            let _ = writeln!(page, "<section id=\"s{index}\"><h2>{title}</h2>");
-            section.blocks.iter().for_each(|block| block.write(&mut page, &mut plots));
-            page.push_str("</section>\n");
+            let _ = writeln!(writer.page, "<section id=\"s{index}\"><h2>{title}</h2>");
+            writer.contents(&section.blocks);
+            section.blocks.iter().for_each(|block| writer.block(block));
+            writer.page.push_str("</section>\n");
         }
-        let data = json(&format!("[{}]", plots.join(",\n")));
+        let mut page = writer.page;
+        let data = json(&plots.json());
         let license = UPLOT_LICENSE.replace("*/", "");
         let _ = write!(
             page,
@@ -111,29 +141,73 @@ impl Page {
     }
 }
 
-impl Block {
-    fn write(&self, page: &mut String, plots: &mut Vec<String>) {
-        let _ = match self {
-            Self::Note(text) => writeln!(page, "<p>{}</p>", html(text)),
-            Self::Text(text) => {
+/// Sections with more plots than this start with links to them.
+const MAX_PLOTS_WITHOUT_CONTENTS: usize = 6;
+
+/// Writes blocks to a page.
+struct BlockWriter<'p> {
+    page: String,
+    plots: &'p PlotData,
+    /// The number of plots that are written.
+    written: usize,
+}
+
+impl BlockWriter<'_> {
+    /// Writes links to the plots among `blocks`, if there are many.
+    fn contents(&mut self, blocks: &[Block]) {
+        let titles: Vec<&str> = blocks.iter().filter_map(Block::plot_title).collect();
+        if titles.len() <= MAX_PLOTS_WITHOUT_CONTENTS {
+            return;
+        }
+        self.page.push_str("<p class=\"contents\">");
+        for (number, title) in (self.written..).zip(titles) {
+            let _ = write!(self.page, "<a href=\"#p{number}\">{}</a> ", html(title));
+        }
+        self.page.push_str("</p>\n");
+    }
+
+    fn block(&mut self, block: &Block) {
+        if block.plot_title().is_some() {
+            let number = self.written;
+            self.written += 1;
+            let _ = writeln!(self.page, "<div class=\"plot\" id=\"p{number}\"></div>");
+            return;
+        }
+        let page = &mut self.page;
+        let _ = match block {
+            Block::Plot(..) | Block::Curves(..) | Block::HeatMap(..) => Ok(()),
+            Block::Note(text) => writeln!(page, "<p>{}</p>", html(text)),
+            Block::Text(text) => {
                 let line = |line| format!("<span>{}\n</span>", html(line));
                 let lines: String = text.lines().map(line).collect();
                 writeln!(page, "<pre>{lines}</pre>")
             }
-            Self::Table(head, rows) => {
-                table(page, head, rows);
+            Block::Columns(text) => {
+                writeln!(page, "<pre class=\"columns\">{}</pre>", html(text))
+            }
+            Block::Table(head, rows) => {
+                table(page, head, rows, self.plots);
                 Ok(())
             }
-            Self::Plot(title, chart) => {
-                let number = plots.len();
-                plots.push(data::plot(title, chart));
-                writeln!(page, "<div class=\"plot\" id=\"p{number}\"></div>")
+            Block::Facts(facts) => {
+                let fact = |(name, value): &(String, String)| {
+                    let (name, value) = (html(name), html(value));
+                    format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n")
+                };
+                let facts: String = facts.iter().map(fact).collect();
+                writeln!(page, "<dl class=\"facts\">{facts}</dl>")
             }
-            Self::Svg(below, svg) => {
+            Block::Details(title, blocks) => {
+                let title = html(title);
+                let _ = writeln!(page, "<details><summary>{title}</summary>");
+                blocks.iter().for_each(|block| self.block(block));
+                writeln!(self.page, "</details>")
+            }
+            Block::Svg(below, svg) => {
                 let below = html(below);
                 writeln!(page, "<figure>{svg}<figcaption>{below}</figcaption></figure>")
             }
-            Self::Image(below, media, bytes) => {
+            Block::Image(below, media, bytes) => {
                 let (below, bytes) = (html(below), BASE64_STANDARD.encode(bytes));
                 writeln!(
                     page,
@@ -145,7 +219,19 @@ impl Block {
     }
 }
 
-fn table(page: &mut String, head: &[String], rows: &[TableRow]) {
+impl Block {
+    /// Returns the title of a plot that the script of the page draws.
+    fn plot_title(&self) -> Option<&str> {
+        match self {
+            Self::Plot(title, _) | Self::Curves(title, _) | Self::HeatMap(title, _) => {
+                Some(title)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn table(page: &mut String, head: &[String], rows: &[TableRow], plots: &PlotData) {
     page.push_str("<div class=\"scroll\"><table><thead><tr>");
     for cell in head {
         let _ = write!(page, "<th>{}</th>", html(cell));
@@ -156,6 +242,11 @@ fn table(page: &mut String, head: &[String], rows: &[TableRow]) {
         for cell in &row.cells {
             let _ = write!(page, "<td>{}</td>", html(cell));
         }
+        if !row.links.is_empty() {
+            let links: String =
+                row.links.iter().filter_map(|link| plots.link(link)).collect();
+            let _ = write!(page, "<td>{links}</td>");
+        }
         page.push_str("</tr>\n");
     }
     page.push_str("</tbody></table></div>\n");
@@ -165,7 +256,8 @@ fn table(page: &mut String, head: &[String], rows: &[TableRow]) {
 mod tests {
     use super::*;
     use crate::{
-        chart::{Line, Panel},
+        chart::{Line, Mark, Panel},
+        curves::{Curve, CurveMark},
         sample::Sampler,
     };
 
@@ -177,8 +269,9 @@ mod tests {
         let line = Line { name: "x".into(), signal, is_held: false };
         let panel =
             Panel { unit: String::new(), lines: vec![line], ..Panel::default() };
-        let json =
-            data::plot("one", &Chart { panels: vec![panel], ..Chart::default() });
+        let chart = Chart { panels: vec![panel], ..Chart::default() };
+        let blocks = vec![Block::Plot("one".into(), chart)];
+        let json = PlotData::new(&[Section { title: String::new(), blocks }]).json();
         assert!(json.contains("\"range\":[2.5,3.5]"), "{json}");
         assert!(json.contains("\"x\":[3],\"y\":[2]"), "{json}");
     }
@@ -190,13 +283,42 @@ mod tests {
         sampler.add(1, 2.0);
         let line = Line { name: evil.into(), signal: sampler.signal(), is_held: false };
         let panel = Panel { unit: evil.into(), lines: vec![line], ..Panel::default() };
-        let chart = Chart { panels: vec![panel], ..Chart::default() };
-        let row = TableRow { cells: vec![evil.into()], is_warning: true };
+        let mark = Mark {
+            kind: evil.into(),
+            text: evil.into(),
+            start: 0,
+            end: 0,
+            color: [0; 3],
+        };
+        let chart =
+            Chart { panels: vec![panel], marks: vec![mark], ..Chart::default() };
+        let link = |title: &str| PlotLink { title: title.into(), time: Some((0, 1)) };
+        let links = vec![link(evil), link("elsewhere")];
+        let row = TableRow { cells: vec![evil.into()], is_warning: true, links };
+
+        let curves = CurvePlot {
+            name: evil.into(),
+            unit: evil.into(),
+            curves: vec![Curve { name: evil.into(), values: vec![1.0] }],
+            marks: vec![CurveMark { name: evil.into(), at: 0.0 }],
+            ..CurvePlot::default()
+        };
+        let heat = HeatMap {
+            unit: evil.into(),
+            times: vec![0],
+            columns: vec![vec![1.0]],
+            ..HeatMap::default()
+        };
         let blocks = vec![
             Block::Note(evil.into()),
             Block::Text(evil.into()),
+            Block::Columns(evil.into()),
             Block::Table(vec![evil.into()], vec![row]),
             Block::Plot(evil.into(), chart),
+            Block::Curves(evil.into(), curves),
+            Block::HeatMap(evil.into(), heat),
+            Block::Facts(vec![(evil.into(), evil.into())]),
+            Block::Details(evil.into(), vec![Block::Note(evil.into())]),
             Block::Image(evil.into(), "image/png", vec![1]),
         ];
         let section = Section { title: evil.into(), blocks };
@@ -211,5 +333,8 @@ mod tests {
         assert_eq!(page.matches("</script").count(), 2);
         assert!(!page.contains("<img src=x") && !page.contains("alert(1)</"));
         assert!(page.contains("\\u003c/script\\u003e"));
+        // The link to the plot of this title, but none to a plot that the page does not have.
+        assert_eq!(page.matches("<a href=\"#p0\" data-start=\"0\"").count(), 1);
+        assert!(!page.contains("elsewhere"));
     }
 }

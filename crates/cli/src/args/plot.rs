@@ -96,11 +96,13 @@ pub(crate) struct PlotArgs {
 ///
 /// The page loads nothing from the network. It has a summary with the damage, the topics with
 /// their rates and gaps, tracks, a scan of each lidar from above, the first image of each
-/// topic, messages and events. For PX4 it has plots with flight modes that can be zoomed (drag;
-/// a double click resets), and the parameters that differ from their default. For bags, MCAP
-/// files and lidars it has at most 40 plots of sensors, odometry, joints and batteries. Plots
-/// show the lowest and the highest value of each of 450 intervals. Tracks of the first eight
-/// topics are simplified where the difference is invisible.
+/// topic, messages and events. For PX4 it starts with diagnoses and statistics of the flight. It
+/// has the plots of Flight Review, which can be zoomed (drag; a double click resets), with flight
+/// modes, changes of parameters, dropouts and damage; spectra and step responses; and the
+/// parameters that differ from their default. For bags, MCAP files and lidars it has at most 40
+/// plots of sensors, odometry, joints and batteries. Plots show the lowest and the highest value
+/// of each of 450 intervals. Tracks of the first eight topics are simplified where the difference
+/// is invisible.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

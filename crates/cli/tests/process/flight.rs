@@ -10,7 +10,7 @@ use crate::{
 
 /// A flight of 120 s, made by hand: armed from 10 s on, with one GPS message per second that
 /// reports a critical jamming state from 40 s to 80 s.
-fn jammed_flight() -> Vec<u8> {
+pub(crate) fn jammed_flight() -> Vec<u8> {
     let mut log = vec![0x55, 0x4c, 0x6f, 0x67, 0x01, 0x12, 0x35, 1];
     log.extend(1_000_000_u64.to_le_bytes());
     log.extend(message(b'B', &[0; 40]));

@@ -2,7 +2,7 @@
 
 mod collect;
 mod fifo;
-mod text;
+pub(crate) mod text;
 
 use std::path::{Path, PathBuf};
 
@@ -23,10 +23,10 @@ use crate::{
 };
 
 pub use logtool_flight::{
-    AnalysisScope, Correlation, Diagnosis, DiagnosisKind, Evidence, FilterMark,
-    FilterMarks, FlightAnalysis, FlightStatistics, ModeTime, ResponseMetrics,
-    SamplingRegularity, Severity, SignalAnalysis, Spectrogram, Spectrum, SpectrumLine,
-    StepResponse,
+    AnalysisScope, Correlation, Diagnosis, DiagnosisKind, Dropout, Evidence,
+    FilterMark, FilterMarks, FlightAnalysis, FlightStatistics, ModeTime,
+    ResponseMetrics, SamplingRegularity, Severity, SignalAnalysis, Spectrogram,
+    Spectrum, SpectrumLine, StepResponse,
 };
 
 /// The multi information of PX4's logger with the dump of a hard fault.
@@ -156,6 +156,7 @@ impl Log {
 pub(crate) struct AnalysedLog {
     pub(crate) analysis: FlightAnalysis,
     pub(crate) signals: Option<SignalAnalysis>,
+    pub(crate) dropouts: Vec<Dropout>,
     /// The topics that were read.
     pub(crate) topics: TopicSet,
     pub(crate) damage: Vec<Damage>,
@@ -195,6 +196,7 @@ pub(crate) fn analyse(
     Ok(AnalysedLog {
         analysis: logtool_flight::analyze(&data),
         signals,
+        dropouts: data.dropouts,
         topics: collected.topics,
         damage: collected.damage,
         remarks: collected.remarks,

@@ -189,37 +189,47 @@ impl ParametersRequest {
 }
 
 impl Parameters {
-    /// Returns the parameters of `log` that do not have their default value, or all if the log
-    /// states no defaults.
+    /// Returns the parameters of `log` that do not have their default value, and the others; or
+    /// all and none if the log states no defaults. The flag says whether it does.
     #[cfg(feature = "plot")]
-    pub(crate) fn non_default(log: &UlogLog) -> (Vec<ListedParameter>, bool) {
+    pub(crate) fn by_default(
+        log: &UlogLog,
+    ) -> (Vec<ListedParameter>, Vec<ListedParameter>, bool) {
         let all = &log.metadata().parameters;
         let has_defaults = all.values().any(has_default);
-        let selected = all.iter().filter(|(_, parameter)| {
-            !has_defaults || is_non_default(parameter, ParameterTime::Final)
-        });
-        let list = selected.map(|(name, parameter)| ListedParameter {
+        let listed = all.iter().map(|(name, parameter)| ListedParameter {
             name: name.clone(),
             value: parameter.value,
             parameter: parameter.clone(),
         });
-        (list.collect(), has_defaults)
+        let (first, others) = listed.partition(|listed| {
+            !has_defaults || is_non_default(&listed.parameter, ParameterTime::Final)
+        });
+        (first, others, has_defaults)
     }
 
     /// Returns the changes of the parameters, in the order of the file.
     pub fn changes(&self) -> Vec<NamedChange<'_>> {
-        let mut changes = Vec::new();
-        for ListedParameter { name, parameter, .. } in &self.list {
-            let mut before = parameter.initial;
-            for change in &parameter.changes {
-                let (time, new) = (change.time, change.value);
-                let old = before.replace(new);
-                changes.push((change.offset, NamedChange { time, name, old, new }));
-            }
-        }
-        changes.sort_by_key(|(offset, _)| *offset);
-        changes.into_iter().map(|(_, change)| change).collect()
+        let listed = self.list.iter();
+        changes_of(listed.map(|listed| (listed.name.as_str(), &listed.parameter)))
     }
+}
+
+/// Returns the changes of `parameters`, in the order of the file.
+pub(crate) fn changes_of<'p>(
+    parameters: impl Iterator<Item = (&'p str, &'p Parameter)>,
+) -> Vec<NamedChange<'p>> {
+    let mut changes = Vec::new();
+    for (name, parameter) in parameters {
+        let mut before = parameter.initial;
+        for change in &parameter.changes {
+            let (time, new) = (change.time, change.value);
+            let old = before.replace(new);
+            changes.push((change.offset, NamedChange { time, name, old, new }));
+        }
+    }
+    changes.sort_by_key(|(offset, _)| *offset);
+    changes.into_iter().map(|(_, change)| change).collect()
 }
 
 impl ListedParameter {

@@ -1,20 +1,34 @@
 //! Reports: a log on one HTML page.
 
+mod devices;
+#[cfg_attr(not(feature = "flight"), path = "report/no_flight.rs")]
+mod flight;
 mod images;
+mod logger_texts;
+mod marks;
 mod messages;
 mod parameters;
 mod plots;
 mod scans;
 mod tracks;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use logtool_core::{Damage, TimeRange, Timestamp, TopicSet};
+use logtool_core::{Damage, OpenOptions, TimeRange, Timestamp, TopicSet};
+use logtool_ulog::UlogLog;
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     error::{Context as _, Error, Result},
-    inspect::{info::TextOptions, plot, report::plots::PlotContext},
+    formats::LogFormat,
+    inspect::{
+        info::TextOptions,
+        plot,
+        report::{flight::FlightReport, marks::MarkBuilder, plots::PlotContext},
+    },
     jobs::output::provenance,
     records::log::Log,
     source::{
@@ -31,10 +45,11 @@ use crate::{
     },
 };
 
-pub use logtool_plot::{Block, Page, Section, TableRow};
+pub use logtool_plot::{Block, Page, PlotLink, Section, TableRow};
 
 /// A request for a report: a page with a summary, tracks, scans, images, plots, messages and
-/// parameters.
+/// parameters. That of a ULog also has the analysis of the flight: diagnoses, statistics, spectra
+/// and step responses, which are always of the whole log.
 ///
 /// ```no_run
 /// use logtool::{Session, report::ReportRequest};
@@ -68,6 +83,14 @@ pub struct Report {
     pub page: Page,
     /// The losses and the damage of the log.
     pub losses: Findings,
+}
+
+/// The blocks of the analysis of a flight.
+#[derive(Default)]
+struct FlightBlocks {
+    summary: Vec<Block>,
+    spectra: Vec<Block>,
+    step_responses: Vec<Block>,
 }
 
 impl ReportRequest {
@@ -152,19 +175,29 @@ impl ReportRequest {
         let bands = plot::flight_mode_bands(format_log, time.end.as_nanos())?;
         // The summary comes first on the page, but has the damage that all others meet.
         let mut damage: Vec<Damage> = Vec::new();
+        let ulog = open_ulog(log)?;
+        let mut marks = MarkBuilder::new(time);
+        marks.add_damage(manifest.damage.iter());
+        if let Some(ulog) = &ulog {
+            marks.add_parameter_changes(ulog);
+        }
+        let flight = FlightReport::new(format_log, ulog.is_some())?;
+        damage.extend_from_slice(flight.damage());
+        flight.add_marks(&mut marks);
+        let marks = marks.finish();
         // The range, unlike the time of the log, includes records with impossible times.
         let context = PlotContext {
             time: range,
             choice: self.clock,
             clock: &clock,
             bands: &bands,
+            marks: &marks,
         };
         let plots = plots::signal_plots(format_log, &context, &mut damage)?;
         let tracks = tracks::track_maps(format_log, range, &bands, &mut damage)?;
         let scans = scans::first_of_each(format_log, range)?;
         let images = images::first_of_each(format_log, range)?;
         let messages = messages::table(log, range, &clock, &mut damage)?;
-        let parameters = parameters::table(log)?;
         losses.add(manifest, &TopicSet::All, &damage);
         let info = log.info_with_frequencies(losses.clone())?;
         // Readers of the report should not learn the folders of this computer.
@@ -173,18 +206,29 @@ impl ReportRequest {
         let (facts, tables) = text.split_once("\n\n").unwrap_or((&text, ""));
         let is_part = self.start.or(self.end).is_some();
         let summary = if is_part { "Summary of the whole log" } else { "Summary" };
-        let text_blocks = |text: &str| vec![Block::Text(text.to_owned())];
+        let mut flight = flight.blocks(&plots.time, &context);
+        flight.summary.push(Block::Text(facts.to_owned()));
+        let (mut parameters, mut texts) = (Vec::new(), Vec::new());
+        if let Some(ulog) = &ulog {
+            parameters = parameters::blocks(ulog, &clock);
+            texts = logger_texts::sections(ulog);
+        }
         let tables = Some(tables).filter(|tables| !tables.is_empty());
-        let sections = [
-            (summary, text_blocks(facts)),
+        let mut sections = vec![
+            (summary, flight.summary),
             ("Track", tracks),
             ("Scans", scans),
             ("Images", images),
-            ("Plots", plots),
+            ("Plots", plots.blocks),
+            ("Spectra", flight.spectra),
+            ("Step responses", flight.step_responses),
             ("Messages", messages),
             ("Parameters", parameters),
-            ("Topics", tables.map(text_blocks).unwrap_or_default()),
         ];
+        sections.extend(texts);
+        sections.push(("Devices", plots.devices));
+        let tables = tables.map(|tables| Block::Columns(tables.to_owned()));
+        sections.push(("Topics", tables.into_iter().collect()));
         let sections = sections.into_iter().filter(|(_, blocks)| !blocks.is_empty());
         let section =
             |(title, blocks): (&str, _)| Section { title: title.to_owned(), blocks };
@@ -197,11 +241,21 @@ impl ReportRequest {
         if is_part {
             let (start, end) = (clock.text(time.start), clock.text(time.end));
             about += &format!(
-                "; all but the summary and the parameters only from {start} to {end}"
+                "; plots over time, tracks and messages only from {start} to {end}"
             );
         }
         let title = log.input().file_name().to_owned();
         let sections = sections.map(section).collect();
         Ok((Page { title, about, sections, ..Page::default() }, losses))
     }
+}
+
+/// Opens the log as a ULog, if it is one, without reading it again.
+fn open_ulog(log: &Log) -> Result<Option<UlogLog>> {
+    let manifest = log.manifest();
+    if LogFormat::from_manifest(manifest) != Some(LogFormat::Ulog) {
+        return Ok(None);
+    }
+    let (source, manifest) = (log.input().source.clone(), Arc::new(manifest.clone()));
+    Ok(Some(UlogLog::open_with_manifest(source, manifest, OpenOptions::default())?))
 }

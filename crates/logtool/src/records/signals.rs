@@ -78,6 +78,12 @@ pub(crate) enum ValuePart {
     Norm,
     /// The number of elements of a list.
     Count,
+    /// The time of the row in microseconds; the column is not used.
+    #[cfg(feature = "plot")]
+    Time,
+    /// The time since the row before in microseconds; the column is not used.
+    #[cfg(feature = "plot")]
+    Interval,
 }
 
 /// Receives the numbers of a signal.
@@ -124,6 +130,7 @@ fn gather<G: ReceiveNumbers + 'static>(
             validity: validity
                 .filter(|(column, _)| signal.inputs.iter().all(|i| i.column != *column))
                 .map(|(column, valid)| (place(column), valid)),
+            last_time: None,
             into: new(),
         });
         plans.insert(topic.label().into_owned(), makers.collect());
@@ -166,6 +173,8 @@ struct SignalComputer<G> {
     of: SignalFunction,
     /// The column and its value in valid rows.
     validity: Option<(usize, f64)>,
+    /// The time of the last row so far, in nanoseconds.
+    last_time: Option<i64>,
     into: G,
 }
 
@@ -200,13 +209,19 @@ impl<G: ReceiveNumbers> TableWriter for TableSignals<G> {
         let Some(times) = times else { return Ok(()) };
         let mut row_of = Vec::new();
         for maker in &mut self.makers {
-            let inputs = maker.inputs.iter().map(|input| {
-                batch
-                    .columns()
-                    .get(input.column)
-                    .map_or_else(Vec::new, |column| numbers(column, input.part))
+            let last_time = maker.last_time;
+            let inputs = maker.inputs.iter().map(|input| match input.part {
+                #[cfg(feature = "plot")]
+                ValuePart::Time => numbers::micros(times),
+                #[cfg(feature = "plot")]
+                ValuePart::Interval => numbers::interval_micros(times, last_time),
+                part => {
+                    let column = batch.columns().get(input.column);
+                    column.map_or_else(Vec::new, |column| numbers(column, part))
+                }
             });
             let inputs: Vec<Vec<f64>> = inputs.collect();
+            maker.last_time = times.iter().flatten().last().or(last_time);
             let validity = maker.validity.and_then(|(column, valid)| {
                 Some((numbers(batch.columns().get(column)?, ValuePart::Itself), valid))
             });

@@ -156,6 +156,7 @@ fn second_axis_has_a_scale_of_its_own() {
         limits: Some((0.0, 99.0)),
         lines: vec![line("voltage", 1.0)],
         right: Some(right),
+        ..Panel::default()
     };
     let chart = Chart {
         title: "A <title>".into(),

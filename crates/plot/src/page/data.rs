@@ -2,43 +2,268 @@
 
 use std::fmt::Write as _;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+
 use crate::{
-    chart::{Chart, Line, TimeAxis},
+    chart::{Band, Chart, Line, Mark, PanelStyle, TimeAxis},
+    curves::CurvePlot,
+    heat_map::HeatMap,
+    page::{Block, PlotLink, Section, escape::html},
     palette::{self, Rgb},
 };
 
+/// The steps of the colour map of heat maps.
+const COLORS: usize = 10;
+
+/// All plots of a page, in the order of the page.
+pub(super) struct PlotData {
+    plots: Vec<PlotEntry>,
+    /// The bands and the marks, which many plots share.
+    backgrounds: Vec<String>,
+    /// The titles of the sections.
+    sections: Vec<String>,
+}
+
+/// A plot.
+struct PlotEntry {
+    title: String,
+    json: String,
+    /// The time axis, if it is that of time.
+    time: Option<TimeAxis>,
+}
+
+impl PlotData {
+    /// Collects the plots of `sections`.
+    pub(super) fn new(sections: &[Section]) -> Self {
+        let titles = sections.iter().map(|section| section.title.clone());
+        let mut data = Self {
+            plots: Vec::new(),
+            backgrounds: Vec::new(),
+            sections: titles.collect(),
+        };
+        for section in sections {
+            data.add(&section.blocks);
+        }
+        data
+    }
+
+    fn add(&mut self, blocks: &[Block]) {
+        for block in blocks {
+            let (title, json, time) = match block {
+                Block::Plot(title, chart) => {
+                    let background =
+                        self.background(&chart.bands, &chart.marks, &chart.time);
+                    (title, plot(title, chart, background), Some(&chart.time))
+                }
+                Block::HeatMap(title, map) => {
+                    let background = self.background(&map.bands, &map.marks, &map.time);
+                    (title, heat_map(title, map, background), Some(&map.time))
+                }
+                Block::Curves(title, plot) => (title, curves(title, plot), None),
+                Block::Details(_, blocks) => {
+                    self.add(blocks);
+                    continue;
+                }
+                _ => continue,
+            };
+            let (title, time) = (title.clone(), time.cloned());
+            self.plots.push(PlotEntry { title, json, time });
+        }
+    }
+
+    /// Returns the index of these bands and marks.
+    fn background(&mut self, bands: &[Band], marks: &[Mark], time: &TimeAxis) -> usize {
+        let json = background(bands, marks, time);
+        let known = self.backgrounds.iter().position(|own| *own == json);
+        known.unwrap_or_else(|| {
+            self.backgrounds.push(json);
+            self.backgrounds.len() - 1
+        })
+    }
+
+    /// Returns all plots as a JSON object.
+    pub(super) fn json(&self) -> String {
+        let plots: Vec<&str> =
+            self.plots.iter().map(|plot| plot.json.as_str()).collect();
+        format!(
+            "{{\"backgrounds\":[{}],\n\"plots\":[{}]}}",
+            self.backgrounds.join(",\n"),
+            plots.join(",\n")
+        )
+    }
+
+    /// Returns the HTML of a link, unless the page has no plot or section of its title.
+    pub(super) fn link(&self, link: &PlotLink) -> Option<String> {
+        let plot =
+            self.plots.iter().enumerate().find(|(_, plot)| plot.title == link.title);
+        let target = match plot {
+            Some((number, _)) => format!("p{number}"),
+            None => {
+                let section = self.sections.iter().position(|own| *own == link.title);
+                format!("s{}", section?)
+            }
+        };
+        let axis = plot.and_then(|(_, plot)| plot.time.as_ref());
+        let range = axis.zip(link.time).map(|(axis, (start, end))| {
+            let (start, end) = (axis.seconds(start), axis.seconds(end));
+            format!(" data-start=\"{}\" data-end=\"{}\"", seconds(start), seconds(end))
+        });
+        let (title, range) = (html(&link.title), range.unwrap_or_default());
+        Some(format!("<a href=\"#{target}\"{range}>{title}</a> "))
+    }
+}
+
 /// Returns the first panel of `chart` with this `title`.
-pub(super) fn plot(title: &str, chart: &Chart) -> String {
-    let lines = chart.panels.first().map_or(&[][..], |panel| &panel.lines);
-    let unit = chart.panels.first().map_or("", |panel| &panel.unit);
-    let limits = chart.panels.first().and_then(|panel| panel.limits);
-    let limits =
-        limits.map_or_else(|| "null".to_owned(), |(l, h)| format!("[{l},{h}]"));
+fn plot(title: &str, chart: &Chart, background: usize) -> String {
+    let panel = chart.panels.first();
+    let lines = panel.map_or(&[][..], |panel| &panel.lines);
+    let kind = match panel.map(|panel| panel.style) {
+        Some(PanelStyle::Flags) => "flags",
+        _ => "lines",
+    };
     let (start, end) = chart.span();
-    let mut out = format!(
-        "{{\"title\":{},\"unit\":{},\"limits\":{limits},\"time\":{},\"day\":{},\
-         \"range\":[{},{}],\"lines\":[",
-        text(title),
-        text(unit),
-        text(&chart.time.name),
-        chart.time.day.map_or_else(|| "null".to_owned(), |day| day.to_string()),
-        seconds(start),
-        seconds(end),
+    let mut out = start_of_plot(
+        kind,
+        title,
+        panel.map_or("", |panel| &panel.unit),
+        panel.and_then(|panel| panel.limits),
     );
+    write_time(&mut out, &chart.time, (start, end), background);
+    out.push_str(",\"lines\":[");
     for (index, line) in lines.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
         write_line(&mut out, line, palette::line(index), &chart.time, end);
     }
-    out.push_str("],\"bands\":[");
-    for (index, band) in chart.bands.iter().enumerate() {
+    out.push_str("]}");
+    out
+}
+
+/// Returns a heat map with this `title`. The line is that of the strongest value.
+fn heat_map(title: &str, map: &HeatMap, background: usize) -> String {
+    let times = map.times.iter().map(|nanos| map.time.seconds(*nanos));
+    let times: Vec<f64> = times.collect();
+    let own = (
+        times.first().copied().unwrap_or_default(),
+        times.last().copied().unwrap_or_default(),
+    );
+    let range = map.time.range;
+    let range = range.map(|(a, b)| (map.time.seconds(a), map.time.seconds(b)));
+    let rows = map.columns.first().map_or(0, Vec::len);
+    let highest = map.step * rows.saturating_sub(1) as f64;
+    let mut out = start_of_plot("heat", title, &map.unit, Some((0.0, highest)));
+    write_time(&mut out, &map.time, range.unwrap_or(own), background);
+    let x: Vec<String> = times.into_iter().map(seconds).collect();
+    let y: Vec<String> = map.strongest().into_iter().map(short).collect();
+    let _ = write!(
+        out,
+        ",\"lines\":[{{\"name\":\"strongest\",\"color\":\"0,0,0\",\"held\":false,\
+         \"x\":[{}],\"y\":[{}]}}],\"rows\":{rows},\"levels\":\"{}\",\"colors\":[",
+        x.join(","),
+        y.join(","),
+        BASE64_STANDARD.encode(map.levels())
+    );
+    for step in 0..=COLORS {
+        let comma = if step > 0 { "," } else { "" };
+        let color = color(palette::viridis(step as f64 / COLORS as f64));
+        let _ = write!(out, "{comma}{color}");
+    }
+    out.push_str("]}");
+    out
+}
+
+/// Returns curves with this `title`.
+fn curves(title: &str, plot: &CurvePlot) -> String {
+    let longest = plot.curves.iter().map(|curve| curve.values.len()).max();
+    let steps = longest.unwrap_or_default().saturating_sub(1);
+    let last = plot.first + plot.step * steps as f64;
+    let mut out = start_of_plot("curves", title, &plot.unit, plot.limits);
+    let _ = write!(
+        out,
+        ",\"time\":{},\"day\":null,\"range\":[{},{}],\"first\":{},\"step\":{},\"curves\":[",
+        text(&plot.name),
+        number(plot.first),
+        number(last),
+        number(plot.first),
+        precise(plot.step),
+    );
+    for (index, curve) in plot.curves.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        let (start, end) =
-            (chart.time.seconds(band.start), chart.time.seconds(band.end));
+        let values: Vec<String> = curve.values.iter().map(|y| short(*y)).collect();
+        let (name, color) = (text(&curve.name), color(palette::line(index)));
+        let _ = write!(
+            out,
+            "{comma}{{\"name\":{name},\"color\":{color},\"y\":[{}]}}",
+            values.join(",")
+        );
+    }
+    out.push_str("],\"marks\":[");
+    for (index, mark) in plot.marks.iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let _ = write!(out, "{comma}[{},{}]", number(mark.at), text(&mark.name));
+    }
+    out.push_str("]}");
+    out
+}
+
+fn start_of_plot(
+    kind: &str,
+    title: &str,
+    unit: &str,
+    limits: Option<(f64, f64)>,
+) -> String {
+    let limits = match limits {
+        Some((low, high)) if low.is_finite() && high.is_finite() && low < high => {
+            format!("[{low},{high}]")
+        }
+        _ => "null".to_owned(),
+    };
+    format!(
+        "{{\"kind\":\"{kind}\",\"title\":{},\"unit\":{},\"limits\":{limits}",
+        text(title),
+        text(unit)
+    )
+}
+
+/// Writes the time axis and the index of the background.
+fn write_time(
+    out: &mut String,
+    time: &TimeAxis,
+    (start, end): (f64, f64),
+    background: usize,
+) {
+    let day = time.day.map_or_else(|| "null".to_owned(), |day| day.to_string());
+    let _ = write!(
+        out,
+        ",\"time\":{},\"day\":{day},\"range\":[{},{}],\"background\":{background}",
+        text(&time.name),
+        seconds(start),
+        seconds(end),
+    );
+}
+
+fn background(bands: &[Band], marks: &[Mark], time: &TimeAxis) -> String {
+    let mut out = "{\"bands\":[".to_owned();
+    for (index, band) in bands.iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let (start, end) = (time.seconds(band.start), time.seconds(band.end));
         let (name, color) = (text(&band.name), color(band.color));
         let _ =
             write!(out, "{comma}[{},{},{color},{name}]", seconds(start), seconds(end));
+    }
+    out.push_str("],\"marks\":[");
+    for (index, mark) in marks.iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let (start, end) = (time.seconds(mark.start), time.seconds(mark.end));
+        let (kind, name) = (text(&mark.kind), text(&mark.text));
+        let _ = write!(
+            out,
+            "{comma}[{},{},{},{kind},{name}]",
+            seconds(start),
+            seconds(end),
+            color(mark.color)
+        );
     }
     out.push_str("]}");
     out
@@ -94,4 +319,34 @@ fn seconds(seconds: f64) -> String {
 /// Rounds to seven digits, the precision of a float32.
 fn number(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
+}
+
+/// Formats a step with all its digits: it is multiplied by large numbers.
+fn precise(step: f64) -> String {
+    if step.is_finite() { step.to_string() } else { "0".to_owned() }
+}
+
+/// Formats a value with four digits; null if it is not finite.
+fn short(value: f64) -> String {
+    if !value.is_finite() {
+        return "null".to_owned();
+    }
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    // Small numbers are shorter with an exponent.
+    if rounded != 0.0 && rounded.abs() < 1e-3 {
+        format!("{rounded:e}")
+    } else {
+        rounded.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn short_numbers_have_four_digits() {
+        let shown = [0.0, 1.0, 0.123_456, 1.234_56e-5, f64::NAN, -2.5].map(short);
+        assert_eq!(shown, ["0", "1", "0.1235", "1.235e-5", "null", "-2.5"]);
+    }
 }

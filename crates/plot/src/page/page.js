@@ -1,8 +1,24 @@
 "use strict";
 (() => {
-  const plots = JSON.parse(document.getElementById("plots").textContent);
+  const { backgrounds, plots } = JSON.parse(document.getElementById("plots").textContent);
+  // All plots, and those with the common time axis.
+  const all = [];
   const drawn = [];
   const height = 240;
+  const flagHeight = 19;
+  const backgroundOf = (plot) => backgrounds[plot.background] || { bands: [], marks: [] };
+
+  // The colours follow the scheme of the browser.
+  const scheme = window.matchMedia("(prefers-color-scheme: dark)");
+  const ink = () => (scheme.matches ? "#ccc" : "#222");
+  const faint = () => (scheme.matches ? "rgba(255,255,255,0.13)" : "rgba(0,0,0,0.1)");
+  const paper = () => (scheme.matches ? "rgba(24,26,27,0.75)" : "rgba(255,255,255,0.75)");
+  // Lines are lighter on a dark ground.
+  const lineColor = (color) => {
+    if (!scheme.matches) return color;
+    if (color === "0,0,0") return "225,225,225";
+    return color.split(",").map((part) => Math.round(Number(part) * 0.65 + 255 * 0.35)).join(",");
+  };
   let moving = false;
 
   // One zoom for all: what one shows, all show.
@@ -71,60 +87,237 @@
     ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000].map((days) => days * 86400),
   ];
 
-  const tint = (bands) => (u) => {
-    const { left, top, width, height } = u.bbox;
-    const within = (x) => Math.min(Math.max(u.valToPos(x, "x", true), left), left + width);
-    for (const [start, end, color] of bands) {
-      const from = within(start);
-      const to = within(end);
-      u.ctx.fillStyle = `rgba(${color},0.15)`;
+  // The value axis has some space around its values, so that no line is on its edge.
+  const withSpace = (low, high) => {
+    const space = high > low ? (high - low) * 0.05 : Math.abs(low) * 0.1 || 1;
+    return [low - space, high + space];
+  };
+  const valueRange = (plot) => {
+    if (plot.kind === "flags") return [0, plot.lines.length];
+    if (plot.kind === "heat") return plot.limits;
+    if (plot.limits) return withSpace(...plot.limits);
+    return (u, low, high) => (low === null ? [0, 1] : withSpace(low, high));
+  };
+
+  const clampX = (u, x) => {
+    const { left, width } = u.bbox;
+    return Math.min(Math.max(u.valToPos(x, "x", true), left), left + width);
+  };
+  const pixels = () => window.devicePixelRatio || 1;
+  const bars = (u, spans, alpha) => {
+    const { top, height } = u.bbox;
+    for (const [start, end, color] of spans) {
+      const from = clampX(u, start);
+      const to = clampX(u, end);
+      u.ctx.fillStyle = `rgba(${color},${alpha})`;
       if (to > from) u.ctx.fillRect(from, top, to - from, height);
     }
   };
+  // A text along a vertical line, downwards from the top.
+  const upright = (u, text, x, y) => {
+    const { ctx, bbox } = u;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    ctx.translate(x + 8 * pixels(), y + 3 * pixels());
+    ctx.rotate(Math.PI / 2);
+    ctx.font = `${10 * pixels()}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "middle";
+    const { width } = ctx.measureText(text);
+    ctx.fillStyle = paper();
+    ctx.fillRect(-2, -6 * pixels(), width + 4, 12 * pixels());
+    ctx.fillStyle = ink();
+    ctx.fillText(text, 0, 0);
+    ctx.restore();
+  };
+  const vertical = (u, x, color) => {
+    const { ctx, bbox } = u;
+    ctx.strokeStyle = color;
+    ctx.lineWidth = pixels();
+    ctx.setLineDash([4 * pixels(), 3 * pixels()]);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.setLineDash([]);
+  };
+  const isWithin = (u, x) => x >= u.bbox.left && x <= u.bbox.left + u.bbox.width;
+  // Marks: a line, or a bar if it is wide enough. Texts that would overlap are left out.
+  const drawMarks = (plot) => (u) => {
+    let free = -Infinity;
+    for (const [start, end, color, , text] of backgroundOf(plot).marks) {
+      const from = u.valToPos(start, "x", true);
+      const to = u.valToPos(end, "x", true);
+      if (to - from >= 2 * pixels()) {
+        bars(u, [[start, end, color]], 0.35);
+      } else if (isWithin(u, from)) {
+        vertical(u, from, `rgb(${color})`);
+      }
+      if (text && plot.kind === "lines" && isWithin(u, from) && from >= free) {
+        upright(u, text, from, u.bbox.top);
+        free = from + 16 * pixels();
+      }
+    }
+  };
+  const drawCurveMarks = (plot) => (u) => {
+    let free = -Infinity;
+    for (const [at, name] of [...plot.marks].sort((a, b) => a[0] - b[0])) {
+      const x = u.valToPos(at, "x", true);
+      if (!isWithin(u, x)) continue;
+      vertical(u, x, ink());
+      if (x >= free) {
+        upright(u, name, x, u.bbox.top);
+        free = x + 14 * pixels();
+      }
+    }
+  };
+  // Each flag is a row with its name, and bars while it is not 0.
+  const drawFlags = (plot) => (u) => {
+    const { ctx, bbox } = u;
+    const row = bbox.height / plot.lines.length;
+    ctx.font = `${11 * pixels()}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "middle";
+    plot.lines.forEach(({ name, color, x, y }, index) => {
+      const top = bbox.top + index * row;
+      ctx.fillStyle = `rgba(${lineColor(color)},0.75)`;
+      let start = null;
+      for (let at = 0; at <= x.length; at++) {
+        if (at < x.length && y[at]) {
+          start ??= x[at];
+        } else if (start !== null) {
+          const from = clampX(u, start);
+          const to = clampX(u, at < x.length ? x[at] : plot.range[1]);
+          if (to > from) ctx.fillRect(from, top + row * 0.12, Math.max(to - from, pixels()), row * 0.76);
+          start = null;
+        }
+      }
+      const width = ctx.measureText(name).width;
+      ctx.fillStyle = paper();
+      ctx.fillRect(bbox.left + 2 * pixels(), top + row * 0.12, width + 6 * pixels(), row * 0.76);
+      ctx.fillStyle = ink();
+      ctx.fillText(name, bbox.left + 5 * pixels(), top + row / 2);
+    });
+  };
+  // The colours of a heat map: an image with a pixel for each value.
+  const heatImage = (plot) => {
+    const levels = atob(plot.levels);
+    const stops = plot.colors.map((color) => color.split(",").map(Number));
+    const count = plot.lines[0].x.length;
+    const image = document.createElement("canvas");
+    image.width = Math.max(count, 1);
+    image.height = Math.max(plot.rows, 1);
+    const context = image.getContext("2d");
+    const data = context.createImageData(image.width, image.height);
+    for (let column = 0; column < count; column++) {
+      for (let row = 0; row < plot.rows; row++) {
+        const at = (levels.charCodeAt(column * plot.rows + row) / 255) * (stops.length - 1);
+        const low = stops[Math.floor(at)];
+        const high = stops[Math.min(Math.floor(at) + 1, stops.length - 1)];
+        const place = 4 * ((plot.rows - 1 - row) * image.width + column);
+        for (let part = 0; part < 3; part++) {
+          data.data[place + part] = low[part] + (high[part] - low[part]) * (at % 1);
+        }
+        data.data[place + 3] = 255;
+      }
+    }
+    context.putImageData(data, 0, 0);
+    return image;
+  };
+  const drawHeat = (plot) => {
+    const image = heatImage(plot);
+    const times = plot.lines[0].x;
+    const steps = times.slice(1).map((time, at) => time - times[at]).sort((a, b) => a - b);
+    // A column is at most as wide as usual, so that gaps stay empty.
+    const usual = steps.length ? steps[Math.floor(steps.length / 2)] : 1;
+    return (u) => {
+      const { top, height } = u.bbox;
+      u.ctx.imageSmoothingEnabled = false;
+      times.forEach((time, at) => {
+        const before = at > 0 ? (time - times[at - 1]) / 2 : usual;
+        const after = at + 1 < times.length ? (times[at + 1] - time) / 2 : usual;
+        const from = clampX(u, time - Math.min(before, usual));
+        const to = clampX(u, time + Math.min(after, usual));
+        if (to > from) u.ctx.drawImage(image, at, 0, 1, image.height, from, top, to - from, height);
+      });
+    };
+  };
+
+  const seriesOf = (plot) => {
+    if (plot.kind === "curves") {
+      return plot.curves.map(({ name, color }) => ({
+        label: name,
+        stroke: () => `rgb(${lineColor(color)})`,
+        width: 1,
+        points: { show: false },
+        value: (u, y) => (y === null || y === undefined ? "--" : String(y)),
+      }));
+    }
+    const isDrawn = plot.kind === "lines";
+    return plot.lines.map((line) => ({
+      label: line.name,
+      stroke: () => (plot.kind === "heat" ? "transparent" : `rgb(${lineColor(line.color)})`),
+      width: 1,
+      points: { show: isDrawn && line.x.length < 60, fill: () => (scheme.matches ? "#181a1b" : "#fff") },
+      value: (u, y) => (y === null || y === undefined ? "--" : String(y)),
+      paths: isDrawn ? (line.held ? uPlot.paths.stepped({ align: 1 }) : undefined) : () => null,
+    }));
+  };
+  const dataOf = (plot) => {
+    if (plot.kind === "curves") {
+      const length = Math.max(0, ...plot.curves.map((curve) => curve.y.length));
+      const x = Array.from({ length }, (_, at) => Number((plot.first + at * plot.step).toPrecision(7)));
+      return [x, ...plot.curves.map((curve) => curve.y)];
+    }
+    return plot.lines.length ? uPlot.join(plot.lines.map((line) => [line.x, line.y])) : [[], []];
+  };
+  const heightOf = (plot) => (plot.kind === "flags" ? plot.lines.length * flagHeight + 90 : height);
 
   const show = (plot, place) => {
-    const lines = plot.lines.filter((line) => line.x.length > 0);
-    const data = lines.length
-      ? uPlot.join(lines.map((line) => [line.x, line.y]))
-      : [[], []];
-    const series = lines.map((line) => ({
-      label: line.name,
-      stroke: `rgb(${line.color})`,
-      width: 1,
-      points: { show: line.x.length < 60 },
-      value: (u, y) => (y === null ? "--" : String(y)),
-      paths: line.held ? uPlot.paths.stepped({ align: 1 }) : undefined,
-    }));
-    const grid = { stroke: "rgba(0,0,0,0.1)", width: 1 };
+    if (plot.lines) plot.lines = plot.lines.filter((line) => line.x.length > 0);
+    const isTimed = plot.kind !== "curves";
+    const grid = { stroke: faint, width: 1 };
+    const shared = { stroke: ink, grid, ticks: { stroke: faint, width: 1 } };
+    const before = [];
+    const after = [];
+    if (plot.kind === "heat") before.push(drawHeat(plot));
+    else if (isTimed) before.push((u) => bars(u, backgroundOf(plot).bands, 0.15));
+    if (plot.kind === "flags") after.push(drawFlags(plot));
+    after.push(isTimed ? drawMarks(plot) : drawCurveMarks(plot));
+    const xLabel = isTimed ? "s" : plot.time;
     const u = new uPlot(
       {
         title: plot.title,
         width: place.clientWidth,
-        height,
+        height: heightOf(plot),
         scales: {
           x: { time: false, range: (u, min, max) => (min === null ? plot.range : [min, max]) },
-          ...(plot.limits ? { y: { range: plot.limits } } : {}),
+          y: { range: valueRange(plot) },
         },
-        cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
+        cursor: { ...(isTimed ? { sync: { key: "time" } } : {}), drag: { x: true, y: false } },
+        legend: { show: plot.kind !== "flags" },
         series: [
-          plot.day !== null ? { label: "UTC", value: (u, x) => (x === null ? "--" : clock(x, 3)) } : { label: "s", value: (u, x) => (x === null ? "--" : String(x)) },
-          ...series,
+          plot.day !== null ? { label: "UTC", value: (u, x) => (x === null ? "--" : clock(x, 3)) } : { label: xLabel, value: (u, x) => (x === null ? "--" : String(x)) },
+          ...seriesOf(plot),
         ],
         axes: [
-          { grid, label: plot.time, size: 34, labelSize: 20, ...timeAxis(plot) },
-          { grid, label: plot.unit, size: 64, labelSize: 20, ...valueAxis },
+          { ...shared, label: plot.time, size: 34, labelSize: 20, ...timeAxis(plot) },
+          plot.kind === "flags" ? { ...shared, splits: () => [], size: 64, labelSize: 20, label: "" } : { ...shared, label: plot.unit, size: 64, labelSize: 20, ...valueAxis },
         ],
         hooks: {
-          drawClear: [tint(plot.bands)],
+          drawClear: before,
+          draw: after,
           setScale: [
             (u, key) => {
               const { min, max } = u.scales.x;
-              if (key === "x" && min !== null) follow(u, min, max);
+              if (isTimed && key === "x" && min !== null) follow(u, min, max);
             },
           ],
         },
       },
-      data,
+      dataOf(plot),
       place,
     );
     // A double click shows all.
@@ -132,18 +325,22 @@
     return u;
   };
 
-  // What the colours behind the lines mean, once.
+  // What the colours behind the lines and the marks mean, once.
   const names = new Map();
-  for (const plot of plots) for (const [, , color, name] of plot.bands) names.set(name, color);
-  if (names.size) {
-    const modes = document.createElement("div");
-    modes.className = "modes";
-    for (const [name, color] of names) {
-      const mode = modes.appendChild(document.createElement("span"));
-      mode.appendChild(document.createElement("i")).style.background = `rgba(${color},0.3)`;
-      mode.append(name);
+  for (const { bands, marks } of backgrounds) {
+    for (const [, , color, name] of bands) names.set(name, [color, 0.3]);
+    for (const [, , color, kind] of marks) names.set(kind, [color, 0.8]);
+  }
+  const first = plots.findIndex((plot) => plot.kind !== "curves");
+  if (names.size && first >= 0) {
+    const legend = document.createElement("div");
+    legend.className = "modes";
+    for (const [name, [color, alpha]] of names) {
+      const entry = legend.appendChild(document.createElement("span"));
+      entry.appendChild(document.createElement("i")).style.background = `rgba(${color},${alpha})`;
+      entry.append(name);
     }
-    document.getElementById("p0").before(modes);
+    document.getElementById(`p${first}`).before(legend);
   }
 
   moving = true;
@@ -151,16 +348,27 @@
     const place = document.getElementById(`p${index}`);
     const u = show(plot, place);
     u.setScale("x", { min: plot.range[0], max: plot.range[1] });
-    drawn.push(u);
+    all.push([u, plot]);
+    if (plot.kind !== "curves") drawn.push(u);
   });
   moving = false;
 
+  // A link with a time shows that time, with some before and after it.
+  for (const link of document.querySelectorAll("a[data-start]")) {
+    link.addEventListener("click", () => {
+      const [start, end] = [Number(link.dataset.start), Number(link.dataset.end)];
+      const space = Math.max((end - start) * 0.25, 2);
+      if (drawn.length) drawn[0].setScale("x", { min: start - space, max: end + space });
+    });
+  }
+
+  scheme.addEventListener("change", () => all.forEach(([u]) => u.redraw(false)));
   let waiting = 0;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
-      for (const u of drawn) u.setSize({ width: u.root.parentNode.clientWidth, height });
+      for (const [u, plot] of all) u.setSize({ width: u.root.parentNode.clientWidth, height: heightOf(plot) });
     }, 100);
   });
-  document.documentElement.dataset.plots = String(drawn.length);
+  document.documentElement.dataset.plots = String(all.length);
 })();

@@ -67,7 +67,10 @@ impl TrackMap {
                     area.draw(&PathElement::new(points, style))?;
                 }
             }
-            if self.tracks.iter().any(|track| !track.pieces.is_empty()) {
+            // The origin of a local frame may be far from the track.
+            let has_origin = (across.start..=across.end).contains(&0.0)
+                && (up.start..=up.end).contains(&0.0);
+            if has_origin && self.tracks.iter().any(|track| !track.pieces.is_empty()) {
                 area.draw(&Circle::new(place((0.0, 0.0)), px(4.0), INK.filled()))?;
             }
             let (_, below) = canvas::split_down(area, px(TOP + SIDE + 50.0))?;

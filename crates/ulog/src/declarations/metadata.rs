@@ -42,6 +42,8 @@ pub struct Metadata {
     pub info_multiple: BTreeMap<String, Vec<Value>>,
     /// Parameters (`P` and `Q`) by name.
     pub parameters: BTreeMap<String, Parameter>,
+    /// The lengths in bytes of the parts of the multi information values that are strings.
+    part_lengths: BTreeMap<(String, usize), Vec<usize>>,
     /// The number of bytes stored in these three maps.
     stored_bytes: usize,
     /// The multi information values that are strings: name and index of the value.
@@ -165,14 +167,42 @@ impl Metadata {
             info_values::value(keyed.type_name, keyed.value)
         };
         note_type(&mut self.defined_multiple, keyed);
+        let length = keyed.value.len();
         let values = self.info_multiple.entry(keyed.name.to_owned()).or_default();
         match values.last_mut().filter(|_| is_continued) {
             Some(last) => info_values::join(last, value),
             None => values.push(value),
         }
         if is_text {
-            self.texts.insert((keyed.name.to_owned(), values.len() - 1));
+            let place = (keyed.name.to_owned(), values.len() - 1);
+            self.part_lengths.entry(place.clone()).or_default().push(length);
+            self.texts.insert(place);
         }
+    }
+
+    /// Returns the parts of each value of the multi information `name`, as they are in the file.
+    /// PX4's logger writes each line of `perf_top_preflight` and the like as a part, without an
+    /// end of line. A value has one part if it is not a string, or not in UTF-8.
+    pub fn text_parts(&self, name: &str) -> Vec<Vec<&str>> {
+        let values = self.info_multiple.get(name).into_iter().flatten().enumerate();
+        let parts = values.filter_map(|(index, value)| {
+            let Value::Text(text) = value else { return None };
+            let lengths = self.part_lengths.get(&(name.to_owned(), index));
+            let lengths = lengths.filter(|_| !self.latin1.contains(name));
+            let mut rest = text.as_str();
+            let mut parts = Vec::new();
+            for length in lengths.into_iter().flatten() {
+                // A character may be split between two parts: it stays in one piece.
+                let Some((part, after)) = rest.split_at_checked(*length) else { break };
+                parts.push(part);
+                rest = after;
+            }
+            if !rest.is_empty() || parts.is_empty() {
+                parts.push(rest);
+            }
+            Some(parts)
+        });
+        parts.collect()
     }
 
     /// Decodes values that need all parts of a string, or the definition of a type,
@@ -332,5 +362,23 @@ mod tests {
         metadata.finish(&mut Formats::default());
         assert_eq!(metadata.info_multiple["b"], [Value::Bytes(b"hi!".to_vec())]);
         assert_eq!(metadata.info_multiple["t"], [Value::Text("hi!".into())]);
+        assert_eq!(metadata.text_parts("t"), [["hi", "!"]]);
+        assert!(
+            metadata.text_parts("b").is_empty() && metadata.text_parts("c").is_empty()
+        );
+    }
+
+    #[test]
+    fn character_split_between_parts_stays_in_one_part() {
+        let mut metadata = Metadata::default();
+        // U+00E9 is C3 A9 in UTF-8.
+        let parts = [(0, b"a\xc3"), (1, b"\xa9b"), (0, b"cd")];
+        for (continued, value) in parts {
+            let key = b"char[2] t";
+            let message = [&[continued, key.len() as u8], &key[..], &value[..]];
+            metadata.add(kind::INFO_MULTIPLE, &message.concat(), None).unwrap();
+        }
+        metadata.finish(&mut Formats::default());
+        assert_eq!(metadata.text_parts("t"), [["aéb"], ["cd"]]);
     }
 }

@@ -57,8 +57,8 @@ impl Flight {
     }
 }
 
-/// Returns the values that support a diagnosis.
-fn evidence(diagnosis: &Diagnosis) -> String {
+/// Returns the values that support a diagnosis, with their units and limits.
+pub(crate) fn evidence(diagnosis: &Diagnosis) -> String {
     let item = |evidence: &crate::inspect::flight::Evidence| {
         let unit = if evidence.unit.is_empty() {
             String::new()
@@ -74,7 +74,7 @@ fn evidence(diagnosis: &Diagnosis) -> String {
 }
 
 /// Returns a number with at most three digits after the point.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value.fract() == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
@@ -83,10 +83,18 @@ fn number(value: f64) -> String {
 }
 
 fn add_statistics(text: &mut String, statistics: &FlightStatistics) {
-    let mut fact = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            let _ = writeln!(text, "{name:WIDTH$}{}", escape_terminal(&value));
-        }
+    for (name, value) in statistics_facts(statistics) {
+        let _ = writeln!(text, "{name:WIDTH$}{}", escape_terminal(&value));
+    }
+}
+
+/// Returns the names and the values of the statistics that the log has.
+pub(crate) fn statistics_facts(
+    statistics: &FlightStatistics,
+) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &'static str, value: Option<String>| {
+        facts.extend(value.map(|value| (name, value)));
     };
     let airframe = statistics.airframe_id.map(|id| match statistics.airframe {
         Some(name) => format!("{name} ({id})"),
@@ -125,6 +133,7 @@ fn add_statistics(text: &mut String, statistics: &FlightStatistics) {
     fact("average wind", of(statistics.average_wind_m_s, "m/s"));
     fact("average vibration", of(statistics.average_vibration_m_s2, "m/s²"));
     fact("maximum vibration", of(statistics.max_vibration_m_s2, "m/s²"));
+    facts
 }
 
 fn add_signals(text: &mut String, signals: &SignalAnalysis) {

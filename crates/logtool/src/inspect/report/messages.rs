@@ -55,5 +55,5 @@ fn row(message: &LogMessage, clock: &ShownClock) -> TableRow {
     let level = message_text::short_level(&message.level);
     let text = message_text::shown_text(&message.to_text());
     let is_warning = message_text::is_urgent(&message.level, LevelChoice::Warning);
-    TableRow { cells: vec![time, level, text], is_warning }
+    TableRow { cells: vec![time, level, text], is_warning, ..TableRow::default() }
 }

@@ -1,28 +1,48 @@
-//! The parameters of a ULog that do not have their default values.
+//! The parameters of a ULog: those that do not have their default values first.
 
-use logtool_core::OpenOptions;
 use logtool_plot::{Block, TableRow};
 use logtool_ulog::UlogLog;
 
 use crate::{
-    error::Result,
-    formats::LogFormat,
-    inspect::parameters::{ListedParameter, Parameters, ShownValue},
-    records::log::Log,
+    inspect::parameters::{ListedParameter, Parameters, ShownValue, changes_of},
     text::units::count_of,
+    time::clock::ShownClock,
 };
 
+/// The maximum numbers of parameters in a table and of changes that are listed. PX4 has about 1,100
+/// parameters.
+const MAX_PARAMETERS: usize = 5000;
+const MAX_CHANGES: usize = 1000;
+
 /// Returns a table of the parameters that do not have their default values, or of all if the
-/// log states no defaults.
-pub(super) fn table(log: &Log) -> Result<Vec<Block>> {
-    if LogFormat::from_manifest(log.manifest()) != Some(LogFormat::Ulog) {
-        return Ok(Vec::new());
+/// log states no defaults; the changes while logging; and the other parameters.
+pub(super) fn blocks(ulog: &UlogLog, clock: &ShownClock) -> Vec<Block> {
+    let (first, others, has_defaults) = Parameters::by_default(ulog);
+    if first.is_empty() && others.is_empty() {
+        return Vec::new();
     }
-    let ulog = UlogLog::open(log.input().source.clone(), OpenOptions::default())?;
-    let (list, has_defaults) = Parameters::non_default(&ulog);
-    if list.is_empty() {
-        return Ok(Vec::new());
+    let count = count_of(first.len() as u64, "parameter");
+    let note = if has_defaults {
+        let total = ulog.metadata().parameters.len();
+        format!("{count} not at the default, of {total}")
+    } else {
+        format!("{count}; the log does not say what the defaults are")
+    };
+    let mut blocks = vec![Block::Note(note)];
+    if !first.is_empty() {
+        blocks.extend(table(&first));
     }
+    blocks.extend(changes(ulog, clock));
+    if !others.is_empty() {
+        let count = count_of(others.len() as u64, "parameter");
+        let title = format!("{count} at the default");
+        blocks.push(Block::Details(title, table(&others)));
+    }
+    blocks
+}
+
+/// Returns a table of parameters, and a note if there are too many.
+fn table(list: &[ListedParameter]) -> Vec<Block> {
     let row = |listed: &ListedParameter| {
         let default = listed.default_value().map(|value| ShownValue(value).to_string());
         let changes = match listed.parameter.changes.len() {
@@ -31,17 +51,42 @@ pub(super) fn table(log: &Log) -> Result<Vec<Block>> {
         };
         let (name, value) = (listed.name.clone(), ShownValue(listed.value).to_string());
         let cells = vec![name, value, default.unwrap_or_default(), changes];
-        TableRow { cells, is_warning: false }
-    };
-    let rows: Vec<TableRow> = list.iter().map(row).collect();
-    let count = count_of(rows.len() as u64, "parameter");
-    let note = if has_defaults {
-        let total = ulog.metadata().parameters.len();
-        format!("{count} not at the default, of {total}")
-    } else {
-        format!("{count}; the log does not say what the defaults are")
+        TableRow { cells, ..TableRow::default() }
     };
     let head = ["name", "value", "default", "while logging"];
-    let head = head.map(str::to_owned).to_vec();
-    Ok(vec![Block::Note(note), Block::Table(head, rows)])
+    let rows = list.iter().take(MAX_PARAMETERS).map(row).collect();
+    let mut blocks = vec![Block::Table(head.map(str::to_owned).to_vec(), rows)];
+    blocks.extend(rest_note(list.len(), MAX_PARAMETERS));
+    blocks
+}
+
+/// Returns a note about the rows of a table beyond the first `shown`.
+fn rest_note(count: usize, shown: usize) -> Option<Block> {
+    let more = count.saturating_sub(shown);
+    (more > 0)
+        .then(|| Block::Note(format!("and {more} more, which `logtool params` lists")))
+}
+
+/// Returns a table of the changes while logging, if there are any.
+fn changes(ulog: &UlogLog, clock: &ShownClock) -> Option<Block> {
+    let parameters = ulog.metadata().parameters.iter();
+    let changes = changes_of(parameters.map(|(name, own)| (name.as_str(), own)));
+    if changes.is_empty() {
+        return None;
+    }
+    let count = count_of(changes.len() as u64, "change");
+    let rows = changes.iter().take(MAX_CHANGES).map(|change| {
+        let old = change.old.map(|value| ShownValue(value).to_string());
+        let cells = vec![
+            clock.text(change.time).to_string(),
+            change.name.to_owned(),
+            old.unwrap_or_default(),
+            ShownValue(change.new).to_string(),
+        ];
+        TableRow { cells, ..TableRow::default() }
+    });
+    let head = ["time", "name", "old value", "new value"].map(str::to_owned);
+    let mut blocks = vec![Block::Table(head.to_vec(), rows.collect())];
+    blocks.extend(rest_note(changes.len(), MAX_CHANGES));
+    Some(Block::Details(format!("{count} while logging"), blocks))
 }

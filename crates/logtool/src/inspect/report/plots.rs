@@ -1,5 +1,5 @@
-//! The plots of a report: those of PX4's Flight Review that need no analysis, or plots of the
-//! topics of known types in other logs.
+//! The plots of a report over time: those of PX4's Flight Review, or plots of the topics of known
+//! types in other logs.
 
 mod message_types;
 mod px4;
@@ -7,17 +7,25 @@ mod transform;
 
 use std::{ops::Range, sync::Arc};
 
-use logtool_core::{Damage, Log, TimeRange, Topic, TopicId, TopicOrigin};
-use logtool_plot::{Band, Block, Chart, Line, Panel, TimeAxis};
+use arrow_schema::DataType;
+use logtool_core::{
+    Columns, Damage, Log, TimeRange, Topic, TopicId, TopicOrigin, View,
+};
+use logtool_plot::{
+    Band, Block, Chart, Line, Mark, Panel, PanelStyle, Signal, TimeAxis,
+};
 
 use crate::{
     error::Result,
     formats::LogFormat,
     inspect::{
         plot,
-        report::plots::{message_types::TYPES, transform::Transform},
+        report::{
+            devices,
+            plots::{message_types::TYPES, px4::FlagTopic, transform::Transform},
+        },
     },
-    records::signals::{self, RequestedSignal},
+    records::signals::{self, RequestedSignal, SignalColumn, ValuePart},
     text::units::count_of,
     time::{
         clock::{ShownClock, TimeChoice},
@@ -31,21 +39,38 @@ const COLUMNS: usize = 450;
 /// The maximum number of plots of a log that is not of PX4.
 const MAX_PLOTS: usize = 40;
 
-/// The selected times, the clock of the time axis, and the flight modes behind the lines.
+/// The maximum number of fields of a topic that are flags.
+const MAX_FLAGS: usize = 200;
+
+/// The selected times, the clock of the time axis, and the flight modes and events behind the
+/// lines.
 pub(super) struct PlotContext<'c> {
     pub(super) time: TimeRange,
     pub(super) choice: TimeChoice,
     pub(super) clock: &'c ShownClock,
     pub(super) bands: &'c [Band],
+    pub(super) marks: &'c [Mark],
+}
+
+/// The plots of a log, and their time axis.
+pub(super) struct SignalPlots {
+    pub(super) blocks: Vec<Block>,
+    pub(super) time: TimeAxis,
+    /// The table of the sensors, whose IDs are read along with the plots.
+    pub(super) devices: Vec<Block>,
 }
 
 /// A plot: its title, its unit, the limits of its value axis, and its signals as a range of
 /// those that are read.
+#[derive(Default)]
 struct PlannedPlot {
     title: String,
     unit: String,
     limits: Option<(f64, f64)>,
     signals: Range<usize>,
+    style: PanelStyle,
+    /// Whether lines that are always 0 are left out.
+    omits_zero: bool,
 }
 
 /// The plots of a log, and the signals to read for them.
@@ -53,6 +78,8 @@ struct PlannedPlot {
 struct PlotPlan {
     signals: Vec<RequestedSignal>,
     plots: Vec<PlannedPlot>,
+    /// The index of the first signal that is the ID of a device.
+    devices: Option<usize>,
     /// The number of plots beyond [`MAX_PLOTS`].
     omitted: u64,
 }
@@ -62,31 +89,39 @@ pub(super) fn signal_plots(
     log: &dyn Log,
     context: &PlotContext<'_>,
     damage: &mut Vec<Damage>,
-) -> Result<Vec<Block>> {
+) -> Result<SignalPlots> {
     let plan = if LogFormat::from_manifest(log.manifest()) == Some(LogFormat::Ulog) {
         plan_px4(log)
     } else {
         plan_types(log)
     };
-    if plan.plots.is_empty() {
-        return Ok(Vec::new());
-    }
     let omitted = plan.omitted;
-    let mut blocks = draw(log, plan, context, damage)?;
+    let mut plots = draw(log, plan, context, damage)?;
     if omitted > 0 {
         let more = count_of(omitted, "more plot");
         let what = format!("and {more}, which `logtool plot` draws, of other topics");
-        blocks.push(Block::Note(what));
+        plots.blocks.push(Block::Note(what));
     }
-    Ok(blocks)
+    Ok(plots)
 }
 
 /// Plans the plots of a log of PX4. All are shown.
 fn plan_px4(log: &dyn Log) -> PlotPlan {
     let mut plan = PlotPlan::default();
-    for (title, unit, lines) in px4::PLOTS {
+    // Loggers declare topics of which they then write no records.
+    let has = |name: &str| {
+        let topics = log.manifest();
+        let topic = topics.topic(name).and_then(|id| topics.get(id));
+        topic.is_ok_and(|topic| topic.records != Some(0))
+    };
+    for plot in px4::plots() {
+        let is_needed =
+            plot.needs.is_empty() || plot.needs.iter().any(|topic| has(topic));
+        if !is_needed || plot.superseded_by.is_some_and(has) {
+            continue;
+        }
         let first = plan.signals.len();
-        for (name, topic, columns, transform) in *lines {
+        for (name, topic, columns, transform) in plot.lines {
             // The first line of each name that the log has is shown.
             let mut own = plan.signals.iter().skip(first);
             if own.any(|signal| signal.name == *name) {
@@ -97,16 +132,70 @@ fn plan_px4(log: &dyn Log) -> PlotPlan {
                 topic.and_then(|topic| signal(log, topic, name, columns, *transform)),
             );
         }
-        if plan.signals.len() > first {
-            plan.plots.push(PlannedPlot {
-                title: (*title).to_owned(),
-                unit: (*unit).to_owned(),
-                limits: px4::limits(title),
-                signals: first..plan.signals.len(),
-            });
+        if plot.is_flags {
+            plan.signals.iter_mut().skip(first).for_each(|flag| flag.is_held = true);
+        }
+        plan.add(PlannedPlot {
+            title: plot.title.to_owned(),
+            unit: plot.unit.to_owned(),
+            limits: plot.limits,
+            signals: first..plan.signals.len(),
+            style: style(plot.is_flags),
+            omits_zero: plot.omits_zero,
+        });
+    }
+    for FlagTopic { title, topics } in px4::FLAG_TOPICS {
+        let first = plan.signals.len();
+        for (name, starts) in topics {
+            let Ok(topic) = log.manifest().topic(name) else { continue };
+            plan.signals.extend(flags(log, topic, starts));
+        }
+        plan.add(PlannedPlot {
+            title: title.to_owned(),
+            signals: first..plan.signals.len(),
+            style: PanelStyle::Flags,
+            ..PlannedPlot::default()
+        });
+    }
+    plan.devices = Some(plan.signals.len());
+    plan.signals.extend(devices::requested_signals(log));
+    plan
+}
+
+/// Returns whether a log of PX4 may have a plot of this title.
+#[cfg(all(test, feature = "flight"))]
+pub(super) fn has_px4_plot(title: &str) -> bool {
+    px4::plots().any(|plot| plot.title == title)
+        || px4::FLAG_TOPICS.iter().any(|plot| plot.title == title)
+}
+
+impl PlotPlan {
+    /// Adds a plot, unless it has no signals.
+    fn add(&mut self, plot: PlannedPlot) {
+        if !plot.signals.is_empty() {
+            self.plots.push(plot);
         }
     }
-    plan
+}
+
+fn style(is_flags: bool) -> PanelStyle {
+    if is_flags { PanelStyle::Flags } else { PanelStyle::Lines }
+}
+
+/// Returns the fields of `topic` that are flags and whose names start with one of `starts`.
+fn flags(log: &dyn Log, topic: TopicId, starts: &[&str]) -> Vec<RequestedSignal> {
+    let Ok(decoder) = log.decoder(topic, &Columns::all(View::Flat)) else {
+        return Vec::new();
+    };
+    let fields = decoder.schema().fields().iter().filter(|field| {
+        *field.data_type() == DataType::Boolean
+            && starts.iter().any(|start| field.name().starts_with(start))
+    });
+    let flag = |name: &String| {
+        let signal = signals::find_in_topic(log, topic, name)?;
+        Some(RequestedSignal { name: name.clone(), ..signal })
+    };
+    fields.filter_map(|field| flag(field.name())).take(MAX_FLAGS).collect()
 }
 
 /// Plans the plots of the topics of known types.
@@ -138,8 +227,8 @@ fn plan_types(log: &dyn Log) -> PlotPlan {
             plan.plots.push(PlannedPlot {
                 title: title.trim_end().to_owned(),
                 unit,
-                limits: None,
                 signals: first..plan.signals.len(),
+                ..PlannedPlot::default()
             });
         }
     }
@@ -161,6 +250,16 @@ fn signal(
     for column in columns {
         signal.inputs.extend(column?.inputs);
     }
+    match transform {
+        Transform::Interval => {
+            signal.inputs.iter_mut().for_each(|input| input.part = ValuePart::Interval);
+        }
+        Transform::Latency => {
+            let column = signal.inputs.first()?.column;
+            signal.inputs.push(SignalColumn { column, part: ValuePart::Time });
+        }
+        _ => {}
+    }
     signal.name = name.to_owned();
     signal.of = Arc::new(move |values| transform.apply(values));
     Some(signal)
@@ -172,7 +271,7 @@ fn draw(
     plan: PlotPlan,
     context: &PlotContext<'_>,
     damage: &mut Vec<Damage>,
-) -> Result<Vec<Block>> {
+) -> Result<SignalPlots> {
     let read = signals::read(log, &plan.signals, context.time, COLUMNS, &|_| {})?;
     damage.extend(read.damage);
     let manifest = log.manifest();
@@ -189,29 +288,66 @@ fn draw(
     let axis = plot::time_axis(context.choice, context.clock, manifest, first);
     let time = TimeAxis { range: time.range, ..axis };
     let mut blocks = Vec::new();
-    for PlannedPlot { title, unit, limits, signals } in plan.plots {
-        let own = plan.signals.iter().zip(&read.signals);
-        let own = own.skip(signals.start).take(signals.len());
-        let lines: Vec<Line> = own
-            .filter(|(_, signal)| signal.values > 0)
-            .map(|(wanted, signal)| Line {
-                name: wanted.name.clone(),
-                signal: signal.clone(),
-                is_held: wanted.is_held,
-            })
-            .collect();
+    for planned in plan.plots {
+        let (start, count) = (planned.signals.start, planned.signals.len());
+        let own = plan.signals.iter().zip(&read.signals).skip(start).take(count);
+        let own = own.filter(|(_, signal)| signal.values > 0);
+        if planned.style == PanelStyle::Flags {
+            blocks.extend(flag_block(&planned, own, context, &time));
+            continue;
+        }
+        let own = own.filter(|(_, signal)| !planned.omits_zero || !is_zero(signal));
+        let lines: Vec<Line> = own.map(line).collect();
         if lines.is_empty() {
             continue;
         }
-        let chart = Chart {
-            panels: vec![Panel { unit, limits, lines, ..Panel::default() }],
-            bands: context.bands.to_vec(),
-            time: time.clone(),
-            ..Chart::default()
-        };
-        blocks.push(Block::Plot(title, chart));
+        let PlannedPlot { title, unit, limits, .. } = planned;
+        let panel = Panel { unit, limits, lines, ..Panel::default() };
+        blocks.push(Block::Plot(title, chart(panel, context, &time)));
     }
     let note = plot::outlier_note(read.signals.iter(), &read.span, context.clock);
     blocks.extend(note.map(Block::Note));
-    Ok(blocks)
+    let sensors = plan.signals.iter().zip(&read.signals);
+    let sensors = sensors.skip(plan.devices.unwrap_or(plan.signals.len()));
+    Ok(SignalPlots { blocks, time, devices: devices::blocks(sensors) })
+}
+
+fn line((wanted, signal): (&RequestedSignal, &Signal)) -> Line {
+    Line { name: wanted.name.clone(), signal: signal.clone(), is_held: wanted.is_held }
+}
+
+fn chart(panel: Panel, context: &PlotContext<'_>, time: &TimeAxis) -> Chart {
+    Chart {
+        panels: vec![panel],
+        bands: context.bands.to_vec(),
+        marks: context.marks.to_vec(),
+        time: time.clone(),
+        ..Chart::default()
+    }
+}
+
+/// Returns a plot of the flags among `own` that are ever set, or a note if there are none: a
+/// reader should know that they were logged.
+fn flag_block<'s>(
+    planned: &PlannedPlot,
+    own: impl Iterator<Item = (&'s RequestedSignal, &'s Signal)> + Clone,
+    context: &PlotContext<'_>,
+    time: &TimeAxis,
+) -> Option<Block> {
+    let count = own.clone().count() as u64;
+    let lines: Vec<Line> =
+        own.filter(|(_, signal)| !is_zero(signal)).map(line).collect();
+    if !lines.is_empty() {
+        let panel = Panel { lines, style: PanelStyle::Flags, ..Panel::default() };
+        return Some(Block::Plot(planned.title.clone(), chart(panel, context, time)));
+    }
+    let flags = count_of(count, "flag");
+    (count > 0).then(|| {
+        Block::Note(format!("{}: none of {flags} was ever set", planned.title))
+    })
+}
+
+/// Returns whether all values are 0.
+fn is_zero(signal: &Signal) -> bool {
+    signal.span() == Some((0.0, 0.0))
 }

@@ -1,5 +1,7 @@
 //! Converts columns to numbers.
 
+#[cfg(feature = "plot")]
+use arrow_array::TimestampNanosecondArray;
 use arrow_array::{Array, ArrayRef, cast::AsArray as _, types::*};
 use arrow_schema::{DataType, TimeUnit};
 
@@ -35,7 +37,31 @@ pub(super) fn numbers(array: &ArrayRef, part: ValuePart) -> Vec<f64> {
             reduce_lists(array, |list| (!list.is_empty()).then(|| norm(list)))
         }
         ValuePart::Count => reduce_lists(array, |list| Some(list.len() as f64)),
+        // These are of rows, and not of a column.
+        #[cfg(feature = "plot")]
+        ValuePart::Time | ValuePart::Interval => vec![f64::NAN; array.len()],
     }
+}
+
+/// Returns times in microseconds, NaN for nulls.
+#[cfg(feature = "plot")]
+pub(super) fn micros(times: &TimestampNanosecondArray) -> Vec<f64> {
+    times.iter().map(|time| time.map_or(f64::NAN, |time| time as f64 / 1e3)).collect()
+}
+
+/// Returns the time since the row before in microseconds: for the first row, since `before`.
+/// Rows without a row before or without a time have NaN.
+#[cfg(feature = "plot")]
+pub(super) fn interval_micros(
+    times: &TimestampNanosecondArray,
+    mut before: Option<i64>,
+) -> Vec<f64> {
+    let interval = |time: Option<i64>| {
+        let time = time?;
+        let before = before.replace(time)?;
+        Some(time.checked_sub(before)? as f64 / 1e3)
+    };
+    times.iter().map(interval).map(|micros| micros.unwrap_or(f64::NAN)).collect()
 }
 
 /// Returns the Euclidean norm of a vector.
@@ -110,6 +136,20 @@ mod tests {
         assert_eq!(numbers_of(&spans), [1.5]);
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["1"]));
         assert!(numbers_of(&texts)[0].is_nan() && !is_number(texts.data_type()));
+    }
+
+    #[test]
+    fn intervals_continue_from_the_batch_before() {
+        let times = TimestampNanosecondArray::from(vec![
+            Some(5_000),
+            None,
+            Some(9_000),
+            Some(8_000),
+        ]);
+        let intervals = interval_micros(&times, Some(2_000));
+        assert_eq!((intervals[0], intervals[2], intervals[3]), (3.0, 4.0, -1.0));
+        assert!(intervals[1].is_nan() && interval_micros(&times, None)[0].is_nan());
+        assert_eq!(micros(&times)[3], 8.0);
     }
 
     #[test]

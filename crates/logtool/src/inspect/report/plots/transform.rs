@@ -21,6 +21,16 @@ pub(super) enum Transform {
     Percent,
     /// A thousandth of the value.
     Thousandth,
+    /// The value times a factor.
+    Times(f64),
+    /// The bit with this index of an integer: 0 or 1.
+    Bit(u32),
+    /// 1 if the value is this one, otherwise 0.
+    Equals(f64),
+    /// The time of the row minus the value, which is a time in microseconds, in milliseconds.
+    Latency,
+    /// The time since the row before in microseconds; the column is not used.
+    Interval,
     /// The first value times `factor` if the second is at least `least`, otherwise NaN.
     Where { least: f64, factor: f64 },
 }
@@ -34,6 +44,13 @@ impl Transform {
             (Self::Negative, _) => -first,
             (Self::Percent, _) => first * 100.0,
             (Self::Thousandth, _) => first / 1000.0,
+            (Self::Times(factor), _) => first * factor,
+            (Self::Bit(bit), _) if first >= 0.0 => {
+                f64::from((first as u64).checked_shr(bit).unwrap_or(0) as u32 & 1)
+            }
+            (Self::Bit(_), _) => f64::NAN,
+            (Self::Equals(value), _) => f64::from(u8::from(first == value)),
+            (Self::Latency, [sampled, time, ..]) => (time - sampled) / 1e3,
             (Self::Where { least, factor }, [_, condition, ..]) => {
                 if *condition >= least { first * factor } else { f64::NAN }
             }
@@ -57,7 +74,7 @@ impl Transform {
 
 #[cfg(test)]
 mod tests {
-    use super::Transform::{Norm, Pitch, Roll, Where, Yaw};
+    use super::Transform::{Bit, Equals, Latency, Norm, Pitch, Roll, Where, Yaw};
 
     #[test]
     fn angles_of_quarter_turns_are_90_degrees() {
@@ -71,6 +88,15 @@ mod tests {
             1_f64.to_degrees()
         ));
         assert_eq!(Norm.apply(&[3.0, 4.0]), 5.0);
+    }
+
+    #[test]
+    fn bits_and_states_are_flags() {
+        assert_eq!((Bit(0).apply(&[5.0]), Bit(1).apply(&[5.0])), (1.0, 0.0));
+        assert_eq!((Bit(2).apply(&[5.0]), Bit(64).apply(&[5.0])), (1.0, 0.0));
+        assert!(Bit(0).apply(&[f64::NAN]).is_nan());
+        assert_eq!((Equals(1.0).apply(&[1.0]), Equals(1.0).apply(&[3.0])), (1.0, 0.0));
+        assert_eq!(Latency.apply(&[1_000.0, 3_500.0]), 2.5);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 """Opens the pages that `logtool report` writes in headless Chromium, and fails on any
 message of its console, any error of a script, any request (pages load nothing), and any
 label of an axis that is not the number at which its tick is drawn, at several widths and
-zooms.
+zooms. Also compares the values in pages of ULogs with pyulog's (values.py).
 
 Installs Chromium's package where the machine's packages have it; says aloud if nothing is
 compared. SCREENSHOTS names a folder for pictures of the pages. Needs the environment
@@ -16,12 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
 
+import values
 from logtool import run
 from playwright.sync_api import sync_playwright
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = Path(os.environ["LOGTOOL_SAMPLES"])
 #: The number of plots and the sections that each page must have.
 PAGES = (
@@ -32,7 +33,14 @@ PAGES = (
     (ROOT / "testdata/puck.pcap", 0, ("Summary", "Scans")),
     (SAMPLES / "rosbag/robot_localization-test1.bag", 3, ("Plots",)),
     (SAMPLES / "cases/ulog/axis_31s.ulg", 1, ("Plots",)),
-    (SAMPLES / "ulog/pyulog_sample_px4_events.ulg", 5, ("Plots", "Messages", "Topics")),
+    (SAMPLES / "ulog/pyulog_sample_px4_events.ulg", 30, ("Plots", "Spectra", "Messages", "Topics")),
+    (
+        SAMPLES / "ulog/px4ulogrs_quadrotor_local.ulg",
+        35,
+        ("Plots", "Spectra", "Step responses", "Console", "Performance counters", "Processes", "Devices"),
+    ),
+    (SAMPLES / "ulog/flightreviewrs_battery_brownout.ulg", 35, ("Plots", "Devices")),
+    (SAMPLES / "ulog/pyulog_sample_appended_multiple.ulg", 10, ("Plots", "Hard faults")),
     (SAMPLES / "velodyne/vlp16_mrpt_gps_sample.pcap", 0, ("Scans",)),
 )
 
@@ -119,6 +127,20 @@ def faults_of_axes(page):
     return told[:5]
 
 
+def faults_of_links(page):
+    """A link of a diagnosis shows its time in all plots over time."""
+    told = []
+    for link in page.locator("td a[data-start]").all()[:2]:
+        link.click()
+        page.wait_for_timeout(50)
+        start, end = (float(link.get_attribute(f"data-{which}")) for which in ("start", "end"))
+        shown = page.evaluate("() => [window.charts[0].scales.x.min, window.charts[0].scales.x.max]")
+        target = page.evaluate("(id) => document.querySelector(id) !== null", link.get_attribute("href"))
+        if not (shown[0] <= start <= end <= shown[1]) or not target:
+            told.append(f"the link to {start} to {end} shows {shown}")
+    return told
+
+
 def chromium():
     """The browser, installed if need be."""
     names = ("chromium", "chromium-browser", "google-chrome")
@@ -157,6 +179,7 @@ def faults(browser, page_file, plots, sections):
         page.mouse.move(box["x"] + 300, box["y"] + 50)
         page.mouse.up()
         told += faults_of_axes(page)
+        told += faults_of_links(page)
         page.set_viewport_size({"width": 1200, "height": 900})
         page.wait_for_timeout(250)
     if folder := os.environ.get("SCREENSHOTS"):
@@ -186,6 +209,13 @@ def main():
             print("".join(f"         {fault}\n" for fault in told), end="")
             passed, failed = passed + (not told), failed + bool(told)
         browser.close()
+    for log in [ROOT / "testdata/quad_flight.ulg", *sorted((SAMPLES / "ulog").glob("*.ulg"))]:
+        if "yulelog" in log.name:
+            continue
+        note, told = values.compare(log)
+        print(f"{'FAIL' if told else 'ok':8} values  {log.name} ({note})")
+        print("".join(f"         {fault}\n" for fault in told[:8]), end="")
+        passed, failed = passed + (not told), failed + bool(told)
     print(f"report: {passed} passed, {failed} failed")
     return bool(failed) or not passed
 

@@ -1,0 +1,177 @@
+//! The analysis of a flight in a report: diagnoses and statistics, spectra and step responses.
+
+mod signals;
+
+use logtool_core::{Damage, Log, Timestamp};
+use logtool_plot::{Block, PlotLink, TableRow, TimeAxis};
+
+use crate::{
+    error::Result,
+    inspect::{
+        flight::{
+            AnalysedLog, AnalysisScope, Diagnosis, DiagnosisKind, Severity, analyse,
+            text,
+        },
+        report::{FlightBlocks, logger_texts, marks::MarkBuilder, plots::PlotContext},
+    },
+    text::units::{Span, count_of},
+    time::clock::ShownClock,
+};
+
+/// The maximum number of diagnoses that are listed.
+const MAX_DIAGNOSES: usize = 500;
+
+/// The analysis of the flight in a log, if it is a ULog.
+pub(super) struct FlightReport(Option<AnalysedLog>);
+
+impl FlightReport {
+    /// Analyses the whole log, if it is a ULog.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub(super) fn new(log: &dyn Log, is_ulog: bool) -> Result<Self> {
+        let analysed = is_ulog.then(|| analyse(log, AnalysisScope::Signals, &|_| {}));
+        Ok(Self(analysed.transpose()?))
+    }
+
+    /// Returns the damage that the analysis found.
+    pub(super) fn damage(&self) -> &[Damage] {
+        self.0.as_ref().map_or(&[], |analysed| &analysed.damage)
+    }
+
+    /// Adds the dropouts of the logger.
+    pub(super) fn add_marks(&self, marks: &mut MarkBuilder) {
+        let dropouts = self.0.iter().flat_map(|analysed| &analysed.dropouts);
+        marks.add_dropouts(dropouts.map(|dropout| (dropout.time, dropout.seconds)));
+    }
+
+    /// Returns the blocks of the analysis. The time axis is that of the other plots.
+    pub(super) fn blocks(
+        &self,
+        time: &TimeAxis,
+        context: &PlotContext<'_>,
+    ) -> FlightBlocks {
+        let Some(analysed) = &self.0 else { return FlightBlocks::default() };
+        let signals = analysed.signals.as_ref();
+        let spectra = signals.map(|signals| signals::spectra(signals, time, context));
+        FlightBlocks {
+            summary: summary(analysed, context.clock),
+            spectra: spectra.unwrap_or_default(),
+            step_responses: signals.map(signals::step_responses).unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns the diagnoses and the statistics.
+fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let diagnoses = &analysed.analysis.diagnoses;
+    if diagnoses.is_empty() {
+        let kinds = count_of(DiagnosisKind::ALL.len() as u64, "kind");
+        let note = format!("No diagnoses: none of {kinds} of faults was found.");
+        blocks.push(Block::Note(note));
+    } else {
+        let head = ["severity", "time", "diagnosis", "evidence", "look at"];
+        let rows = diagnoses.iter().take(MAX_DIAGNOSES);
+        let rows = rows.map(|diagnosis| row(diagnosis, clock));
+        blocks.push(Block::Table(head.map(str::to_owned).to_vec(), rows.collect()));
+        let more = diagnoses.len().saturating_sub(MAX_DIAGNOSES);
+        if more > 0 {
+            let note = format!("and {more} more, which `logtool flight` prints");
+            blocks.push(Block::Note(note));
+        }
+    }
+    let facts = text::statistics_facts(&analysed.analysis.statistics);
+    let facts = facts.into_iter().map(|(name, value)| match name.strip_prefix("  ") {
+        // In the text of `flight`, these follow the maximum speed.
+        Some(direction) => (format!("maximum speed, {direction}"), value),
+        None => (name.to_owned(), value),
+    });
+    blocks.push(Block::Facts(facts.collect()));
+    blocks.extend(analysed.remarks.iter().cloned().map(Block::Note));
+    blocks
+}
+
+fn row(diagnosis: &Diagnosis, clock: &ShownClock) -> TableRow {
+    let severity = match diagnosis.severity {
+        Severity::Critical => "critical",
+        _ => "warning",
+    };
+    let start = clock.text(Timestamp::from_nanos(diagnosis.start_ns));
+    let length = diagnosis.seconds();
+    let time = if length > 0.0 {
+        format!("{start} for {}", Span((length * 1e9) as u64))
+    } else {
+        start.to_string()
+    };
+    let link = |title: &&str| PlotLink {
+        title: (*title).to_owned(),
+        time: Some((diagnosis.start_ns, diagnosis.end_ns)),
+    };
+    TableRow {
+        cells: vec![
+            severity.to_owned(),
+            time,
+            format!("{}: {}", diagnosis.kind.title(), diagnosis.summary),
+            text::evidence(diagnosis),
+        ],
+        is_warning: diagnosis.severity == Severity::Critical,
+        links: plots(diagnosis.kind).iter().map(link).collect(),
+    }
+}
+
+/// Returns the titles of the plots and sections that show a diagnosis of this kind.
+fn plots(kind: DiagnosisKind) -> &'static [&'static str] {
+    use DiagnosisKind as Kind;
+    match kind {
+        Kind::GpsInterference => &["GPS noise and jamming", "GPS uncertainty"],
+        Kind::GpsLoss => &["GPS uncertainty"],
+        Kind::MotorFailure => {
+            &["Motor outputs", "Actuator outputs (main)", "Motor speed"]
+        }
+        Kind::EscFailure => &["Motor speed", "ESC current"],
+        Kind::BatteryBrownout | Kind::BatteryNotMeasured | Kind::BatterySag => {
+            &["Battery"]
+        }
+        Kind::BatteryLow => &["Battery charge", "Battery"],
+        Kind::PowerRail => &["Power rails"],
+        Kind::EkfFailure => {
+            &["Estimator test ratios", "Estimator flags", "Estimator checks"]
+        }
+        Kind::EkfReset => {
+            &["Local position, north", "Local position, down", "Velocity"]
+        }
+        Kind::EkfSelectorWhipsaw => &["Estimator test ratios", "Estimator flags"],
+        Kind::TecsNonfinitePitch => &["TECS: pitch"],
+        Kind::RcLoss => &["RC quality", "Failsafe flags"],
+        Kind::DataLinkLoss => &["Failsafe flags", "Telemetry radio"],
+        Kind::Vibration => &["Vibration", "Raw acceleration"],
+        Kind::Clipping => &["Clipping", "Raw acceleration"],
+        Kind::CompassInterference => {
+            &["Thrust and magnetic field", "Raw magnetic field"]
+        }
+        Kind::CpuLoad | Kind::RamUsage => &["CPU and RAM"],
+        Kind::LoggingDropouts => &["Sampling regularity"],
+        Kind::Failsafe => &["Failsafe flags"],
+        Kind::HardFault => &[logger_texts::HARD_FAULTS],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::report::plots::has_px4_plot;
+
+    #[test]
+    fn diagnoses_name_plots_that_there_are() {
+        for kind in DiagnosisKind::ALL {
+            let titles = plots(*kind);
+            assert!(!titles.is_empty(), "{}", kind.name());
+            for title in titles {
+                let is_section = *title == logger_texts::HARD_FAULTS;
+                assert!(is_section || has_px4_plot(title), "{title}");
+            }
+        }
+    }
+}

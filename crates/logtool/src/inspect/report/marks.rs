@@ -1,0 +1,128 @@
+//! Marks on the time axes of plots: changes of parameters, dropouts and damage.
+
+use logtool_core::{Damage, TimeRange};
+use logtool_plot::{Mark, Rgb};
+use logtool_ulog::UlogLog;
+
+use crate::inspect::parameters::{NamedChange, ShownValue, changes_of};
+
+/// The colours of the kinds.
+const PARAMETER: Rgb = [0x8a, 0x2b, 0xe2];
+#[cfg(feature = "flight")]
+const DROPOUT: Rgb = [0xd0, 0x10, 0x10];
+const DAMAGE: Rgb = [0x60, 0x30, 0x00];
+
+/// Marks of a kind that are closer together than this share of the time are one mark.
+const RESOLUTION: i64 = 1_000;
+
+/// The maximum number of parameters that a mark names.
+const MAX_NAMES: usize = 3;
+
+/// Collects marks within a time range.
+pub(super) struct MarkBuilder {
+    time: TimeRange,
+    marks: Vec<Mark>,
+}
+
+impl MarkBuilder {
+    /// Creates a builder without marks.
+    pub(super) fn new(time: TimeRange) -> Self {
+        Self { time, marks: Vec::new() }
+    }
+
+    /// Returns the marks, sorted by time.
+    pub(super) fn finish(mut self) -> Vec<Mark> {
+        self.marks.sort_by_key(|mark| mark.start);
+        self.marks
+    }
+
+    /// Adds the changes of parameters while logging.
+    pub(super) fn add_parameter_changes(&mut self, ulog: &UlogLog) {
+        let parameters = ulog.metadata().parameters.iter();
+        let changes = changes_of(parameters.map(|(name, own)| (name.as_str(), own)));
+        let spans = changes.iter().map(|change| {
+            let time = change.time.as_nanos();
+            (time, time)
+        });
+        for (start, _, own) in self.merged(spans.collect()) {
+            let own: Vec<&NamedChange<'_>> =
+                own.iter().filter_map(|index| changes.get(*index)).collect();
+            let text = if own.len() > MAX_NAMES {
+                format!("{} parameters", own.len())
+            } else {
+                let shown = own.iter().map(|change| {
+                    format!("{} {}", change.name, ShownValue(change.new))
+                });
+                shown.collect::<Vec<_>>().join(", ")
+            };
+            self.push("parameter change", text, (start, start), PARAMETER);
+        }
+    }
+
+    /// Adds periods in which the logger lost data: the time of the last record before each, and
+    /// its length in seconds.
+    #[cfg(feature = "flight")]
+    pub(super) fn add_dropouts(&mut self, dropouts: impl Iterator<Item = (i64, f64)>) {
+        let end = |(start, seconds): (i64, f64)| {
+            (start, start.saturating_add((seconds * 1e9) as i64))
+        };
+        for (start, end, _) in self.merged(dropouts.map(end).collect()) {
+            self.push("dropout", String::new(), (start, end), DROPOUT);
+        }
+    }
+
+    /// Adds damage of the file whose time is known.
+    pub(super) fn add_damage<'d>(&mut self, damage: impl Iterator<Item = &'d Damage>) {
+        let lost = damage.filter(|damage| damage.kind.is_loss());
+        let times = lost.filter_map(|damage| damage.time);
+        let spans = times.map(|time| (time.start.as_nanos(), time.end.as_nanos()));
+        for (start, end, _) in self.merged(spans.collect()) {
+            self.push("damage", String::new(), (start, end), DAMAGE);
+        }
+    }
+
+    /// Returns `spans` within the time, those that a plot cannot show apart as one: the start,
+    /// the end, and the indices of the spans.
+    fn merged(&self, spans: Vec<(i64, i64)>) -> Vec<(i64, i64, Vec<usize>)> {
+        let (first, last) = (self.time.start.as_nanos(), self.time.end.as_nanos());
+        let resolution = last.saturating_sub(first) / RESOLUTION;
+        let mut spans: Vec<(i64, i64, usize)> = spans
+            .into_iter()
+            .enumerate()
+            .filter(|(_, (start, end))| *end >= first && *start <= last)
+            .map(|(index, (start, end))| (start, end, index))
+            .collect();
+        spans.sort_unstable();
+        let mut merged: Vec<(i64, i64, Vec<usize>)> = Vec::new();
+        for (start, end, index) in spans {
+            match merged.last_mut() {
+                Some((_, until, own)) if start.saturating_sub(*until) <= resolution => {
+                    *until = end.max(*until);
+                    own.push(index);
+                }
+                _ => merged.push((start, end, vec![index])),
+            }
+        }
+        merged
+    }
+
+    fn push(&mut self, kind: &str, text: String, (start, end): (i64, i64), color: Rgb) {
+        self.marks.push(Mark { kind: kind.to_owned(), text, start, end, color });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use logtool_core::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn spans_that_cannot_be_seen_apart_are_one() {
+        let at = Timestamp::from_nanos;
+        let builder = MarkBuilder::new(TimeRange { start: at(0), end: at(1_000_000) });
+        let spans = vec![(5_000, 6_000), (500, 1_500), (1_000, 1_200), (-9, -1)];
+        let merged = builder.merged(spans);
+        assert_eq!(merged, [(500, 1_500, vec![1, 2]), (5_000, 6_000, vec![0])]);
+    }
+}

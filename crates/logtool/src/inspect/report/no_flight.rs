@@ -1,0 +1,32 @@
+//! Takes the place of the analysis of a flight in builds without it.
+
+use logtool_core::{Damage, Log};
+use logtool_plot::TimeAxis;
+
+use crate::{
+    error::Result,
+    inspect::report::{FlightBlocks, marks::MarkBuilder, plots::PlotContext},
+};
+
+/// The absent analysis.
+pub(super) struct FlightReport;
+
+impl FlightReport {
+    /// Reads nothing.
+    pub(super) fn new(_: &dyn Log, _: bool) -> Result<Self> {
+        Ok(Self)
+    }
+
+    /// Returns no damage.
+    pub(super) fn damage(&self) -> &[Damage] {
+        &[]
+    }
+
+    /// Adds no marks.
+    pub(super) fn add_marks(&self, _: &mut MarkBuilder) {}
+
+    /// Returns no blocks.
+    pub(super) fn blocks(&self, _: &TimeAxis, _: &PlotContext<'_>) -> FlightBlocks {
+        FlightBlocks::default()
+    }
+}
