@@ -12,6 +12,7 @@ mod logs;
 mod parse;
 mod plot;
 mod points;
+mod record;
 mod split;
 
 use std::{path::PathBuf, sync::Arc};
@@ -45,6 +46,7 @@ pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, LidarClockChoice, PerChoice,
     PictureArgs, PointArgs,
 };
+pub(crate) use self::record::{MavlinkArgs, RecordingArgs, RecordingCommand};
 pub(crate) use self::split::{PlanArgs, ReadArgs};
 pub(crate) use logtool::{
     formats::{Compression, LogFormat},
@@ -189,6 +191,7 @@ pub(crate) enum Command {
     Filter(DeferredArgs<FilterArgs>),
     Merge(DeferredArgs<MergeArgs>),
     Repair(DeferredArgs<RepairArgs>),
+    Record(DeferredArgs<RecordingArgs>),
     Align(DeferredArgs<AlignArgs>),
     Batch(DeferredArgs<BatchArgs>),
     Index(DeferredArgs<IndexArgs>),

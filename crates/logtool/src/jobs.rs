@@ -8,4 +8,6 @@ pub mod convert;
 pub mod filter;
 pub mod merge;
 pub mod output;
+#[cfg(feature = "record")]
+pub mod record;
 pub mod repair;

@@ -27,6 +27,8 @@ pub use crate::inspect::flight;
 pub use crate::inspect::{plot, report};
 #[cfg(feature = "align")]
 pub use crate::jobs::align;
+#[cfg(feature = "record")]
+pub use crate::jobs::record;
 pub use crate::{
     error::{Error, ErrorKind, Remedy, Result},
     inspect::{info, log_messages, parameters, schema},

@@ -9,7 +9,7 @@ use crate::args::{
     AlignArgs, BatchArgs, CalibrationArgs, CatArgs, CheckArgs, CompletionsArgs,
     ConvertArgs, FilterArgs, FlightArgs, FormatsArgs, HelpArgs, IndexArgs, InfoArgs,
     ManArgs, MergeArgs, MessagesArgs, ParamsArgs, PlanArgs, PlotArgs, ReadArgs,
-    RepairArgs, ReportArgs, SchemaArgs,
+    RecordingArgs, RepairArgs, ReportArgs, SchemaArgs,
 };
 
 /// The arguments of a command that clap builds when it needs them.
@@ -85,6 +85,7 @@ fn options_of(name: &str) -> Option<fn(Command) -> Command> {
         "plan" => PlanArgs::augment_args,
         "plot" => PlotArgs::augment_args,
         "read" => ReadArgs::augment_args,
+        "record" => RecordingArgs::augment_args,
         "repair" => RepairArgs::augment_args,
         "report" => ReportArgs::augment_args,
         "schema" => SchemaArgs::augment_args,

@@ -6,7 +6,7 @@ use logtool::convert::OutputFormat;
 
 use crate::{bytes, program::Folder};
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "align",
     "batch",
     "calibration",
@@ -27,6 +27,7 @@ const COMMANDS: [&str; 23] = [
     "plan",
     "plot",
     "read",
+    "record",
     "repair",
     "report",
     "schema",

@@ -7,7 +7,7 @@ pub mod file_signatures;
 pub mod lidar_packets;
 pub mod open;
 pub mod progress_source;
-mod source_reader;
+pub(crate) mod source_reader;
 mod stoppable_source;
 pub mod url;
 pub mod utc_start;
