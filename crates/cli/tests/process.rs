@@ -40,6 +40,9 @@ mod faults;
 mod filter;
 #[path = "process/flight.rs"]
 mod flight;
+#[cfg(unix)]
+#[path = "process/follow.rs"]
+mod follow;
 #[path = "process/help.rs"]
 mod help;
 #[path = "process/info.rs"]
@@ -80,6 +83,8 @@ mod plot;
 mod points;
 #[path = "process/provenance.rs"]
 mod provenance;
+#[path = "process/record.rs"]
+mod record;
 #[path = "process/remote.rs"]
 mod remote;
 #[path = "process/repair.rs"]

@@ -4,6 +4,7 @@ mod decompress;
 pub mod digest;
 pub mod expand;
 pub mod file_signatures;
+pub mod growing_log;
 pub mod lidar_packets;
 pub mod open;
 pub mod progress_source;
