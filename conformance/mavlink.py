@@ -23,6 +23,7 @@ from pathlib import Path
 
 os.environ["MAVLINK20"] = "1"
 
+from logtool import run  # noqa: E402
 from pymavlink.dialects.v20 import common as mavlink  # noqa: E402
 from pyulog import ULog  # noqa: E402
 from tally import Tally  # noqa: E402
@@ -30,6 +31,8 @@ from tally import Tally  # noqa: E402
 SAMPLES = Path(os.environ["LOGTOOL_SAMPLES"]) / "ulog"
 DATA = 249
 NONE_STARTS = 255
+# The last message of a log: an information of several parts.
+COUNTERS = struct.pack("<HBBB", 24, ord("M"), 0, 20) + b"char[2] perf_postfliok"
 START, STOP = mavlink.MAV_CMD_LOGGING_START, mavlink.MAV_CMD_LOGGING_STOP
 ACCEPTED = mavlink.MAV_RESULT_ACCEPTED
 
@@ -176,6 +179,12 @@ class Vehicle(threading.Thread):
             self.is_done.set()
             while not self.take(lambda m: is_command(m, STOP)):
                 self.heartbeat()
+            # As newer PX4 does, with its last counters between the answers.
+            self.send(self.link.command_ack_encode(STOP, mavlink.MAV_RESULT_IN_PROGRESS))
+            sequence = (1 + max(number for number, *_ in packets(self.ulog))) % 65536
+            values = list(COUNTERS) + [0] * (DATA - len(COUNTERS))
+            last = (255, 155, sequence, len(COUNTERS), 0, values)
+            self.deliver(self.link.logging_data_acked_encode(*last), sequence)
             self.send(self.link.command_ack_encode(STOP, ACCEPTED))
             self.is_stopped.set()
         except OSError as error:
@@ -326,7 +335,8 @@ def check(tally, folder):
     port, address = udp()
     vehicle, out = Vehicle(ulog, address), folder / "whole.ulg"
     status, errors = record(vehicle, f"udp:127.0.0.1:{port}", out)
-    differences = same(out.read_bytes(), ulog) + ([] if status == 0 else [f"{status}: {errors}"])
+    differences = same(out.read_bytes(), ulog + COUNTERS)
+    differences += [] if status == 0 else [f"{status}: {errors}"]
     tally.check("udp without loss", differences, f"{len(ulog)} bytes")
     tally.check("stopped", [] if vehicle.is_stopped.is_set() else ["no LOGGING_STOP"])
     tally.check("heartbeats", [] if "HEARTBEAT" in vehicle.events else vehicle.events)
@@ -340,6 +350,7 @@ def check(tally, folder):
         out = folder / f"lossy{seed}.ulg"
         status, errors = record(vehicle, f"udp:127.0.0.1:{port}", out)
         want, dropouts = expected(ulog, lost)
+        want += COUNTERS
         differences = same(out.read_bytes(), want)
         if status != 3 or f"lost: {len(lost)} packets" not in errors:
             differences.append(f"{status}: {errors}")
@@ -389,9 +400,32 @@ def check(tally, folder):
     tty.setraw(ours)
     vehicle, out = Vehicle(ulog, None, serial=ours), folder / "serial.ulg"
     status, errors = record(vehicle, f"serial:{os.ttyname(theirs)}:921600", out)
-    differences = same(out.read_bytes(), ulog)
+    differences = same(out.read_bytes(), ulog + COUNTERS)
     differences += [] if status == 0 else [f"{status}: {errors}"]
     tally.check("serial", differences, f"status {status}")
+
+    # A program that follows the recording prints each record once.
+    port, address = udp()
+    vehicle, out = Vehicle(ulog, address, rate=2000), folder / "followed.ulg"
+    process = recorder(f"udp:127.0.0.1:{port}", out)
+    vehicle.start()
+    while not (out.exists() and out.stat().st_size >= 16):
+        time.sleep(0.01)
+    with open(folder / "followed.jsonl", "wb") as lines:
+        command = [os.environ["LOGTOOL"], "--quiet", "cat", str(out), "--follow", "--json"]
+        follower = subprocess.Popen(command, stdout=lines)
+        vehicle.is_done.wait(120)
+        time.sleep(0.8)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        time.sleep(1)
+        follower.send_signal(signal.SIGINT)
+        status = follower.wait(timeout=60)
+    followed = (folder / "followed.jsonl").read_text()
+    whole = run("cat", out, "--json")
+    differences = [] if followed == whole else [f"{len(followed)} bytes, not {len(whole)}"]
+    differences += [] if status == 0 else [f"status {status}"]
+    tally.check("follow", differences, f"{len(whole.splitlines())} records")
 
     # A duration ends the recording.
     port, address = udp()
@@ -407,8 +441,8 @@ def check(tally, folder):
 
     # Refusals.
     for answer, text in [
-        (mavlink.MAV_RESULT_DENIED, "denies to start"),
-        (mavlink.MAV_RESULT_UNSUPPORTED, "unsupported"),
+        (mavlink.MAV_RESULT_DENIED, "denies the start"),
+        (mavlink.MAV_RESULT_UNSUPPORTED, "does not start a log stream: unsupported"),
         (mavlink.MAV_RESULT_TEMPORARILY_REJECTED, "--restart"),
     ]:
         port, address = udp()

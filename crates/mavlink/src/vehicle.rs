@@ -183,8 +183,10 @@ impl Vehicle {
                 }
                 Some(VehicleEvent::Start(result))
             }
-            Content::Answer { command: MavCmd::MAV_CMD_LOGGING_STOP, .. }
-                if self.phase == Phase::Stopping =>
+            // PX4 first answers that it is in progress, and sends its last counters before the end.
+            Content::Answer { command: MavCmd::MAV_CMD_LOGGING_STOP, result }
+                if self.phase == Phase::Stopping
+                    && result != MavResult::MAV_RESULT_IN_PROGRESS =>
             {
                 self.phase = Phase::Stopped;
                 Some(VehicleEvent::Stopped)

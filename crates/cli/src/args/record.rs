@@ -25,7 +25,7 @@ pub(crate) enum RecordingCommand {
     Mavlink(MavlinkArgs),
 }
 
-/// Record the ULog of a PX4 vehicle over MAVLink, or from a telemetry log
+/// Record the ULog that PX4 streams over MAVLink, or from a .tlog file
 ///
 /// Starts the log stream of the vehicle, and stops it at Ctrl-C. Lost data is recorded as
 /// dropouts, whose durations are the differences of the times around them in the log. The exit
@@ -34,8 +34,8 @@ pub(crate) enum RecordingCommand {
 /// A telemetry log (.tlog) has the stream if it was recorded while a ground station received it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Addresses: udp:14550 or udp:HOST:PORT to receive there, udpout:HOST:PORT to send first,
-  tcp:HOST:PORT, serial:/dev/ttyACM0:921600
+Addresses: udp:14550 or udp:HOST:PORT receives there, udpout:HOST:PORT sends
+  first, tcp:HOST:PORT connects, serial:/dev/ttyACM0:921600 opens a port
 Examples:
   logtool record mavlink udp:14550 -o flight.ulg
   logtool record mavlink flight.tlog -o flight.ulg")]
@@ -51,13 +51,13 @@ pub(crate) struct MavlinkArgs {
     /// Stop after this time, such as 30s or 10m, from the first data on [default: at Ctrl-C]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Duration>,
-    /// Time to wait for the vehicle and for its data [default: 30s]
+    /// Time to wait for data [default: 30s]
     ///
     /// Time to wait for the vehicle and for its data. The recording ends if there is no data for
     /// this time [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    /// System id of the vehicle [default: the first that is heard]
+    /// System id of the vehicle [default: the first heard]
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
     #[arg(hide_possible_values = true)]
     pub(crate) system: Option<u8>,

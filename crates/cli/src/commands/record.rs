@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use logtool::{
-    Error, ErrorKind, Result,
+    Error, Result,
     record::{Address, RecordReport, Recording, RecordingEnd},
     units::{Bytes, Span, count_of},
 };
@@ -39,16 +39,11 @@ fn mavlink(args: &MavlinkArgs, global: &GlobalArgs) -> Result<Outcome> {
     if args.restart {
         recording = recording.with_restart();
     }
-    let report = recording.run(&global.session)?;
+    let report = recording.with_strictness(global.strictness()).run(&global.session)?;
     if !global.quiet {
         print(&args.source, &report);
     }
-    let outcome = if report.has_losses() { Outcome::DataLost } else { Outcome::Done };
-    if global.strict && outcome == Outcome::DataLost {
-        let what = format!("{}: some of the log was lost", args.source);
-        return Err(Error::new(ErrorKind::Damaged, what));
-    }
-    Ok(outcome)
+    Ok(if report.has_losses() { Outcome::DataLost } else { Outcome::Done })
 }
 
 /// Returns the request to record `source`, an address or the path of a telemetry log.

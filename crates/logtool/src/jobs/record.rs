@@ -14,10 +14,11 @@ pub use logtool_mavlink::{StreamStatistics, link::Address};
 
 pub use self::report::{RecordReport, RecordingEnd};
 use crate::{
-    error::{Error, Result},
+    error::{Context as _, Error, ErrorKind, Result},
     jobs::output::overwrite_guard,
     source::{
         input::{STDIN, url},
+        losses::Strictness,
         session::{Session, Stop},
     },
 };
@@ -49,6 +50,7 @@ pub struct Recording {
     duration: Option<Duration>,
     timeout: Duration,
     stops_earlier_stream: bool,
+    strictness: Strictness,
     stop: Stop,
 }
 
@@ -85,6 +87,7 @@ impl Recording {
             duration: None,
             timeout: Self::DEFAULT_TIMEOUT,
             stops_earlier_stream: false,
+            strictness: Strictness::Tolerant,
             stop: Stop::new(),
         }
     }
@@ -122,6 +125,13 @@ impl Recording {
         self
     }
 
+    /// Decides whether a loss is an error. The recording of a vehicle is kept all the same, and the
+    /// ULog of a telemetry log does not appear.
+    pub fn with_strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
     /// Ends the recording when `stop` is set: the stream is stopped, and the file is finished.
     pub fn with_stop(mut self, stop: Stop) -> Self {
         self.stop = stop;
@@ -131,7 +141,7 @@ impl Recording {
     /// Records until the signal is set, or until the end of the stream.
     ///
     /// # Errors
-    /// `AlreadyExists` if the output exists and may not be replaced, `NotFound` if there is no
+    /// `AlreadyExists` if the output exists and may not be replaced, `Damaged` if a loss is an error, `NotFound` if there is no
     /// vehicle or no log, and those of the connection and of the file. If data was recorded, it
     /// stays, and the end of a connection is not an error.
     pub fn run(&self, session: &Session) -> Result<RecordReport> {
@@ -141,11 +151,24 @@ impl Recording {
             return Err(Error::invalid("a recording is a local file").with_hint(hint));
         }
         match &self.source {
-            Source::Vehicle(address) => live::record(self, address, session),
+            Source::Vehicle(address) => {
+                let report = live::record(self, address, session)?;
+                self.check(&report).with_context(|| address.to_string())?;
+                Ok(report)
+            }
             Source::TelemetryLog(input) => {
                 overwrite_guard::refuse(output, [input.as_path()])?;
                 telemetry_log::convert(self, input, session)
             }
         }
+    }
+
+    /// Returns an error if something was lost and that is an error.
+    fn check(&self, report: &RecordReport) -> Result<()> {
+        if self.strictness.is_strict() && report.has_losses() {
+            let what = "a part of the log was lost";
+            return Err(Error::new(ErrorKind::Damaged, what));
+        }
+        Ok(())
     }
 }

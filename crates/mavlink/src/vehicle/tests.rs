@@ -110,6 +110,13 @@ fn stop_is_repeated_until_it_is_answered() {
     assert_eq!(frames[0][38..42], [0xcf, 9, 3, 1]);
     assert_eq!(frames[1][38..43], [0xcf, 9, 3, 1, 1]);
     let stop = MavCmd::MAV_CMD_LOGGING_STOP;
+    let in_progress = answer(stop, MavResult::MAV_RESULT_IN_PROGRESS);
+    assert_eq!(vehicle.receive(in_progress, SECOND), None);
+    assert!(matches!(
+        vehicle.receive(stream(1, true), SECOND),
+        Some(VehicleEvent::Packet(_))
+    ));
+    assert_eq!(sent(&mut vehicle), [ACK]);
     let event = vehicle.receive(answer(stop, MavResult::MAV_RESULT_ACCEPTED), SECOND);
     assert_eq!(event, Some(VehicleEvent::Stopped));
     vehicle.advance(9 * SECOND);

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// How long the vehicle may need to confirm that it has stopped its stream.
-const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long packets are awaited that were on the way when the vehicle confirmed its stop.
 const LAST_PACKETS: Duration = Duration::from_millis(300);
@@ -38,8 +38,14 @@ pub(super) fn record(
     let name = address.to_string();
     let mut recorder = Recorder::new(request, file, link, session, &name);
     let end = loop {
-        if let Some(end) = recorder.step().with_context(|| name.clone())? {
-            break end;
+        match recorder.step() {
+            Ok(None) => {}
+            Ok(Some(end)) => break end,
+            Err(err) => {
+                // The first error counts.
+                let _ = recorder.stop_stream();
+                return Err(err.context(&name));
+            }
         }
     };
     recorder.finish(end).with_context(|| name.clone())
@@ -135,7 +141,11 @@ impl<'r> Recorder<'r> {
         if is_over || self.request.stop.is_set() {
             return Ok(Some(RecordingEnd::Requested(false)));
         }
-        if self.last_sign.elapsed() < self.request.timeout {
+        // A vehicle that is busy now may be ready later.
+        let is_refused = self
+            .refusal
+            .is_some_and(|result| result != CommandResult::TemporarilyRejected);
+        if self.last_sign.elapsed() < self.request.timeout && !is_refused {
             return Ok(None);
         }
         if self.stream.has_header() {
@@ -179,6 +189,7 @@ impl<'r> Recorder<'r> {
             VehicleEvent::Start(CommandResult::Accepted) => {
                 self.last_sign = Instant::now();
                 self.is_started = true;
+                self.refusal = None;
                 note("the vehicle starts its log stream");
             }
             VehicleEvent::Start(CommandResult::InProgress) => {}
@@ -192,6 +203,7 @@ impl<'r> Recorder<'r> {
                 if self.stream.has_header() {
                     self.last_sign = Instant::now();
                     if !had_header {
+                        self.refusal = None;
                         self.first_data = Some(self.last_sign);
                         note(&format!(
                             "recording to {}",
@@ -208,11 +220,9 @@ impl<'r> Recorder<'r> {
 
     /// Stops the stream, and finishes the file.
     fn finish(mut self, end: RecordingEnd) -> Result<RecordReport> {
-        // A stream that another program has started is left alone.
-        let is_ours = self.stream.has_header() || self.is_started;
         let is_stopped = match end {
             RecordingEnd::Disconnected(_) | RecordingEnd::Restart => false,
-            _ => is_ours && self.stop_stream().unwrap_or(false),
+            _ => self.stop_stream().unwrap_or(false),
         };
         let now = self.now();
         self.stream.finish(now, &mut self.ulog);
@@ -236,6 +246,10 @@ impl<'r> Recorder<'r> {
     /// Sends the command that stops the stream until the vehicle answers, and records what comes
     /// until then. Returns whether it has answered.
     fn stop_stream(&mut self) -> io::Result<bool> {
+        if !self.stream.has_header() && !self.is_started {
+            // Another program may have started a stream, which is left alone.
+            return Ok(false);
+        }
         self.vehicle.stop(self.now());
         let begin = Instant::now();
         let mut stopped = None;
@@ -273,23 +287,28 @@ impl<'r> Recorder<'r> {
             return not_found(format!("no heartbeat of {which} in {seconds} s"))
                 .with_hint("the vehicle must send MAVLink to this address");
         }
-        let before = self.stream.statistics().packets_before_header;
-        if before > 0 || self.refusal == Some(CommandResult::TemporarilyRejected) {
-            return not_found(
-                "the vehicle does not start a log stream, because one runs already"
-                    .to_owned(),
-            )
-            .with_hint("--restart stops the other stream first");
+        if self.stream.statistics().packets_before_header > 0 {
+            let what = "the vehicle streams a log that was started before: its header is missing";
+            return not_found(what.to_owned())
+                .with_hint("--restart stops the other stream first");
         }
         match self.refusal {
+            Some(CommandResult::TemporarilyRejected) => not_found(
+                "the vehicle refuses to start a log stream now".to_owned(),
+            )
+            .with_hint(
+                "--restart stops a stream that runs already; otherwise PX4's logger needs MAVLink \
+                 as a backend (SDLOG_BACKEND 2 or 3)",
+            ),
             Some(CommandResult::Denied) => not_found(
-                "the vehicle denies to start a log stream".to_owned(),
+                "the vehicle denies the start of a log stream".to_owned(),
             )
             .with_hint("PX4 needs a link with a data rate of at least 5000 bytes per second"),
-            Some(result) => not_found(format!("the start of the log stream: {result}")),
-            None => not_found(format!("the vehicle sent no log in {seconds} s")).with_hint(
-                "PX4's logger must run and have MAVLink as a backend (SDLOG_BACKEND 2 or 3)",
-            ),
+            Some(result) => {
+                not_found(format!("the vehicle does not start a log stream: {result}"))
+            }
+            None => not_found(format!("the vehicle sent no log in {seconds} s"))
+                .with_hint("PX4's logger must run"),
         }
     }
 

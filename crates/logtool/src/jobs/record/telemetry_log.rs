@@ -69,13 +69,14 @@ pub(super) fn convert(
     let Some((system, stream)) = streams.recorded() else {
         return Err(streams.nothing_found(frames).context(name()));
     };
-    file.write_all(&ulog)?;
-    file.finish()?;
-    outputs.commit()?;
     report.system = system;
     report.stream = stream.statistics();
     report.duration = Duration::from_micros(streams.last.saturating_sub(streams.first));
     report.other_packets = streams.other_packets;
+    request.check(&report).with_context(name)?;
+    file.write_all(&ulog)?;
+    file.finish()?;
+    outputs.commit()?;
     Ok(report)
 }
 
