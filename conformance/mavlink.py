@@ -147,6 +147,8 @@ class Vehicle(threading.Thread):
         self.is_done = threading.Event()
         self.is_stopped = threading.Event()
         self.start_answers = [ACCEPTED]
+        self.has_earlier_stream = False
+        self.is_over = False
 
     def run(self):
         if self.tcp:
@@ -156,6 +158,8 @@ class Vehicle(threading.Thread):
             self.socket.bind(("127.0.0.1", 0))
         self.last_heartbeat = 0
         try:
+            if self.has_earlier_stream:
+                self.stream_until_stopped()
             while not self.take(lambda m: is_command(m, START)):
                 self.heartbeat()
             for answer in self.start_answers:
@@ -190,6 +194,21 @@ class Vehicle(threading.Thread):
         except OSError as error:
             self.events.append(f"{error}")
 
+    def stream_until_stopped(self):
+        """Sends the middle of another log. The first command that stops it is lost."""
+        sequence, stops = 50_000, 0
+        while stops < 2:
+            self.heartbeat()
+            values = [7] * DATA
+            self.send(self.link.logging_data_encode(255, 155, sequence, DATA, 255, values))
+            sequence += 1
+            commands = []
+            self.take(lambda m: m.get_type() == "COMMAND_LONG" and commands.append(m.command))
+            stops += commands.count(STOP)
+            if START in commands and stops < 2:
+                refusal = mavlink.MAV_RESULT_TEMPORARILY_REJECTED
+                self.send(self.link.command_ack_encode(START, refusal))
+
     def deliver(self, message, sequence):
         """Repeats a packet until it is answered. The first try of every fifth is lost, and the first
         answer to others is ignored, as if it were."""
@@ -203,7 +222,14 @@ class Vehicle(threading.Thread):
                 return
         raise OSError(f"no answer to {sequence}")
 
+    def end(self):
+        """Ends the thread, which would send to a port that is used again."""
+        self.is_over = True
+        self.join(10)
+
     def heartbeat(self):
+        if self.is_over:
+            raise OSError("ended")
         if time.time() - self.last_heartbeat > 0.5:
             self.last_heartbeat = time.time()
             self.send(self.link.heartbeat_encode(2, 12, 0, 0, 4))
@@ -235,7 +261,7 @@ class Vehicle(threading.Thread):
             found = False
             for message in self.link.parse_buffer(data) or []:
                 self.events.append(message.get_type())
-                found |= is_wanted(message)
+                found |= bool(is_wanted(message))
             if found:
                 return True
         return False
@@ -271,6 +297,7 @@ def record(vehicle, source, out, *more, end=signal.SIGINT):
         process.send_signal(end)
     _, errors = process.communicate(timeout=60)
     vehicle.is_stopped.wait(1)
+    vehicle.end()
     return process.returncode, errors
 
 
@@ -421,11 +448,21 @@ def check(tally, folder):
         time.sleep(1)
         follower.send_signal(signal.SIGINT)
         status = follower.wait(timeout=60)
+    vehicle.end()
     followed = (folder / "followed.jsonl").read_text()
     whole = run("cat", out, "--json")
     differences = [] if followed == whole else [f"{len(followed)} bytes, not {len(whole)}"]
     differences += [] if status == 0 else [f"status {status}"]
     tally.check("follow", differences, f"{len(whole.splitlines())} records")
+
+    # Another stream runs already, and is stopped first.
+    port, address = udp()
+    vehicle, out = Vehicle(ulog, address), folder / "restarted.ulg"
+    vehicle.has_earlier_stream = True
+    status, errors = record(vehicle, f"udp:127.0.0.1:{port}", out, "--restart")
+    differences = same(out.read_bytes(), ulog + COUNTERS) if out.exists() else ["no file"]
+    differences += [] if status == 0 else [f"{status}: {errors}"]
+    tally.check("restart", differences, f"status {status}")
 
     # A duration ends the recording.
     port, address = udp()
@@ -434,6 +471,7 @@ def check(tally, folder):
     vehicle.start()
     # The vehicle only reads commands when it has sent everything.
     _, errors = process.communicate(timeout=60)
+    vehicle.end()
     made = out.read_bytes()
     is_prefix = 0 < len(made) < len(ulog) and ulog.startswith(made)
     is_whole = any(end == len(made) for _, end in messages(ulog))
@@ -452,6 +490,7 @@ def check(tally, folder):
         process = recorder(f"udp:{port}", out, "--timeout", "2s")
         vehicle.start()
         _, errors = process.communicate(timeout=60)
+        vehicle.end()
         is_right = process.returncode == 1 and text in errors and not out.exists()
         tally.check("refusal", [] if is_right else [f"{process.returncode}: {errors}"], text)
 
@@ -460,8 +499,7 @@ def refuse(vehicle):
     vehicle.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     vehicle.socket.bind(("127.0.0.1", 0))
     vehicle.last_heartbeat = 0
-    end = time.time() + 5
-    while time.time() < end:
+    while not vehicle.is_over:
         vehicle.heartbeat()
         if vehicle.take(lambda m: is_command(m, START)):
             vehicle.send(vehicle.link.command_ack_encode(START, vehicle.start_answers[0]))

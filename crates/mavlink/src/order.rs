@@ -62,6 +62,16 @@ impl PacketOrder {
         }
     }
 
+    /// Returns whether the packet with this number follows those before, or is one of the first.
+    pub(crate) fn is_near(&self, sequence: u16) -> bool {
+        usize::from(sequence.wrapping_sub(self.next as u16)) <= MAX_WAITING
+    }
+
+    /// Returns the number of packets that wait for others.
+    pub(crate) fn waiting_packets(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
     /// States that no more packets come: `pop` returns all that wait.
     pub(crate) fn finish(&mut self) {
         self.is_finished = true;

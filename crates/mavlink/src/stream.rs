@@ -30,7 +30,7 @@ pub struct StreamStatistics {
     pub repeated_packets: u64,
     /// Packets before the header of the ULog, which are useless without it.
     pub packets_before_header: u64,
-    /// Packets that never arrived, or that arrived too late.
+    /// Packets after the header that never arrived, or that arrived too late.
     pub lost_packets: u64,
     /// Bytes that arrived and are of no use, because the rest of their message did not arrive.
     pub skipped_bytes: u64,
@@ -41,7 +41,7 @@ pub struct StreamStatistics {
     pub contradictions: u64,
     /// Complete messages of the vehicle that were written.
     pub messages: u64,
-    /// Losses that were recorded as dropouts. A loss before the header is not one.
+    /// Losses that were recorded as dropouts.
     pub dropouts: u64,
     /// The duration of these dropouts together, in milliseconds.
     pub dropout_millis: u64,
@@ -102,6 +102,12 @@ impl UlogStream {
         if self.is_other_header(&packet) {
             return Err(Restarted);
         }
+        let is_first = self.header.is_none() && is_header(&packet);
+        if is_first && !self.order.is_near(packet.sequence) {
+            // The packets before were of another stream.
+            self.statistics.packets_before_header += self.order.waiting_packets();
+            self.order = PacketOrder::default();
+        }
         if self.order.push(packet, now) {
             self.statistics.packets += 1;
         } else {
@@ -149,27 +155,24 @@ impl UlogStream {
     /// Returns whether `packet` starts with the header of another log. The header has the start of
     /// the log, so that a repeated packet is not mistaken for one.
     fn is_other_header(&self, packet: &StreamPacket) -> bool {
-        let is_header =
-            packet.first_message == Some(0) && packet.data.starts_with(&MAGIC);
-        is_header && self.header.is_some_and(|header| !packet.data.starts_with(&header))
+        is_header(packet)
+            && self.header.is_some_and(|header| !packet.data.starts_with(&header))
     }
 
+    /// Notes that packets are missing. Before the header, they are of another log.
     fn lose(&mut self, count: u64) {
-        self.statistics.lost_packets += count;
-        self.skip_partial();
-        self.start_loss();
+        if self.header.is_some() {
+            self.statistics.lost_packets += count;
+            self.skip_partial();
+            self.start_loss();
+        }
     }
 
     /// Notes a loss, if one is not already noted: losses without a time between them are one.
     fn start_loss(&mut self) {
         self.is_out_of_step = true;
-        if self.header.is_some() {
-            let loss = Loss {
-                time: self.recent_times.iter().max().copied(),
-                arrival: self.last_arrival,
-            };
-            self.loss.get_or_insert(loss);
-        }
+        let time = self.recent_times.iter().max().copied();
+        self.loss.get_or_insert(Loss { time, arrival: self.last_arrival });
     }
 
     fn skip_partial(&mut self) {
@@ -274,6 +277,11 @@ impl UlogStream {
             }
         }
     }
+}
+
+/// Returns whether `packet` starts with the header of a ULog.
+fn is_header(packet: &StreamPacket) -> bool {
+    packet.first_message == Some(0) && packet.data.starts_with(&MAGIC)
 }
 
 #[cfg(test)]

@@ -169,9 +169,6 @@ impl Vehicle {
                     // Each time: the vehicle repeats the packet if the answer was lost.
                     self.send_answer(sequence);
                 }
-                if self.phase == Phase::Starting {
-                    self.phase = Phase::Streaming;
-                }
                 Some(packet.map_or(VehicleEvent::MalformedPacket, VehicleEvent::Packet))
             }
             Content::Answer { command: MavCmd::MAV_CMD_LOGGING_START, result }
@@ -195,6 +192,14 @@ impl Vehicle {
         }
     }
 
+    /// States that the log arrives from its start on: the command that starts it is not repeated,
+    /// even if its answer was lost.
+    pub fn confirm_start(&mut self) {
+        if self.phase == Phase::Starting {
+            self.phase = Phase::Streaming;
+        }
+    }
+
     /// Stops the stream: the command is sent from `now` on, until the vehicle answers.
     pub fn stop(&mut self, now: u64) {
         self.phase = Phase::Stopping;
@@ -202,7 +207,8 @@ impl Vehicle {
         self.next_command = now;
     }
 
-    /// Sends one command that stops a stream which runs already, before the next one is started.
+    /// Sends one command that stops a stream which runs already, before the next command that starts
+    /// one.
     pub fn stop_earlier_stream(&mut self) {
         self.send_command(MavCmd::MAV_CMD_LOGGING_STOP, 0);
     }

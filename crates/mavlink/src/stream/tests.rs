@@ -227,16 +227,24 @@ fn stream_that_never_sends_a_header_makes_nothing() {
 }
 
 #[test]
-fn loss_before_the_header_is_counted_and_not_a_dropout() {
-    let packets = vec![
-        packet(3, Some(0), &record(7)),
-        packet(4, Some(0), &definitions()),
-        packet(5, Some(0), &record(8)),
-    ];
-    let (made, statistics) = ulog_of(packets);
-    assert_eq!(made, ulog_with([8]).0);
-    assert_eq!((statistics.lost_packets, statistics.packets_before_header), (3, 1));
-    assert_eq!(statistics.dropouts, 0);
+fn packets_before_the_header_are_of_another_stream() {
+    // The numbers start again with the header, far behind or far ahead.
+    for first in [1000, 40_000] {
+        let packets = vec![
+            packet(first, Some(0), &record(7)),
+            packet(first + 2, Some(0), &record(7)),
+            packet(0, Some(0), &definitions()),
+            packet(1, Some(0), &record(8)),
+            packet(3, Some(0), &record(9)),
+        ];
+        let (made, statistics) = ulog_of(packets);
+        let mut want = ulog_with([8]).0;
+        want.extend([2, 0, b'O', 1, 0]);
+        want.extend(record(9));
+        assert_eq!(made, want, "{first}");
+        assert_eq!((statistics.lost_packets, statistics.dropouts), (1, 1));
+        assert_eq!(statistics.packets_before_header, 2);
+    }
 }
 
 #[test]
@@ -271,6 +279,48 @@ fn unfinished_message_at_the_end_is_not_a_loss() {
     let (made, statistics) = ulog_of(packets);
     assert_eq!(made, ulog_with([1]).0);
     assert_eq!((statistics.unfinished_bytes, statistics.has_losses()), (9, false));
+}
+
+/// Returns the next of some numbers that look random (Numerical Recipes, "Quick and Dirty").
+fn random(state: &mut u32) -> usize {
+    *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    (*state >> 16) as usize
+}
+
+#[test]
+fn any_packets_make_complete_messages() {
+    let mut state = 7;
+    for _ in 0..300 {
+        let mut stream = UlogStream::default();
+        let (mut ulog, mut sequence, mut now) = (Vec::new(), 0_u16, 0);
+        stream.push(packet(0, Some(0), &definitions()), 0, &mut ulog).unwrap();
+        for _ in 0..200 {
+            // Mostly the next packets, with messages of small sizes and wrong offsets.
+            let step = [0, 1, 1, 1, 2, 3, 90, 40_000][random(&mut state) % 8];
+            sequence = sequence.wrapping_add(step);
+            let values = [0, 0, 1, 9, 14, 17, b'D', b'L', b'F', b'A', 255];
+            let mut data = vec![0; random(&mut state) % 60];
+            data.fill_with(|| values[random(&mut state) % values.len()]);
+            let offset = [None, Some(0), Some(3), Some(30)][random(&mut state) % 4];
+            now += 1_000 * random(&mut state) as u64;
+            if let Some(packet) = StreamPacket::new(sequence, offset, data) {
+                stream.push(packet, now, &mut ulog).unwrap();
+            }
+        }
+        stream.finish(now, &mut ulog);
+        let statistics = stream.statistics();
+        assert_eq!(statistics.bytes, ulog.len() as u64);
+        let (mut at, mut messages, mut dropouts) = (HEADER.len(), 0, 0);
+        while at < ulog.len() {
+            let size = u16::from_le_bytes([ulog[at], ulog[at + 1]]);
+            messages += 1;
+            dropouts += u64::from(ulog[at..].starts_with(&[2, 0, b'O']));
+            at += 3 + usize::from(size);
+        }
+        assert_eq!(at, ulog.len(), "the last message is complete");
+        assert!(dropouts >= statistics.dropouts);
+        assert_eq!(messages, statistics.messages + dropouts);
+    }
 }
 
 #[test]

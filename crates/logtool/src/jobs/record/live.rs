@@ -193,7 +193,13 @@ impl<'r> Recorder<'r> {
                 note("the vehicle starts its log stream");
             }
             VehicleEvent::Start(CommandResult::InProgress) => {}
-            VehicleEvent::Start(result) => self.refusal = Some(result),
+            VehicleEvent::Start(result) => {
+                self.refusal = Some(result);
+                if self.request.stops_earlier_stream {
+                    // The command was lost, or takes some time.
+                    self.vehicle.stop_earlier_stream();
+                }
+            }
             VehicleEvent::Packet(packet) => {
                 // A stream without a header is as useless as none.
                 let had_header = self.stream.has_header();
@@ -203,6 +209,7 @@ impl<'r> Recorder<'r> {
                 if self.stream.has_header() {
                     self.last_sign = Instant::now();
                     if !had_header {
+                        self.vehicle.confirm_start();
                         self.refusal = None;
                         self.first_data = Some(self.last_sign);
                         note(&format!(
