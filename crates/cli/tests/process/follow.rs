@@ -78,6 +78,30 @@ fn records_are_printed_when_they_are_complete() {
 }
 
 #[test]
+fn flight_that_grows_in_pieces_has_the_records_of_the_whole() {
+    const LOG: &str =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/quad_flight.ulg");
+    let log = std::fs::read(LOG).unwrap();
+    let mut pieces = log.chunks(20_001);
+    let folder = Folder::with(pieces.next().unwrap());
+    let mut follower = Follower::start(&folder, &["cat", "flight.ulg", "--follow"]);
+    let whole = loop {
+        let so_far = folder.run(&["cat", "flight.ulg"]);
+        follower.wait_for_lines(so_far.stdout.lines().count());
+        match pieces.next() {
+            Some(piece) => append(&folder, piece),
+            None => break so_far,
+        }
+    };
+    assert!(
+        whole.stdout.lines().count() > 2_000,
+        "{} lines",
+        whole.stdout.lines().count()
+    );
+    assert_eq!(follower.interrupt().succeeded().stdout, whole.stdout);
+}
+
+#[test]
 fn messages_are_printed_when_they_are_complete() {
     let log = bytes::log();
     let folder = Folder::with(&bytes::definitions());
