@@ -40,7 +40,7 @@ Examples:
   logtool record mavlink udp:14550 -o flight.ulg
   logtool record mavlink flight.tlog -o flight.ulg")]
 pub(crate) struct MavlinkArgs {
-    /// Address of the vehicle, or telemetry log (.tlog)
+    /// Address of the vehicle, or telemetry log (.tlog); `-` is standard input
     #[arg(value_name = "SOURCE", value_hint = ValueHint::FilePath)]
     pub(crate) source: String,
     /// ULog to write

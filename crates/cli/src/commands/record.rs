@@ -4,6 +4,7 @@ use std::path::Path;
 
 use logtool::{
     Error, Result,
+    input::STDIN,
     record::{Address, RecordReport, Recording, RecordingEnd},
     units::{Bytes, Span, count_of},
 };
@@ -57,7 +58,7 @@ fn recording(source: &str, out: &Path) -> Result<Recording> {
         Err(err) => {
             let path = Path::new(source);
             let is_log = path.extension().is_some_and(|extension| extension == "tlog");
-            if !is_log && !path.exists() {
+            if !is_log && source != STDIN && !path.exists() {
                 return Err(Error::invalid(format!("{source}: {err}")));
             }
             Ok(Recording::of_telemetry_log(path, out))

@@ -57,6 +57,9 @@ fn telemetry_log_becomes_the_ulog_that_was_streamed() {
     let run = folder.run(&convert).ended(0, &["flight.tlog → flight.ulg: "]);
     assert_eq!(run.stdout, "");
     assert_eq!(std::fs::read(folder.path().join("flight.ulg")).unwrap(), ulog);
+    let piped = ["record", "mavlink", "-", "-o", "piped.ulg", "--quiet"];
+    folder.run_with(&piped, &parts.concat()).succeeded();
+    assert_eq!(std::fs::read(folder.path().join("piped.ulg")).unwrap(), ulog);
     folder.run(&convert).ended(1, &["flight.ulg", "--force"]);
     folder.run(&[&convert[..], &["--force", "--quiet"]].concat()).succeeded();
 }
