@@ -13,6 +13,7 @@ mod parse;
 mod plot;
 mod points;
 mod px4;
+mod record;
 mod split;
 
 use std::{path::PathBuf, sync::Arc};
@@ -47,6 +48,7 @@ pub(crate) use self::points::{
     PictureArgs, PointArgs,
 };
 pub(crate) use self::px4::{GeotagArgs, GpsDumpArgs, ReplayLogArgs};
+pub(crate) use self::record::{MavlinkArgs, RecordingArgs, RecordingCommand};
 pub(crate) use self::split::{PlanArgs, ReadArgs};
 pub(crate) use logtool::{
     formats::{Compression, LogFormat},
@@ -198,6 +200,7 @@ pub(crate) enum Command {
     Filter(DeferredArgs<FilterArgs>),
     Merge(DeferredArgs<MergeArgs>),
     Repair(DeferredArgs<RepairArgs>),
+    Record(DeferredArgs<RecordingArgs>),
     Align(DeferredArgs<AlignArgs>),
     Batch(DeferredArgs<BatchArgs>),
     Index(DeferredArgs<IndexArgs>),

@@ -22,6 +22,7 @@ mod params;
 mod plan;
 mod plot;
 mod read;
+mod record;
 mod repair;
 mod replay_log;
 mod report;
@@ -87,6 +88,7 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Index(args) => index::run(args, global),
         Command::Plan(args) => plan::run(args, global),
         Command::Read(args) => read::run(args, global),
+        Command::Record(args) => record::run(args, global),
         Command::Filter(args) => filter::run(args, global),
         Command::Plot(args) => plot::run(args, global),
         Command::Report(args) => report::run(args, global),

@@ -2,7 +2,7 @@
 
 use std::{process, sync::OnceLock};
 
-use logtool::Session;
+use logtool::{Session, Stop};
 
 use crate::pager;
 
@@ -22,11 +22,26 @@ const FAILED: i32 = 1;
 /// The session whose outputs are removed.
 static SESSION: OnceLock<Session> = OnceLock::new();
 
+/// The signal of a command that ends by itself when it is interrupted.
+static STOP: OnceLock<Stop> = OnceLock::new();
+
+/// Returns a signal that is set when the program is interrupted for the first time. The command
+/// then completes its work, and only a second interruption ends the program.
+pub(crate) fn stop_signal() -> Stop {
+    STOP.get_or_init(Stop::new).clone()
+}
+
 /// Removes the outputs of `session` when the program is interrupted.
 pub(crate) fn guard(session: &Session) {
     if SESSION.set(session.clone()).is_ok() {
         // Without a handler, an interrupted program leaves its temporary files.
         let _ = ctrlc::set_handler(|| {
+            if let Some(stop) = STOP.get()
+                && !stop.is_set()
+            {
+                stop.set();
+                return;
+            }
             // Pagers have their own use for Ctrl-C. When they end, writing to them fails.
             if !pager::is_running() {
                 leave(|| INTERRUPTED);

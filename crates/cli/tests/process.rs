@@ -40,6 +40,9 @@ mod faults;
 mod filter;
 #[path = "process/flight.rs"]
 mod flight;
+#[cfg(unix)]
+#[path = "process/follow.rs"]
+mod follow;
 #[path = "process/geotag.rs"]
 mod geotag;
 #[path = "process/gps_dump.rs"]
@@ -84,6 +87,8 @@ mod plot;
 mod points;
 #[path = "process/provenance.rs"]
 mod provenance;
+#[path = "process/record.rs"]
+mod record;
 #[path = "process/remote.rs"]
 mod remote;
 #[path = "process/repair.rs"]

@@ -11,5 +11,7 @@ pub mod geotag;
 pub mod gps_dump;
 pub mod merge;
 pub mod output;
+#[cfg(feature = "record")]
+pub mod record;
 pub mod repair;
 pub mod replay_log;

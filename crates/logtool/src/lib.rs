@@ -36,6 +36,8 @@ pub use crate::inspect::{plot, report};
 pub use crate::jobs::align;
 #[cfg(feature = "geotag")]
 pub use crate::jobs::geotag;
+#[cfg(feature = "record")]
+pub use crate::jobs::record;
 pub use crate::{
     error::{Error, ErrorKind, Remedy, Result},
     inspect::{info, log_messages, parameters, schema},

@@ -14,7 +14,7 @@ use crate::{
     excerpt::excerpt,
     format_state::{FORMAT_NAME, FormatState},
     index::build_manifest,
-    read::open_log::OpenLog,
+    read::{continuation::continuation, open_log::OpenLog},
 };
 
 /// An open ULog: an implementation of [`Log`] with access to metadata specific to ULog.
@@ -58,6 +58,12 @@ impl UlogLog {
     /// Returns the information, the parameters and the file header of the log.
     pub fn metadata(&self) -> &Metadata {
         &self.inner.metadata
+    }
+
+    /// Returns the start of a ULog with the declarations of this one. Messages that are appended to
+    /// the file later can be read after it, without what precedes them in the file.
+    pub fn continuation(&self) -> Vec<u8> {
+        continuation(&self.inner.manifest, &self.inner.format_state)
     }
 
     /// Returns the subscriptions of the log in file order: a message id, the topic that

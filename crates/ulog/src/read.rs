@@ -1,5 +1,6 @@
 //! Opening logs and reading parts.
 
+pub(crate) mod continuation;
 pub(crate) mod cursor;
 pub(crate) mod file_start;
 pub(crate) mod open_log;

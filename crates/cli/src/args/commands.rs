@@ -86,6 +86,9 @@ pub(crate) struct CatArgs {
     /// Print at most N records
     #[arg(short = 'n', long = "count", value_name = "N")]
     pub(crate) count: Option<u64>,
+    /// Wait for more records of a ULog that is being written, until Ctrl-C
+    #[arg(long, conflicts_with = "derive")]
+    pub(crate) follow: bool,
     /// Order of the records
     #[arg(long, value_enum, value_name = "ORDER", default_value = "file")]
     pub(crate) order: RecordOrder,
@@ -93,7 +96,7 @@ pub(crate) struct CatArgs {
     #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<CatFormat>,
     /// Same as --format json
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with = "format", hide_short_help = true)]
     pub(crate) json: bool,
     /// Write infinities as 1e999 and -1e999 in JSON, instead of null
     #[arg(long, hide_short_help = true)]
@@ -122,7 +125,8 @@ Examples:
   logtool messages flight.ulg
   logtool messages flight.ulg --level warning --clock utc
   logtool messages flight.ulg --start 3m --end 3m20s
-  logtool messages flight.ulg --source commander --regex '(?i)arm(ed|ing)'")]
+  logtool messages flight.ulg --source commander --regex '(?i)arm(ed|ing)'
+  logtool messages flight.ulg --follow")]
 pub(crate) struct MessagesArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,
@@ -147,6 +151,9 @@ pub(crate) struct MessagesArgs {
     /// Print a JSON object per message
     #[arg(long)]
     pub(crate) json: bool,
+    /// Wait for more messages of a ULog that is being written, until Ctrl-C
+    #[arg(long)]
+    pub(crate) follow: bool,
     #[command(flatten)]
     pub(crate) clock: ClockArgs,
     #[command(flatten)]
@@ -314,7 +321,7 @@ pub(crate) struct FormatsArgs {
     pub(crate) json: bool,
 }
 
-/// Explain a command, or a topic such as outputs, clocks or expressions
+/// Explain a command, or a topic such as outputs or clocks
 ///
 /// Explain a command, or a topic: outputs, clocks, lidars, expressions, config
 #[derive(Debug, Args)]

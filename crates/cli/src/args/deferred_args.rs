@@ -9,7 +9,8 @@ use crate::args::{
     AlignArgs, BatchArgs, CalibrationArgs, CatArgs, CheckArgs, CompletionsArgs,
     ConvertArgs, FilterArgs, FlightArgs, FormatsArgs, GeotagArgs, GpsDumpArgs,
     HelpArgs, IndexArgs, InfoArgs, ManArgs, MergeArgs, MessagesArgs, ParamsArgs,
-    PlanArgs, PlotArgs, ReadArgs, RepairArgs, ReplayLogArgs, ReportArgs, SchemaArgs,
+    PlanArgs, PlotArgs, ReadArgs, RecordingArgs, RepairArgs, ReplayLogArgs, ReportArgs,
+    SchemaArgs,
 };
 
 /// The arguments of a command that clap builds when it needs them.
@@ -87,6 +88,7 @@ fn options_of(name: &str) -> Option<fn(Command) -> Command> {
         "plan" => PlanArgs::augment_args,
         "plot" => PlotArgs::augment_args,
         "read" => ReadArgs::augment_args,
+        "record" => RecordingArgs::augment_args,
         "repair" => RepairArgs::augment_args,
         "replay-log" => ReplayLogArgs::augment_args,
         "report" => ReportArgs::augment_args,

@@ -1,6 +1,7 @@
 //! `logtool cat`: records, in the order of the file or of time.
 
 mod derived_rows;
+mod record_style;
 
 use std::io::{self, Write};
 
@@ -8,34 +9,41 @@ use logtool::{
     Error, Remedy, Result,
     error::Context as _,
     formats,
-    input::open,
+    input::{growing_log::GrowingLog, open},
     labels,
-    read::{LogReader, RecordOrder},
+    read::RecordOrder,
     rows::{Label, PrintedRows},
     selection,
     series::{self, DerivedTables},
     time::clock::ShownClock,
 };
 use logtool_core::{
-    Columns, Selection, TimeBase, Timestamp, Topic, TopicId, TopicSet, View,
+    Log as _, Manifest, Selection, TimeBase, Timestamp, Topic, TopicOrigin, TopicSet,
 };
 use logtool_sinks::Infinities;
 
-use self::derived_rows::DerivedRows;
+use self::{derived_rows::DerivedRows, record_style::RecordStyle};
 use crate::{
     args::{CatArgs, CatFormat, GlobalArgs},
     exit_status::Outcome,
-    lidar_options, notices,
+    interrupt, lidar_options, notices,
     terminal::{self, say},
 };
 
 pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let labels = args.labels.read()?;
-    let opened = open::open_with(
-        &args.file,
-        &global.session,
-        &lidar_options::options(&args.lidar, args.clock.choice())?,
-    )?;
+    let (mut growing, opened) = if args.follow {
+        if args.order == RecordOrder::Time {
+            return Err(Error::invalid(
+                "--follow prints records in the order of the file",
+            ));
+        }
+        let (growing, opened) = GrowingLog::open(&args.file, &global.session)?;
+        (Some(growing), opened)
+    } else {
+        let lidar = lidar_options::options(&args.lidar, args.clock.choice())?;
+        (None, open::open_with(&args.file, &global.session, &lidar)?)
+    };
     let (log, name) = (&*opened.log, &opened.input.name);
     let manifest = log.manifest();
     let prepare = || {
@@ -43,6 +51,8 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         let time = clock.range(args.records.time.start, args.records.time.end)?;
         let patterns = series::patterns_of_topics(&args.records.topics, &args.derive);
         let topics = match patterns {
+            // The topics of a log that has just begun may follow.
+            Some(_) if args.follow && !has_logged_topics(manifest) => TopicSet::EMPTY,
             Some(patterns) => selection::topics(manifest, &patterns)?,
             None => TopicSet::EMPTY,
         };
@@ -69,13 +79,9 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let labels_of_topics =
         wanted.map(|(_, topic)| topic).chain(derived.topics()).map(Topic::label);
     let width = labels_of_topics.map(|label| label.len()).max().unwrap_or(0).min(40);
-    let print: Vec<Label> =
-        manifest.topics.iter().map(|t| Label::new(&t.label(), width)).collect();
-
     let has_names = is_text || args.labels.labels;
     let labels =
         labels.or_else(|| has_names.then(|| labels::from_manifest(manifest)).flatten());
-    let columns = Columns { labels, ..Columns::all(View::Nested) };
     let topics = selection.topics.clone();
     if is_text && args.keep_infinities {
         return Err(Error::invalid("text has no `null` in place of infinities")
@@ -96,16 +102,11 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         let labels = derived.topics().map(|topic| Label::new(&topic.label(), width));
         derived_rows = DerivedRows::new(labels, &tables, make_rows, clock)?;
     }
-    let add_row = move |topic: TopicId, rows: &PrintedRows, row, lines: &mut Lines| {
-        rows.write(row, &clock, Some(&print[topic.index()]), &mut lines.text);
-        lines.ends.push(lines.text.len());
-        lines.nulls.push(rows.take_null_infinities());
-        lines.times.push(rows.time(row));
-    };
     let has_logged = topics != TopicSet::EMPTY;
     let is_by_time = args.order == RecordOrder::Time;
-    let reader =
-        LogReader::new(log, selection, args.order, columns, make_rows, add_row);
+    let style = RecordStyle { make_rows, width, labels, clock, order: args.order };
+    let time = selection.time;
+    let reader = style.reader(log, selection);
     let mut out = terminal::stdout();
     let all = args.count.unwrap_or(u64::MAX);
     let mut left = all;
@@ -120,11 +121,43 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
                 Ok(left > 0)
             },
             &mut |damage| {
-                findings.add(manifest, &topics, damage);
+                match &growing {
+                    None => findings.add(manifest, &topics, damage),
+                    Some(log) => {
+                        let damage = log.without_unfinished(damage);
+                        findings.add(manifest, &topics, &damage);
+                    }
+                }
                 findings.check(global.strictness())
             },
         );
         read.map_err(|err| err.with_log_name(name))?;
+    }
+    if let Some(growing) = &mut growing {
+        out.flush()?;
+        let stop = interrupt::stop_signal();
+        while left > 0
+            && let Some(part) = growing.wait(&stop)?
+        {
+            let manifest = part.log.manifest();
+            // A topic may be in no part.
+            let Ok(topics) = selection::topics(manifest, &args.records.topics) else {
+                continue;
+            };
+            let selection = Selection { topics: topics.clone(), time };
+            style.reader(&part.log, selection).for_each(
+                &mut |lines| {
+                    left -= lines.print(left, &mut out, &mut nulls)?;
+                    Ok(left > 0)
+                },
+                &mut |damage| {
+                    findings.add(manifest, &topics, &part.damage_in_file(damage));
+                    findings.check(global.strictness())
+                },
+            )?;
+            out.flush()?;
+            findings.set_log_bytes(growing.read_bytes());
+        }
     }
     let mut lines = Lines::default();
     while left > 0 && derived_rows.add(None, &mut lines) {
@@ -139,6 +172,11 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         notices::remedy(&Remedy::KeepInfinities);
     }
     Ok(notices::losses(findings, global.quiet))
+}
+
+/// Returns whether topics are declared in the log.
+fn has_logged_topics(manifest: &Manifest) -> bool {
+    manifest.topics.iter().any(|topic| topic.origin == TopicOrigin::Logged)
 }
 
 /// Lines to print.

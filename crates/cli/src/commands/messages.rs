@@ -5,23 +5,28 @@ use std::io::{self, Write as _};
 use logtool::{
     Error, Result,
     error::Context as _,
-    input::open,
+    input::{growing_log::GrowingLog, open},
     log_messages::{self, MessageFilter, MessageTopics},
-    read::LogReader,
+    read::{LogReader, MakeRows},
     time::clock::ShownClock,
 };
-use logtool_core::{Columns, Selection, Timestamp};
+use logtool_core::{Columns, Log, Selection, Timestamp};
 
 use crate::{
     args::{GlobalArgs, MessagesArgs, RecordOrder},
     exit_status::Outcome,
-    notices,
+    interrupt, notices,
     terminal::{self, Stdout, say},
 };
 
 pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let filter = filter(args)?;
-    let opened = open::open(&args.file, &global.session)?;
+    let (mut growing, opened) = if args.follow {
+        let (growing, opened) = GrowingLog::open(&args.file, &global.session)?;
+        (Some(growing), opened)
+    } else {
+        (None, open::open(&args.file, &global.session)?)
+    };
     let manifest = opened.log.manifest();
     let prepare = || {
         let clock = ShownClock::new(manifest, args.clock.choice())?;
@@ -35,36 +40,49 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
 
-    let reader = LogReader::new(
-        &*opened.log,
-        selection,
-        RecordOrder::File,
-        Columns::default(),
-        if args.json { json_rows } else { text_rows },
-        move |_, rows, row, lines: &mut Vec<(Timestamp, Vec<u8>)>| {
-            if filter.accepts(rows, row) {
-                let mut line = Vec::new();
-                rows.write(row, &clock, None, &mut line);
-                lines.push((rows.time(row), line));
-            }
-        },
-    );
+    let make_rows = if args.json { json_rows } else { text_rows };
+    let style = MessageStyle { filter, make_rows, clock };
     let mut lines = SortedLines::new();
     let mut count = 0_u64;
-    reader.for_each(
-        &mut |more| {
-            for (time, line) in more.drain(..) {
-                lines.add(time, line)?;
-                count += 1;
-            }
-            Ok(true)
-        },
+    let mut add = |more: &mut Lines, lines: &mut SortedLines| {
+        for (time, line) in more.drain(..) {
+            lines.add(time, line)?;
+            count += 1;
+        }
+        Ok(true)
+    };
+    style.reader(&*opened.log, selection).for_each(
+        &mut |more| add(more, &mut lines),
         &mut |damage| {
-            findings.add(manifest, &topics, damage);
+            match &growing {
+                None => findings.add(manifest, &topics, damage),
+                Some(log) => {
+                    let damage = log.without_unfinished(damage);
+                    findings.add(manifest, &topics, &damage);
+                }
+            }
             findings.check(global.strictness())
         },
     )?;
     lines.flush()?;
+    if let Some(growing) = &mut growing {
+        let stop = interrupt::stop_signal();
+        while let Some(part) = growing.wait(&stop)? {
+            let manifest = part.log.manifest();
+            let Some(messages) = log_messages::topics(manifest) else { continue };
+            let topics = messages.topics;
+            let selection = Selection { topics: topics.clone(), time };
+            style.reader(&part.log, selection).for_each(
+                &mut |more| add(more, &mut lines),
+                &mut |damage| {
+                    findings.add(manifest, &topics, &part.damage_in_file(damage));
+                    findings.check(global.strictness())
+                },
+            )?;
+            lines.flush()?;
+            findings.set_log_bytes(growing.read_bytes());
+        }
+    }
     if !global.quiet {
         if count == 0 {
             say!("{}: no messages are selected", opened.input.name);
@@ -94,11 +112,46 @@ fn filter(args: &MessagesArgs) -> Result<MessageFilter> {
     }
 }
 
+/// Lines and their times.
+type Lines = Vec<(Timestamp, Vec<u8>)>;
+
+/// Which messages are printed, and how.
+struct MessageStyle {
+    filter: MessageFilter,
+    make_rows: MakeRows,
+    clock: ShownClock,
+}
+
+impl MessageStyle {
+    /// Returns a reader that makes the lines of the messages of `log` in `selection`.
+    fn reader<'l>(
+        &self,
+        log: &'l dyn Log,
+        selection: Selection,
+    ) -> LogReader<'l, Lines> {
+        let (filter, clock) = (self.filter.clone(), self.clock);
+        LogReader::new(
+            log,
+            selection,
+            RecordOrder::File,
+            Columns::default(),
+            self.make_rows,
+            move |_, rows, row, lines: &mut Lines| {
+                if filter.accepts(rows, row) {
+                    let mut line = Vec::new();
+                    rows.write(row, &clock, None, &mut line);
+                    lines.push((rows.time(row), line));
+                }
+            },
+        )
+    }
+}
+
 /// Lines that are printed in time order. The file has them in the order in which they came to
 /// the logger, and events come sooner than strings.
 struct SortedLines {
     out: Stdout,
-    waiting: Vec<(Timestamp, Vec<u8>)>,
+    waiting: Lines,
     bytes: usize,
 }
 

@@ -6,7 +6,7 @@ use logtool::convert::OutputFormat;
 
 use crate::{bytes, program::Folder};
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "align",
     "batch",
     "calibration",
@@ -29,6 +29,7 @@ const COMMANDS: [&str; 26] = [
     "plan",
     "plot",
     "read",
+    "record",
     "repair",
     "replay-log",
     "report",

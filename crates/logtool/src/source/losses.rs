@@ -71,6 +71,11 @@ impl Findings {
         findings
     }
 
+    /// Sets the length of the log, of which losses are stated as a share: it may have grown.
+    pub fn set_log_bytes(&mut self, bytes: u64) {
+        self.bytes = bytes;
+    }
+
     /// Adds the damage that was found while `topics` were read. Damage that is already known from
     /// opening, and damage of other topics, is ignored.
     pub fn add(

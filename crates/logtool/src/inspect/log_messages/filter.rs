@@ -24,7 +24,7 @@ const MAX_REGEX_BYTES: usize = 10 << 20;
 /// # let _ = filter;
 /// # Ok::<(), logtool::Error>(())
 /// ```
-#[derive(Default)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct MessageFilter {
     level: Option<LevelChoice>,

@@ -52,6 +52,9 @@ const PAGE: &str = "a web page, which a server sent in place of the file, as it 
 const KITTI: &str = "a KITTI point cloud (x, y, z and intensity), which `logtool convert` writes \
                      and does not read";
 
+const TELEMETRY_LOG: &str = "a telemetry log of MAVLink messages: `logtool record mavlink` makes a \
+                             ULog of the log stream in it";
+
 /// How much of a file is inspected.
 const HEAD: u64 = 64 << 10;
 
@@ -67,6 +70,9 @@ pub fn kind(name: &str, source: &dyn Source) -> Option<&'static str> {
     }
     if is_page(&head) {
         return Some(PAGE);
+    }
+    if is_telemetry_log(&head) {
+        return Some(TELEMETRY_LOG);
     }
     let is_kitti = name.to_ascii_lowercase().ends_with(".bin")
         && source.len().is_multiple_of(16)
@@ -87,6 +93,24 @@ fn is_page(head: &[u8]) -> bool {
     [&b"<!doctype html"[..], b"<html", b"<head"].iter().any(|start| {
         text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start))
     })
+}
+
+/// Returns whether `head` starts with two records of a telemetry log: a time of 8 bytes, and a frame
+/// of MAVLink 1 or 2, whose second byte is the length of its payload.
+fn is_telemetry_log(head: &[u8]) -> bool {
+    const TIME_BYTES: usize = 8;
+    let frame_bytes = |at: usize| {
+        let frame = head.get(at..)?.first_chunk::<3>()?;
+        match *frame {
+            [0xfe, payload, _] => Some(8 + usize::from(payload)),
+            [0xfd, payload, 0] => Some(12 + usize::from(payload)),
+            // Signed.
+            [0xfd, payload, 1] => Some(25 + usize::from(payload)),
+            _ => None,
+        }
+    };
+    let next = frame_bytes(TIME_BYTES).map(|bytes| 2 * TIME_BYTES + bytes);
+    next.is_some_and(|next| frame_bytes(next).is_some())
 }
 
 /// Returns whether `head` contains points of a lidar: four floats each, three in metres, and the
@@ -117,7 +141,16 @@ mod tests {
             .into_iter()
             .flat_map(f32::to_le_bytes)
             .collect();
-        let known: [(&str, &[u8], &str); 9] = [
+        // Two heartbeats, of MAVLink 1 and 2.
+        let telemetry = [
+            &[0, 5, 0xf0, 1, 2, 3, 4, 5, 0xfe, 9, 0, 1, 1, 0][..],
+            &[0, 0, 0, 0, 2, 12, 81, 4, 3, 0x81, 0xb7],
+            &[0, 5, 0xf0, 1, 2, 3, 4, 6, 0xfd, 9, 0, 0, 0, 1, 1, 0, 0, 0],
+            &[0, 0, 0, 0, 2, 12, 81, 4, 3, 0x1b, 0x74],
+        ];
+        let telemetry = telemetry.concat();
+        let known: [(&str, &[u8], &str); 10] = [
+            ("a.tlog", &telemetry, "a telemetry log of MAVLink messages"),
             ("a.db3", b"SQLite format 3\0\x10\0", "a SQLite database"),
             (
                 "a.pcd",
@@ -141,6 +174,7 @@ mod tests {
                 kind(name, &Bytes::copy_from_slice(bytes)).unwrap_or_default();
             assert!(description.starts_with(start), "{name}: {description}");
         }
+        assert_eq!(kind("a.tlog", &Bytes::copy_from_slice(&telemetry[..25])), None);
         for (name, bytes) in [("a.bin", &points[4..]), ("a.bin", b""), ("a", b"text")] {
             assert_eq!(kind(name, &Bytes::copy_from_slice(bytes)), None, "{name}");
         }

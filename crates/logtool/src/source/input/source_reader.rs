@@ -11,7 +11,7 @@ use logtool_core::Source;
 const READ_BYTES: u64 = 1 << 20;
 
 /// A source with the interface [`Read`].
-pub(super) struct SourceReader {
+pub(crate) struct SourceReader {
     source: Arc<dyn Source>,
     at: u64,
     failure: Option<io::Error>,
@@ -19,7 +19,7 @@ pub(super) struct SourceReader {
 
 impl SourceReader {
     /// Creates a reader at the start of `source`.
-    pub(super) fn new(source: Arc<dyn Source>) -> Self {
+    pub(crate) fn new(source: Arc<dyn Source>) -> Self {
         Self { source, at: 0, failure: None }
     }
 

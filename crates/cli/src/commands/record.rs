@@ -1,0 +1,142 @@
+//! `logtool record`: records the log that a vehicle streams.
+
+use std::path::Path;
+
+use logtool::{
+    Error, Result,
+    input::STDIN,
+    record::{Address, RecordReport, Recording, RecordingEnd},
+    units::{Bytes, Span, count_of},
+};
+
+use crate::{
+    args::{GlobalArgs, MavlinkArgs, RecordingArgs, RecordingCommand},
+    color,
+    exit_status::Outcome,
+    interrupt,
+    terminal::say,
+};
+
+pub(super) fn run(args: &RecordingArgs, global: &GlobalArgs) -> Result<Outcome> {
+    match &args.command {
+        RecordingCommand::Mavlink(args) => mavlink(args, global),
+    }
+}
+
+fn mavlink(args: &MavlinkArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let mut recording = recording(&args.source, &args.out)?;
+    if args.force {
+        recording = recording.with_replacement();
+    }
+    if let Some(system) = args.system {
+        recording = recording.with_system(system);
+    }
+    if let Some(duration) = args.duration {
+        recording = recording.with_duration(duration);
+    }
+    if let Some(timeout) = args.timeout {
+        recording = recording.with_timeout(timeout);
+    }
+    if args.restart {
+        recording = recording.with_restart();
+    }
+    let report = recording.with_strictness(global.strictness()).run(&global.session)?;
+    if !global.quiet {
+        print(&args.source, &report);
+    }
+    Ok(if report.has_losses() { Outcome::DataLost } else { Outcome::Done })
+}
+
+/// Returns the request to record `source`, an address or the path of a telemetry log.
+fn recording(source: &str, out: &Path) -> Result<Recording> {
+    match source.parse::<Address>() {
+        Ok(address) => {
+            // The signal is only for vehicles: a conversion ends at once, and leaves no file.
+            let recording = Recording::of_vehicle(address, out);
+            Ok(recording.with_stop(interrupt::stop_signal()))
+        }
+        Err(err) => {
+            let path = Path::new(source);
+            let is_log = path.extension().is_some_and(|extension| extension == "tlog");
+            if !is_log && source != STDIN && !path.exists() {
+                return Err(Error::invalid(format!("{source}: {err}")));
+            }
+            Ok(Recording::of_telemetry_log(path, out))
+        }
+    }
+}
+
+/// Prints the summary and the losses.
+fn print(source: &str, report: &RecordReport) {
+    let stream = &report.stream;
+    say!(
+        "{source} → {}: {}, {} of {}",
+        report.path.display(),
+        count_of(stream.messages, "message"),
+        Bytes(stream.bytes),
+        Span(u64::try_from(report.duration.as_nanos()).unwrap_or(u64::MAX)),
+    );
+    if stream.lost_packets + report.malformed_packets + stream.contradictions > 0 {
+        say!(
+            "{} {}, recorded as {} of {} ms in all",
+            color::for_stderr().yellow("lost:"),
+            losses(report),
+            count_of(stream.dropouts, "dropout"),
+            stream.dropout_millis,
+        );
+    }
+    let warning = color::for_stderr().yellow("warning:");
+    if report.damaged_ranges > 0 {
+        say!(
+            "{warning} {source}: damaged: {} in {}",
+            count_of(report.damaged_bytes, "byte"),
+            count_of(report.damaged_ranges, "place"),
+        );
+        for bytes in &report.damage {
+            say!("  bytes {}..{}: no MAVLink message", bytes.start, bytes.end);
+        }
+        let listed = report.damage.len() as u64;
+        if listed < report.damaged_ranges {
+            say!("  and {}", count_of(report.damaged_ranges - listed, "more place"));
+        }
+    }
+    if report.other_packets > 0 {
+        say!(
+            "{warning} {source}: {} of other vehicles or of later logs, which are not in the file",
+            count_of(report.other_packets, "packet"),
+        );
+    }
+    match &report.end {
+        RecordingEnd::Requested(false) => {
+            say!(
+                "{warning} the vehicle has not confirmed that it stopped its log stream"
+            );
+        }
+        RecordingEnd::Silence(time) => {
+            say!("{warning} the recording ended: no data for {} s", time.as_secs_f32());
+        }
+        RecordingEnd::Restart => {
+            say!("{warning} the recording ended: the vehicle started another log");
+        }
+        RecordingEnd::Disconnected(why) => {
+            say!("{warning} the recording ended: {why}");
+        }
+        _ => {}
+    }
+}
+
+/// Returns the packets that were lost, as text.
+fn losses(report: &RecordReport) -> String {
+    let stream = &report.stream;
+    let mut parts = vec![count_of(stream.lost_packets, "packet")];
+    if report.malformed_packets > 0 {
+        parts.push(count_of(report.malformed_packets, "malformed packet"));
+    }
+    if stream.contradictions > 0 {
+        parts.push(count_of(stream.contradictions, "contradicting packet"));
+    }
+    if stream.skipped_bytes > 0 {
+        parts.push(format!("{} of incomplete messages", Bytes(stream.skipped_bytes)));
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,122 @@
+//! `record`: what a vehicle streams. `conformance/mavlink.py` has a vehicle.
+
+use std::net::UdpSocket;
+
+use crate::{bytes, program::Folder};
+
+/// The checksum of a MAVLink frame: CRC-16/MCRF4XX of the frame without its first byte, and of the
+/// extra byte of the message (MAVLink Developer Guide, "Checksum").
+fn checksum(bytes: &[u8], extra: u8) -> [u8; 2] {
+    let mut crc = 0xffff_u16;
+    for byte in bytes.iter().chain(&[extra]) {
+        let mut low = byte ^ (crc & 0xff) as u8;
+        low ^= low << 4;
+        let low = u16::from(low);
+        crc = (crc >> 8) ^ (low << 8) ^ (low << 3) ^ (low >> 4);
+    }
+    crc.to_le_bytes()
+}
+
+/// Returns a record of a telemetry log with a part of a log: LOGGING_DATA has the id 266 and the
+/// extra byte 193.
+fn record(sequence: u16, first_message: u8, data: &[u8]) -> Vec<u8> {
+    let mut payload = sequence.to_le_bytes().to_vec();
+    payload.extend([255, 155, data.len() as u8, first_message]);
+    payload.extend(data);
+    let mut frame = vec![0xfd, payload.len() as u8, 0, 0, 0, 1, 1, 10, 1, 0];
+    frame.extend(payload);
+    let checksum = checksum(&frame[1..], 193);
+    let time = 1_700_000_000_000_000 + 20_000 * u64::from(sequence);
+    [&time.to_be_bytes(), frame.as_slice(), &checksum].concat()
+}
+
+/// Returns the records of the definitions and of three rows, and the ULog of these.
+fn parts() -> (Vec<Vec<u8>>, Vec<u8>) {
+    let definitions = bytes::definitions();
+    let (first, second) = definitions.split_at(200);
+    // Where a message starts in the second part.
+    let mut start = 16;
+    while start < first.len() {
+        let size = [definitions[start], definitions[start + 1]];
+        start += 3 + usize::from(u16::from_le_bytes(size));
+    }
+    let start = (start - first.len()) as u8;
+    let rows: Vec<Vec<u8>> =
+        (0..3).map(|row| bytes::att(0, 1_000_000 + 50_000 * row, 0.5)).collect();
+    let mut parts = vec![record(0, 0, first), record(1, start, second)];
+    parts.extend((2..).zip(&rows).map(|(sequence, row)| record(sequence, 0, row)));
+    (parts, [definitions, rows.concat()].concat())
+}
+
+#[test]
+fn telemetry_log_becomes_the_ulog_that_was_streamed() {
+    let folder = Folder::new();
+    let (parts, ulog) = parts();
+    folder.write("flight.tlog", &parts.concat());
+    let convert = ["record", "mavlink", "flight.tlog", "-o", "flight.ulg"];
+    let run = folder.run(&convert).ended(0, &["flight.tlog → flight.ulg: "]);
+    assert_eq!(run.stdout, "");
+    assert_eq!(std::fs::read(folder.path().join("flight.ulg")).unwrap(), ulog);
+    let piped = ["record", "mavlink", "-", "-o", "piped.ulg", "--quiet"];
+    folder.run_with(&piped, &parts.concat()).succeeded();
+    assert_eq!(std::fs::read(folder.path().join("piped.ulg")).unwrap(), ulog);
+    folder.run(&convert).ended(1, &["flight.ulg", "--force"]);
+    folder.run(&[&convert[..], &["--force", "--quiet"]].concat()).succeeded();
+}
+
+#[test]
+fn losses_and_damage_are_reported_and_the_status_is_3() {
+    let folder = Folder::new();
+    let (mut parts, ulog) = parts();
+    parts[3] = vec![7; 30];
+    let place = parts[..3].concat().len();
+    folder.write("flight.tlog", &parts.concat());
+    let convert = ["record", "mavlink", "flight.tlog", "-o", "flight.ulg"];
+    let words = [
+        "lost: 1 packet, recorded as 1 dropout of 100 ms in all",
+        &format!("bytes {place}..{}", place + 30),
+    ];
+    folder.run(&convert).ended(3, &words);
+    let made = std::fs::read(folder.path().join("flight.ulg")).unwrap();
+    let row = bytes::att(0, 0, 0.0).len();
+    let end = ulog.len() - row;
+    let want =
+        [&ulog[..end - row], &bytes::message(b'O', &[100, 0]), &ulog[end..]].concat();
+    assert_eq!(made, want);
+    let strict = ["record", "mavlink", "flight.tlog", "-o", "x.ulg", "--strict"];
+    folder.run(&strict).ended(1, &["flight.tlog: a part of the log was lost"]);
+    assert_eq!(folder.list("."), ["flight.tlog", "flight.ulg"]);
+}
+
+#[test]
+fn telemetry_log_without_a_stream_leaves_no_file() {
+    let folder = Folder::new();
+    let (parts, _) = parts();
+    folder.write("late.tlog", &parts[2..].concat());
+    folder.write("other.tlog", b"this is not a telemetry log");
+    for (log, words) in [
+        ("late.tlog", "began before the telemetry log"),
+        ("other.tlog", "not a telemetry log"),
+        ("missing.tlog", "there is no such file"),
+    ] {
+        let run = folder.run(&["record", "mavlink", log, "-o", "flight.ulg"]);
+        run.ended(1, &[log, words]);
+    }
+    let run = folder.run(&["record", "mavlink", "udp:host", "-o", "flight.ulg"]);
+    run.ended(2, &["udp:host", "not an address, such as udp:14550"]);
+    assert_eq!(folder.list("."), ["late.tlog", "other.tlog"]);
+}
+
+#[test]
+fn vehicle_that_is_not_heard_is_an_error_and_leaves_no_file() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port().to_string();
+    let folder = Folder::new();
+    let address = format!("udp:127.0.0.1:{port}");
+    let record = ["record", "mavlink", &address, "-o", "flight.ulg", "--timeout", "1s"];
+    // The port is in use.
+    folder.run(&record).ended(1, &[&address]);
+    drop(socket);
+    folder.run(&record).ended(1, &[&address, "no heartbeat of a vehicle in 1 s"]);
+    assert!(folder.list(".").is_empty());
+}

@@ -1,0 +1,326 @@
+//! Records the stream of a vehicle over a connection.
+
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+use logtool_mavlink::{
+    CommandResult, Frame, UlogStream, Vehicle, VehicleEvent,
+    link::{Address, Link},
+};
+
+use crate::{
+    error::{Context as _, Error, ErrorKind, Result},
+    jobs::record::{
+        Recording,
+        recorded_file::RecordedFile,
+        report::{RecordReport, RecordingEnd},
+    },
+    source::session::{NoticeLevel, Session},
+};
+
+/// How long the vehicle may need to confirm that it has stopped its stream.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long packets are awaited that were on the way when the vehicle confirmed its stop.
+const LAST_PACKETS: Duration = Duration::from_millis(300);
+
+/// Records the stream of the vehicle at `address`.
+pub(super) fn record(
+    request: &Recording,
+    address: &Address,
+    session: &Session,
+) -> Result<RecordReport> {
+    let file = RecordedFile::new(&request.output, request.replaces)?;
+    let link =
+        Link::open(address, request.timeout).map_err(|err| refused(address, err))?;
+    let name = address.to_string();
+    let mut recorder = Recorder::new(request, file, link, session, &name);
+    let end = loop {
+        match recorder.step() {
+            Ok(None) => {}
+            Ok(Some(end)) => break end,
+            Err(err) => {
+                // The first error counts.
+                let _ = recorder.stop_stream();
+                return Err(err.context(&name));
+            }
+        }
+    };
+    recorder.finish(end).with_context(|| name.clone())
+}
+
+/// Returns the error of a connection that cannot be opened.
+fn refused(address: &Address, err: io::Error) -> Error {
+    let kind = err.kind();
+    let error = Error::from(err).context(address.to_string());
+    match (address, kind) {
+        (Address::UdpListen(..), io::ErrorKind::AddrInUse) => error.with_hint(
+            "another program receives there; let it, or the vehicle, send to another port too",
+        ),
+        (Address::UdpListen(host, port), io::ErrorKind::AddrNotAvailable) => {
+            error.with_hint(format!(
+                "udp: receives at an address of this machine; udpout:{host}:{port} sends to \
+                 another one"
+            ))
+        }
+        _ => error,
+    }
+}
+
+/// A recording that is being made.
+struct Recorder<'r> {
+    request: &'r Recording,
+    session: &'r Session,
+    name: &'r str,
+    link: Link,
+    vehicle: Vehicle,
+    stream: UlogStream,
+    file: RecordedFile,
+    report: RecordReport,
+    start: Instant,
+    /// When the vehicle, its answer or data last arrived.
+    last_sign: Instant,
+    first_data: Option<Instant>,
+    /// Whether the vehicle has accepted the start of the stream.
+    is_started: bool,
+    /// The answer if the vehicle did not start its stream.
+    refusal: Option<CommandResult>,
+    frames: Vec<Frame>,
+    ulog: Vec<u8>,
+}
+
+impl<'r> Recorder<'r> {
+    fn new(
+        request: &'r Recording,
+        file: RecordedFile,
+        link: Link,
+        session: &'r Session,
+        name: &'r str,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            request,
+            session,
+            name,
+            link,
+            vehicle: Vehicle::new(request.system),
+            stream: UlogStream::default(),
+            file,
+            report: RecordReport::new(
+                request.output.clone(),
+                RecordingEnd::Requested(false),
+            ),
+            start: now,
+            last_sign: now,
+            first_data: None,
+            is_started: false,
+            refusal: None,
+            frames: Vec::new(),
+            ulog: Vec::new(),
+        }
+    }
+
+    /// Sends what is due, waits for frames, and writes what they complete. Returns why the
+    /// recording ends, if it does.
+    fn step(&mut self) -> Result<Option<RecordingEnd>> {
+        match self.exchange() {
+            Ok(None) => {}
+            Ok(end) => return Ok(end),
+            Err(err) if self.stream.has_header() => {
+                return Ok(Some(RecordingEnd::Disconnected(err.to_string())));
+            }
+            Err(err) => return Err(err.into()),
+        }
+        self.file.append(&mut self.ulog)?;
+        let is_over = self
+            .first_data
+            .zip(self.request.duration)
+            .is_some_and(|(first, duration)| first.elapsed() >= duration);
+        if is_over || self.request.stop.is_set() {
+            return Ok(Some(RecordingEnd::Requested(false)));
+        }
+        // A vehicle that is busy now may be ready later.
+        let is_refused = self
+            .refusal
+            .is_some_and(|result| result != CommandResult::TemporarilyRejected);
+        if self.last_sign.elapsed() < self.request.timeout && !is_refused {
+            return Ok(None);
+        }
+        if self.stream.has_header() {
+            return Ok(Some(RecordingEnd::Silence(self.request.timeout)));
+        }
+        Err(self.nothing_came())
+    }
+
+    /// Sends what is due and waits for frames. Returns why the stream ends, if it does.
+    fn exchange(&mut self) -> io::Result<Option<RecordingEnd>> {
+        self.vehicle.advance(self.now());
+        for frame in self.vehicle.take_outgoing() {
+            self.link.send(&frame)?;
+        }
+        self.link.receive(&mut self.frames)?;
+        let now = self.now();
+        for frame in std::mem::take(&mut self.frames) {
+            if let Some(event) = self.vehicle.receive(frame, now)
+                && let Some(end) = self.handle(event, now)
+            {
+                return Ok(Some(end));
+            }
+        }
+        self.stream.advance(now, &mut self.ulog);
+        Ok(None)
+    }
+
+    fn handle(&mut self, event: VehicleEvent, now: u64) -> Option<RecordingEnd> {
+        let note = |text: &str| {
+            self.session.progress.notice(NoticeLevel::Note, self.name, text);
+        };
+        match event {
+            VehicleEvent::Found { system } => {
+                self.last_sign = Instant::now();
+                self.report.system = system;
+                if self.request.stops_earlier_stream {
+                    self.vehicle.stop_earlier_stream();
+                }
+                note(&format!("found vehicle {system}"));
+            }
+            VehicleEvent::Start(CommandResult::Accepted) => {
+                self.last_sign = Instant::now();
+                self.is_started = true;
+                self.refusal = None;
+                note("the vehicle starts its log stream");
+            }
+            VehicleEvent::Start(CommandResult::InProgress) => {}
+            VehicleEvent::Start(result) => {
+                self.refusal = Some(result);
+                if self.request.stops_earlier_stream {
+                    // The command was lost, or takes some time.
+                    self.vehicle.stop_earlier_stream();
+                }
+            }
+            VehicleEvent::Packet(packet) => {
+                // A stream without a header is as useless as none.
+                let had_header = self.stream.has_header();
+                if self.stream.push(packet, now, &mut self.ulog).is_err() {
+                    return Some(RecordingEnd::Restart);
+                }
+                if self.stream.has_header() {
+                    self.last_sign = Instant::now();
+                    if !had_header {
+                        self.vehicle.confirm_start();
+                        self.refusal = None;
+                        self.first_data = Some(self.last_sign);
+                        note(&format!(
+                            "recording to {}",
+                            self.request.output.display()
+                        ));
+                    }
+                }
+            }
+            VehicleEvent::MalformedPacket => self.report.malformed_packets += 1,
+            VehicleEvent::Stopped => {}
+        }
+        None
+    }
+
+    /// Stops the stream, and finishes the file.
+    fn finish(mut self, end: RecordingEnd) -> Result<RecordReport> {
+        let is_stopped = match end {
+            RecordingEnd::Disconnected(_) | RecordingEnd::Restart => false,
+            _ => self.stop_stream().unwrap_or(false),
+        };
+        let now = self.now();
+        self.stream.finish(now, &mut self.ulog);
+        self.file.append(&mut self.ulog)?;
+        if !self.stream.has_header() {
+            return Err(Error::failed(
+                "stopped before the vehicle sent its log; nothing was recorded",
+            ));
+        }
+        self.file.finish()?;
+        self.report.stream = self.stream.statistics();
+        self.report.duration =
+            self.first_data.map_or(Duration::ZERO, |first| self.last_sign - first);
+        self.report.end = match end {
+            RecordingEnd::Requested(_) => RecordingEnd::Requested(is_stopped),
+            other => other,
+        };
+        Ok(self.report)
+    }
+
+    /// Sends the command that stops the stream until the vehicle answers, and records what comes
+    /// until then. Returns whether it has answered.
+    fn stop_stream(&mut self) -> io::Result<bool> {
+        if !self.stream.has_header() && !self.is_started {
+            // Another program may have started a stream, which is left alone.
+            return Ok(false);
+        }
+        self.vehicle.stop(self.now());
+        let begin = Instant::now();
+        let mut stopped = None;
+        while stopped.map_or(begin.elapsed() < STOP_TIMEOUT, |at: Instant| {
+            at.elapsed() < LAST_PACKETS
+        }) {
+            self.vehicle.advance(self.now());
+            for frame in self.vehicle.take_outgoing() {
+                self.link.send(&frame)?;
+            }
+            self.link.receive(&mut self.frames)?;
+            let now = self.now();
+            for frame in std::mem::take(&mut self.frames) {
+                match self.vehicle.receive(frame, now) {
+                    Some(VehicleEvent::Stopped) => stopped = Some(Instant::now()),
+                    Some(event) => {
+                        self.handle(event, now);
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(stopped.is_some())
+    }
+
+    /// Returns the error of a recording for which there was no header of a log in time.
+    fn nothing_came(&self) -> Error {
+        let seconds = self.request.timeout.as_secs_f32();
+        let not_found = |what: String| Error::new(ErrorKind::NotFound, what);
+        if !self.vehicle.is_found() {
+            let which = match self.request.system {
+                Some(system) => format!("vehicle {system}"),
+                None => "a vehicle".to_owned(),
+            };
+            return not_found(format!("no heartbeat of {which} in {seconds} s"))
+                .with_hint("the vehicle must send MAVLink to this address");
+        }
+        if self.stream.statistics().packets_before_header > 0 {
+            let what = "the vehicle streams a log that was started before: its header is missing";
+            return not_found(what.to_owned())
+                .with_hint("--restart stops the other stream first");
+        }
+        match self.refusal {
+            Some(CommandResult::TemporarilyRejected) => not_found(
+                "the vehicle refuses to start a log stream now".to_owned(),
+            )
+            .with_hint(
+                "--restart stops a stream that runs already; otherwise PX4's logger needs MAVLink \
+                 as a backend (SDLOG_BACKEND 2 or 3)",
+            ),
+            Some(CommandResult::Denied) => not_found(
+                "the vehicle denies the start of a log stream".to_owned(),
+            )
+            .with_hint("PX4 needs a link with a data rate of at least 5000 bytes per second"),
+            Some(result) => {
+                not_found(format!("the vehicle does not start a log stream: {result}"))
+            }
+            None => not_found(format!("the vehicle sent no log in {seconds} s"))
+                .with_hint("PX4's logger must run"),
+        }
+    }
+
+    /// Returns the time since the start, in microseconds.
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}

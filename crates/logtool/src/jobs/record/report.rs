@@ -1,0 +1,89 @@
+//! The result of a recording.
+
+use std::{ops::Range, path::PathBuf, time::Duration};
+
+use logtool_mavlink::StreamStatistics;
+
+/// The most damaged ranges of a telemetry log that are listed.
+const MAX_LISTED: usize = 100;
+
+/// The result of a [`Recording`](super::Recording).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RecordReport {
+    /// The path of the ULog.
+    pub path: PathBuf,
+    /// The system id of the vehicle.
+    pub system: u8,
+    /// What was received, written and lost.
+    pub stream: StreamStatistics,
+    /// Packets whose length or offset is impossible. They are lost.
+    pub malformed_packets: u64,
+    /// The time from the first packet to the last.
+    pub duration: Duration,
+    /// Why the recording ended.
+    pub end: RecordingEnd,
+    /// The damaged bytes of a telemetry log: at most the first 100 ranges.
+    pub damage: Vec<Range<u64>>,
+    /// The number of all damaged ranges.
+    pub damaged_ranges: u64,
+    /// The number of damaged bytes.
+    pub damaged_bytes: u64,
+    /// Packets of other vehicles, and of logs that started later. They are not in the ULog.
+    pub other_packets: u64,
+}
+
+/// Why a recording ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordingEnd {
+    /// The duration is over, or the signal was set. `true` if the vehicle has confirmed that it
+    /// stopped its stream.
+    Requested(bool),
+    /// All packets of the telemetry log were read.
+    EndOfFile,
+    /// There was no data for this time.
+    Silence(Duration),
+    /// The vehicle started another log.
+    Restart,
+    /// The connection failed.
+    Disconnected(String),
+}
+
+impl RecordReport {
+    /// Creates the report of a recording without losses.
+    pub(super) fn new(path: PathBuf, end: RecordingEnd) -> Self {
+        Self {
+            path,
+            system: 0,
+            stream: StreamStatistics::default(),
+            malformed_packets: 0,
+            duration: Duration::ZERO,
+            end,
+            damage: Vec::new(),
+            damaged_ranges: 0,
+            damaged_bytes: 0,
+            other_packets: 0,
+        }
+    }
+
+    /// Returns whether something was lost: data on the way, bytes of a telemetry log, or the end
+    /// of the stream.
+    pub fn has_losses(&self) -> bool {
+        let is_complete =
+            matches!(self.end, RecordingEnd::Requested(_) | RecordingEnd::EndOfFile);
+        self.stream.has_losses()
+            || self.malformed_packets > 0
+            || self.damaged_bytes > 0
+            || self.other_packets > 0
+            || !is_complete
+    }
+
+    pub(super) fn add_damage(&mut self, bytes: Range<u64>) {
+        self.damaged_ranges += 1;
+        self.damaged_bytes += bytes.end - bytes.start;
+        if self.damage.len() < MAX_LISTED {
+            self.damage.push(bytes);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Logs that are still being written.
+
+use std::{fs::File, path::Path, sync::Arc, thread, time::Duration};
+
+use bytes::Bytes;
+use logtool_core::{
+    Damage, DamageKind, FileSource, Log as _, OpenOptions, Source as _,
+};
+use logtool_ulog::UlogLog;
+
+use crate::{
+    error::{Context as _, Error, ErrorKind, Result},
+    formats::LogFormat,
+    source::{
+        input::{
+            STDIN,
+            open::{self, OpenLog},
+            url,
+        },
+        session::{Session, Stop},
+    },
+};
+
+/// The time between two looks at the length of the file.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// The most bytes that are read at once.
+const MAX_PART_BYTES: u64 = 16 << 20;
+
+/// The most bytes of declarations that are read again with each part.
+const MAX_DECLARATION_BYTES: usize = 64 << 20;
+
+/// A ULog that is still being written.
+///
+/// What is appended to the file is opened as a log of its own, after the declarations of the log so
+/// far. So the time for it does not depend on the length of the file.
+pub struct GrowingLog {
+    name: String,
+    file: Arc<File>,
+    options: OpenOptions,
+    /// The start of the messages that were not read yet: the last one may be incomplete.
+    offset: u64,
+    /// The declarations of the log up to there, as the start of a ULog.
+    declarations: Vec<u8>,
+    /// The length of the file when it was last read.
+    len: u64,
+}
+
+/// A part that was appended to a log.
+pub struct GrownPart {
+    /// The part as a log. Its topics are those of the whole log.
+    pub log: UlogLog,
+    /// The offset of its records in the file, and in the bytes of `log`.
+    offset: u64,
+    offset_in_part: u64,
+    /// The start of the incomplete message at the end, in the bytes of `log`.
+    end_in_part: u64,
+}
+
+impl GrowingLog {
+    /// Opens the log at `path`. Returns what is in it now, without the incomplete message at its
+    /// end.
+    ///
+    /// # Errors
+    /// `Unsupported` if it is not a ULog, is compressed, or is not a file; and those of
+    /// [`open`](open::open).
+    pub fn open(path: &Path, session: &Session) -> Result<(Self, OpenLog)> {
+        let unsupported = |what: &str| {
+            let name = path.display();
+            let hint = "--follow reads ULogs that are files of this machine";
+            Error::new(ErrorKind::Unsupported, format!("{name}: {what}"))
+                .with_hint(hint)
+        };
+        if path.as_os_str() == STDIN || url::from_path(path).is_some() {
+            return Err(unsupported("only files can be followed"));
+        }
+        let opened = open::open(path, session)?;
+        if opened.input.packing.is_some() {
+            return Err(unsupported("it is compressed, and cannot be followed"));
+        }
+        if LogFormat::from_manifest(opened.log.manifest()) != Some(LogFormat::Ulog) {
+            let format = &opened.log.manifest().format;
+            return Err(unsupported(&format!("a {format} log cannot be followed")));
+        }
+        let OpenLog { input, log } = opened;
+        let mut manifest = log.manifest().clone();
+        let unfinished = unfinished(&manifest.damage, manifest.bytes);
+        manifest.damage.retain(|damage| Some(damage.bytes.start) != unfinished);
+        let offset = unfinished.unwrap_or(manifest.bytes);
+        let (name, len) = (input.name.clone(), manifest.bytes);
+        let log = UlogLog::open_with_manifest(
+            input.source.clone(),
+            Arc::new(manifest),
+            session.options,
+        );
+        let log = log.with_context(|| name.clone())?;
+        let declarations = log.continuation();
+        let file = Arc::new(File::open(path).with_context(|| name.clone())?);
+        let growing =
+            Self { name, file, options: session.options, offset, declarations, len };
+        Ok((growing, OpenLog { input, log: Box::new(log) }))
+    }
+
+    /// Returns `found` without the incomplete message at the end of the opened log.
+    pub fn without_unfinished(&self, found: &[Damage]) -> Vec<Damage> {
+        let is_unfinished = |damage: &&Damage| {
+            damage.kind == DamageKind::Truncated && damage.bytes.start >= self.offset
+        };
+        found.iter().filter(|damage| !is_unfinished(damage)).cloned().collect()
+    }
+
+    /// Returns the length of the part of the file that was read.
+    pub fn read_bytes(&self) -> u64 {
+        self.offset
+    }
+
+    /// Waits until complete messages are appended to the file, and returns them; `None` if `stop`
+    /// is set before.
+    ///
+    /// # Errors
+    /// If the file gets shorter, or cannot be read.
+    pub fn wait(&mut self, stop: &Stop) -> Result<Option<GrownPart>> {
+        while !stop.is_set() {
+            if let Some(part) = self.read().with_context(|| self.name.clone())? {
+                return Ok(Some(part));
+            }
+            thread::sleep(INTERVAL);
+        }
+        Ok(None)
+    }
+
+    /// Returns the complete messages that were appended since the last call, if there are some.
+    fn read(&mut self) -> Result<Option<GrownPart>> {
+        let source = FileSource::new(self.file.clone())?;
+        if source.len() < self.offset {
+            return Err(Error::failed("it got shorter while it was followed"));
+        }
+        if source.len() == self.len {
+            return Ok(None);
+        }
+        let end = source.len().min(self.offset.saturating_add(MAX_PART_BYTES));
+        // There may be more after this part.
+        self.len = end;
+        let appended = source.read_at(self.offset..end)?;
+        let offset_in_part = self.declarations.len() as u64;
+        let mut bytes = self.declarations.clone();
+        bytes.extend_from_slice(&appended);
+        let part_bytes = bytes.len() as u64;
+        let log = UlogLog::open(Arc::new(Bytes::from(bytes)), self.options)?;
+        let end_in_part =
+            unfinished(&log.manifest().damage, part_bytes).unwrap_or(part_bytes);
+        if end_in_part <= offset_in_part {
+            return Ok(None);
+        }
+        let part = GrownPart { log, offset: self.offset, offset_in_part, end_in_part };
+        self.declarations = part.log.continuation();
+        if self.declarations.len() > MAX_DECLARATION_BYTES {
+            let what = "its declarations are too long to be followed";
+            return Err(Error::new(ErrorKind::Limit, what));
+        }
+        self.offset += end_in_part - offset_in_part;
+        Ok(Some(part))
+    }
+}
+
+impl GrownPart {
+    /// Returns the damage that was `found` in the part with its offsets in the file, without the
+    /// incomplete message at its end.
+    pub fn damage_in_file(&self, found: &[Damage]) -> Vec<Damage> {
+        let in_file = |at: u64| {
+            at.saturating_sub(self.offset_in_part).saturating_add(self.offset)
+        };
+        let is_read = |damage: &&Damage| {
+            damage.kind != DamageKind::Truncated
+                || damage.bytes.start < self.end_in_part
+        };
+        let moved = found.iter().filter(is_read).cloned().map(|mut damage| {
+            damage.bytes = in_file(damage.bytes.start)..in_file(damage.bytes.end);
+            damage
+        });
+        moved.collect()
+    }
+}
+
+/// Returns the start of the incomplete message at the end of a log of `bytes` bytes.
+fn unfinished(damage: &[Damage], bytes: u64) -> Option<u64> {
+    let is_end = |damage: &&Damage| {
+        damage.kind == DamageKind::Truncated && damage.bytes.end == bytes
+    };
+    damage.iter().find(is_end).map(|damage| damage.bytes.start)
+}

@@ -1,0 +1,181 @@
+//! Puts packets in the order of their sequence numbers, and finds those that are missing.
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use crate::packet::StreamPacket;
+
+/// The most packets that wait for a missing one. A vehicle sends 50 to 400 packets per second.
+const MAX_WAITING: usize = 64;
+
+/// The longest time that a packet waits for a missing one, in microseconds.
+const MAX_WAIT_MICROS: u64 = 500_000;
+
+/// Numbers that are this far ahead or more are behind, because numbers wrap around.
+const HALF: u16 = 1 << 15;
+
+/// The next part of a stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ordered {
+    /// The next packet, and the time at which it arrived.
+    Packet(StreamPacket, u64),
+    /// This number of packets is missing.
+    Missing(u64),
+}
+
+/// A queue of packets that arrive in any order, more than once, or not at all.
+#[derive(Debug, Default)]
+pub(crate) struct PacketOrder {
+    /// The number of the next packet, counted on without wrapping around. A stream starts with 0
+    /// (PX4, `log_writer_mavlink.cpp`).
+    next: u64,
+    has_started: bool,
+    /// The packets that have arrived by their numbers, which are not below `next`; with their
+    /// times.
+    waiting: BTreeMap<u64, (StreamPacket, u64)>,
+    /// Whether everything that waits is the end of the stream.
+    is_finished: bool,
+}
+
+impl PacketOrder {
+    /// Adds a packet that arrived at `now`, in microseconds. Returns whether it is new: it may
+    /// have arrived before, or too late.
+    pub(crate) fn push(&mut self, packet: StreamPacket, now: u64) -> bool {
+        // The lower 16 bits are what a packet states.
+        let distance = packet.sequence.wrapping_sub(self.next as u16);
+        if !self.has_started && usize::from(distance) > MAX_WAITING {
+            // The stream began before it was recorded.
+            self.next = packet.sequence.into();
+            self.waiting.insert(self.next, (packet, now));
+            self.has_started = true;
+            return true;
+        }
+        self.has_started = true;
+        if distance >= HALF {
+            return false;
+        }
+        match self.waiting.entry(self.next + u64::from(distance)) {
+            Entry::Vacant(entry) => {
+                entry.insert((packet, now));
+                true
+            }
+            Entry::Occupied(_) => false,
+        }
+    }
+
+    /// Returns whether the packet with this number follows those before, or is one of the first.
+    pub(crate) fn is_near(&self, sequence: u16) -> bool {
+        usize::from(sequence.wrapping_sub(self.next as u16)) <= MAX_WAITING
+    }
+
+    /// Returns the number of packets that wait for others.
+    pub(crate) fn waiting_packets(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
+    /// States that no more packets come: `pop` returns all that wait.
+    pub(crate) fn finish(&mut self) {
+        self.is_finished = true;
+    }
+
+    /// Returns the next packet; or how many are missing before it, if others waited for them for
+    /// too long, as of `now`.
+    pub(crate) fn pop(&mut self, now: u64) -> Option<Ordered> {
+        let first = self.waiting.first_entry()?;
+        let (number, (_, time)) = (*first.key(), first.get());
+        if number == self.next {
+            let (packet, time) = first.remove();
+            self.next += 1;
+            return Some(Ordered::Packet(packet, time));
+        }
+        let missing = number - self.next;
+        let is_over = self.is_finished
+            || missing > MAX_WAITING as u64
+            || now.saturating_sub(*time) > MAX_WAIT_MICROS
+            || self.waiting.len() > MAX_WAITING;
+        is_over.then(|| {
+            self.next = number;
+            Ordered::Missing(missing)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(sequence: u16) -> StreamPacket {
+        StreamPacket::new(sequence, None, vec![1]).unwrap()
+    }
+
+    /// Returns the numbers of the packets, and negative counts of missing ones.
+    fn pop_all(order: &mut PacketOrder, now: u64) -> Vec<i64> {
+        let next = || order.pop(now);
+        let numbers = std::iter::from_fn(next).map(|part| match part {
+            Ordered::Packet(packet, _) => packet.sequence.into(),
+            Ordered::Missing(count) => -i64::try_from(count).unwrap(),
+        });
+        numbers.collect()
+    }
+
+    #[test]
+    fn reordered_and_repeated_packets_come_once_and_in_order() {
+        let mut order = PacketOrder::default();
+        assert!(order.push(packet(1), 0));
+        assert_eq!(pop_all(&mut order, 0), [] as [i64; 0]);
+        assert!(order.push(packet(0), 1));
+        assert!(!order.push(packet(1), 2));
+        assert_eq!(pop_all(&mut order, 2), [0, 1]);
+        assert!(!order.push(packet(0), 3));
+        assert_eq!(pop_all(&mut order, 3), [] as [i64; 0]);
+    }
+
+    #[test]
+    fn numbers_wrap_around_after_65535() {
+        let mut order = PacketOrder::default();
+        order.push(packet(65534), 0);
+        order.push(packet(0), 0);
+        order.push(packet(65535), 0);
+        order.push(packet(1), 0);
+        assert!(!order.push(packet(65533), 0));
+        assert_eq!(pop_all(&mut order, 0), [65534, 65535, 0, 1]);
+    }
+
+    #[test]
+    fn missing_packets_are_given_up_after_half_a_second() {
+        let mut order = PacketOrder::default();
+        order.push(packet(0), 0);
+        order.push(packet(3), 10);
+        assert_eq!(pop_all(&mut order, 500_010), [0]);
+        assert_eq!(pop_all(&mut order, 500_011), [-2, 3]);
+        assert!(!order.push(packet(2), 500_012), "it comes too late");
+    }
+
+    #[test]
+    fn missing_packets_are_given_up_if_65_others_wait() {
+        let mut order = PacketOrder::default();
+        (1..=64).for_each(|sequence| assert!(order.push(packet(sequence), 0)));
+        assert_eq!(pop_all(&mut order, 0), [] as [i64; 0]);
+        order.push(packet(65), 0);
+        let all: Vec<i64> = [-1].into_iter().chain(1..=65).collect();
+        assert_eq!(pop_all(&mut order, 0), all);
+    }
+
+    #[test]
+    fn a_long_loss_is_one_gap_at_once() {
+        let mut order = PacketOrder::default();
+        order.push(packet(0), 0);
+        order.push(packet(20_000), 0);
+        assert_eq!(pop_all(&mut order, 0), [0, -19_999, 20_000]);
+        order.push(packet(20_000 + (1 << 15)), 0);
+        assert_eq!(pop_all(&mut order, 0), [-(1 << 15) + 1, 52_768]);
+    }
+
+    #[test]
+    fn finished_stream_returns_what_waits() {
+        let mut order = PacketOrder::default();
+        order.push(packet(2), 0);
+        order.push(packet(5), 0);
+        order.finish();
+        assert_eq!(pop_all(&mut order, 0), [-2, 2, -2, 5]);
+    }
+}
