@@ -198,6 +198,7 @@ pub fn columns(
 }
 
 /// A pattern in which `*` and `?` are wildcards, but brackets are not.
+#[derive(Clone)]
 pub struct Pattern(GlobMatcher);
 
 impl Pattern {
