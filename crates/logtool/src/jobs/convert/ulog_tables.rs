@@ -1,6 +1,8 @@
 //! Writes the tables of a log to a ULog: a format and a topic for each table.
 
 mod columns;
+mod encode;
+mod fields;
 mod names;
 mod scan;
 
@@ -20,8 +22,7 @@ use crate::{
             Convert,
             report::{ConvertReport, OutputFile},
             ulog_tables::{
-                columns::{EncodedTable, TableColumns},
-                names::UniqueNames,
+                columns::TableColumns, encode::EncodedTable, names::UniqueNames,
                 scan::Scan,
             },
         },
