@@ -173,7 +173,7 @@ fn log_is_not_written_over_itself() {
         &["filter", "flight.ulg", "-t", "att"][..],
         &["repair", "./flight.ulg"],
         &["merge", "flight.ulg", "flight.ulg"],
-        &["convert", "flight.ulg", "--format", "mcap"],
+        &["convert", "flight.ulg", "--format", "ulog"],
     ] {
         let args = [args, &["-f", "-o", "flight.ulg"]].concat();
         folder.run(&args).ended(2, &["would be overwritten by itself"]);

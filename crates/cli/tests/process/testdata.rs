@@ -70,7 +70,7 @@ fn commands_have_the_expected_status_on_unusual_logs() {
         "hostile_types.ulg",
         "pasta.ulg",
     ] {
-        let (log, out) = (testdata(name), format!("{name}/"));
+        let (log, out) = (testdata(name), format!("{name}.tables/"));
         let expected =
             if matches!(name, "damaged/crashed.ulg" | "damaged/lost_sector.ulg") {
                 3
