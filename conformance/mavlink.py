@@ -383,7 +383,7 @@ def check(tally, folder):
             differences.append(f"{status}: {errors}")
         tally.check("udp with loss", differences, f"{len(lost)} packets lost, {dropouts}")
         tally.check("pyulog with loss", read_by_pyulog(out, dropouts))
-        # What the vehicle sent, as a telemetry log.
+        # The sent frames as a telemetry log.
         tlog, places = tlog_of(vehicle, broken={40, 900})
         (folder / f"lossy{seed}.tlog").write_bytes(tlog)
         made = folder / f"tlog{seed}.ulg"
@@ -414,7 +414,7 @@ def check(tally, folder):
     differences += [] if process.returncode == 0 else [errors]
     tally.check("wrap-around", differences, f"{len(long)} bytes")
 
-    # A byte stream, and a killed program: what was received is there and valid.
+    # A byte stream, and a killed program: the file is a valid ULog of all received packets.
     with socket.create_server(("127.0.0.1", 0)) as server:
         vehicle, out = Vehicle(ulog, None, tcp=server), folder / "killed.ulg"
         source = f"tcp:127.0.0.1:{server.getsockname()[1]}"

@@ -37,7 +37,7 @@ const SOURCES: [SpectrumSource; 4] = [
     ("angular acceleration", "vehicle_angular_acceleration", XYZ),
 ];
 
-/// A signal whose spectrogram shows the vibrations of the frame. Flight Review has no spectrum of it.
+/// A signal whose spectrogram shows the vibrations of the frame. Flight Review does not draw its spectrum.
 const ACCELERATION: SpectrumSource = (
     "acceleration",
     "sensor_combined",

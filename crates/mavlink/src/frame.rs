@@ -25,7 +25,7 @@ const GROUND_STATION: u8 = 6;
 /// `MAV_AUTOPILOT_INVALID`: not a flight controller.
 const NOT_AN_AUTOPILOT: u8 = 8;
 
-/// What is at the start of some bytes.
+/// The result of parsing the start of some bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scan {
     /// A sound frame of this many bytes.
@@ -73,7 +73,7 @@ impl Frame {
     }
 }
 
-/// Returns what is at the start of `bytes`.
+/// Parses the start of `bytes`.
 pub fn scan(bytes: &[u8]) -> Scan {
     match bytes.first() {
         None => Scan::Incomplete,

@@ -141,8 +141,8 @@ fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
     addresses.next().ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Returns whether an error says that there is nothing to read now, or that no one listens at a
-/// UDP address yet.
+/// Returns whether an error is temporary: there are no bytes to read yet, or no program listens at
+/// a UDP address yet.
 fn is_passing(err: &io::Error) -> bool {
     matches!(
         err.kind(),

@@ -40,7 +40,7 @@ impl PacketOrder {
     /// Adds a packet that arrived at `now`, in microseconds. Returns whether it is new: it may
     /// have arrived before, or too late.
     pub(crate) fn push(&mut self, packet: StreamPacket, now: u64) -> bool {
-        // The lower 16 bits are what a packet states.
+        // A packet has only the lower 16 bits of its number.
         let distance = packet.sequence.wrapping_sub(self.next as u16);
         if !self.has_started && usize::from(distance) > MAX_WAITING {
             // The stream began before it was recorded.

@@ -22,7 +22,7 @@ pub struct StreamPacket {
 impl StreamPacket {
     /// Creates a packet. `first_message` is the offset in `data` of the first message that starts
     /// in it. Returns `None` if the packet contradicts itself: if the data is too long, or if the
-    /// offset is outside of it.
+    /// offset is not within the data.
     pub fn new(
         sequence: u16,
         first_message: Option<u8>,

@@ -16,11 +16,11 @@ use crate::{
 /// wrong time.
 const MAX_GAP_MICROS: u64 = 3_600_000_000;
 
-/// The number of times before a loss of which the latest counts: topics are some milliseconds late,
-/// and some have records without a time.
+/// The number of times before a loss that are compared. The latest is the start of the dropout,
+/// because topics are some milliseconds late, and some have records without a time.
 const RECENT_TIMES: usize = 16;
 
-/// What was received, written and lost.
+/// The counts of received, written and lost packets, messages and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamStatistics {
@@ -89,7 +89,7 @@ struct Loss {
 }
 
 impl UlogStream {
-    /// Adds a packet that arrived at `now`, and appends what is complete to `ulog`.
+    /// Adds a packet that arrived at `now`, and appends complete messages to `ulog`.
     ///
     /// # Errors
     /// If a new log starts with the packet. It is not added: it belongs to another [`UlogStream`].
@@ -117,7 +117,7 @@ impl UlogStream {
         Ok(())
     }
 
-    /// Appends to `ulog` what is complete, and gives up on packets that were waited for until
+    /// Appends complete messages to `ulog`, and counts packets as lost that were awaited until
     /// `now`.
     pub fn advance(&mut self, now: u64, ulog: &mut Vec<u8>) {
         let before = ulog.len();
@@ -130,8 +130,8 @@ impl UlogStream {
         self.statistics.bytes += (ulog.len() - before) as u64;
     }
 
-    /// Appends to `ulog` what can be made of the packets that still wait for others, and the
-    /// dropout of a loss at the end. No packet may follow.
+    /// Appends to `ulog` the messages of packets that still wait for others, and the dropout of a
+    /// loss at the end. No packet may follow.
     pub fn finish(&mut self, now: u64, ulog: &mut Vec<u8>) {
         self.order.finish();
         self.advance(now, ulog);
@@ -147,7 +147,7 @@ impl UlogStream {
         self.header.is_some()
     }
 
-    /// Returns what was received, written and lost until now.
+    /// Returns the current counts.
     pub fn statistics(&self) -> StreamStatistics {
         self.statistics
     }

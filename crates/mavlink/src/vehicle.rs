@@ -49,7 +49,7 @@ enum Phase {
     Stopped,
 }
 
-/// What a frame from a vehicle means.
+/// The meaning of a frame from a vehicle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VehicleEvent {
     /// The autopilot was found.
@@ -147,7 +147,7 @@ impl Vehicle {
         }
     }
 
-    /// Returns what the frame means that arrived at `now`, if it is part of the conversation.
+    /// Returns the meaning of `frame`, which arrived at `now`, if it is part of the conversation.
     pub fn receive(&mut self, frame: Frame, now: u64) -> Option<VehicleEvent> {
         let sender = (frame.system, frame.component);
         if self.target.is_none() {

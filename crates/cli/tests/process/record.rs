@@ -1,4 +1,4 @@
-//! `record`: what a vehicle streams. `conformance/mavlink.py` has a vehicle.
+//! `record`, without a vehicle. `conformance/mavlink.py` emulates one.
 
 use std::net::UdpSocket;
 

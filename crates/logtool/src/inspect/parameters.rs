@@ -189,8 +189,8 @@ impl ParametersRequest {
 }
 
 impl Parameters {
-    /// Returns the parameters of `log` that do not have their default value, and the others; or
-    /// all and none if the log states no defaults. The flag says whether it does.
+    /// Returns the parameters of `log` that do not have their default value, the others, and
+    /// whether the log states defaults. If it does not, all parameters are in the first list.
     #[cfg(feature = "plot")]
     pub(crate) fn by_default(
         log: &UlogLog,

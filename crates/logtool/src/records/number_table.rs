@@ -29,7 +29,7 @@ pub(crate) struct NumberTable {
 
 impl NumberTable {
     /// Reads the `fields` of the topic `label`, as far as it has them. Returns `None` if the log
-    /// has no such topic, or no records of it. A row without a time is skipped.
+    /// does not have the topic or has no records in it. A row without a time is skipped.
     ///
     /// # Errors
     /// If reading fails; `Limit` if the topic has more rows than fit into memory.

@@ -71,7 +71,7 @@ impl Findings {
         findings
     }
 
-    /// Sets the length of the log, of which losses are stated as a share: it may have grown.
+    /// Sets the length of the log, which may have grown. Losses are also stated as shares of it.
     pub fn set_log_bytes(&mut self, bytes: u64) {
         self.bytes = bytes;
     }

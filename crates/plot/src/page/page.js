@@ -325,7 +325,7 @@
     return u;
   };
 
-  // What the colours behind the lines and the marks mean, once.
+  // A legend of the colours behind the lines, and of the marks, for all plots.
   const names = new Map();
   for (const { bands, marks } of backgrounds) {
     for (const [, , color, name] of bands) names.set(name, [color, 0.3]);

@@ -191,7 +191,7 @@ fn position_estimate(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
     }))
 }
 
-/// What is measured along one axis of the world.
+/// The measurements along one axis of the world.
 #[derive(Clone, Copy)]
 pub(super) struct Measurement {
     pub(super) acceleration: f64,
@@ -201,9 +201,8 @@ pub(super) struct Measurement {
 }
 
 /// Calls `estimate` with the measurements to the north and to the east of each row of `table`,
-/// the seconds since the last row that has all of them, and whether the position or the velocity
-/// is another one than in that row. `estimate` returns a position and a
-/// velocity for each axis. The columns of `table` are those of the parameters of
+/// the seconds since the last row with all measurements, and whether the position or the velocity
+/// has changed since that row. `estimate` returns a position and a velocity for each axis. The columns of `table` are those of the parameters of
 /// `position_estimate`. Returns positions and velocities, which are missing where a measurement
 /// is.
 pub(super) fn follow_measurements(

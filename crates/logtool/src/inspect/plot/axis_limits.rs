@@ -53,7 +53,7 @@ impl AxisLimits {
 impl FromStr for AxisLimits {
     type Err = Error;
 
-    /// Parses `LOW:HIGH`, of which each can be omitted.
+    /// Parses `LOW:HIGH`. Each of the two can be omitted.
     fn from_str(text: &str) -> Result<Self> {
         let number = |text: &str| match text.trim() {
             "" => Ok(None),

@@ -39,7 +39,7 @@ pub(super) struct PreparedChart {
     pub(super) outliers: Option<String>,
 }
 
-/// What a plot shows.
+/// The fields and expressions of a plot.
 #[derive(Default)]
 struct Requested {
     /// The fields and the expressions over time, each with the index of its argument.

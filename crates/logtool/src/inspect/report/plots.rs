@@ -108,7 +108,7 @@ pub(super) fn signal_plots(
 /// Plans the plots of a log of PX4. All are shown.
 fn plan_px4(log: &dyn Log) -> PlotPlan {
     let mut plan = PlotPlan::default();
-    // Loggers declare topics of which they then write no records.
+    // Loggers also declare topics without writing records.
     let has = |name: &str| {
         let topics = log.manifest();
         let topic = topics.topic(name).and_then(|id| topics.get(id));
@@ -326,8 +326,8 @@ fn chart(panel: Panel, context: &PlotContext<'_>, time: &TimeAxis) -> Chart {
     }
 }
 
-/// Returns a plot of the flags among `own` that are ever set, or a note if there are none: a
-/// reader should know that they were logged.
+/// Returns a plot of the flags among `own` that are ever set. Without such flags, returns a note
+/// that they were logged.
 fn flag_block<'s>(
     planned: &PlannedPlot,
     own: impl Iterator<Item = (&'s RequestedSignal, &'s Signal)> + Clone,

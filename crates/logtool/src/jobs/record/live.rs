@@ -122,8 +122,8 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// Sends what is due, waits for frames, and writes what they complete. Returns why the
-    /// recording ends, if it does.
+    /// Sends due frames, waits for others, and writes the messages that they complete. Returns why
+    /// the recording ends, if it does.
     fn step(&mut self) -> Result<Option<RecordingEnd>> {
         match self.exchange() {
             Ok(None) => {}
@@ -154,15 +154,10 @@ impl<'r> Recorder<'r> {
         Err(self.nothing_came())
     }
 
-    /// Sends what is due and waits for frames. Returns why the stream ends, if it does.
+    /// Sends due frames, waits for others, and handles them. Returns why the stream ends, if it does.
     fn exchange(&mut self) -> io::Result<Option<RecordingEnd>> {
-        self.vehicle.advance(self.now());
-        for frame in self.vehicle.take_outgoing() {
-            self.link.send(&frame)?;
-        }
-        self.link.receive(&mut self.frames)?;
-        let now = self.now();
-        for frame in std::mem::take(&mut self.frames) {
+        let (frames, now) = self.exchange_frames()?;
+        for frame in frames {
             if let Some(event) = self.vehicle.receive(frame, now)
                 && let Some(end) = self.handle(event, now)
             {
@@ -171,6 +166,16 @@ impl<'r> Recorder<'r> {
         }
         self.stream.advance(now, &mut self.ulog);
         Ok(None)
+    }
+
+    /// Sends due frames and waits for others. Returns the received frames, and when they came.
+    fn exchange_frames(&mut self) -> io::Result<(Vec<Frame>, u64)> {
+        self.vehicle.advance(self.now());
+        for frame in self.vehicle.take_outgoing() {
+            self.link.send(&frame)?;
+        }
+        self.link.receive(&mut self.frames)?;
+        Ok((std::mem::take(&mut self.frames), self.now()))
     }
 
     fn handle(&mut self, event: VehicleEvent, now: u64) -> Option<RecordingEnd> {
@@ -250,7 +255,7 @@ impl<'r> Recorder<'r> {
         Ok(self.report)
     }
 
-    /// Sends the command that stops the stream until the vehicle answers, and records what comes
+    /// Sends the command that stops the stream until the vehicle answers, and records the packets
     /// until then. Returns whether it has answered.
     fn stop_stream(&mut self) -> io::Result<bool> {
         if !self.stream.has_header() && !self.is_started {
@@ -263,13 +268,8 @@ impl<'r> Recorder<'r> {
         while stopped.map_or(begin.elapsed() < STOP_TIMEOUT, |at: Instant| {
             at.elapsed() < LAST_PACKETS
         }) {
-            self.vehicle.advance(self.now());
-            for frame in self.vehicle.take_outgoing() {
-                self.link.send(&frame)?;
-            }
-            self.link.receive(&mut self.frames)?;
-            let now = self.now();
-            for frame in std::mem::take(&mut self.frames) {
+            let (frames, now) = self.exchange_frames()?;
+            for frame in frames {
                 match self.vehicle.receive(frame, now) {
                     Some(VehicleEvent::Stopped) => stopped = Some(Instant::now()),
                     Some(event) => {

@@ -15,7 +15,7 @@ pub struct RecordReport {
     pub path: PathBuf,
     /// The system id of the vehicle.
     pub system: u8,
-    /// What was received, written and lost.
+    /// The counts of received, written and lost packets, messages and bytes.
     pub stream: StreamStatistics,
     /// Packets whose length or offset is impossible. They are lost.
     pub malformed_packets: u64,

@@ -32,8 +32,8 @@ const MAX_DECLARATION_BYTES: usize = 64 << 20;
 
 /// A ULog that is still being written.
 ///
-/// What is appended to the file is opened as a log of its own, after the declarations of the log so
-/// far. So the time for it does not depend on the length of the file.
+/// Appended bytes are opened as a log of their own, after all earlier declarations. So reading them
+/// does not depend on the length of the file.
 pub struct GrowingLog {
     name: String,
     file: Arc<File>,
@@ -58,7 +58,7 @@ pub struct GrownPart {
 }
 
 impl GrowingLog {
-    /// Opens the log at `path`. Returns what is in it now, without the incomplete message at its
+    /// Opens the log at `path`. Returns its current content, without an incomplete message at the
     /// end.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub(super) struct Px4Plot {
     pub(super) limits: Option<(f64, f64)>,
     /// The plot is shown only if the log has one of these topics. Empty if it needs none.
     pub(super) needs: &'static [&'static str],
-    /// The plot is shown only if the log does not have this topic, which tells the same better.
+    /// The plot is shown only if the log does not have this topic, which has the same values more accurately.
     pub(super) superseded_by: Option<&'static str>,
     /// Whether lines that are always 0 are left out: those of outputs without a motor.
     pub(super) omits_zero: bool,
