@@ -42,8 +42,7 @@ TRIES = 3
 COUNTABLE = 2
 # Jobs that are known to grow faster on some machines, and by how much at most: a row of a merged
 # table is as wide as all topics together, and no longer fits into the caches of the processor.
-# Splits of a topic with very many connections name those of their chunks: not yet linear.
-KNOWN = {"asof": 4.5, "bag-connections-of-a-topic plan-topic": 3.0}
+KNOWN = {"asof": 4.5}
 # Done, and done with some of the input lost.
 DONE = (0, 3)
 
@@ -148,11 +147,7 @@ class Job:
         base, once, twice = (count(self.program, self.arguments(log), self.folder) for log in logs)
         if None in (base, once, twice):
             return False
-        return twice - base <= self.limit() * (once - base)
-
-    def limit(self):
-        """Returns by how much at most the cost may grow."""
-        return KNOWN.get(self.name, KNOWN.get(self.command, GROWTH))
+        return twice - base <= KNOWN.get(self.command, GROWTH) * (once - base)
 
     def is_small(self, cost, base):
         return cost.seconds - base.seconds < SHORT and cost.memory - base.memory < SMALL
@@ -178,7 +173,8 @@ class Job:
             ("time", once.seconds - base.seconds, twice.seconds - base.seconds, SHORT, "s"),
             ("memory", (once.memory - base.memory) / 2**20, (twice.memory - base.memory) / 2**20, SMALL / 2**20, "MiB"),
         ):
-            if after >= smallest and after > self.limit() * max(before, smallest / 4):
+            growth = KNOWN.get(self.command, GROWTH)
+            if after >= smallest and after > growth * max(before, smallest / 4):
                 yield f"{what}: {before:.2f} {unit}, then {after:.2f} {unit}"
 
 

@@ -254,18 +254,20 @@ impl ConnectionTable {
         let ids: BTreeSet<u32> = ids.map(|entry| entry.connection.id).collect();
         let mut indices: Vec<u32> = Vec::new();
         for same in ids.iter().filter_map(|id| self.by_id.get(id)) {
-            let started_before = |at: u64| {
-                let is_valid = |entry: &u32| {
-                    let entry = self.entries.get(*entry as usize);
-                    entry.is_some_and(|entry| entry.since <= at)
-                };
-                same.partition_point(is_valid)
+            let since = |at: usize| {
+                let entry = self.entries.get(*same.get(at)? as usize)?;
+                Some(entry.since)
             };
-            for range in ranges {
-                let first = started_before(range.start).saturating_sub(1);
-                let valid =
-                    same.get(first..started_before(range.end)).unwrap_or_default();
-                indices.extend(valid);
+            for (at, entry) in same.iter().enumerate() {
+                let Some(start) = since(at) else { continue };
+                // The first range that does not end before the entry also starts first.
+                let first = ranges.partition_point(|range| range.end < start);
+                let is_used = ranges.get(first).is_some_and(|range| {
+                    since(at + 1).is_none_or(|next| range.start < next)
+                });
+                if is_used {
+                    indices.push(*entry);
+                }
             }
         }
         indices.sort_unstable();
