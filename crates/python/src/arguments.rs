@@ -1,5 +1,8 @@
 //! The arguments that several functions have: the session, lidars, lists of names.
 
+pub(crate) mod options;
+pub(crate) mod times;
+
 use std::{sync::Arc, time::Duration};
 
 use logtool::{Session, formats::LogFormat, lidar, time::typed_time};
@@ -15,8 +18,8 @@ use pyo3::{
 };
 
 use crate::{
+    arguments::times::utc_text,
     error::{invalid, to_python},
-    times::utc_text,
 };
 
 /// One name, or several.

@@ -13,7 +13,7 @@ use pyo3::{IntoPyObjectExt as _, prelude::*};
 use crate::{
     arguments::OpenArguments,
     damage::{self, Damage},
-    job::{Finish, Job, Meter},
+    runtime::job::{Finish, Job, Meter},
 };
 
 pub(crate) use self::{

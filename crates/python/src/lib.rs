@@ -6,29 +6,16 @@
 // Python calls the items of this module, not Rust.
 #![allow(missing_debug_implementations, unreachable_pub)]
 
-mod allocator;
 mod arguments;
-mod call;
 mod command;
 mod damage;
 mod error;
-mod job;
 mod jobs;
 mod log;
 mod merged_table;
-mod messages;
-mod numpy;
-mod options;
-mod plot;
-mod process;
-mod schema;
-mod series;
-mod source;
+mod runtime;
 mod split;
-mod stream;
 mod table;
-mod times;
-mod topic;
 mod writer;
 
 use pyo3::prelude::*;
@@ -40,21 +27,22 @@ mod _logtool {
     use crate::{
         command::run_command,
         damage::Damage,
-        job::Job,
         jobs::{
             Alignment, BatchReport, Report, start_align, start_batch, start_convert,
             start_filter, start_index, start_merge, start_repair,
             start_table_assignment, start_table_survey,
         },
-        log::{Log, open},
+        log::{
+            Log,
+            messages::{Message, Messages},
+            open,
+            plot::Plot,
+            topic::Topic,
+        },
         merged_table::{MergedTable, merge_asof},
-        messages::{Message, Messages},
-        numpy::Buffered,
-        plot::Plot,
-        schema::Schema,
+        runtime::job::Job,
         split::{Split, plan, read},
-        table::{Batch, Batches, Table},
-        topic::Topic,
+        table::{Batch, Batches, Table, numpy::Buffered, schema::Schema},
         writer::Writer,
     };
 
@@ -62,8 +50,8 @@ mod _logtool {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        crate::allocator::shorten_purge_delay();
-        crate::call::remember_main_thread(module.py())?;
+        crate::runtime::allocator::shorten_purge_delay();
+        crate::runtime::call::remember_main_thread(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

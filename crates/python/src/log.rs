@@ -1,5 +1,10 @@
 //! Logs.
 
+pub(crate) mod messages;
+pub(crate) mod plot;
+pub(crate) mod source;
+pub(crate) mod topic;
+
 use logtool::{
     Strictness,
     flight::AnalysisScope,
@@ -10,18 +15,15 @@ use logtool_core::{TimeRange, TopicOrigin};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 use crate::{
-    arguments::{Names, OpenArguments, names},
-    call::Call,
+    arguments::{
+        Names, OpenArguments, names,
+        times::{self, TimeArgument},
+    },
     damage::Damage,
     error::to_python,
-    messages::Messages,
-    plot::Plot,
-    process::Owner,
-    series,
-    source::LogInput,
-    table::{Table, TableClock},
-    times::{self, TimeArgument},
-    topic::Topic,
+    log::{messages::Messages, plot::Plot, source::LogInput, topic::Topic},
+    runtime::{call::Call, process::Owner},
+    table::{Table, TableClock, series},
 };
 
 /// Opens a log: a path, a URL, bytes, or a binary file object.

@@ -23,16 +23,21 @@ use pyo3::{
 use rayon::ThreadPoolBuilder;
 
 use crate::{
-    arguments::{Names, names},
-    call::Call,
+    arguments::{
+        Names, names,
+        options::{age, period},
+        times::TimeArgument,
+    },
     damage::Damage,
     log::Log,
-    options::{age, period},
-    process::Owner,
-    schema::{self, Schema},
-    stream::{PullBatches, ReadState, TableReader},
-    table::{Batch, Batches, TableClock, read_parts, stream, to_numpy},
-    times::TimeArgument,
+    runtime::{call::Call, process::Owner},
+    table::{
+        Batch, Batches, TableClock, read_parts,
+        schema::{self, Schema},
+        stream,
+        stream::{PullBatches, ReadState, TableReader},
+        to_numpy,
+    },
 };
 
 /// One table of several topics of `log`, with `rate` rows per second: the last value of each

@@ -10,13 +10,10 @@ use pyo3::{
 };
 
 use crate::{
-    arguments::{Names, OpenArguments, names},
-    call::Call,
+    arguments::{Names, OpenArguments, names, options, times::TimeArgument},
     error::{invalid, to_python},
-    options,
-    process::Owner,
+    runtime::{call::Call, process::Owner},
     table::{Table, TableClock},
-    times::TimeArgument,
 };
 
 /// A piece of the table of one topic of one log, as plain data.

@@ -1,5 +1,10 @@
 //! Tables and their batches.
 
+pub(crate) mod numpy;
+pub(crate) mod schema;
+pub(crate) mod series;
+pub(crate) mod stream;
+
 use std::sync::Arc;
 
 use arrow_array::{
@@ -16,15 +21,18 @@ use pyo3::{
 };
 
 use crate::{
-    arguments::Names,
-    call::Call,
+    arguments::{
+        Names,
+        times::{self, TimeArgument},
+    },
     damage::Damage,
     error::{invalid, to_python},
-    numpy::{self, NumpyColumns},
-    process::Owner,
-    schema::{self, Schema},
-    stream::{ReadState, TableReader},
-    times::{self, TimeArgument},
+    runtime::{call::Call, process::Owner},
+    table::{
+        numpy::NumpyColumns,
+        schema::Schema,
+        stream::{ReadState, TableReader},
+    },
 };
 
 /// The records of a topic as a table, which is read when another library takes it.

@@ -21,9 +21,9 @@ use parking_lot::Mutex;
 use pyo3::{prelude::*, types::PyType};
 
 use crate::{
-    call::Call,
+    arguments::options::choice,
     error::{invalid, to_python},
-    options::choice,
+    runtime::call::Call,
     writer::new_log::{NewLog, NewMessage, NewTopic, TopicOfLog, micros},
 };
 

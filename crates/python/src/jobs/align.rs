@@ -6,9 +6,9 @@ use logtool::align::{Align, AlignInput};
 use pyo3::{IntoPyObjectExt as _, prelude::*, types::PyDict};
 
 use crate::{
-    job::{Finish, Job},
+    arguments::options::Options,
     jobs::start,
-    options::Options,
+    runtime::job::{Finish, Job},
 };
 
 /// The offset between the clocks of two logs.

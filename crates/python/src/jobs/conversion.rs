@@ -16,11 +16,13 @@ use logtool_sinks::{PointColor, PointsPerFile};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
-    arguments::OpenArguments,
+    arguments::{
+        OpenArguments,
+        options::{Options, age, period},
+    },
     error::{invalid, to_python},
-    job::Job,
     jobs::{Report, found, start},
-    options::{Options, age, period},
+    runtime::job::Job,
 };
 
 /// Starts a conversion of the log `input`.

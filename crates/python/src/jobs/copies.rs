@@ -14,12 +14,11 @@ use logtool_core::Timestamp;
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
+    arguments::{options::Options, times::TimeArgument},
     error::invalid,
-    job::Job,
     jobs::{Report, align::Alignment, found, start},
-    options::Options,
+    runtime::job::Job,
     split::paths,
-    times::TimeArgument,
 };
 
 /// Returns the new log that `options` describe.

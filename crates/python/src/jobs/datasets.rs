@@ -13,14 +13,13 @@ use logtool::{
 use pyo3::{IntoPyObjectExt as _, prelude::*, types::PyDict};
 
 use crate::{
-    arguments::OpenArguments,
+    arguments::{OpenArguments, options::Options},
     error::to_python,
-    job::{Finish, Job, Meter},
     jobs::{
         conversion::{conversion, output_format},
         start,
     },
-    options::Options,
+    runtime::job::{Finish, Job, Meter},
     split::paths,
 };
 

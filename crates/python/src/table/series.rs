@@ -13,7 +13,7 @@ use logtool::{
 };
 use pyo3::{prelude::*, types::PyDict};
 
-use crate::numpy;
+use crate::table::numpy;
 
 /// A series as a table, and what a table does not have.
 pub(crate) struct SeriesBatch {

@@ -6,11 +6,10 @@ use parking_lot::Mutex;
 use pyo3::{prelude::*, types::PyBytes};
 
 use crate::{
-    call::check_signals,
+    arguments::times,
     damage::{self, Damage},
     error::to_python,
-    process::Owner,
-    times,
+    runtime::{call::check_signals, process::Owner},
 };
 
 /// A message as the file has it.

@@ -17,7 +17,7 @@ use pyo3::{
     types::{PyBytes, PyDict, PyTuple},
 };
 
-use crate::{error::to_python, process};
+use crate::{error::to_python, runtime::process};
 
 /// Numbers in memory, which NumPy takes as an array without a copy.
 #[pyclass(frozen, module = "logtool")]

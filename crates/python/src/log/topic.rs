@@ -3,7 +3,7 @@
 use logtool_core::{TimeRange, Timestamp, TopicId, TopicOrigin};
 use pyo3::prelude::*;
 
-use crate::{schema::Schema, times};
+use crate::{arguments::times, table::schema::Schema};
 
 /// A topic of a log, as the log describes it.
 #[pyclass(frozen, module = "logtool")]

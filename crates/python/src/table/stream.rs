@@ -10,10 +10,12 @@ use parking_lot::Mutex;
 use pyo3::prelude::*;
 
 use crate::{
-    call::check_signals,
     damage::{self, Damage},
     error::to_python,
-    process::{Owner, other_process},
+    runtime::{
+        call::check_signals,
+        process::{Owner, other_process},
+    },
 };
 
 /// The result of the last read of a table.

@@ -7,9 +7,8 @@ use logtool::{Strictness, time::typed_time::TypedTime};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
-    arguments::{Names, OpenArguments},
+    arguments::{Names, OpenArguments, times::TimeArgument},
     error::invalid,
-    times::TimeArgument,
 };
 
 /// The keyword arguments of a function that were not taken yet.

@@ -13,7 +13,7 @@ use std::{
 use logtool::{Error, Result, Session, Stop};
 use pyo3::prelude::*;
 
-use crate::{error::to_python, process};
+use crate::{error::to_python, runtime::process};
 
 /// How often a call looks for signals.
 const PERIOD: Duration = Duration::from_millis(50);

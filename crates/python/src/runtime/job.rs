@@ -19,7 +19,7 @@ use logtool::{
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 
-use crate::{error::to_python, process};
+use crate::{error::to_python, runtime::process};
 
 /// Makes the result of a job, in Python.
 pub(crate) type Finish = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
