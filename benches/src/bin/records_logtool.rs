@@ -4,7 +4,7 @@
 //! order; `topic` reads only one topic; `columns` decodes one topic to Arrow, and sums up every value.
 //! RAYON_NUM_THREADS sets the number of threads.
 
-#[path = "../../../crates/cli/src/files/mmap.rs"]
+#[path = "../../../crates/cli/src/process/files/mmap.rs"]
 mod map;
 
 use std::{error::Error, fs::File, sync::Arc};

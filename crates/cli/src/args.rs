@@ -25,7 +25,7 @@ use logtool::{
 };
 use logtool_core::Labels;
 
-use crate::{args::deferred_args::DeferredArgs, color::ColorMode};
+use crate::{args::deferred_args::DeferredArgs, terminal::color::ColorMode};
 
 pub(crate) use self::align::AlignArgs;
 pub(crate) use self::batch::{BatchArgs, IndexArgs, ShardChoice};

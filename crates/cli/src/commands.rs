@@ -38,10 +38,10 @@ use logtool::{
 use crate::{
     args::{Args, Command, GlobalArgs},
     exit_status::Outcome,
-    files::MapFiles,
-    interrupt, key, pager,
+    key,
+    process::{files::MapFiles, interrupt},
     progress::TerminalProgress,
-    terminal,
+    terminal::{self, pager},
 };
 
 /// Runs the command of `args`.

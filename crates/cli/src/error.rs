@@ -9,8 +9,8 @@ use logtool::{Error, ErrorKind, Result};
 use serde_json::json;
 
 use crate::{
-    color, remedies,
-    terminal::{self, say},
+    remedies,
+    terminal::{self, color, say},
 };
 
 /// Prints the error and returns the exit status of the program.

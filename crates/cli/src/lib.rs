@@ -7,19 +7,14 @@
 
 mod args;
 
-mod color;
 mod command_line;
 mod error;
 mod exit_status;
-mod files;
-mod interrupt;
 mod key;
 mod lidar_options;
-mod malloc;
 mod notices;
-mod open_files;
 mod output_summary;
-mod pager;
+mod process;
 mod progress;
 mod remedies;
 mod requested_format;
@@ -36,14 +31,14 @@ use std::ffi::OsString;
 /// the allocator and the global threads of rayon, and may end the process.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> i32 {
     let words: Vec<OsString> = words.into_iter().collect();
-    malloc::keep_freed_memory();
-    open_files::allow_many();
+    process::malloc::keep_freed_memory();
+    process::open_files::allow_many();
     args::answer_completion(&words);
     let mut args = args::parse(words);
     let status = match commands::run(&mut args) {
         Ok(outcome) => outcome.status(),
         Err(err) => error::exit_status(&err),
     };
-    pager::finish();
+    terminal::pager::finish();
     status
 }

@@ -7,7 +7,11 @@ use logtool::{
 };
 use logtool_core::{Manifest, TopicSet};
 
-use crate::{color, exit_status::Outcome, remedies, terminal::say};
+use crate::{
+    exit_status::Outcome,
+    remedies,
+    terminal::{color, say},
+};
 
 /// Prints the losses, unless `is_quiet`, and returns the exit status of the command.
 pub(crate) fn losses(mut findings: Findings, is_quiet: bool) -> Outcome {

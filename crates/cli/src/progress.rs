@@ -5,8 +5,8 @@ use logtool::{NoticeLevel, Progress, Remedy, Task, units::escape_terminal};
 
 use crate::{
     args::GlobalArgs,
-    color, notices, pager,
-    terminal::{self, say},
+    notices,
+    terminal::{self, color, pager, say},
 };
 
 /// Returns whether bars are shown.

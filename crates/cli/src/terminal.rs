@@ -1,13 +1,14 @@
 //! Standard output for data, and standard error for messages.
 
+pub(crate) mod color;
+pub(crate) mod pager;
+
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use logtool::{
     text_style::TextStyle,
     units::{acts_on_terminal, escape_terminal},
 };
-
-use crate::{color, pager};
 
 /// Writes a line to standard error. Characters that act on a terminal are escaped. Errors of
 /// writing are ignored.

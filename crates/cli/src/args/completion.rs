@@ -14,7 +14,7 @@ use clap_complete::{
 };
 use logtool::{Session, input::open};
 
-use crate::{args::help::program, files::MapFiles};
+use crate::{args::help::program, process::files::MapFiles};
 
 /// The variable with which completion scripts ask for completions: the name of the shell.
 pub(crate) const VARIABLE: &str = "LOGTOOL_COMPLETE";

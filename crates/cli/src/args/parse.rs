@@ -20,9 +20,12 @@ use crate::{
         deferred_args::{with_all_options, with_options},
         help::{BATCH, with_full_help, with_second_paragraphs},
     },
-    color::{self, ColorMode},
-    command_line, error, pager,
-    terminal::{self, print_line},
+    command_line, error,
+    terminal::{
+        self,
+        color::{self, ColorMode},
+        pager, print_line,
+    },
 };
 
 /// Names of commands in other programs, and the commands that do the same.

@@ -26,7 +26,8 @@ use self::{derived_rows::DerivedRows, record_style::RecordStyle};
 use crate::{
     args::{CatArgs, CatFormat, GlobalArgs},
     exit_status::Outcome,
-    interrupt, lidar_options, notices,
+    lidar_options, notices,
+    process::interrupt,
     terminal::{self, say},
 };
 

@@ -10,9 +10,9 @@ use logtool_core::Severity;
 
 use crate::{
     args::{CheckArgs, FindingLevel, GlobalArgs},
-    color, error,
+    error,
     exit_status::Outcome,
-    terminal,
+    terminal::{self, color},
 };
 
 pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {

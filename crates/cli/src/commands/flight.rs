@@ -6,9 +6,9 @@ use logtool::{Error, Result, flight::FlightRequest};
 
 use crate::{
     args::{FlightArgs, GlobalArgs},
-    color,
     exit_status::Outcome,
-    notices, terminal,
+    notices,
+    terminal::{self, color},
 };
 
 pub(super) fn run(args: &FlightArgs, global: &GlobalArgs) -> Result<Outcome> {

@@ -9,10 +9,9 @@ use logtool::{
 
 use crate::{
     args::{GeotagArgs, GlobalArgs},
-    color,
     exit_status::Outcome,
     notices,
-    terminal::say,
+    terminal::{color, say},
 };
 
 /// The maximum number of photos that are listed with the reason why they were left out.

@@ -14,9 +14,10 @@ use logtool_rosbag::EncryptionInfo;
 
 use crate::{
     args::{GlobalArgs, InfoArgs, TimeChoice},
-    color, error,
+    error,
     exit_status::Outcome,
-    lidar_options, notices, terminal,
+    lidar_options, notices,
+    terminal::{self, color},
 };
 
 pub(super) fn run(args: &InfoArgs, global: &GlobalArgs) -> Result<Outcome> {

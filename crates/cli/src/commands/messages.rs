@@ -15,7 +15,8 @@ use logtool_core::{Columns, Log, Selection, Timestamp};
 use crate::{
     args::{GlobalArgs, MessagesArgs, RecordOrder},
     exit_status::Outcome,
-    interrupt, notices,
+    notices,
+    process::interrupt,
     terminal::{self, Stdout, say},
 };
 

@@ -11,10 +11,9 @@ use logtool::{
 
 use crate::{
     args::{GlobalArgs, MavlinkArgs, RecordingArgs, RecordingCommand},
-    color,
     exit_status::Outcome,
-    interrupt,
-    terminal::say,
+    process::interrupt,
+    terminal::{color, say},
 };
 
 pub(super) fn run(args: &RecordingArgs, global: &GlobalArgs) -> Result<Outcome> {

@@ -19,7 +19,11 @@ use logtool::{
 };
 use serde_json::{Value, json};
 
-use crate::{args::GlobalArgs, color, progress, terminal::say};
+use crate::{
+    args::GlobalArgs,
+    progress,
+    terminal::{color, say},
+};
 
 /// The command whose progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,10 @@ use logtool::{
     units::{Bytes, Count, Span, count_of, escape_terminal},
 };
 
-use crate::{color, exit_status::Outcome, terminal::say};
+use crate::{
+    exit_status::Outcome,
+    terminal::{color, say},
+};
 
 /// The maximum number of lines of a list.
 const MAX_LINES: usize = 20;

@@ -9,7 +9,11 @@ use logtool::{
     units::{Bytes, Span, count_of},
 };
 
-use crate::{args::GlobalArgs, color, notices, output_summary, terminal::say};
+use crate::{
+    args::GlobalArgs,
+    notices, output_summary,
+    terminal::{color, say},
+};
 
 /// Prints the files and rows of a conversion that began at `start`, with its remarks and
 /// warnings.

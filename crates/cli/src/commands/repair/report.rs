@@ -11,9 +11,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    color,
     commands::check::report::{self, JsonFinding, json_seconds, last_nanos},
-    terminal::say,
+    terminal::{color, say},
 };
 
 /// Prints the losses of each topic and of each place.

@@ -4,7 +4,7 @@ use std::{process, sync::OnceLock};
 
 use logtool::{Session, Stop};
 
-use crate::pager;
+use crate::terminal::pager;
 
 #[cfg(unix)]
 use logtool::Error;

@@ -20,7 +20,7 @@ use std::{
 
 use logtool::Error;
 
-use crate::interrupt;
+use crate::process::interrupt;
 
 /// The socket that wakes the thread that waits for the signal; negative if there is none.
 static WAKE_SOCKET: AtomicI32 = AtomicI32::new(-1);
