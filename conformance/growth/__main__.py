@@ -194,8 +194,8 @@ def measure(program, folder, generator, words):
         started = time.monotonic()
         job = Job(program, folder, generator, command)
         found, cost = job.faults(logs)
-        told = f"{job.name:<44} {cost.seconds:6.2f} s {cost.memory >> 20:5} MiB  {time.monotonic() - started:5.1f}"
-        yield "; ".join([told, *found]), not found
+        line = f"{job.name:<44} {cost.seconds:6.2f} s {cost.memory >> 20:5} MiB  {time.monotonic() - started:5.1f}"
+        yield "; ".join([line, *found]), not found
     for log in logs:
         log.unlink()
 

@@ -221,8 +221,8 @@ def damaged_messages(n):
 
 def logged_strings(n):
     kind = ("rosgraph_msgs/Log", LOG)
-    said = b"said something"
-    body = bytes(12) + u32(0) + b"\x02" + u32(3) + b"/me" + u32(len(said)) + said + u32(0) + u32(0) + u32(1) + u32(0)
+    text = b"said something"
+    body = bytes(12) + u32(0) + b"\x02" + u32(3) + b"/me" + u32(len(text)) + text + u32(0) + u32(0) + u32(1) + u32(0)
     messages = [(0, stamp(i, n), body) for i in range(n)]
     return bag_of({0: connection(0, "/rosout", kind)}, messages)
 

@@ -241,7 +241,7 @@ def one_big_message(n):
 
 
 def json_values(n):
-    """An object of `n` members, of which the schema tells nothing."""
+    """An object of `n` members, which the schema does not describe."""
     data = json.dumps({f"key{i}": i for i in range(n)}).encode()
     declared = [schema(1, "any", "jsonschema", '{"type": "object"}'), channel(1, encoding="json")]
     return one_channel(50, data, declared=declared)

@@ -65,11 +65,11 @@ def checksums(packets):
     """Yields wrong checksums; dpkt computes the correct ones."""
     for number, (_, ethernet) in enumerate(packets):
         ip, udp = ethernet.data, ethernet.data.data
-        told = ip.sum, udp.sum
+        sums = ip.sum, udp.sum
         ip.sum = udp.sum = 0
         again = dpkt.ip.IP(bytes(ip))
-        if told != (again.sum, again.data.sum):
-            yield f"frame {number}: {told}, not {(again.sum, again.data.sum)}"
+        if sums != (again.sum, again.data.sum):
+            yield f"frame {number}: {sums}, not {(again.sum, again.data.sum)}"
 
 
 def written(log, twin, has_times):

@@ -340,8 +340,8 @@ def compared(log, model, is_dual, name, kind):
         if name == "ros" and more:
             # The copy of velodyne_decoder leaves out what ROS has in each laser.
             path = Path(out) / "ros.yaml"
-            told = "    two_pt_correction_available: true\n    vert_correction"
-            path.write_text(more[1].read_text().replace("    vert_correction", told))
+            corrected = "    two_pt_correction_available: true\n    vert_correction"
+            path.write_text(more[1].read_text().replace("    vert_correction", corrected))
             more = ("--calibration", path)
         run("convert", SAMPLES / log, "-t", "points", "-o", Path(out) / "t", "--format", "parquet",
             "--formula", name, *more)

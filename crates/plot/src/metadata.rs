@@ -49,18 +49,18 @@ mod tests {
         let plain = png(SVG, 1.0).unwrap().png;
         let texts = [("a", "é"), ("no keyword", "x")];
         let texts = texts.map(|(key, text)| (key.to_owned(), text.to_owned())).into();
-        let told = with_texts(plain.clone(), &texts);
+        let with_text = with_texts(plain.clone(), &texts);
         let chunk = b"iTXta\0\0\0\0\0\xc3\xa9";
-        assert!(told.windows(chunk.len()).any(|bytes| bytes == chunk));
-        assert_eq!(told.len(), plain.len() + chunk.len() + 8);
+        assert!(with_text.windows(chunk.len()).any(|bytes| bytes == chunk));
+        assert_eq!(with_text.len(), plain.len() + chunk.len() + 8);
     }
 
     #[test]
     fn metadata_of_an_svg_cannot_end_early_and_changes_no_pixel() {
-        let told = with_metadata(SVG, "{\"a\":\"</metadata><&\"}");
+        let with_text = with_metadata(SVG, "{\"a\":\"</metadata><&\"}");
         let want =
             "\n<metadata>{\"a\":\"&lt;/metadata&gt;&lt;&amp;\"}</metadata><rect/>";
-        assert!(told.contains(want), "{told}");
-        assert_eq!(png(&told, 1.0).unwrap(), png(SVG, 1.0).unwrap());
+        assert!(with_text.contains(want), "{with_text}");
+        assert_eq!(png(&with_text, 1.0).unwrap(), png(SVG, 1.0).unwrap());
     }
 }

@@ -1,7 +1,7 @@
 //! A page of text, tables, images and zoomable plots in one file.
 //!
-//! The page loads nothing from the network. A `Content-Security-Policy` tells the browser
-//! so, and everything is included, also uPlot. All strings are untrusted until they are
+//! The page loads nothing from the network: a `Content-Security-Policy` forbids it, and everything
+//! is included, also uPlot. All strings are untrusted until they are
 //! escaped, in HTML and in the JSON of the plots.
 
 mod data;

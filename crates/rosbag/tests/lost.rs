@@ -29,7 +29,7 @@ const MODES: [OpenMode; 4] =
 /// The result of reading a bag: the damage in the manifest, and that of its parts.
 struct Read {
     records: u64,
-    told: Vec<Damage>,
+    in_manifest: Vec<Damage>,
     damage: Vec<Damage>,
 }
 
@@ -37,11 +37,11 @@ impl Read {
     /// Returns the number of lost records that the parts or the manifest report.
     fn lost(&self) -> u64 {
         let sum = |damage: &[Damage]| damage.iter().map(|one| one.records).sum();
-        u64::max(sum(&self.told), sum(&self.damage))
+        u64::max(sum(&self.in_manifest), sum(&self.damage))
     }
 
     fn is_loss_reported(&self) -> bool {
-        self.told.iter().chain(&self.damage).any(|damage| damage.kind.is_loss())
+        self.in_manifest.iter().chain(&self.damage).any(|damage| damage.kind.is_loss())
     }
 }
 
@@ -60,7 +60,7 @@ fn read(bytes: &[u8], options: RosbagOptions) -> Read {
             damage.extend_from_slice(block.damage());
         }
     }
-    Read { records, told: log.manifest().damage.clone(), damage }
+    Read { records, in_manifest: log.manifest().damage.clone(), damage }
 }
 
 fn read_as(bytes: &[u8], mode: OpenMode) -> Read {

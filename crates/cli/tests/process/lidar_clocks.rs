@@ -99,7 +99,7 @@ fn points_in_logs_and_tables_are_in_utc() {
     for (new, more) in
         [("a.bag", &[][..]), ("b.mcap", &["--foxglove"]), ("c.mcap", &["--ros2"])]
     {
-        let note = "times are 0.367145 s earlier, as position packets tell UTC";
+        let note = "times are 0.367145 s earlier, as position packets give UTC";
         let convert = ["convert", &log, "-o", new];
         folder.run(&[&convert[..], more].concat()).ended(0, &[note]);
         let (_, stamp) = clouds(&folder, new)[0];

@@ -184,8 +184,10 @@ impl Cursor for MockCursor {
                 block.reset(Bytes::new(), self.at);
                 block.report(Damage::new(DamageKind::Garbled, self.at..self.at + 1));
             }
-            MockResult::Error => return Err(Error::new(ErrorKind::Io, "as was told")),
-            MockResult::Panic => panic!("as was told"),
+            MockResult::Error => {
+                return Err(Error::new(ErrorKind::Io, "requested by the test"));
+            }
+            MockResult::Panic => panic!("requested by the test"),
         }
         Ok(true)
     }

@@ -76,7 +76,7 @@ pub const CONVERSIONS: &[Conversion] = &[
                 "PointCloud2, PointCloud, LaserScan and packets of Velodyne lidars, of ROS 1 \
                  or in CDR; foxglove.PointCloud in protobuf or JSON",
             ),
-            (PACKETS, "the points of all packets; `help convert` tells their columns"),
+            (PACKETS, "the points of all packets; `help convert` lists their columns"),
         ],
     },
     Conversion {

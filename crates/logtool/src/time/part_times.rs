@@ -12,7 +12,7 @@ pub struct PartTimes<'l> {
     next: usize,
     ahead: ReadAhead<'l>,
     block: Block,
-    told: Vec<(TopicId, Timestamp)>,
+    indexed: Vec<(TopicId, Timestamp)>,
 }
 
 impl<'l> PartTimes<'l> {
@@ -21,8 +21,8 @@ impl<'l> PartTimes<'l> {
         let mut plan = log.manifest().plan(&selection, 0);
         plan.sort_by_key(|part| part.time.start);
         let ahead = ReadAhead::new(log, plan.clone(), selection);
-        let (block, told) = (Block::default(), Vec::new());
-        Self { log, plan, next: 0, ahead, block, told }
+        let (block, indexed) = (Block::default(), Vec::new());
+        Self { log, plan, next: 0, ahead, block, indexed }
     }
 
     /// Returns the remaining parts.
@@ -38,9 +38,9 @@ impl<'l> PartTimes<'l> {
     pub fn part(&mut self, each: &mut dyn FnMut(TopicId, Timestamp)) -> Result<bool> {
         let Some(part) = self.plan.get(self.next) else { return Ok(false) };
         self.next += 1;
-        if self.log.times(part, &mut self.told)? {
+        if self.log.times(part, &mut self.indexed)? {
             self.ahead.skip_part();
-            self.told.drain(..).for_each(|(topic, time)| each(topic, time));
+            self.indexed.drain(..).for_each(|(topic, time)| each(topic, time));
             return Ok(true);
         }
         while self.ahead.fill_part(&mut self.block)? {

@@ -125,10 +125,10 @@ impl Canvas {
 fn set_dash_styles(mut svg: String) -> String {
     for width in [LINE, STRONG] {
         for (dash, lengths) in (1..).zip(DASHES) {
-            let told = format!("stroke-width=\"{}\"", width + dash);
-            let meant =
+            let solid = format!("stroke-width=\"{}\"", width + dash);
+            let dashed =
                 format!("stroke-width=\"{width}\" stroke-dasharray=\"{lengths}\"");
-            svg = svg.replace(&told, &meant);
+            svg = svg.replace(&solid, &dashed);
         }
     }
     svg

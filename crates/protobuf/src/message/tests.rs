@@ -66,7 +66,7 @@ fn every_kind_of_field_becomes_a_column() {
         b"\x12\x03\x01\xac\x02\x10\x05", // list: packed 1, 300, then 5
         b"\x1a\x02\x08\x03",             // in.x: -2
         b"\x22\x00\x22\x02\x08\x02",     // ins: one empty, x: 1
-        b"\x28\x00",                     // maybe: 0, and told
+        b"\x28\x00",                     // 0, which the message states
         b"\x32\x01a\x3a\x01b",           // a, then b instead
         b"\x42\x04\x08\x02\x10\x07",     // at: 2 s, 7 ns
     ]

@@ -24,7 +24,7 @@ from typing import Any
 import logtool
 
 NOT_OURS = 66
-"""The exit status that tells Rerun to try other importers."""
+"""The exit status that makes Rerun try other importers."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -113,8 +113,8 @@ def _write_track(mcap: str, path: str, application: str, recording: str) -> bool
         import numpy
         import rerun
     except ImportError:
-        told = "the track is not drawn: that takes the Python package rerun-sdk"
-        print(f"rerun-importer-logtool: {told}", file=sys.stderr)
+        reason = "the track is not drawn: that takes the Python package rerun-sdk"
+        print(f"rerun-importer-logtool: {reason}", file=sys.stderr)
         return False
     poses = log[_POSES].to_numpy()
     if len(poses["time"]) == 0:

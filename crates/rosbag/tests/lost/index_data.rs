@@ -251,7 +251,10 @@ fn zeros_at_the_end_of_an_unclosed_bag_are_reported() {
             bytes[start..].fill(0);
             let read = read_as(&bytes, mode);
             assert!(read.records == 25 && read.is_loss_reported(), "{start} {mode:?}");
-            assert!(read.told.iter().any(|damage| damage.kind.is_loss()), "{mode:?}");
+            assert!(
+                read.in_manifest.iter().any(|damage| damage.kind.is_loss()),
+                "{mode:?}"
+            );
             // A few zeros are padding, and index data contain no message.
             for (bytes, records) in [(&bytes[..5195 + 49], 25), (&bytes[..5195], 25)] {
                 let read = read_as(bytes, mode);

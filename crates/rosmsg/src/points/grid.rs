@@ -9,7 +9,7 @@ pub(crate) struct Grid<'b> {
     point_step: usize,
     /// The number of points that exist, from the first on, and the declared number.
     points: usize,
-    said: usize,
+    declared_points: usize,
 }
 
 /// One value, or several adjacent values, of each point of a grid.
@@ -64,7 +64,14 @@ impl<'b> Grid<'b> {
                 return None;
             }
         }
-        Some(Self { data, row_step, width, point_step, points, said: declared })
+        Some(Self {
+            data,
+            row_step,
+            width,
+            point_step,
+            points,
+            declared_points: declared,
+        })
     }
 
     /// Returns the number of points.
@@ -74,7 +81,7 @@ impl<'b> Grid<'b> {
 
     /// Returns the number of declared points that are missing.
     pub(crate) fn missing_points(&self) -> usize {
-        self.said - self.points
+        self.declared_points - self.points
     }
 
     /// Returns the distance between two points in bytes.

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 /// A cloud of points: `foxglove.PointCloud`.
 pub(crate) struct JsonCloud<'b> {
-    told: CloudText<'b>,
+    layout: CloudText<'b>,
     data: Vec<u8>,
     nanos: i64,
 }
@@ -78,15 +78,15 @@ impl<'b> JsonCloud<'b> {
         let cloud: CloudText<'b> = object(payload)?;
         let is_fair = cloud.fields.len() <= MAX_FIELDS;
         let (data, nanos) = (bytes(&cloud.data)?, cloud.timestamp.nanos()?);
-        is_fair.then_some(Self { told: cloud, data, nanos })
+        is_fair.then_some(Self { layout: cloud, data, nanos })
     }
 
     /// Returns the same cloud in the form of protocol buffers.
     pub(crate) fn cloud(&self) -> PointCloud<'_> {
         PointCloud {
             nanos: self.nanos,
-            stride: self.told.point_stride,
-            fields: self.told.fields.iter().map(FieldText::packed_field).collect(),
+            stride: self.layout.point_stride,
+            fields: self.layout.fields.iter().map(FieldText::packed_field).collect(),
             data: &self.data,
             ..PointCloud::default()
         }

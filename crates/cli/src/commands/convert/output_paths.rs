@@ -99,21 +99,21 @@ fn new_log(args: &ConvertArgs, stem: &str) -> Result<Destination> {
 fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
     let misuse = |what: String, hint: String| Err(Error::invalid(what).with_hint(hint));
     let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let (named, told) = (OutputFormat::from_extension(end), args.format);
+    let (named, chosen) = (OutputFormat::from_extension(end), args.format);
     let (shown, stem) = (out.display(), out.with_extension(""));
     let stem = stem.display();
-    match (named, told) {
+    match (named, chosen) {
         (Some(named), None) if url::is_folder(out) && named != OutputFormat::Csv => {
-            let hint = format!("--format {} makes such in it", named.name());
+            let hint = format!("--format {} writes such files into it", named.name());
             misuse(format!("{shown} is a folder"), hint)
         }
         _ if url::is_folder(out) => Ok(()),
         // A folder may be called as the log is.
-        (Some(named), Some(told)) if named.is_log() && !told.is_log() => Ok(()),
-        (Some(named), Some(told)) if named != told => {
-            let (named, told) = (named.name(), told.name());
+        (Some(named), Some(chosen)) if named.is_log() && !chosen.is_log() => Ok(()),
+        (Some(named), Some(chosen)) if named != chosen => {
+            let (named, chosen) = (named.name(), chosen.name());
             let what = format!(
-                "{shown} looks like a file ({named}), and --format says {told}"
+                "{shown} looks like a file ({named}), and --format is {chosen}"
             );
             misuse(what, format!("for a folder of this name, -o {shown}/"))
         }

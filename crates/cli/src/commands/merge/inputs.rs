@@ -149,7 +149,7 @@ fn index(files: &[PathBuf], name: &str, of: &str) -> Result<usize> {
         Some([index]) => Ok(*index),
         Some(_) => {
             let what = format!("{of}: several files have the name {name}");
-            let hint = "their numbers tell them apart, as 2=-2.345";
+            let hint = "use their numbers instead, for example 2=-2.345";
             Err(Error::invalid(what).with_hint(hint))
         }
         None => {

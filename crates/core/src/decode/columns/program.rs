@@ -38,7 +38,7 @@ pub(super) enum RepeatCount {
     /// A constant.
     Fixed(u32),
     /// A preceding `u32`. The piece contains that number.
-    Said { table: Option<TableIndex> },
+    Counted { table: Option<TableIndex> },
 }
 
 /// The start and the end of a piece in the concatenated payloads.
@@ -134,7 +134,7 @@ impl PayloadParser<'_> {
                 Step::Each { count, least, body } => {
                     let count = match count {
                         RepeatCount::Fixed(count) => *count,
-                        RepeatCount::Said { table } => self.count(*table)?,
+                        RepeatCount::Counted { table } => self.count(*table)?,
                     };
                     let len = u64::from(count) * u64::from(*least);
                     (len <= (self.payload.len() - self.at) as u64).then_some(())?;

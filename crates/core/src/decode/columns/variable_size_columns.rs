@@ -110,7 +110,7 @@ impl LayoutPlanner<'_> {
         } else {
             self.builder.open();
             let item = self.variable_size_values(element, is_selected)?;
-            self.builder.close(RepeatCount::Said { table }, size);
+            self.builder.close(RepeatCount::Counted { table }, size);
             let (Some(table), Some(item)) = (table, item) else { return Ok(None) };
             (self.leaf(Leaf::list_ends_by_count(table))?, item)
         };

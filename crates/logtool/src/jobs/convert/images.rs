@@ -279,8 +279,8 @@ impl ImageWriter<'_> {
                 (count_of(*images, "image"), count_of(*pixels, "pixel"));
             let label = label.unwrap_or_default();
             format!(
-                "{pixels} in {images} of {label} are further than 65.535 m: they are told \
-                 as that, 65535 mm"
+                "{pixels} in {images} of {label} are further than 65.535 m: they are stored \
+                 as that distance, 65535 mm"
             )
         };
         self.clipped.iter().map(remark).collect()

@@ -187,10 +187,10 @@ impl LogCopy {
                 if manifest.clock.zero == ClockZero::Unix {
                     let fit = manifest.clock.to_unix.as_ref();
                     let source =
-                        |fit: &ClockFit| format!(", as {} tell UTC", fit.source);
+                        |fit: &ClockFit| format!(", as {} give UTC", fit.source);
                     let source = fit.map(source).unwrap_or_default();
                     remarks.extend(
-                        moved.description().map(|told| format!("{told}{source}")),
+                        moved.description().map(|change| format!("{change}{source}")),
                     );
                 }
                 options.metadata =

@@ -65,7 +65,7 @@ pub(super) fn prepare(
             remarks.push("the drift of its clock is corrected".to_owned());
         }
         let zero = if moved.is_unix { ", to Unix time" } else { "" };
-        remarks.extend(moved.description().map(|told| format!("{told}{zero}")));
+        remarks.extend(moved.description().map(|change| format!("{change}{zero}")));
         remarks.iter().for_each(|remark| session.note(name, remark));
         all.push(prepared);
     }

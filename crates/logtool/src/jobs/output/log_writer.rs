@@ -220,6 +220,6 @@ fn not_encrypted(format: LogFormat, extracts: &[LogSlice<'_>]) -> Option<String>
         LogFormat::from_manifest(manifest) != Some(format)
             && EncryptionInfo::from_manifest(manifest).is_some()
     };
-    let told = "the new log is not encrypted, though the input is";
-    extracts.iter().any(is_encrypted).then(|| told.to_owned())
+    let remark = "the new log is not encrypted, though the input is";
+    extracts.iter().any(is_encrypted).then(|| remark.to_owned())
 }
