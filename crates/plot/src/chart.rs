@@ -17,7 +17,8 @@ pub struct Chart {
     pub xy: Vec<XyPanel>,
     /// Coloured time ranges behind the lines, e.g. flight modes.
     pub bands: Vec<Band>,
-    /// Events at the time axis, e.g. changes of parameters. Pages show them; SVG does not.
+    /// Events at the time axis, e.g. changes of parameters. Texts that would overlap others are
+    /// not drawn; SVG has them only on the first plot.
     pub marks: Vec<Mark>,
     /// The time axis.
     pub time: TimeAxis,

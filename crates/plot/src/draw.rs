@@ -2,6 +2,7 @@
 
 pub(crate) mod canvas;
 pub(crate) mod legend;
+mod marks;
 mod xy;
 
 use logtool_core::Result;
@@ -77,7 +78,9 @@ impl Chart {
             Some(day) => Axis::times_of_day(start, end, marks, day),
             None => Axis::numbers(start, end, marks, false),
         };
-        let inner = legend::draw(area, &self.band_entries())?;
+        let mut entries = self.band_entries();
+        entries.extend(self.mark_entries(&time));
+        let inner = legend::draw(area, &entries)?;
         let (plots, name) = canvas::split_down(
             &inner,
             inner.dim_in_pixel().1 as i32 - px(NAME_HEIGHT + TICKS_HEIGHT),
@@ -92,12 +95,12 @@ impl Chart {
             axes.iter().filter_map(|axes| axes.right.as_ref().map(label_width)).max();
         let sides = (beside(left.unwrap_or(0)), right.map_or(0, beside));
         for (index, (panel, values)) in self.panels.iter().zip(&axes).enumerate() {
-            let is_last = index + 1 == self.panels.len();
+            let (is_first, is_last) = (index == 0, index + 1 == self.panels.len());
             let top = each * index as i32;
             let bottom = top + each + if is_last { px(TICKS_HEIGHT) } else { 0 };
             let (_, rest) = canvas::split_down(&inner, top)?;
             let (own, _) = canvas::split_down(&rest, bottom - top)?;
-            self.panel(&own, panel, (&time, values), sides, is_last)?;
+            self.panel(&own, panel, (&time, values), sides, (is_first, is_last))?;
         }
         let (_, below) = canvas::split_down(&name, px(TICKS_HEIGHT))?;
         let middle = (sides.0 + below.dim_in_pixel().0 as i32 - sides.1) / 2;
@@ -111,7 +114,7 @@ impl Chart {
         panel: &Panel,
         (time, values): (&Axis, &ValueAxes),
         (left, right): (i32, i32),
-        has_times: bool,
+        (has_texts, has_times): (bool, bool),
     ) -> canvas::DrawResult {
         let names = panel.lines.iter().map(|line| line.name.clone());
         let on_the_right = panel.right.iter().flat_map(|right| &right.lines);
@@ -158,6 +161,7 @@ impl Chart {
             (start < end).then(|| Rectangle::new([(start, low), (end, high)], style))
         });
         chart.draw_series(bands)?;
+        self.draw_marks(&mut chart, (time, &values.left))?;
         let mut mesh = chart.configure_mesh();
         let (of_time, of_value) =
             (|at: &f64| time.label(*at), |at: &f64| values.left.label(*at));
@@ -189,6 +193,9 @@ impl Chart {
                 coordinates.backend_coord(point)
             });
             chart.draw_secondary_series(shapes)?;
+        }
+        if has_texts {
+            self.draw_mark_texts(&area, &mut chart, (time, &values.left), height)?;
         }
         Ok(())
     }

@@ -156,7 +156,6 @@ impl Log {
 pub(crate) struct AnalysedLog {
     pub(crate) analysis: FlightAnalysis,
     pub(crate) signals: Option<SignalAnalysis>,
-    pub(crate) dropouts: Vec<Dropout>,
     /// The topics that were read.
     pub(crate) topics: TopicSet,
     pub(crate) damage: Vec<Damage>,
@@ -196,7 +195,6 @@ pub(crate) fn analyse(
     Ok(AnalysedLog {
         analysis: logtool_flight::analyze(&data),
         signals,
-        dropouts: data.dropouts,
         topics: collected.topics,
         damage: collected.damage,
         remarks: collected.remarks,

@@ -32,7 +32,7 @@ pub(crate) use self::axis::{
 };
 pub use self::axis_limits::AxisLimits;
 pub use logtool_plot::{
-    Band, Chart, LOOKS, Line, Panel, RenderedPdf, RenderedPng, RightAxis, Signal,
+    Band, Chart, LOOKS, Line, Mark, Panel, RenderedPdf, RenderedPng, RightAxis, Signal,
     TimeAxis, XyAxis, XyLine, XyPanel,
 };
 
@@ -65,6 +65,7 @@ pub struct PlotRequest {
     size: Option<(u32, u32)>,
     scale: u8,
     has_flight_modes: bool,
+    has_marks: bool,
     lidar: LidarOptions,
     strictness: Strictness,
 }
@@ -75,7 +76,7 @@ pub struct PlotRequest {
 pub struct Plot {
     /// The name of the log.
     pub log: String,
-    /// The panels with their lines, and the flight modes behind them. Each line has at most
+    /// The panels with their lines, and the flight modes and marks behind them. Each line has at most
     /// two values for each column of pixels: the lowest and the highest.
     pub chart: Chart,
     /// A sentence about values that are left out because their times are far from all others.
@@ -114,6 +115,7 @@ impl PlotRequest {
             size: None,
             scale: 1,
             has_flight_modes: true,
+            has_marks: true,
             lidar: LidarOptions::default(),
             strictness: Strictness::default(),
         }
@@ -191,6 +193,12 @@ impl PlotRequest {
     /// Leaves out the flight modes behind the lines.
     pub fn without_flight_modes(mut self) -> Self {
         self.has_flight_modes = false;
+        self
+    }
+
+    /// Leaves out the marks at damage, dropouts and parameter changes.
+    pub fn without_marks(mut self) -> Self {
+        self.has_marks = false;
         self
     }
 

@@ -12,7 +12,7 @@ use crate::{
             AnalysedLog, AnalysisScope, Diagnosis, DiagnosisKind, Severity, analyse,
             text,
         },
-        report::{FlightBlocks, logger_texts, marks::MarkBuilder, plots::PlotContext},
+        report::{FlightBlocks, logger_texts, plots::PlotContext},
     },
     text::units::{Span, count_of},
     time::clock::ShownClock,
@@ -37,12 +37,6 @@ impl FlightReport {
     /// Returns the damage that the analysis found.
     pub(super) fn damage(&self) -> &[Damage] {
         self.0.as_ref().map_or(&[], |analysed| &analysed.damage)
-    }
-
-    /// Adds the dropouts of the logger.
-    pub(super) fn add_marks(&self, marks: &mut MarkBuilder) {
-        let dropouts = self.0.iter().flat_map(|analysed| &analysed.dropouts);
-        marks.add_dropouts(dropouts.map(|dropout| (dropout.time, dropout.seconds)));
     }
 
     /// Returns the blocks of the analysis. The time axis is that of the other plots.

@@ -25,7 +25,9 @@ use crate::{
             plots::{message_types::TYPES, px4::FlagTopic, transform::Transform},
         },
     },
-    records::signals::{self, RequestedSignal, SignalColumn, ValuePart},
+    records::signals::{
+        self, RequestedSignal, SampledSignals, SignalColumn, ValuePart,
+    },
     text::units::count_of,
     time::{
         clock::{ShownClock, TimeChoice},
@@ -84,25 +86,46 @@ struct PlotPlan {
     omitted: u64,
 }
 
-/// Returns the plots of `log`, and adds the damage that is met to `damage`.
-pub(super) fn signal_plots(
+/// The signals of the plots of a log.
+pub(super) struct PlotSignals {
+    plan: PlotPlan,
+    read: SampledSignals,
+}
+
+/// Reads the signals of the plots of `log` within `time`, and adds the damage that is met to
+/// `damage`.
+///
+/// # Errors
+/// If reading fails.
+pub(super) fn read(
     log: &dyn Log,
-    context: &PlotContext<'_>,
+    time: TimeRange,
     damage: &mut Vec<Damage>,
-) -> Result<SignalPlots> {
+) -> Result<PlotSignals> {
     let plan = if LogFormat::from_manifest(log.manifest()) == Some(LogFormat::Ulog) {
         plan_px4(log)
     } else {
         plan_types(log)
     };
-    let omitted = plan.omitted;
-    let mut plots = draw(log, plan, context, damage)?;
+    let mut read = signals::read(log, &plan.signals, time, COLUMNS, &|_| {})?;
+    damage.append(&mut read.damage);
+    Ok(PlotSignals { plan, read })
+}
+
+/// Returns the plots of `log` from their `signals`.
+pub(super) fn signal_plots(
+    log: &dyn Log,
+    signals: PlotSignals,
+    context: &PlotContext<'_>,
+) -> SignalPlots {
+    let omitted = signals.plan.omitted;
+    let mut plots = draw(log, signals, context);
     if omitted > 0 {
         let more = count_of(omitted, "more plot");
         let what = format!("and {more}, which `logtool plot` draws, of other topics");
         plots.blocks.push(Block::Note(what));
     }
-    Ok(plots)
+    plots
 }
 
 /// Plans the plots of a log of PX4. All are shown.
@@ -265,15 +288,12 @@ fn signal(
     Some(signal)
 }
 
-/// Reads the signals of `plan`, and returns its plots.
+/// Returns the plots that are planned.
 fn draw(
     log: &dyn Log,
-    plan: PlotPlan,
+    PlotSignals { plan, read }: PlotSignals,
     context: &PlotContext<'_>,
-    damage: &mut Vec<Damage>,
-) -> Result<SignalPlots> {
-    let read = signals::read(log, &plan.signals, context.time, COLUMNS, &|_| {})?;
-    damage.extend(read.damage);
+) -> SignalPlots {
     let manifest = log.manifest();
     let all = match read.span.stray {
         Some(_) => read.span.usual,
@@ -309,7 +329,7 @@ fn draw(
     blocks.extend(note.map(Block::Note));
     let sensors = plan.signals.iter().zip(&read.signals);
     let sensors = sensors.skip(plan.devices.unwrap_or(plan.signals.len()));
-    Ok(SignalPlots { blocks, time, devices: devices::blocks(sensors) })
+    SignalPlots { blocks, time, devices: devices::blocks(sensors) }
 }
 
 fn line((wanted, signal): (&RequestedSignal, &Signal)) -> Line {
