@@ -15,7 +15,7 @@ use plotters::{
 };
 
 use crate::{
-    chart::{Chart, Line, Panel},
+    chart::{Band, Chart, Line, Panel},
     draw::{
         canvas::{Area, Canvas, FINE, GRID, INK, px, text},
         legend::{LegendEntry, LegendSample},
@@ -38,8 +38,11 @@ const TITLE_HEIGHT: f64 = 28.0;
 /// The height of a plot of values against others, divided by that of a plot over time.
 const XY_HEIGHTS: i32 = 2;
 
-/// The intensity of the colours of bands.
+/// The intensity of the colours of bands, and that of states.
 const TINT: f64 = 0.18;
+const STATE_TINT: f64 = 0.45;
+/// The height of states, divided by that of the plot.
+const STATE_HEIGHT: f64 = 0.08;
 
 impl Chart {
     /// Returns the chart as SVG.
@@ -154,13 +157,16 @@ impl Chart {
                 values.right.as_ref().unwrap_or(&values.left).clone(),
             );
         let (low, high) = (values.left.start, values.left.end);
-        let bands = self.bands.iter().filter_map(|band| {
+        let rectangle = |band: &Band, top: f64, tint: f64| {
             let start = self.time.seconds(band.start).max(time.start);
             let end = self.time.seconds(band.end).min(time.end);
-            let style = canvas::color(band.color).mix(TINT).filled();
-            (start < end).then(|| Rectangle::new([(start, low), (end, high)], style))
-        });
-        chart.draw_series(bands)?;
+            let style = canvas::color(band.color).mix(tint).filled();
+            (start < end).then(|| Rectangle::new([(start, low), (end, top)], style))
+        };
+        let top = low + (high - low) * STATE_HEIGHT;
+        let bands = self.bands.iter().map(|band| rectangle(band, high, TINT));
+        let states = self.states.iter().map(|band| rectangle(band, top, STATE_TINT));
+        chart.draw_series(bands.chain(states).flatten())?;
         self.draw_marks(&mut chart, (time, &values.left))?;
         let mut mesh = chart.configure_mesh();
         let (of_time, of_value) =
@@ -260,15 +266,17 @@ impl Chart {
         points
     }
 
-    /// Returns the legend entries of the visible bands.
+    /// Returns the legend entries of the visible bands and states.
     fn band_entries(&self) -> Vec<LegendEntry> {
         let (start, end) = self.span();
         let mut entries: Vec<LegendEntry> = Vec::new();
-        for band in &self.bands {
+        let bands = self.bands.iter().map(|band| (band, TINT));
+        let states = self.states.iter().map(|band| (band, STATE_TINT));
+        for (band, intensity) in bands.chain(states) {
             let is_seen = self.time.seconds(band.start) < end
                 && self.time.seconds(band.end) > start;
             if is_seen && !entries.iter().any(|entry| entry.name == band.name) {
-                let color = tint(band.color);
+                let color = tint(band.color, intensity);
                 let (name, piece) = (band.name.clone(), LegendSample::Area);
                 entries.push(LegendEntry { name, color, piece });
             }
@@ -362,9 +370,9 @@ fn is_spot(places: impl Iterator<Item = (i32, i32)> + Clone) -> bool {
     is_short(|place| place.0) && is_short(|place| place.1)
 }
 
-/// Returns the colour of a band on white.
-fn tint(color: Rgb) -> Rgb {
-    color.map(|part| (255.0 - (255.0 - f64::from(part)) * TINT).round() as u8)
+/// Returns the colour of a band of this intensity on white.
+fn tint(color: Rgb, intensity: f64) -> Rgb {
+    color.map(|part| (255.0 - (255.0 - f64::from(part)) * intensity).round() as u8)
 }
 
 /// The value axes of a plot.

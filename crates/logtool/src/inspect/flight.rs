@@ -22,6 +22,7 @@ use crate::{
     time::clock::{ShownClock, TimeChoice},
 };
 
+pub(crate) use self::fifo::FifoSamples;
 pub use logtool_flight::{
     AnalysisScope, Correlation, Diagnosis, DiagnosisKind, Dropout, Evidence,
     FilterMark, FilterMarks, FlightAnalysis, FlightStatistics, ModeTime,
@@ -160,6 +161,7 @@ pub(crate) struct AnalysedLog {
     pub(crate) topics: TopicSet,
     pub(crate) damage: Vec<Damage>,
     pub(crate) remarks: Vec<String>,
+    pub(crate) fifos: Vec<FifoSamples>,
 }
 
 /// Analyses the flight in `log`.
@@ -198,6 +200,7 @@ pub(crate) fn analyse(
         topics: collected.topics,
         damage: collected.damage,
         remarks: collected.remarks,
+        fifos: collected.fifos,
     })
 }
 

@@ -4,6 +4,7 @@ mod axis;
 mod axis_limits;
 mod drawing;
 mod panels;
+mod vtol_states;
 mod xy;
 
 use std::{
@@ -31,9 +32,10 @@ pub(crate) use self::axis::{
     first_and_last, flight_mode_bands, outlier_note, time_axis,
 };
 pub use self::axis_limits::AxisLimits;
+pub(crate) use self::vtol_states::vtol_states;
 pub use logtool_plot::{
-    Band, Chart, LOOKS, Line, Mark, Panel, RenderedPdf, RenderedPng, RightAxis, Signal,
-    TimeAxis, XyAxis, XyLine, XyPanel,
+    Band, Chart, LOOKS, Level, Line, Mark, Panel, RenderedPdf, RenderedPng, RightAxis,
+    Signal, TimeAxis, XyAxis, XyLine, XyPanel,
 };
 
 /// A request to plot fields and expressions over time, or against each other. Those over time
@@ -190,7 +192,7 @@ impl PlotRequest {
         self
     }
 
-    /// Leaves out the flight modes behind the lines.
+    /// Leaves out the flight modes and the states of VTOL vehicles behind the lines.
     pub fn without_flight_modes(mut self) -> Self {
         self.has_flight_modes = false;
         self

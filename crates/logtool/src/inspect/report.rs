@@ -87,6 +87,7 @@ pub struct Report {
 #[derive(Default)]
 struct FlightBlocks {
     summary: Vec<Block>,
+    fifos: Vec<Block>,
     spectra: Vec<Block>,
     step_responses: Vec<Block>,
 }
@@ -171,6 +172,7 @@ impl ReportRequest {
             ));
         }
         let bands = plot::flight_mode_bands(format_log, time.end.as_nanos())?;
+        let states = plot::vtol_states(format_log, time.end.as_nanos())?;
         // The summary comes first on the page, but has the damage that all others meet.
         let mut damage: Vec<Damage> = Vec::new();
         let ulog = marks::open_ulog(log)?;
@@ -191,9 +193,10 @@ impl ReportRequest {
             choice: self.clock,
             clock: &clock,
             bands: &bands,
+            states: &states,
             marks: &marks,
         };
-        let plots = plots::signal_plots(format_log, signals, &context);
+        let mut plots = plots::signal_plots(format_log, signals, &context);
         let tracks = tracks::track_maps(format_log, range, &bands, &mut damage)?;
         let scans = scans::first_of_each(format_log, range)?;
         let images = images::first_of_each(format_log, range)?;
@@ -208,6 +211,7 @@ impl ReportRequest {
         let summary = if is_part { "Summary of the whole log" } else { "Summary" };
         let mut flight = flight.blocks(&plots.time, &context);
         flight.summary.push(Block::Text(facts.to_owned()));
+        plots.blocks.append(&mut flight.fifos);
         let (mut parameters, mut texts) = (Vec::new(), Vec::new());
         if let Some(ulog) = &ulog {
             parameters = parameters::blocks(ulog, &clock);

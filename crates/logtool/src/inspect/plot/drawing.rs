@@ -14,6 +14,7 @@ use crate::{
             PlotRequest,
             axis::{first_and_last, flight_mode_bands, outlier_note, time_axis},
             panels::{self, PlottedLine},
+            vtol_states::vtol_states,
             xy::PreparedXy,
         },
     },
@@ -229,6 +230,7 @@ fn complete(
     chart.time = TimeAxis { range: chart.time.range, ..axis };
     if request.has_flight_modes {
         chart.bands = flight_mode_bands(log, end)?;
+        chart.states = vtol_states(log, end)?;
     }
     Ok(chart)
 }
