@@ -4,6 +4,8 @@
 pub mod flight;
 pub mod info;
 pub mod log_messages;
+#[cfg(feature = "plot")]
+mod marks;
 pub mod parameters;
 #[cfg(feature = "plot")]
 pub mod plot;

@@ -17,7 +17,10 @@ pub struct Chart {
     pub xy: Vec<XyPanel>,
     /// Coloured time ranges behind the lines, e.g. flight modes.
     pub bands: Vec<Band>,
-    /// Events at the time axis, e.g. changes of parameters. Pages show them; SVG does not.
+    /// Coloured time ranges along the lower edge of each plot, e.g. the states of a VTOL vehicle.
+    pub states: Vec<Band>,
+    /// Events at the time axis, e.g. changes of parameters. Texts that would overlap others are
+    /// not drawn; SVG has them only on the first plot.
     pub marks: Vec<Mark>,
     /// The time axis.
     pub time: TimeAxis,
@@ -39,6 +42,22 @@ pub struct Panel {
     pub right: Option<RightAxis>,
     /// How pages draw the lines. SVG always has lines.
     pub style: PanelStyle,
+    /// Coloured ranges of the values of the left axis. Pages draw them in place of the bands; SVG
+    /// does not have them.
+    pub levels: Vec<Level>,
+}
+
+/// A range of values that pages show by its colour, e.g. strong vibration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// The name, which is shown at the left of the range.
+    pub name: String,
+    /// The lowest value.
+    pub low: f64,
+    /// The highest value; may be infinite.
+    pub high: f64,
+    /// The colour, which is drawn as a tint.
+    pub color: Rgb,
 }
 
 impl Panel {

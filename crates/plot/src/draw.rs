@@ -2,6 +2,7 @@
 
 pub(crate) mod canvas;
 pub(crate) mod legend;
+mod marks;
 mod xy;
 
 use logtool_core::Result;
@@ -14,7 +15,7 @@ use plotters::{
 };
 
 use crate::{
-    chart::{Chart, Line, Panel},
+    chart::{Band, Chart, Line, Panel},
     draw::{
         canvas::{Area, Canvas, FINE, GRID, INK, px, text},
         legend::{LegendEntry, LegendSample},
@@ -37,8 +38,11 @@ const TITLE_HEIGHT: f64 = 28.0;
 /// The height of a plot of values against others, divided by that of a plot over time.
 const XY_HEIGHTS: i32 = 2;
 
-/// The intensity of the colours of bands.
+/// The intensity of the colours of bands, and that of states.
 const TINT: f64 = 0.18;
+const STATE_TINT: f64 = 0.45;
+/// The height of states, divided by that of the plot.
+const STATE_HEIGHT: f64 = 0.08;
 
 impl Chart {
     /// Returns the chart as SVG.
@@ -77,7 +81,9 @@ impl Chart {
             Some(day) => Axis::times_of_day(start, end, marks, day),
             None => Axis::numbers(start, end, marks, false),
         };
-        let inner = legend::draw(area, &self.band_entries())?;
+        let mut entries = self.band_entries();
+        entries.extend(self.mark_entries(&time));
+        let inner = legend::draw(area, &entries)?;
         let (plots, name) = canvas::split_down(
             &inner,
             inner.dim_in_pixel().1 as i32 - px(NAME_HEIGHT + TICKS_HEIGHT),
@@ -92,12 +98,12 @@ impl Chart {
             axes.iter().filter_map(|axes| axes.right.as_ref().map(label_width)).max();
         let sides = (beside(left.unwrap_or(0)), right.map_or(0, beside));
         for (index, (panel, values)) in self.panels.iter().zip(&axes).enumerate() {
-            let is_last = index + 1 == self.panels.len();
+            let (is_first, is_last) = (index == 0, index + 1 == self.panels.len());
             let top = each * index as i32;
             let bottom = top + each + if is_last { px(TICKS_HEIGHT) } else { 0 };
             let (_, rest) = canvas::split_down(&inner, top)?;
             let (own, _) = canvas::split_down(&rest, bottom - top)?;
-            self.panel(&own, panel, (&time, values), sides, is_last)?;
+            self.panel(&own, panel, (&time, values), sides, (is_first, is_last))?;
         }
         let (_, below) = canvas::split_down(&name, px(TICKS_HEIGHT))?;
         let middle = (sides.0 + below.dim_in_pixel().0 as i32 - sides.1) / 2;
@@ -111,7 +117,7 @@ impl Chart {
         panel: &Panel,
         (time, values): (&Axis, &ValueAxes),
         (left, right): (i32, i32),
-        has_times: bool,
+        (has_texts, has_times): (bool, bool),
     ) -> canvas::DrawResult {
         let names = panel.lines.iter().map(|line| line.name.clone());
         let on_the_right = panel.right.iter().flat_map(|right| &right.lines);
@@ -151,13 +157,17 @@ impl Chart {
                 values.right.as_ref().unwrap_or(&values.left).clone(),
             );
         let (low, high) = (values.left.start, values.left.end);
-        let bands = self.bands.iter().filter_map(|band| {
+        let rectangle = |band: &Band, top: f64, tint: f64| {
             let start = self.time.seconds(band.start).max(time.start);
             let end = self.time.seconds(band.end).min(time.end);
-            let style = canvas::color(band.color).mix(TINT).filled();
-            (start < end).then(|| Rectangle::new([(start, low), (end, high)], style))
-        });
-        chart.draw_series(bands)?;
+            let style = canvas::color(band.color).mix(tint).filled();
+            (start < end).then(|| Rectangle::new([(start, low), (end, top)], style))
+        };
+        let top = low + (high - low) * STATE_HEIGHT;
+        let bands = self.bands.iter().map(|band| rectangle(band, high, TINT));
+        let states = self.states.iter().map(|band| rectangle(band, top, STATE_TINT));
+        chart.draw_series(bands.chain(states).flatten())?;
+        self.draw_marks(&mut chart, (time, &values.left))?;
         let mut mesh = chart.configure_mesh();
         let (of_time, of_value) =
             (|at: &f64| time.label(*at), |at: &f64| values.left.label(*at));
@@ -189,6 +199,9 @@ impl Chart {
                 coordinates.backend_coord(point)
             });
             chart.draw_secondary_series(shapes)?;
+        }
+        if has_texts {
+            self.draw_mark_texts(&area, &mut chart, (time, &values.left), height)?;
         }
         Ok(())
     }
@@ -253,15 +266,17 @@ impl Chart {
         points
     }
 
-    /// Returns the legend entries of the visible bands.
+    /// Returns the legend entries of the visible bands and states.
     fn band_entries(&self) -> Vec<LegendEntry> {
         let (start, end) = self.span();
         let mut entries: Vec<LegendEntry> = Vec::new();
-        for band in &self.bands {
+        let bands = self.bands.iter().map(|band| (band, TINT));
+        let states = self.states.iter().map(|band| (band, STATE_TINT));
+        for (band, intensity) in bands.chain(states) {
             let is_seen = self.time.seconds(band.start) < end
                 && self.time.seconds(band.end) > start;
             if is_seen && !entries.iter().any(|entry| entry.name == band.name) {
-                let color = tint(band.color);
+                let color = tint(band.color, intensity);
                 let (name, piece) = (band.name.clone(), LegendSample::Area);
                 entries.push(LegendEntry { name, color, piece });
             }
@@ -355,9 +370,9 @@ fn is_spot(places: impl Iterator<Item = (i32, i32)> + Clone) -> bool {
     is_short(|place| place.0) && is_short(|place| place.1)
 }
 
-/// Returns the colour of a band on white.
-fn tint(color: Rgb) -> Rgb {
-    color.map(|part| (255.0 - (255.0 - f64::from(part)) * TINT).round() as u8)
+/// Returns the colour of a band of this intensity on white.
+fn tint(color: Rgb, intensity: f64) -> Rgb {
+    color.map(|part| (255.0 - (255.0 - f64::from(part)) * intensity).round() as u8)
 }
 
 /// The value axes of a plot.

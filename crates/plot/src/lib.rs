@@ -44,7 +44,7 @@ mod page;
 
 pub use crate::{
     chart::{
-        Band, Chart, Line, Mark, Panel, PanelStyle, RightAxis, TimeAxis, XyAxis,
+        Band, Chart, Level, Line, Mark, Panel, PanelStyle, RightAxis, TimeAxis, XyAxis,
         XyLine, XyPanel,
     },
     curves::{Curve, CurveMark, CurvePlot},

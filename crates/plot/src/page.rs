@@ -205,7 +205,11 @@ impl BlockWriter<'_> {
             }
             Block::Svg(below, svg) => {
                 let below = html(below);
-                writeln!(page, "<figure>{svg}<figcaption>{below}</figcaption></figure>")
+                writeln!(
+                    page,
+                    "<figure class=\"drawing\">{svg}\
+                     <figcaption>{below}</figcaption></figure>"
+                )
             }
             Block::Image(below, media, bytes) => {
                 let (below, bytes) = (html(below), BASE64_STANDARD.encode(bytes));
@@ -232,7 +236,10 @@ impl Block {
 }
 
 fn table(page: &mut String, head: &[String], rows: &[TableRow], plots: &PlotData) {
-    page.push_str("<div class=\"scroll\"><table><thead><tr>");
+    // On narrow screens, rows with long texts and links are below each other.
+    let has_links = rows.iter().any(|row| !row.links.is_empty());
+    let class = if has_links { " class=\"cards\"" } else { "" };
+    let _ = write!(page, "<div class=\"scroll\"><table{class}><thead><tr>");
     for cell in head {
         let _ = write!(page, "<th>{}</th>", html(cell));
     }

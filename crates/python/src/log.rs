@@ -170,10 +170,11 @@ impl Log {
     /// Each of `panels` is a list of fields with a plot of their own; a second unit has an axis on
     /// the right. Each of `xy` is a list of x and one or several y, which are plotted against x.
     /// `limits` are pairs for the value axes in their order, with None for no limit. `clock` is `"relative"`, `"boot"` or `"utc"`, `size` the width and the height in pixels.
-    /// PX4's flight modes are in the background, unless `flight_modes` is false.
+    /// PX4's flight modes are in the background, unless `flight_modes` is false. Damage, dropouts
+    /// and changes of parameters are marked, unless `marks` is false.
     #[pyo3(signature = (
-        *fields, start=None, end=None, clock=None, size=None, flight_modes=true, panels=None,
-        xy=None, title=None, limits=None
+        *fields, start=None, end=None, clock=None, size=None, flight_modes=true, marks=true,
+        panels=None, xy=None, title=None, limits=None
     ))]
     #[allow(clippy::too_many_arguments)] // keywords of Python
     fn plot(
@@ -185,6 +186,7 @@ impl Log {
         clock: Option<TableClock>,
         size: Option<(u32, u32)>,
         flight_modes: bool,
+        marks: bool,
         panels: Option<Vec<Vec<String>>>,
         xy: Option<Vec<Vec<String>>>,
         title: Option<String>,
@@ -221,6 +223,9 @@ impl Log {
         }
         if !flight_modes {
             request = request.without_flight_modes();
+        }
+        if !marks {
+            request = request.without_marks();
         }
         let session = call.session().clone().with_command("python: plot");
         let plot = call.run(py, || {

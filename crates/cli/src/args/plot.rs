@@ -19,7 +19,8 @@ use crate::args::{LidarArgs, TimeArgs, TimeChoice, completion};
 /// Lines have gaps where values are missing; states last until the next one, and until the
 /// end. Values at times far from all others, or over an hour from nine of ten, are left out
 /// and counted, unless --start or --end selects them. From the ninth line on, lines are
-/// dashed; 32 lines look different. Logs of PX4 have their flight modes in the background.
+/// dashed; 32 lines look different. Logs of PX4 have their flight modes in the background. Damage,
+/// dropouts and changes of parameters are marked.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -85,6 +86,9 @@ pub(crate) struct PlotArgs {
     /// Do not draw flight modes in the background
     #[arg(long)]
     pub(crate) no_modes: bool,
+    /// Do not mark damage, dropouts and parameter changes
+    #[arg(long)]
+    pub(crate) no_marks: bool,
     /// Replace an existing file
     #[arg(short, long)]
     pub(crate) force: bool,

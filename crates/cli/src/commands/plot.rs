@@ -76,6 +76,9 @@ fn request(args: &PlotArgs, global: &GlobalArgs) -> Result<PlotRequest> {
     if args.no_modes {
         request = request.without_flight_modes();
     }
+    if args.no_marks {
+        request = request.without_marks();
+    }
     Ok(request)
 }
 

@@ -214,3 +214,32 @@ fn each_scan_is_a_top_view_image() {
         ["convert", &bag, "-o", "x", "--format", "pcd", "--color-by", "range"];
     folder.run(&misused).ended(2, &["--format png"]);
 }
+
+#[test]
+fn damage_dropouts_and_parameter_changes_are_marked() {
+    let folder = Folder::new();
+    // The flight and its damage are described in testdata/README.md.
+    for (log, field, marks) in [
+        (
+            "damaged/lost_sector.ulg",
+            "battery_status.voltage_v",
+            &["\ndamage\n", "\ndropout\n", "\nparameter change\n", "MPC_XY_CRUISE 7"][..],
+        ),
+        ("damaged/lost_sector.bag", "/imu/data.angular_velocity.x", &["\ndamage\n"]),
+    ] {
+        let log = testdata(log);
+        let plot = |more: &[&str]| {
+            let args = ["plot", &log, field, "-q", "-f", "-o", "x.svg"];
+            folder.run(&[&args[..], more].concat()).ended(3, &[]);
+            folder.read("x.svg")
+        };
+        let (svg, without) = (plot(&[]), plot(&["--no-marks"]));
+        for mark in marks {
+            assert!(svg.contains(mark), "no {mark:?} in the plot of {log}");
+            assert!(!without.contains(mark), "{mark:?} in the plot of {log}");
+        }
+        // They are after the first second.
+        let start = plot(&["--end", "1"]);
+        assert!(marks.iter().all(|mark| !start.contains(mark)), "{log}");
+    }
+}

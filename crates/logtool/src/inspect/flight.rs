@@ -22,6 +22,7 @@ use crate::{
     time::clock::{ShownClock, TimeChoice},
 };
 
+pub(crate) use self::fifo::FifoSamples;
 pub use logtool_flight::{
     AnalysisScope, Correlation, Diagnosis, DiagnosisKind, Dropout, Evidence,
     FilterMark, FilterMarks, FlightAnalysis, FlightStatistics, ModeTime,
@@ -156,11 +157,11 @@ impl Log {
 pub(crate) struct AnalysedLog {
     pub(crate) analysis: FlightAnalysis,
     pub(crate) signals: Option<SignalAnalysis>,
-    pub(crate) dropouts: Vec<Dropout>,
     /// The topics that were read.
     pub(crate) topics: TopicSet,
     pub(crate) damage: Vec<Damage>,
     pub(crate) remarks: Vec<String>,
+    pub(crate) fifos: Vec<FifoSamples>,
 }
 
 /// Analyses the flight in `log`.
@@ -196,10 +197,10 @@ pub(crate) fn analyse(
     Ok(AnalysedLog {
         analysis: logtool_flight::analyze(&data),
         signals,
-        dropouts: data.dropouts,
         topics: collected.topics,
         damage: collected.damage,
         remarks: collected.remarks,
+        fifos: collected.fifos,
     })
 }
 

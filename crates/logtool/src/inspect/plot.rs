@@ -4,6 +4,7 @@ mod axis;
 mod axis_limits;
 mod drawing;
 mod panels;
+mod vtol_states;
 mod xy;
 
 use std::{
@@ -31,9 +32,10 @@ pub(crate) use self::axis::{
     first_and_last, flight_mode_bands, outlier_note, time_axis,
 };
 pub use self::axis_limits::AxisLimits;
+pub(crate) use self::vtol_states::vtol_states;
 pub use logtool_plot::{
-    Band, Chart, LOOKS, Line, Panel, RenderedPdf, RenderedPng, RightAxis, Signal,
-    TimeAxis, XyAxis, XyLine, XyPanel,
+    Band, Chart, LOOKS, Level, Line, Mark, Panel, RenderedPdf, RenderedPng, RightAxis,
+    Signal, TimeAxis, XyAxis, XyLine, XyPanel,
 };
 
 /// A request to plot fields and expressions over time, or against each other. Those over time
@@ -65,6 +67,7 @@ pub struct PlotRequest {
     size: Option<(u32, u32)>,
     scale: u8,
     has_flight_modes: bool,
+    has_marks: bool,
     lidar: LidarOptions,
     strictness: Strictness,
 }
@@ -75,7 +78,7 @@ pub struct PlotRequest {
 pub struct Plot {
     /// The name of the log.
     pub log: String,
-    /// The panels with their lines, and the flight modes behind them. Each line has at most
+    /// The panels with their lines, and the flight modes and marks behind them. Each line has at most
     /// two values for each column of pixels: the lowest and the highest.
     pub chart: Chart,
     /// A sentence about values that are left out because their times are far from all others.
@@ -114,6 +117,7 @@ impl PlotRequest {
             size: None,
             scale: 1,
             has_flight_modes: true,
+            has_marks: true,
             lidar: LidarOptions::default(),
             strictness: Strictness::default(),
         }
@@ -188,9 +192,15 @@ impl PlotRequest {
         self
     }
 
-    /// Leaves out the flight modes behind the lines.
+    /// Leaves out the flight modes and the states of VTOL vehicles behind the lines.
     pub fn without_flight_modes(mut self) -> Self {
         self.has_flight_modes = false;
+        self
+    }
+
+    /// Leaves out the marks at damage, dropouts and parameter changes.
+    pub fn without_marks(mut self) -> Self {
+        self.has_marks = false;
         self
     }
 

@@ -5,29 +5,24 @@ mod devices;
 mod flight;
 mod images;
 mod logger_texts;
-mod marks;
 mod messages;
 mod parameters;
 mod plots;
 mod scans;
 mod tracks;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
-use logtool_core::{Damage, OpenOptions, TimeRange, Timestamp, TopicSet};
-use logtool_ulog::UlogLog;
+use logtool_core::{Damage, TimeRange, Timestamp, TopicSet};
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     error::{Context as _, Error, Result},
-    formats::LogFormat,
     inspect::{
         info::TextOptions,
+        marks::{self, MarkBuilder},
         plot,
-        report::{flight::FlightReport, marks::MarkBuilder, plots::PlotContext},
+        report::{flight::FlightReport, plots::PlotContext},
     },
     jobs::output::provenance,
     records::log::Log,
@@ -46,6 +41,9 @@ use crate::{
 };
 
 pub use logtool_plot::{Block, Page, PlotLink, Section, TableRow};
+
+/// The number of columns of pixels for which marks are merged: about those of a page.
+const MARK_COLUMNS: u32 = 1_000;
 
 /// A request for a report: a page with a summary, tracks, scans, images, plots, messages and
 /// parameters. That of a ULog also has the analysis of the flight: diagnoses, statistics, spectra
@@ -89,6 +87,7 @@ pub struct Report {
 #[derive(Default)]
 struct FlightBlocks {
     summary: Vec<Block>,
+    fifos: Vec<Block>,
     spectra: Vec<Block>,
     step_responses: Vec<Block>,
 }
@@ -173,17 +172,20 @@ impl ReportRequest {
             ));
         }
         let bands = plot::flight_mode_bands(format_log, time.end.as_nanos())?;
+        let states = plot::vtol_states(format_log, time.end.as_nanos())?;
         // The summary comes first on the page, but has the damage that all others meet.
         let mut damage: Vec<Damage> = Vec::new();
-        let ulog = open_ulog(log)?;
-        let mut marks = MarkBuilder::new(time);
-        marks.add_damage(manifest.damage.iter());
+        let ulog = marks::open_ulog(log)?;
+        let mut marks = MarkBuilder::new(time, MARK_COLUMNS);
         if let Some(ulog) = &ulog {
             marks.add_parameter_changes(ulog);
+            marks.add_dropouts(ulog)?;
         }
         let flight = FlightReport::new(format_log, ulog.is_some())?;
         damage.extend_from_slice(flight.damage());
-        flight.add_marks(&mut marks);
+        let signals = plots::read(format_log, range, &mut damage)?;
+        // An index does not state the damage of the records, which is found by reading them.
+        marks.add_damage(manifest.damage.iter().chain(&damage));
         let marks = marks.finish();
         // The range, unlike the time of the log, includes records with impossible times.
         let context = PlotContext {
@@ -191,9 +193,10 @@ impl ReportRequest {
             choice: self.clock,
             clock: &clock,
             bands: &bands,
+            states: &states,
             marks: &marks,
         };
-        let plots = plots::signal_plots(format_log, &context, &mut damage)?;
+        let mut plots = plots::signal_plots(format_log, signals, &context);
         let tracks = tracks::track_maps(format_log, range, &bands, &mut damage)?;
         let scans = scans::first_of_each(format_log, range)?;
         let images = images::first_of_each(format_log, range)?;
@@ -208,6 +211,7 @@ impl ReportRequest {
         let summary = if is_part { "Summary of the whole log" } else { "Summary" };
         let mut flight = flight.blocks(&plots.time, &context);
         flight.summary.push(Block::Text(facts.to_owned()));
+        plots.blocks.append(&mut flight.fifos);
         let (mut parameters, mut texts) = (Vec::new(), Vec::new());
         if let Some(ulog) = &ulog {
             parameters = parameters::blocks(ulog, &clock);
@@ -248,14 +252,4 @@ impl ReportRequest {
         let sections = sections.map(section).collect();
         Ok((Page { title, about, sections, ..Page::default() }, losses))
     }
-}
-
-/// Opens the log as a ULog, if it is one, without reading it again.
-fn open_ulog(log: &Log) -> Result<Option<UlogLog>> {
-    let manifest = log.manifest();
-    if LogFormat::from_manifest(manifest) != Some(LogFormat::Ulog) {
-        return Ok(None);
-    }
-    let (source, manifest) = (log.input().source.clone(), Arc::new(manifest.clone()));
-    Ok(Some(UlogLog::open_with_manifest(source, manifest, OpenOptions::default())?))
 }

@@ -34,7 +34,7 @@ pub(crate) use self::{
 pub(crate) use self::{
     elements::expand_lists,
     find::{check_count, find_in_topic},
-    sampled_signals::{read, read_into, sampler},
+    sampled_signals::{SampledSignals, read, read_into, sampler},
 };
 
 /// A signal that is requested.

@@ -46,6 +46,8 @@ pub(crate) const CENTER: Pos = Pos { h_pos: HPos::Center, v_pos: VPos::Center };
 pub(crate) const FROM_LEFT: Pos = Pos { h_pos: HPos::Left, v_pos: VPos::Center };
 /// Rotates a text so that it reads upwards.
 pub(crate) const UPWARDS: FontTransform = FontTransform::Rotate270;
+/// Rotates a text so that it reads downwards.
+pub(crate) const DOWNWARDS: FontTransform = FontTransform::Rotate90;
 
 /// The result of drawing.
 pub(crate) type DrawResult<T = ()> =

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    chart::{Band, RightAxis, TimeAxis, XyAxis, XyLine, XyPanel},
+    chart::{Band, Mark, RightAxis, TimeAxis, XyAxis, XyLine, XyPanel},
     paint,
     sample::Sampler,
 };
@@ -196,4 +196,33 @@ fn axes_of_the_same_unit_have_the_same_scale() {
     assert!(width > 1000.0 && (width / height - 1.0).abs() < 0.01, "{width} {height}");
     // The gap is not bridged.
     assert_eq!(second[0], (first[0].0, first[2].1));
+}
+
+#[test]
+fn marks_are_lines_and_bars_with_a_legend_entry_for_each_kind() {
+    let mark = |kind: &str, start: f64, end: f64| Mark {
+        kind: kind.into(),
+        text: format!("<{kind}> at {start}"),
+        start: (start * 1e9) as i64,
+        end: (end * 1e9) as i64,
+        color: [0x12, 0x34, 0x56],
+    };
+    let marks = vec![
+        mark("reset", 2.0, 2.0),
+        // The text of the second one would overlap that of the first one.
+        mark("reset", 2.05, 2.05),
+        mark("loss", 4.0, 6.0),
+        mark("absent", 60.0, 70.0),
+    ];
+    let svg = Chart { marks, ..chart() }.svg().unwrap();
+    // Two panels: two lines and a bar in each.
+    assert_eq!(svg.matches("stroke=\"#123456\"").count(), 4);
+    assert_eq!(svg.matches("opacity=\"0.35\" fill=\"#123456\"").count(), 2);
+    // The samples in the legend, and the texts of the first panel.
+    assert_eq!(svg.matches("opacity=\"1\" fill=\"#123456\"").count(), 2);
+    for text in ["\nreset\n", "\nloss\n", "&lt;reset&gt; at 2\n", "&lt;loss&gt; at 4\n"]
+    {
+        assert_eq!(svg.matches(text).count(), 1, "{text}");
+    }
+    assert!(!svg.contains("absent") && !svg.contains("2.05"));
 }

@@ -51,12 +51,17 @@ impl PlotData {
         for block in blocks {
             let (title, json, time) = match block {
                 Block::Plot(title, chart) => {
-                    let background =
-                        self.background(&chart.bands, &chart.marks, &chart.time);
+                    let background = self.background(background(
+                        [&chart.bands, &chart.states],
+                        &chart.marks,
+                        &chart.time,
+                    ));
                     (title, plot(title, chart, background), Some(&chart.time))
                 }
                 Block::HeatMap(title, map) => {
-                    let background = self.background(&map.bands, &map.marks, &map.time);
+                    let bands = [&map.bands[..], &[]];
+                    let background =
+                        self.background(background(bands, &map.marks, &map.time));
                     (title, heat_map(title, map, background), Some(&map.time))
                 }
                 Block::Curves(title, plot) => (title, curves(title, plot), None),
@@ -71,9 +76,8 @@ impl PlotData {
         }
     }
 
-    /// Returns the index of these bands and marks.
-    fn background(&mut self, bands: &[Band], marks: &[Mark], time: &TimeAxis) -> usize {
-        let json = background(bands, marks, time);
+    /// Returns the index of this background: the bands and the marks as JSON.
+    fn background(&mut self, json: String) -> usize {
         let known = self.backgrounds.iter().position(|own| *own == json);
         known.unwrap_or_else(|| {
             self.backgrounds.push(json);
@@ -129,8 +133,25 @@ fn plot(title: &str, chart: &Chart, background: usize) -> String {
         panel.and_then(|panel| panel.limits),
     );
     write_time(&mut out, &chart.time, (start, end), background);
-    out.push_str(",\"lines\":[");
-    for (index, line) in lines.iter().enumerate() {
+    if let Some(right) = panel.and_then(|panel| panel.right.as_ref()) {
+        let (unit, limits) = (text(&right.unit), json_limits(right.limits));
+        let first = lines.len();
+        let _ = write!(
+            out,
+            ",\"right\":{{\"unit\":{unit},\"limits\":{limits},\"first\":{first}}}"
+        );
+    }
+    out.push_str(",\"levels\":[");
+    for (index, level) in panel.iter().flat_map(|panel| &panel.levels).enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let end = |value: f64| {
+            if value.is_finite() { value.to_string() } else { "null".to_owned() }
+        };
+        let (low, high, name) = (end(level.low), end(level.high), text(&level.name));
+        let _ = write!(out, "{comma}[{low},{high},{},{name}]", color(level.color));
+    }
+    out.push_str("],\"lines\":[");
+    for (index, line) in panel.iter().flat_map(|panel| panel.all_lines()).enumerate() {
         if index > 0 {
             out.push(',');
         }
@@ -213,17 +234,22 @@ fn start_of_plot(
     unit: &str,
     limits: Option<(f64, f64)>,
 ) -> String {
-    let limits = match limits {
+    format!(
+        "{{\"kind\":\"{kind}\",\"title\":{},\"unit\":{},\"limits\":{}",
+        text(title),
+        text(unit),
+        json_limits(limits)
+    )
+}
+
+/// Returns the limits of an axis; null if they are those of its values.
+fn json_limits(limits: Option<(f64, f64)>) -> String {
+    match limits {
         Some((low, high)) if low.is_finite() && high.is_finite() && low < high => {
             format!("[{low},{high}]")
         }
         _ => "null".to_owned(),
-    };
-    format!(
-        "{{\"kind\":\"{kind}\",\"title\":{},\"unit\":{},\"limits\":{limits}",
-        text(title),
-        text(unit)
-    )
+    }
 }
 
 /// Writes the time axis and the index of the background.
@@ -243,14 +269,22 @@ fn write_time(
     );
 }
 
-fn background(bands: &[Band], marks: &[Mark], time: &TimeAxis) -> String {
-    let mut out = "{\"bands\":[".to_owned();
-    for (index, band) in bands.iter().enumerate() {
-        let comma = if index > 0 { "," } else { "" };
-        let (start, end) = (time.seconds(band.start), time.seconds(band.end));
-        let (name, color) = (text(&band.name), color(band.color));
-        let _ =
-            write!(out, "{comma}[{},{},{color},{name}]", seconds(start), seconds(end));
+/// Returns the bands, the states and the marks.
+fn background(
+    [bands, states]: [&[Band]; 2],
+    marks: &[Mark],
+    time: &TimeAxis,
+) -> String {
+    let mut out = String::new();
+    for (key, bands) in [("{\"bands\":[", bands), ("],\"states\":[", states)] {
+        out.push_str(key);
+        for (index, band) in bands.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            let [start, end] =
+                [band.start, band.end].map(|at| seconds(time.seconds(at)));
+            let (name, color) = (text(&band.name), color(band.color));
+            let _ = write!(out, "{comma}[{start},{end},{color},{name}]");
+        }
     }
     out.push_str("],\"marks\":[");
     for (index, mark) in marks.iter().enumerate() {

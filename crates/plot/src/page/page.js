@@ -6,7 +6,7 @@
   const drawn = [];
   const height = 240;
   const flagHeight = 19;
-  const backgroundOf = (plot) => backgrounds[plot.background] || { bands: [], marks: [] };
+  const backgroundOf = (plot) => backgrounds[plot.background] || { bands: [], states: [], marks: [] };
 
   // The colours follow the scheme of the browser.
   const scheme = window.matchMedia("(prefers-color-scheme: dark)");
@@ -92,11 +92,10 @@
     const space = high > low ? (high - low) * 0.05 : Math.abs(low) * 0.1 || 1;
     return [low - space, high + space];
   };
+  const rangeOf = (limits) => (limits ? withSpace(...limits) : (u, low, high) => (low === null ? [0, 1] : withSpace(low, high)));
   const valueRange = (plot) => {
     if (plot.kind === "flags") return [0, plot.lines.length];
-    if (plot.kind === "heat") return plot.limits;
-    if (plot.limits) return withSpace(...plot.limits);
-    return (u, low, high) => (low === null ? [0, 1] : withSpace(low, high));
+    return plot.kind === "heat" ? plot.limits : rangeOf(plot.limits);
   };
 
   const clampX = (u, x) => {
@@ -104,13 +103,31 @@
     return Math.min(Math.max(u.valToPos(x, "x", true), left), left + width);
   };
   const pixels = () => window.devicePixelRatio || 1;
-  const bars = (u, spans, alpha) => {
+  // Coloured time ranges, on this share of the height from the lower edge.
+  const bars = (u, spans, alpha, share = 1) => {
     const { top, height } = u.bbox;
     for (const [start, end, color] of spans) {
       const from = clampX(u, start);
       const to = clampX(u, end);
-      u.ctx.fillStyle = `rgba(${color},${alpha})`;
-      if (to > from) u.ctx.fillRect(from, top, to - from, height);
+      u.ctx.fillStyle = `rgba(${lineColor(color)},${alpha})`;
+      if (to > from) u.ctx.fillRect(from, top + height * (1 - share), to - from, height * share);
+    }
+  };
+  // Coloured ranges of the values, with their names.
+  const drawLevels = (plot) => (u) => {
+    const { ctx, bbox } = u;
+    const bottom = bbox.top + bbox.height;
+    const clampY = (y, other) => (y === null ? other : Math.min(Math.max(u.valToPos(y, "y", true), bbox.top), bottom));
+    ctx.font = `${10 * pixels()}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "top";
+    for (const [low, high, color, name] of plot.levels) {
+      const [from, to] = [clampY(high, bbox.top), clampY(low, bottom)];
+      if (to <= from) continue;
+      ctx.fillStyle = `rgba(${lineColor(color)},0.2)`;
+      ctx.fillRect(bbox.left, from, bbox.width, to - from);
+      ctx.fillStyle = ink();
+      if (to - from >= 13 * pixels()) ctx.fillText(name, bbox.left + 4 * pixels(), from + 2 * pixels());
     }
   };
   // A text along a vertical line, downwards from the top.
@@ -153,7 +170,7 @@
       if (to - from >= 2 * pixels()) {
         bars(u, [[start, end, color]], 0.35);
       } else if (isWithin(u, from)) {
-        vertical(u, from, `rgb(${color})`);
+        vertical(u, from, `rgb(${lineColor(color)})`);
       }
       if (text && plot.kind === "lines" && isWithin(u, from) && from >= free) {
         upright(u, text, from, u.bbox.top);
@@ -258,6 +275,7 @@
     const isDrawn = plot.kind === "lines";
     return plot.lines.map((line) => ({
       label: line.name,
+      scale: line.isRight ? "right" : "y",
       stroke: () => (plot.kind === "heat" ? "transparent" : `rgb(${lineColor(line.color)})`),
       width: 1,
       points: { show: isDrawn && line.x.length < 60, fill: () => (scheme.matches ? "#181a1b" : "#fff") },
@@ -276,14 +294,20 @@
   const heightOf = (plot) => (plot.kind === "flags" ? plot.lines.length * flagHeight + 90 : height);
 
   const show = (plot, place) => {
-    if (plot.lines) plot.lines = plot.lines.filter((line) => line.x.length > 0);
+    if (plot.lines) {
+      plot.lines.forEach((line, index) => { line.isRight = Boolean(plot.right) && index >= plot.right.first; });
+      plot.lines = plot.lines.filter((line) => line.x.length > 0);
+    }
+    const hasRight = Boolean(plot.lines) && plot.lines.some((line) => line.isRight);
     const isTimed = plot.kind !== "curves";
     const grid = { stroke: faint, width: 1 };
     const shared = { stroke: ink, grid, ticks: { stroke: faint, width: 1 } };
     const before = [];
     const after = [];
     if (plot.kind === "heat") before.push(drawHeat(plot));
+    else if (plot.levels && plot.levels.length) before.push(drawLevels(plot));
     else if (isTimed) before.push((u) => bars(u, backgroundOf(plot).bands, 0.15));
+    if (isTimed) before.push((u) => bars(u, backgroundOf(plot).states, 0.45, 0.08));
     if (plot.kind === "flags") after.push(drawFlags(plot));
     after.push(isTimed ? drawMarks(plot) : drawCurveMarks(plot));
     const xLabel = isTimed ? "s" : plot.time;
@@ -295,6 +319,7 @@
         scales: {
           x: { time: false, range: (u, min, max) => (min === null ? plot.range : [min, max]) },
           y: { range: valueRange(plot) },
+          ...(hasRight ? { right: { range: rangeOf(plot.right.limits) } } : {}),
         },
         cursor: { ...(isTimed ? { sync: { key: "time" } } : {}), drag: { x: true, y: false } },
         legend: { show: plot.kind !== "flags" },
@@ -305,6 +330,7 @@
         axes: [
           { ...shared, label: plot.time, size: 34, labelSize: 20, ...timeAxis(plot) },
           plot.kind === "flags" ? { ...shared, splits: () => [], size: 64, labelSize: 20, label: "" } : { ...shared, label: plot.unit, size: 64, labelSize: 20, ...valueAxis },
+          ...(hasRight ? [{ ...shared, grid: { show: false }, side: 1, scale: "right", label: plot.right.unit, size: 58, labelSize: 20, ...valueAxis }] : []),
         ],
         hooks: {
           drawClear: before,
@@ -327,8 +353,9 @@
 
   // A legend of the colours behind the lines, and of the marks, for all plots.
   const names = new Map();
-  for (const { bands, marks } of backgrounds) {
+  for (const { bands, states, marks } of backgrounds) {
     for (const [, , color, name] of bands) names.set(name, [color, 0.3]);
+    for (const [, , color, name] of states) names.set(name, [color, 0.6]);
     for (const [, , color, kind] of marks) names.set(kind, [color, 0.8]);
   }
   const first = plots.findIndex((plot) => plot.kind !== "curves");
@@ -337,7 +364,10 @@
     legend.className = "modes";
     for (const [name, [color, alpha]] of names) {
       const entry = legend.appendChild(document.createElement("span"));
-      entry.appendChild(document.createElement("i")).style.background = `rgba(${color},${alpha})`;
+      const sample = entry.appendChild(document.createElement("i"));
+      const paint = () => { sample.style.background = `rgba(${lineColor(color)},${alpha})`; };
+      paint();
+      scheme.addEventListener("change", paint);
       entry.append(name);
     }
     document.getElementById(`p${first}`).before(legend);

@@ -128,6 +128,7 @@ class Log(Mapping[str, Table]):
         clock: Literal["boot", "utc", "relative"] | None = None,
         size: tuple[int, int] | None = None,
         flight_modes: bool = True,
+        marks: bool = True,
         panels: Sequence[Sequence[str]] | None = None,
         xy: Sequence[Sequence[str]] | None = None,
         title: str | None = None,

@@ -8,14 +8,14 @@ use logtool_core::{
     Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
     TimeRange, Topic, TopicId, TopicSet, View, export_tables,
 };
-use logtool_flight::{
-    AnalysisScope, Dropout, FlightData, Series, Spectrogram, needed_topics,
-};
+use logtool_flight::{AnalysisScope, Dropout, FlightData, Series, needed_topics};
 use logtool_ulog::topic_names;
 use parking_lot::Mutex;
 
 use crate::{
-    error::Result, inspect::flight::fifo::FifoReader, records::signals::numbers_of,
+    error::Result,
+    inspect::flight::fifo::{FifoReader, FifoSamples},
+    records::signals::numbers_of,
     text::units::count_of,
 };
 
@@ -32,13 +32,14 @@ pub(super) struct Collected {
     pub(super) topics: TopicSet,
     pub(super) damage: Vec<Damage>,
     pub(super) remarks: Vec<String>,
+    pub(super) fifos: Vec<FifoSamples>,
 }
 
 /// The result that a topic is collected for.
 enum Purpose {
     /// A series of these fields. The table has them in this order, after the time.
     Series(Vec<String>),
-    /// The spectrogram of the samples of a FIFO.
+    /// The samples of a FIFO.
     Fifo(Box<FifoReader>),
 }
 
@@ -49,6 +50,7 @@ pub(super) fn collect(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Collected> {
     let manifest = log.manifest();
+    let time = manifest.time.unwrap_or(TimeRange::ALL);
     let all = |name: &str| {
         let name = name.to_owned();
         manifest.topics().filter(move |(_, topic)| topic.name == name)
@@ -83,7 +85,8 @@ pub(super) fn collect(
         for name in FifoReader::TOPICS {
             for (id, topic) in all(name).take(1) {
                 let decoder = log.decoder(id, &Columns::all(View::Flat))?;
-                let Some((only, reader)) = FifoReader::new(name, decoder.schema())
+                let Some((only, reader)) =
+                    FifoReader::new(name, decoder.schema(), time)
                 else {
                     continue;
                 };
@@ -99,7 +102,6 @@ pub(super) fn collect(
     let topics: TopicSet = columns_of.keys().copied().collect();
     let done = Arc::new(Mutex::new(Vec::new()));
     let sink = CollectorSink { purposes: Mutex::new(purposes), done: done.clone() };
-    let time = manifest.time.unwrap_or(TimeRange::ALL);
     // Values from before the start are those at the start. Later times are impossible.
     let selected = TimeRange { start: TimeRange::ALL.start, end: time.end };
     let job = TableJob {
@@ -113,7 +115,7 @@ pub(super) fn collect(
     let report = export_tables(log, &job, &sink)?;
     let last = time.end.as_nanos().saturating_sub(1);
     let mut data = FlightData::new((time.start.as_nanos(), last));
-    let mut remarks = Vec::new();
+    let (mut remarks, mut fifos) = (Vec::new(), Vec::new());
     for table in done.lock().drain(..) {
         if table.left_out > 0 {
             let rows = count_of(table.left_out, "row");
@@ -132,16 +134,20 @@ pub(super) fn collect(
                 }));
             }
             TableOutput::Series(series) => data.series.push(series),
-            TableOutput::Spectrogram(found) => data.fifo_spectrograms.extend(found),
+            TableOutput::Fifo(mut fifo) => {
+                data.fifo_spectrograms.extend(fifo.spectrogram.take());
+                fifos.push(*fifo);
+            }
         }
     }
     data.series.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
     data.fifo_spectrograms.sort_by(|a, b| a.topic.cmp(&b.topic));
+    fifos.sort_by_key(|fifo| fifo.topic);
     if data.series.is_empty() {
         remarks.push("the log has no topics of PX4 that are analysed".to_owned());
     }
     remarks.sort();
-    Ok(Collected { data, topics, damage: report.damage, remarks })
+    Ok(Collected { data, topics, damage: report.damage, remarks, fifos })
 }
 
 /// A sink that keeps the columns of tables.
@@ -201,13 +207,13 @@ struct TableCollector {
 /// The result of a table.
 enum TableOutput {
     Series(Series),
-    Spectrogram(Option<Spectrogram>),
+    Fifo(Box<FifoSamples>),
 }
 
 impl TableCollector {
     fn into_output(self) -> TableOutput {
         match self.purpose {
-            Purpose::Fifo(reader) => TableOutput::Spectrogram(reader.finish()),
+            Purpose::Fifo(reader) => TableOutput::Fifo(Box::new(reader.finish())),
             Purpose::Series(names) => {
                 let mut series = Series::new(self.topic, self.instance, self.times);
                 for (name, column) in names.into_iter().zip(self.columns) {

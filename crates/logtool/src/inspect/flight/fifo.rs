@@ -2,14 +2,28 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use logtool_core::TimeRange;
 use logtool_flight::{Spectrogram, SpectrogramBuilder};
+use logtool_plot::{Sampler, Signal};
 
 use crate::records::signals::numbers_of;
 
 /// The maximum number of samples in a record (uORB, `SensorGyroFifo.msg`).
 const MOST_SAMPLES: usize = 32;
 
-/// Unrolls the records of a FIFO into samples, and builds their spectrogram.
+/// The number of columns of a plot of the samples.
+const COLUMNS: usize = 450;
+
+/// The samples of a FIFO as a plot can show them, in rad/s or m/s², and their spectrogram.
+pub(crate) struct FifoSamples {
+    pub(crate) topic: &'static str,
+    /// The signals of the axes x, y and z.
+    pub(crate) signals: [Signal; 3],
+    /// The spectrogram, if there are enough samples.
+    pub(crate) spectrogram: Option<Spectrogram>,
+}
+
+/// Unrolls the records of a FIFO into samples, and builds their plot and their spectrogram.
 ///
 /// A record has the time of its last sample (`timestamp_sample`, in microseconds), the interval
 /// (`dt`), the number of samples, and a factor for their numbers (Flight Review,
@@ -21,6 +35,7 @@ pub(super) struct FifoReader {
     /// The places of the samples of each axis.
     axes: [Vec<usize>; 3],
     builder: SpectrogramBuilder,
+    samplers: [Sampler; 3],
     /// The sum of the intervals in microseconds, and their number.
     intervals: (f64, u64),
 }
@@ -31,10 +46,11 @@ impl FifoReader {
         ["sensor_accel_fifo", "sensor_gyro_fifo"];
 
     /// Returns the columns of the flat view to read, and their reader; `None` if the topic has
-    /// other columns than PX4's.
+    /// other columns than PX4's. The log has this `time`.
     pub(super) fn new(
         topic: &'static str,
         schema: &SchemaRef,
+        time: TimeRange,
     ) -> Option<(Vec<usize>, Self)> {
         let index = |name: &str| schema.index_of(name).ok();
         let header = ["timestamp_sample", "dt", "scale", "samples"].map(index);
@@ -53,6 +69,9 @@ impl FifoReader {
             header: header.map(place),
             axes: axes.map(|axis| axis.into_iter().map(place).collect()),
             builder: SpectrogramBuilder::new(),
+            samplers: std::array::from_fn(|_| {
+                Sampler::new(time.start.as_nanos(), time.end.as_nanos(), COLUMNS)
+            }),
             intervals: (0.0, 0),
         };
         Some((only, reader))
@@ -83,23 +102,30 @@ impl FifoReader {
                 let time = (time - before) * 1e3;
                 let value = |axis: &Vec<Vec<f64>>| {
                     let raw = axis.get(sample).and_then(|column| column.get(row));
-                    raw.map_or(f32::NAN, |raw| (raw * scale) as f32)
+                    raw.map_or(f64::NAN, |raw| raw * scale)
                 };
-                let [x, y, z] = &axes;
-                self.builder.add(time as i64, [value(x), value(y), value(z)]);
+                let values = axes.each_ref().map(value);
+                for (sampler, value) in self.samplers.iter_mut().zip(values) {
+                    sampler.add(time as i64, value);
+                }
+                self.builder.add(time as i64, values.map(|value| value as f32));
             }
         }
     }
 
-    /// Returns the spectrogram, if there were enough samples.
-    pub(super) fn finish(self) -> Option<Spectrogram> {
+    /// Returns the samples.
+    pub(super) fn finish(self) -> FifoSamples {
         let (sum, count) = self.intervals;
         let rate = 1e6 * count as f64 / sum;
         let title = match self.topic {
             "sensor_gyro_fifo" => "angular velocity before filters",
             _ => "acceleration before filters",
         };
-        self.builder.finish(title, self.topic, rate)
+        FifoSamples {
+            topic: self.topic,
+            signals: self.samplers.each_ref().map(Sampler::signal),
+            spectrogram: self.builder.finish(title, self.topic, rate),
+        }
     }
 }
 
@@ -111,6 +137,7 @@ mod tests {
         ArrayRef, Float32Array, Int16Array, TimestampNanosecondArray, UInt8Array,
         UInt64Array,
     };
+    use logtool_core::Timestamp;
 
     use super::*;
 
@@ -146,11 +173,17 @@ mod tests {
             }
         }
         let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let [start, end] = [0, 400_000_000].map(Timestamp::from_nanos);
+        let time = TimeRange { start, end };
         let (only, mut reader) =
-            FifoReader::new("sensor_gyro_fifo", &batch.schema()).unwrap();
+            FifoReader::new("sensor_gyro_fifo", &batch.schema(), time).unwrap();
         assert_eq!(only, (1..=100).collect::<Vec<_>>());
         reader.add(&batch);
-        let found = reader.finish().unwrap();
+        let FifoSamples { signals: [x, y, z], spectrogram, .. } = reader.finish();
+        // The first record has samples from before the start.
+        assert_eq!((x.values + x.astray, y.span()), (1600, Some((0.0, 0.0))));
+        assert_eq!((x.span(), z.span()), (Some((-50.0, 50.0)), y.span()));
+        let found = spectrogram.unwrap();
         assert_eq!((found.sample_rate_hz, found.times_ns.len()), (4000.0, 11));
         let column = &found.density[5];
         let highest =
@@ -168,6 +201,9 @@ mod tests {
     fn topic_with_other_columns_is_left_alone() {
         let times: ArrayRef = Arc::new(UInt64Array::from(vec![1]));
         let batch = RecordBatch::try_from_iter([("dt", times)]).unwrap();
-        assert!(FifoReader::new("sensor_gyro_fifo", &batch.schema()).is_none());
+        assert!(
+            FifoReader::new("sensor_gyro_fifo", &batch.schema(), TimeRange::ALL)
+                .is_none()
+        );
     }
 }

@@ -1,16 +1,22 @@
 //! Reads the values of a plot and draws it.
 
-use logtool_core::{Damage, Log as FormatLog, Manifest, TimeRange, TopicId, TopicSet};
+use logtool_core::{
+    Damage, Log as FormatLog, Manifest, TimeRange, Timestamp, TopicId, TopicSet,
+};
 use logtool_plot::{Chart, Line, Panel, Sampler, TimeAxis, XyPanel};
 use logtool_series::SeriesComponent;
 
 use crate::{
     error::{Error, Result},
-    inspect::plot::{
-        PlotRequest,
-        axis::{first_and_last, flight_mode_bands, outlier_note, time_axis},
-        panels::{self, PlottedLine},
-        xy::PreparedXy,
+    inspect::{
+        marks::{self, MarkBuilder},
+        plot::{
+            PlotRequest,
+            axis::{first_and_last, flight_mode_bands, outlier_note, time_axis},
+            panels::{self, PlottedLine},
+            vtol_states::vtol_states,
+            xy::PreparedXy,
+        },
     },
     records::{
         log::Log,
@@ -131,7 +137,19 @@ pub(super) fn draw(
         xy: xy_panels,
         ..Chart::default()
     };
-    let chart = complete(request, chart, width, format_log, &clock)?;
+    let mut chart = complete(request, chart, width, format_log, &clock)?;
+    if request.has_marks && !chart.panels.is_empty() {
+        let (start, end) = chart.times();
+        let [start, end] = [start, end].map(Timestamp::from_nanos);
+        let mut marks = MarkBuilder::new(TimeRange { start, end }, width);
+        // An index does not state the damage of the records, which is found by reading them.
+        marks.add_damage(manifest.damage.iter().chain(&damage));
+        if let Some(ulog) = marks::open_ulog(log)? {
+            marks.add_parameter_changes(&ulog);
+            marks.add_dropouts(&ulog)?;
+        }
+        chart.marks = marks.finish();
+    }
     Ok(PreparedChart { topics, chart, damage, outliers })
 }
 
@@ -212,6 +230,7 @@ fn complete(
     chart.time = TimeAxis { range: chart.time.range, ..axis };
     if request.has_flight_modes {
         chart.bands = flight_mode_bands(log, end)?;
+        chart.states = vtol_states(log, end)?;
     }
     Ok(chart)
 }

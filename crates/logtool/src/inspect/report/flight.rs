@@ -3,16 +3,19 @@
 mod signals;
 
 use logtool_core::{Damage, Log, Timestamp};
-use logtool_plot::{Block, PlotLink, TableRow, TimeAxis};
+use logtool_plot::{Block, Line, Panel, PlotLink, TableRow, TimeAxis};
 
 use crate::{
     error::Result,
     inspect::{
         flight::{
-            AnalysedLog, AnalysisScope, Diagnosis, DiagnosisKind, Severity, analyse,
-            text,
+            AnalysedLog, AnalysisScope, Diagnosis, DiagnosisKind, FifoSamples,
+            Severity, analyse, text,
         },
-        report::{FlightBlocks, logger_texts, marks::MarkBuilder, plots::PlotContext},
+        report::{
+            FlightBlocks, logger_texts,
+            plots::{self, PlotContext},
+        },
     },
     text::units::{Span, count_of},
     time::clock::ShownClock,
@@ -39,12 +42,6 @@ impl FlightReport {
         self.0.as_ref().map_or(&[], |analysed| &analysed.damage)
     }
 
-    /// Adds the dropouts of the logger.
-    pub(super) fn add_marks(&self, marks: &mut MarkBuilder) {
-        let dropouts = self.0.iter().flat_map(|analysed| &analysed.dropouts);
-        marks.add_dropouts(dropouts.map(|dropout| (dropout.time, dropout.seconds)));
-    }
-
     /// Returns the blocks of the analysis. The time axis is that of the other plots.
     pub(super) fn blocks(
         &self,
@@ -56,10 +53,41 @@ impl FlightReport {
         let spectra = signals.map(|signals| signals::spectra(signals, time, context));
         FlightBlocks {
             summary: summary(analysed, context.clock),
+            fifos: fifo_plots(&analysed.fifos, time, context),
             spectra: spectra.unwrap_or_default(),
             step_responses: signals.map(signals::step_responses).unwrap_or_default(),
         }
     }
+}
+
+/// Returns the plots of the samples of FIFOs.
+fn fifo_plots(
+    fifos: &[FifoSamples],
+    time: &TimeAxis,
+    context: &PlotContext<'_>,
+) -> Vec<Block> {
+    let plot = |fifo: &FifoSamples| {
+        let (title, unit, factor) = match fifo.topic {
+            "sensor_gyro_fifo" => {
+                ("Raw angular speed, all samples", "°/s", 180.0 / std::f64::consts::PI)
+            }
+            _ => ("Raw acceleration, all samples", "m/s²", 1.0),
+        };
+        let lines = ["x", "y", "z"].into_iter().zip(&fifo.signals);
+        let lines: Vec<Line> = lines
+            .map(|(name, signal)| {
+                let mut signal = signal.clone();
+                let values = signal.runs.iter_mut().flatten();
+                values.for_each(|(_, value)| *value *= factor);
+                Line { name: name.to_owned(), signal, is_held: false }
+            })
+            .collect();
+        let has_values = lines.iter().any(|line| line.signal.values > 0);
+        let panel = Panel { unit: unit.to_owned(), lines, ..Panel::default() };
+        let chart = plots::chart(panel, context, time);
+        has_values.then(|| Block::Plot(title.to_owned(), chart))
+    };
+    fifos.iter().filter_map(plot).collect()
 }
 
 /// Returns the diagnoses and the statistics.
@@ -116,12 +144,12 @@ fn row(diagnosis: &Diagnosis, clock: &ShownClock) -> TableRow {
             text::evidence(diagnosis),
         ],
         is_warning: diagnosis.severity == Severity::Critical,
-        links: plots(diagnosis.kind).iter().map(link).collect(),
+        links: plot_titles(diagnosis.kind).iter().map(link).collect(),
     }
 }
 
 /// Returns the titles of the plots and sections that show a diagnosis of this kind.
-fn plots(kind: DiagnosisKind) -> &'static [&'static str] {
+fn plot_titles(kind: DiagnosisKind) -> &'static [&'static str] {
     use DiagnosisKind as Kind;
     match kind {
         Kind::GpsInterference => &["GPS noise and jamming", "GPS uncertainty"],
@@ -145,7 +173,9 @@ fn plots(kind: DiagnosisKind) -> &'static [&'static str] {
         Kind::TecsNonfinitePitch => &["TECS: pitch"],
         Kind::RcLoss => &["RC quality", "Failsafe flags"],
         Kind::DataLinkLoss => &["Failsafe flags", "Telemetry radio"],
-        Kind::Vibration => &["Vibration", "Raw acceleration"],
+        Kind::Vibration => {
+            &["Vibration", "Vibration, by the estimator", "Raw acceleration"]
+        }
         Kind::Clipping => &["Clipping", "Raw acceleration"],
         Kind::CompassInterference => {
             &["Thrust and magnetic field", "Raw magnetic field"]
@@ -166,7 +196,7 @@ mod tests {
     #[test]
     fn diagnoses_name_plots_that_there_are() {
         for kind in DiagnosisKind::ALL {
-            let titles = plots(*kind);
+            let titles = plot_titles(*kind);
             assert!(!titles.is_empty(), "{}", kind.name());
             for title in titles {
                 let is_section = *title == logger_texts::HARD_FAULTS;

@@ -5,7 +5,7 @@ use logtool_plot::TimeAxis;
 
 use crate::{
     error::Result,
-    inspect::report::{FlightBlocks, marks::MarkBuilder, plots::PlotContext},
+    inspect::report::{FlightBlocks, plots::PlotContext},
 };
 
 /// The absent analysis.
@@ -21,9 +21,6 @@ impl FlightReport {
     pub(super) fn damage(&self) -> &[Damage] {
         &[]
     }
-
-    /// Adds no marks.
-    pub(super) fn add_marks(&self, _: &mut MarkBuilder) {}
 
     /// Returns no blocks.
     pub(super) fn blocks(&self, _: &TimeAxis, _: &PlotContext<'_>) -> FlightBlocks {

@@ -12,7 +12,7 @@ use logtool_core::{
     Columns, Damage, Log, TimeRange, Topic, TopicId, TopicOrigin, View,
 };
 use logtool_plot::{
-    Band, Block, Chart, Line, Mark, Panel, PanelStyle, Signal, TimeAxis,
+    Band, Block, Chart, Line, Mark, Panel, PanelStyle, RightAxis, Signal, TimeAxis,
 };
 
 use crate::{
@@ -22,10 +22,16 @@ use crate::{
         plot,
         report::{
             devices,
-            plots::{message_types::TYPES, px4::FlagTopic, transform::Transform},
+            plots::{
+                message_types::TYPES,
+                px4::{FlagTopic, Px4Line, ValueLevel},
+                transform::Transform,
+            },
         },
     },
-    records::signals::{self, RequestedSignal, SignalColumn, ValuePart},
+    records::signals::{
+        self, RequestedSignal, SampledSignals, SignalColumn, ValuePart,
+    },
     text::units::count_of,
     time::{
         clock::{ShownClock, TimeChoice},
@@ -49,6 +55,7 @@ pub(super) struct PlotContext<'c> {
     pub(super) choice: TimeChoice,
     pub(super) clock: &'c ShownClock,
     pub(super) bands: &'c [Band],
+    pub(super) states: &'c [Band],
     pub(super) marks: &'c [Mark],
 }
 
@@ -68,7 +75,10 @@ struct PlannedPlot {
     unit: String,
     limits: Option<(f64, f64)>,
     signals: Range<usize>,
+    /// The unit and the limits of the axis on the right, and its signals.
+    right: Option<(&'static str, (f64, f64), Range<usize>)>,
     style: PanelStyle,
+    levels: &'static [ValueLevel],
     /// Whether lines that are always 0 are left out.
     omits_zero: bool,
 }
@@ -84,25 +94,46 @@ struct PlotPlan {
     omitted: u64,
 }
 
-/// Returns the plots of `log`, and adds the damage that is met to `damage`.
-pub(super) fn signal_plots(
+/// The signals of the plots of a log.
+pub(super) struct PlotSignals {
+    plan: PlotPlan,
+    read: SampledSignals,
+}
+
+/// Reads the signals of the plots of `log` within `time`, and adds the damage that is met to
+/// `damage`.
+///
+/// # Errors
+/// If reading fails.
+pub(super) fn read(
     log: &dyn Log,
-    context: &PlotContext<'_>,
+    time: TimeRange,
     damage: &mut Vec<Damage>,
-) -> Result<SignalPlots> {
+) -> Result<PlotSignals> {
     let plan = if LogFormat::from_manifest(log.manifest()) == Some(LogFormat::Ulog) {
         plan_px4(log)
     } else {
         plan_types(log)
     };
-    let omitted = plan.omitted;
-    let mut plots = draw(log, plan, context, damage)?;
+    let mut read = signals::read(log, &plan.signals, time, COLUMNS, &|_| {})?;
+    damage.append(&mut read.damage);
+    Ok(PlotSignals { plan, read })
+}
+
+/// Returns the plots of `log` from their `signals`.
+pub(super) fn signal_plots(
+    log: &dyn Log,
+    signals: PlotSignals,
+    context: &PlotContext<'_>,
+) -> SignalPlots {
+    let omitted = signals.plan.omitted;
+    let mut plots = draw(log, signals, context);
     if omitted > 0 {
         let more = count_of(omitted, "more plot");
         let what = format!("and {more}, which `logtool plot` draws, of other topics");
         plots.blocks.push(Block::Note(what));
     }
-    Ok(plots)
+    plots
 }
 
 /// Plans the plots of a log of PX4. All are shown.
@@ -120,27 +151,23 @@ fn plan_px4(log: &dyn Log) -> PlotPlan {
         if !is_needed || plot.superseded_by.is_some_and(has) {
             continue;
         }
-        let first = plan.signals.len();
-        for (name, topic, columns, transform) in plot.lines {
-            // The first line of each name that the log has is shown.
-            let mut own = plan.signals.iter().skip(first);
-            if own.any(|signal| signal.name == *name) {
-                continue;
-            }
-            let topic = log.manifest().topic(topic).ok();
-            plan.signals.extend(
-                topic.and_then(|topic| signal(log, topic, name, columns, *transform)),
-            );
-        }
+        let lines = plan.add_px4_lines(log, plot.lines);
         if plot.is_flags {
-            plan.signals.iter_mut().skip(first).for_each(|flag| flag.is_held = true);
+            let flags = plan.signals.iter_mut().skip(lines.start);
+            flags.for_each(|flag| flag.is_held = true);
         }
+        let right = plot.right.filter(|_| !lines.is_empty());
+        let right = right.map(|(unit, limits, lines)| {
+            (unit, limits, plan.add_px4_lines(log, lines))
+        });
         plan.add(PlannedPlot {
             title: plot.title.to_owned(),
             unit: plot.unit.to_owned(),
             limits: plot.limits,
-            signals: first..plan.signals.len(),
+            signals: lines,
+            right,
             style: style(plot.is_flags),
+            levels: plot.levels,
             omits_zero: plot.omits_zero,
         });
     }
@@ -170,6 +197,23 @@ pub(super) fn has_px4_plot(title: &str) -> bool {
 }
 
 impl PlotPlan {
+    /// Adds the signals of `lines` that the log has, and returns their indices. Of several lines of
+    /// the same name, the first that the log has is added.
+    fn add_px4_lines(&mut self, log: &dyn Log, lines: &[Px4Line]) -> Range<usize> {
+        let first = self.signals.len();
+        for (name, topic, columns, transform) in lines {
+            let mut own = self.signals.iter().skip(first);
+            if own.any(|signal| signal.name == *name) {
+                continue;
+            }
+            let topic = log.manifest().topic(topic).ok();
+            self.signals.extend(
+                topic.and_then(|topic| signal(log, topic, name, columns, *transform)),
+            );
+        }
+        first..self.signals.len()
+    }
+
     /// Adds a plot, unless it has no signals.
     fn add(&mut self, plot: PlannedPlot) {
         if !plot.signals.is_empty() {
@@ -265,15 +309,12 @@ fn signal(
     Some(signal)
 }
 
-/// Reads the signals of `plan`, and returns its plots.
+/// Returns the plots that are planned.
 fn draw(
     log: &dyn Log,
-    plan: PlotPlan,
+    PlotSignals { plan, read }: PlotSignals,
     context: &PlotContext<'_>,
-    damage: &mut Vec<Damage>,
-) -> Result<SignalPlots> {
-    let read = signals::read(log, &plan.signals, context.time, COLUMNS, &|_| {})?;
-    damage.extend(read.damage);
+) -> SignalPlots {
     let manifest = log.manifest();
     let all = match read.span.stray {
         Some(_) => read.span.usual,
@@ -289,37 +330,56 @@ fn draw(
     let time = TimeAxis { range: time.range, ..axis };
     let mut blocks = Vec::new();
     for planned in plan.plots {
-        let (start, count) = (planned.signals.start, planned.signals.len());
-        let own = plan.signals.iter().zip(&read.signals).skip(start).take(count);
-        let own = own.filter(|(_, signal)| signal.values > 0);
+        let own = |range: &Range<usize>| {
+            let own = plan.signals.iter().zip(&read.signals);
+            let own = own.skip(range.start).take(range.len());
+            own.filter(|(_, signal)| signal.values > 0)
+        };
         if planned.style == PanelStyle::Flags {
-            blocks.extend(flag_block(&planned, own, context, &time));
+            blocks.extend(flag_block(&planned, own(&planned.signals), context, &time));
             continue;
         }
-        let own = own.filter(|(_, signal)| !planned.omits_zero || !is_zero(signal));
-        let lines: Vec<Line> = own.map(line).collect();
-        if lines.is_empty() {
+        let lines = |range: &Range<usize>| -> Vec<Line> {
+            let is_shown = |signal: &Signal| !planned.omits_zero || !is_zero(signal);
+            own(range).filter(|(_, signal)| is_shown(signal)).map(line).collect()
+        };
+        let left = lines(&planned.signals);
+        if left.is_empty() {
             continue;
         }
-        let PlannedPlot { title, unit, limits, .. } = planned;
-        let panel = Panel { unit, limits, lines, ..Panel::default() };
+        let right = planned.right.as_ref().map(|(unit, limits, signals)| RightAxis {
+            unit: (*unit).to_owned(),
+            limits: Some(*limits),
+            lines: lines(signals),
+        });
+        let PlannedPlot { title, unit, limits, levels, .. } = planned;
+        let panel = Panel {
+            unit,
+            limits,
+            lines: left,
+            right: right.filter(|right| !right.lines.is_empty()),
+            levels: levels.iter().map(ValueLevel::level).collect(),
+            ..Panel::default()
+        };
         blocks.push(Block::Plot(title, chart(panel, context, &time)));
     }
     let note = plot::outlier_note(read.signals.iter(), &read.span, context.clock);
     blocks.extend(note.map(Block::Note));
     let sensors = plan.signals.iter().zip(&read.signals);
     let sensors = sensors.skip(plan.devices.unwrap_or(plan.signals.len()));
-    Ok(SignalPlots { blocks, time, devices: devices::blocks(sensors) })
+    SignalPlots { blocks, time, devices: devices::blocks(sensors) }
 }
 
 fn line((wanted, signal): (&RequestedSignal, &Signal)) -> Line {
     Line { name: wanted.name.clone(), signal: signal.clone(), is_held: wanted.is_held }
 }
 
-fn chart(panel: Panel, context: &PlotContext<'_>, time: &TimeAxis) -> Chart {
+/// Returns the chart of `panel` with the background of all plots over time.
+pub(super) fn chart(panel: Panel, context: &PlotContext<'_>, time: &TimeAxis) -> Chart {
     Chart {
         panels: vec![panel],
         bands: context.bands.to_vec(),
+        states: context.states.to_vec(),
         marks: context.marks.to_vec(),
         time: time.clone(),
         ..Chart::default()

@@ -6,6 +6,8 @@ mod motion;
 mod sensors;
 mod system;
 
+use logtool_plot::{Level, Rgb};
+
 use crate::inspect::report::plots::transform::Transform;
 
 pub(super) use self::flags::{FLAG_TOPICS, FlagTopic};
@@ -13,6 +15,18 @@ pub(super) use self::flags::{FLAG_TOPICS, FlagTopic};
 /// A line: its name, its topic, the columns that it is computed from, and how.
 pub(super) type Px4Line =
     (&'static str, &'static str, &'static [&'static str], Transform);
+
+/// A range of values that the plot shows by its colour: its name, the lowest and the highest value,
+/// and the colour.
+#[derive(Clone, Copy)]
+pub(super) struct ValueLevel(&'static str, f64, f64, Rgb);
+
+impl ValueLevel {
+    pub(super) fn level(&self) -> Level {
+        let Self(name, low, high, color) = *self;
+        Level { name: name.to_owned(), low, high, color }
+    }
+}
 
 /// A plot of lines. Of several lines of the same name, the first that the log has is shown.
 #[derive(Clone, Copy)]
@@ -22,6 +36,10 @@ pub(super) struct Px4Plot {
     pub(super) lines: &'static [Px4Line],
     /// The limits of the value axis. Values outside are not visible.
     pub(super) limits: Option<(f64, f64)>,
+    /// The unit, the limits and the lines of the axis on the right.
+    pub(super) right: Option<(&'static str, (f64, f64), &'static [Px4Line])>,
+    /// The coloured ranges of the values.
+    pub(super) levels: &'static [ValueLevel],
     /// The plot is shown only if the log has one of these topics. Empty if it needs none.
     pub(super) needs: &'static [&'static str],
     /// The plot is shown only if the log does not have this topic, which has the same values more accurately.
@@ -43,6 +61,8 @@ impl Px4Plot {
             unit,
             lines,
             limits: None,
+            right: None,
+            levels: &[],
             needs: &[],
             superseded_by: None,
             omits_zero: false,
@@ -52,6 +72,19 @@ impl Px4Plot {
 
     const fn with_limits(self, low: f64, high: f64) -> Self {
         Self { limits: Some((low, high)), ..self }
+    }
+
+    const fn with_right_axis(
+        self,
+        unit: &'static str,
+        limits: (f64, f64),
+        lines: &'static [Px4Line],
+    ) -> Self {
+        Self { right: Some((unit, limits, lines)), ..self }
+    }
+
+    const fn with_levels(self, levels: &'static [ValueLevel]) -> Self {
+        Self { levels, ..self }
     }
 
     const fn with_needed_topics(self, needs: &'static [&'static str]) -> Self {

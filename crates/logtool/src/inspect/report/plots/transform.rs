@@ -17,6 +17,8 @@ pub(super) enum Transform {
     Yaw,
     /// The length of a vector.
     Norm,
+    /// The length of a vector that is a share of 1, in percent.
+    PercentNorm,
     /// A share of 1 in percent.
     Percent,
     /// A thousandth of the value.
@@ -54,9 +56,8 @@ impl Transform {
             (Self::Where { least, factor }, [_, condition, ..]) => {
                 if *condition >= least { first * factor } else { f64::NAN }
             }
-            (Self::Norm, _) => {
-                values.iter().map(|value| value * value).sum::<f64>().sqrt()
-            }
+            (Self::Norm, _) => norm(values),
+            (Self::PercentNorm, _) => norm(values) * 100.0,
             // Tait-Bryan angles in the order z-y'-x''.
             (Self::Roll, [w, x, y, z]) => {
                 (2.0 * (w * x + y * z)).atan2(1.0 - 2.0 * (x * x + y * y)).to_degrees()
@@ -72,9 +73,16 @@ impl Transform {
     }
 }
 
+/// Returns the length of a vector.
+fn norm(vector: &[f64]) -> f64 {
+    vector.iter().map(|value| value * value).sum::<f64>().sqrt()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Transform::{Bit, Equals, Latency, Norm, Pitch, Roll, Where, Yaw};
+    use super::Transform::{
+        Bit, Equals, Latency, Norm, PercentNorm, Pitch, Roll, Where, Yaw,
+    };
 
     #[test]
     fn angles_of_quarter_turns_are_90_degrees() {
@@ -88,6 +96,7 @@ mod tests {
             1_f64.to_degrees()
         ));
         assert_eq!(Norm.apply(&[3.0, 4.0]), 5.0);
+        assert_eq!(PercentNorm.apply(&[0.0, 0.0, -0.5]), 50.0);
     }
 
     #[test]

@@ -15,6 +15,8 @@ const FIX_MM: Transform = Transform::Where { least: 3.0, factor: 1e-3 };
 const Q: &[&str] = &["q[0]", "q[1]", "q[2]", "q[3]"];
 const Q_D: &[&str] = &["q_d[0]", "q_d[1]", "q_d[2]", "q_d[3]"];
 
+const THRUST: &[&str] = &["xyz[0]", "xyz[1]", "xyz[2]"];
+
 const ESTIMATE: &str = "vehicle_local_position";
 const SETPOINT: &str = "vehicle_local_position_setpoint";
 const TRUTH: &str = "vehicle_local_position_groundtruth";
@@ -40,6 +42,15 @@ pub(super) const PLOTS: &[Px4Plot] = &[
                 &["current.alt", "current.valid"],
                 Transform::Where { least: 1.0, factor: 1.0 },
             ),
+        ],
+    )
+    .with_right_axis(
+        "thrust (%)",
+        (0.0, 100.0),
+        &[
+            // The thrust of a fixed-wing vehicle is along its x axis.
+            ("thrust", "vehicle_thrust_setpoint", THRUST, Transform::PercentNorm),
+            ("thrust", "actuator_controls_0", &["control[3]"], Percent),
         ],
     ),
     Px4Plot::new(

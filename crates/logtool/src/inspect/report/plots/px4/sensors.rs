@@ -1,7 +1,7 @@
 //! Inertial sensors, magnetometers, distance sensors and receivers of satellites.
 
 use crate::inspect::report::plots::{
-    px4::Px4Plot,
+    px4::{Px4Plot, ValueLevel},
     transform::Transform::{Degrees, Norm, Same},
 };
 
@@ -9,6 +9,14 @@ const MAG: &[&str] =
     &["magnetometer_ga[0]", "magnetometer_ga[1]", "magnetometer_ga[2]"];
 const THRUST: &[&str] = &["xyz[0]", "xyz[1]", "xyz[2]"];
 const STATUS: &str = "estimator_status";
+
+const VIBRATION: &[&str] = &["accel_vibration_metric"];
+/// The levels of Flight Review: half and all of the standard gravity.
+const VIBRATION_LEVELS: &[ValueLevel] = &[
+    ValueLevel("low", f64::NEG_INFINITY, 4.905, [0x00, 0x80, 0x00]),
+    ValueLevel("high", 4.905, 9.81, [0xff, 0xa5, 0x00]),
+    ValueLevel("too high", 9.81, f64::INFINITY, [0xff, 0x00, 0x00]),
+];
 
 /// The plots.
 pub(super) const PLOTS: &[Px4Plot] = &[
@@ -32,21 +40,19 @@ pub(super) const PLOTS: &[Px4Plot] = &[
     ),
     Px4Plot::new(
         "Vibration",
+        "m/s²",
+        &[
+            ("accel 0", "vehicle_imu_status", VIBRATION, Same),
+            ("accel 1", "vehicle_imu_status.1", VIBRATION, Same),
+            ("accel 2", "vehicle_imu_status.2", VIBRATION, Same),
+            ("accel 3", "vehicle_imu_status.3", VIBRATION, Same),
+        ],
+    )
+    .with_levels(VIBRATION_LEVELS),
+    Px4Plot::new(
+        "Vibration, by the estimator",
         "",
         &[
-            ("accel 0 (m/s²)", "vehicle_imu_status", &["accel_vibration_metric"], Same),
-            (
-                "accel 1 (m/s²)",
-                "vehicle_imu_status.1",
-                &["accel_vibration_metric"],
-                Same,
-            ),
-            (
-                "accel 2 (m/s²)",
-                "vehicle_imu_status.2",
-                &["accel_vibration_metric"],
-                Same,
-            ),
             ("coning", STATUS, &["vibe[0]"], Same),
             ("high-frequency angle", STATUS, &["vibe[1]"], Same),
             ("high-frequency velocity", STATUS, &["vibe[2]"], Same),

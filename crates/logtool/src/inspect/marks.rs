@@ -1,19 +1,25 @@
 //! Marks on the time axes of plots: changes of parameters, dropouts and damage.
 
-use logtool_core::{Damage, TimeRange};
-use logtool_plot::{Mark, Rgb};
-use logtool_ulog::UlogLog;
+use std::sync::Arc;
 
-use crate::inspect::parameters::{NamedChange, ShownValue, changes_of};
+use logtool_core::{Damage, Log as _, OpenOptions, TimeRange};
+use logtool_plot::{Mark, Rgb};
+use logtool_ulog::{UlogLog, topic_names};
+
+use crate::{
+    error::Result,
+    formats::LogFormat,
+    inspect::parameters::{NamedChange, ShownValue, changes_of},
+    records::{log::Log, signals},
+};
 
 /// The colours of the kinds.
 const PARAMETER: Rgb = [0x8a, 0x2b, 0xe2];
-#[cfg(feature = "flight")]
 const DROPOUT: Rgb = [0xd0, 0x10, 0x10];
 const DAMAGE: Rgb = [0x60, 0x30, 0x00];
 
-/// Marks of a kind that are closer together than this share of the time are one mark.
-const RESOLUTION: i64 = 1_000;
+/// The column of the dropouts with their lengths.
+const DROPOUT_COLUMN: &str = "duration_ms";
 
 /// The maximum number of parameters that a mark names.
 const MAX_NAMES: usize = 3;
@@ -21,13 +27,29 @@ const MAX_NAMES: usize = 3;
 /// Collects marks within a time range.
 pub(super) struct MarkBuilder {
     time: TimeRange,
+    /// The number of columns of pixels. Marks of a kind that are closer together than one are one
+    /// mark.
+    columns: u32,
     marks: Vec<Mark>,
 }
 
+/// Opens `log` as a ULog, if it is one, without reading it again.
+///
+/// # Errors
+/// If reading fails.
+pub(super) fn open_ulog(log: &Log) -> Result<Option<UlogLog>> {
+    let manifest = log.manifest();
+    if LogFormat::from_manifest(manifest) != Some(LogFormat::Ulog) {
+        return Ok(None);
+    }
+    let (source, manifest) = (log.input().source.clone(), Arc::new(manifest.clone()));
+    Ok(Some(UlogLog::open_with_manifest(source, manifest, OpenOptions::default())?))
+}
+
 impl MarkBuilder {
-    /// Creates a builder without marks.
-    pub(super) fn new(time: TimeRange) -> Self {
-        Self { time, marks: Vec::new() }
+    /// Creates a builder without marks for plots with so many `columns` of pixels.
+    pub(super) fn new(time: TimeRange, columns: u32) -> Self {
+        Self { time, columns, marks: Vec::new() }
     }
 
     /// Returns the marks, sorted by time.
@@ -59,16 +81,26 @@ impl MarkBuilder {
         }
     }
 
-    /// Adds periods in which the logger lost data: the time of the last record before each, and
-    /// its length in seconds.
-    #[cfg(feature = "flight")]
-    pub(super) fn add_dropouts(&mut self, dropouts: impl Iterator<Item = (i64, f64)>) {
-        let end = |(start, seconds): (i64, f64)| {
-            (start, start.saturating_add((seconds * 1e9) as i64))
-        };
-        for (start, end, _) in self.merged(dropouts.map(end).collect()) {
+    /// Adds the dropouts of a ULog: periods in which its logger lost data. Each starts at the time
+    /// of the record before it.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub(super) fn add_dropouts(&mut self, ulog: &UlogLog) -> Result<()> {
+        let topic = ulog.manifest().topic(topic_names::DROPOUTS).ok();
+        let signal =
+            topic.and_then(|topic| signals::find_in_topic(ulog, topic, DROPOUT_COLUMN));
+        let Some(signal) = signal else { return Ok(()) };
+        // A dropout before the time may last until then.
+        let (read, _) = signals::read_all(ulog, &[signal], TimeRange::ALL, &|_| {})?;
+        let samples = read.iter().flat_map(|dropouts| &dropouts.samples);
+        let spans = samples.map(|(start, millis)| {
+            (*start, start.saturating_add((millis * 1e6) as i64))
+        });
+        for (start, end, _) in self.merged(spans.collect()) {
             self.push("dropout", String::new(), (start, end), DROPOUT);
         }
+        Ok(())
     }
 
     /// Adds damage of the file whose time is known.
@@ -85,7 +117,7 @@ impl MarkBuilder {
     /// the end, and the indices of the spans.
     fn merged(&self, spans: Vec<(i64, i64)>) -> Vec<(i64, i64, Vec<usize>)> {
         let (first, last) = (self.time.start.as_nanos(), self.time.end.as_nanos());
-        let resolution = last.saturating_sub(first) / RESOLUTION;
+        let resolution = last.saturating_sub(first) / i64::from(self.columns.max(1));
         let mut spans: Vec<(i64, i64, usize)> = spans
             .into_iter()
             .enumerate()
@@ -120,7 +152,8 @@ mod tests {
     #[test]
     fn spans_that_cannot_be_seen_apart_are_one() {
         let at = Timestamp::from_nanos;
-        let builder = MarkBuilder::new(TimeRange { start: at(0), end: at(1_000_000) });
+        let builder =
+            MarkBuilder::new(TimeRange { start: at(0), end: at(1_000_000) }, 1_000);
         let spans = vec![(5_000, 6_000), (500, 1_500), (1_000, 1_200), (-9, -1)];
         let merged = builder.merged(spans);
         assert_eq!(merged, [(500, 1_500, vec![1, 2]), (5_000, 6_000, vec![0])]);
