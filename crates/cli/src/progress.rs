@@ -9,6 +9,9 @@ use crate::{
     terminal::{self, color, pager, say},
 };
 
+/// The numbers of a bar of bytes, in the decimal units of other texts.
+const BYTES: &str = "{decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}";
+
 /// Returns whether bars are shown.
 pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
     !global.quiet && terminal::stderr_is_seen() && !pager::is_running()
@@ -21,7 +24,7 @@ pub(crate) fn for_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBa
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(bytes);
-    bar.set_style(style("{msg}  {bytes}/{total_bytes}  {bytes_per_sec}"));
+    bar.set_style(style(&format!("{{msg}}  {BYTES}")));
     bar.set_prefix("logs");
     bar.set_message(format!("0/{logs}"));
     bar
@@ -52,7 +55,7 @@ impl Progress for TerminalProgress {
     }
 
     fn start(&self, name: &str, bytes: u64) -> Box<dyn Task> {
-        Box::new(Bar::new(name, bytes, "{bytes}/{total_bytes}  {bytes_per_sec}"))
+        Box::new(Bar::new(name, bytes, BYTES))
     }
 
     fn start_records(&self, name: &str, records: u64) -> Box<dyn Task> {

@@ -9,8 +9,13 @@ use logtool::{Error, Result, convert::OutputFormat, formats::LogFormat};
 /// of a format are its name and its aliases.
 ///
 /// # Errors
-/// If neither names a format, or if the extension is that of another format.
+/// If neither names a format, if the extension is that of another format, or if `out` is standard
+/// output (`-`), which these outputs cannot be written to.
 pub(crate) fn choose<F: ValueEnum>(out: &Path, requested: Option<F>) -> Result<F> {
+    if out.as_os_str() == "-" {
+        let what = "this output cannot be written to standard output";
+        return Err(Error::invalid(what).with_hint("name a file with -o"));
+    }
     let by_name = F::from_str(extension(out), true).ok();
     match (requested, by_name) {
         (Some(format), named) => {

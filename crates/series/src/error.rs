@@ -86,7 +86,13 @@ pub(crate) fn suggestion<'n>(
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     let near: Vec<String> =
         near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
-    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
+    let near = match near.as_slice() {
+        [first @ .., last] if !first.is_empty() => {
+            format!("{} or {last}", first.join(", "))
+        }
+        near => near.join(", "),
+    };
+    (!near.is_empty()).then(|| format!("did you mean {near}?"))
 }
 
 #[cfg(test)]

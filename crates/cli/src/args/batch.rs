@@ -13,6 +13,11 @@ const FORCE: &str = "Convert again what is converted already";
 const FORMATS: &str = "Output format: csv, jsonl, parquet, arrow, npz, mat, images, pcd, ply, \
     las, laz, kitti, png, mcap, bag, pcap, vel, ulog, kml, gpx or geojson [default: parquet]";
 const OUT: &str = "Folder of the dataset, or its URL in an object store";
+const EXAMPLES: &str = "\
+Examples:
+  logtool batch logs -o dataset
+  logtool batch 'disk/**/*.ulg' -o dataset --topic 'sensor_*'
+  logtool batch @list.txt -o s3://bucket/logs --format mcap --shard 0/4";
 
 /// Adapts the options of `convert` in the command `batch` to datasets.
 ///
@@ -50,11 +55,8 @@ pub(crate) fn adapt(batch: Command) -> Command {
 /// killed run left unfinished. A log that cannot be read does not stop the others. The options
 /// of points, images and lidars of `logtool convert` are accepted too.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "\
-Examples:
-  logtool batch logs -o dataset
-  logtool batch 'disk/**/*.ulg' -o dataset --topic 'sensor_*'
-  logtool batch @list.txt -o s3://bucket/logs --format mcap --shard 0/4")]
+// Both, because the options of `convert` have a longer text for `--help`.
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES)]
 pub(crate) struct BatchArgs {
     #[command(flatten)]
     pub(crate) convert: ConvertArgs,

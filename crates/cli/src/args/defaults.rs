@@ -16,18 +16,22 @@ const FILE: &str = "logtool.toml";
 /// The start of the names of the variables.
 const PREFIX: &str = "LOGTOOL_";
 
-/// Options that have no defaults: they select inputs and outputs, or replace files.
-const FIXED: [&str; 12] = [
+/// Options that have no defaults: they select inputs, outputs, topics and times, or replace files.
+const FIXED: [&str; 16] = [
     "codes",
     "count",
+    "end",
     "force",
     "help",
     "latch",
+    "log",
     "out",
     "restamp",
     "shard",
     "signal",
     "split",
+    "start",
+    "topic",
     "utc-start",
     "version",
 ];

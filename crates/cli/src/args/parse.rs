@@ -1,11 +1,6 @@
 //! Parses the command line, with the defaults of variables and files.
 
-use std::{
-    env,
-    ffi::{OsStr, OsString},
-    io::Write as _,
-    process,
-};
+use std::{env, ffi::OsString, io::Write as _, path::Path, process};
 
 use clap::{
     Arg, Command, CommandFactory as _, FromArgMatches as _,
@@ -115,32 +110,41 @@ fn is_about_commands(words: &[OsString], name: Option<&str>) -> bool {
 /// Returns when errors in the command line and help have colours: they are printed before the
 /// command line is parsed.
 fn color_mode(words: &[OsString]) -> ColorMode {
-    let value = |word: &OsStr, next: Option<&OsString>| match word.to_str() {
-        Some("--color") => next.and_then(|next| next.to_str()).map(str::to_owned),
-        word => word?.strip_prefix("--color=").map(str::to_owned),
-    };
-    let words = words.iter().enumerate();
-    let option = words.clone().find_map(|(index, word)| {
-        value(word, words.clone().nth(index + 1).map(|(_, next)| next))
-    });
     let variable = || env::var("LOGTOOL_COLOR").ok();
-    let value = option.or_else(variable).unwrap_or_default();
+    let value = value_of(words, "--color").or_else(variable).unwrap_or_default();
     <ColorMode as clap::ValueEnum>::from_str(&value, true).unwrap_or_default()
+}
+
+/// Returns the value of `option` among `words`, which are not parsed yet.
+fn value_of(words: &[OsString], option: &str) -> Option<String> {
+    let mut words = words.iter().filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        if word == option {
+            return words.next().map(str::to_owned);
+        }
+        let rest = word.strip_prefix(option);
+        if let Some(value) = rest.and_then(|rest| rest.strip_prefix('=')) {
+            return Some(value.to_owned());
+        }
+    }
+    None
 }
 
 /// Ends the program after printing the error in the command line, or the help.
 fn end(mut err: clap::Error, words: &[OsString]) -> ! {
     if err.kind() == ErrorKind::DisplayHelp {
-        let is_paged = !words.iter().any(|word| word == "--no-pager");
+        let is_paged = !words.iter().any(|word| word == "--no-pager")
+            && env::var("LOGTOOL_NO_PAGER").as_deref() != Ok("true");
         if is_paged && terminal::stdout_is_seen() {
-            pager::enable(env::var("LOGTOOL_PAGER").ok().as_deref());
+            let variable = || env::var("LOGTOOL_PAGER").ok();
+            pager::enable(value_of(words, "--pager").or_else(variable).as_deref());
         }
         // The reader of the output may have closed it.
         let _ = print_help(&err.render());
         pager::finish();
         process::exit(err.exit_code());
     }
-    suggest(&mut err);
+    suggest(&mut err, words);
     let is_harmful =
         |word: &OsString| word.to_string_lossy().contains(acts_on_terminal);
     if err.use_stderr() && words.iter().any(is_harmful) {
@@ -163,11 +167,16 @@ pub(crate) fn print_help(text: &clap::builder::StyledStr) -> std::io::Result<()>
 }
 
 /// Adds a suggestion to an error about a command or an option that other programs have.
-fn suggest(err: &mut clap::Error) {
+fn suggest(err: &mut clap::Error, words: &[OsString]) {
     if let Some(ContextValue::String(typed)) = err.get(ContextKind::InvalidSubcommand) {
         let known = COMMANDS_ELSEWHERE.iter().find(|(other, _)| other == typed);
-        if let Some((_, ours)) = known {
-            let ours = ContextValue::Strings(vec![(*ours).to_owned()]);
+        // A log without a command.
+        let is_recording = words.iter().any(|word| word == "record");
+        let of_file = if is_recording { "mavlink" } else { "info" };
+        let of_file = Path::new(typed).is_file().then_some(of_file);
+        let ours = known.map(|(_, ours)| *ours).or(of_file);
+        if let Some(ours) = ours {
+            let ours = ContextValue::Strings(vec![ours.to_owned()]);
             err.insert(ContextKind::SuggestedSubcommand, ours);
         }
     }

@@ -27,7 +27,7 @@ pub(super) fn run(args: &FormatsArgs, _: &GlobalArgs) -> Result<Outcome> {
         out.flush()?;
         return Ok(Outcome::Done);
     }
-    writeln!(out, "Reads, as it sees from their bytes (also in gzip, xz and zstd):")?;
+    writeln!(out, "Reads, recognised by their bytes (also in gzip, xz and zstd):")?;
     for input in inputs.clone() {
         writeln!(out, "  {:8} {}", input.display_name(), input.description())?;
     }

@@ -76,7 +76,10 @@ pub const CONVERSIONS: &[Conversion] = &[
                 "PointCloud2, PointCloud, LaserScan and packets of Velodyne lidars, of ROS 1 \
                  or in CDR; foxglove.PointCloud in protobuf or JSON",
             ),
-            (PACKETS, "the points of all packets; `help convert` lists their columns"),
+            (
+                PACKETS,
+                "the points of all packets; `logtool help lidars` lists their columns",
+            ),
         ],
     },
     Conversion {
@@ -107,7 +110,7 @@ pub const CONVERSIONS: &[Conversion] = &[
                 ULOG,
                 "every record, as protobuf with the log's definitions; strings and events as \
                  foxglove.Log, places as foxglove.LocationFix, poses as \
-                 foxglove.FrameTransform, parameters and infos as metadata; not the changes of \
+                 foxglove.FrameTransform, parameters and information as metadata; not the changes of \
                  parameters' defaults; on request as CDR, as in a bag",
             ),
             (
@@ -132,7 +135,7 @@ pub const CONVERSIONS: &[Conversion] = &[
                 ULOG,
                 "every record, as messages of types that are made of the log's definitions; \
                  beside them Imu, with the attitude then, Odometry, transforms, poses \
-                 and NavSatFix, strings and events as rosgraph_msgs/Log; not parameters and infos",
+                 and NavSatFix, strings and events as rosgraph_msgs/Log; not parameters and information",
             ),
             (BAG, "every message byte for byte, with its connection"),
             (

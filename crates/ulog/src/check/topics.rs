@@ -19,7 +19,7 @@ pub(super) fn check(log: &OpenLog, findings: &mut Findings) {
         let implausible =
             topic.map(|topic| topic.implausible_times).filter(|count| *count > 0);
         if let Some(count) = implausible {
-            let message = "the time is 0, or far from its neighbors";
+            let message = "the time is 0, or far from its neighbours";
             let finding = Finding::new(&code::ODD_TIME, message).with_count(count);
             findings_of(Some(finding), id, findings);
         }

@@ -127,7 +127,7 @@ fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
         }
         // `v1.2` is no name of a file.
         (None, None) if end.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-            let what = format!("no file that is written here is called .{end}");
+            let what = format!("no output format has the extension .{end}");
             let hint =
                 format!("--format names a format; -o {shown}/ is a folder of tables");
             misuse(what, hint)

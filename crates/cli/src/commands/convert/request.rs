@@ -113,9 +113,7 @@ pub(in crate::commands) fn explain(conflict: RequestConflict) -> Error {
             "name a folder with -o, and --format parquet",
         ),
         ScansWithoutPoints => ("--per is for points", "as with --format pcd"),
-        FileOnStdout => {
-            (&*text, "csv, jsonl and arrow can; others need a file: name it with -o")
-        }
+        FileOnStdout => (&*text, "name a file with -o"),
         Px4WithOtherClock => {
             ("--layout px4 needs --clock boot", "its viewer counts from there")
         }

@@ -47,8 +47,9 @@ pub(super) fn print_remaining(report: &RepairReport) -> Result<()> {
         return Ok(());
     }
     let (name, paint) = (escape_terminal(&report.check.name), color::for_stderr());
+    let remain = if count == 1 { "remains" } else { "remain" };
     let count = count_of(count, "finding");
-    say!("{} {name}: {count} remain after the repair", paint.yellow("warning:"));
+    say!("{} {name}: {count} {remain} after the repair", paint.yellow("warning:"));
     Ok(report::lines(&report.check, &mut std::io::stderr(), Severity::Warning, paint)?)
 }
 

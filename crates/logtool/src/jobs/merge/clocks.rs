@@ -191,7 +191,7 @@ fn no_common_clock(first: &MergeSource, other: &MergeSource) -> Error {
     let without: Vec<&str> = without.map(|log| log.input.name.as_str()).collect();
     let (a, b) = (&first.input.name, &other.input.name);
     let what = format!(
-        "nothing brings {a} and {b} onto one clock: the world's time is not known to {}",
+        "{a} and {b} have no common clock: UTC is not known to {}",
         without.join(" and ")
     );
     Error::failed(what).with_remedy(Remedy::SetOffset {

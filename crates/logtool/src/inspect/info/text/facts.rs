@@ -173,7 +173,7 @@ fn write_counts(text: &mut TextWriter<'_>, manifest: &Manifest) {
     {
         text.add_fact(
             "hard fault",
-            "reported: the JSON report has it as `hardfault_plain`",
+            "recorded: `logtool info --show hardfault_plain` prints it",
         );
     }
 }

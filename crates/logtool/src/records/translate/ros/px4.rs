@@ -53,8 +53,8 @@ pub(in crate::records::translate) const TYPES_WITH_FRAMES: &[&str] =
 /// Metadata of a log that messages cannot hold: the headings, and the name of one item.
 const METADATA_KINDS: [(MetadataKey, &str); 3] = [
     (MetadataKey::Parameters, "parameter"),
-    (MetadataKey::Info, "info"),
-    (MetadataKey::InfoMultiple, "multi info"),
+    (MetadataKey::Info, "information message"),
+    (MetadataKey::InfoMultiple, "multi information message"),
 ];
 
 /// Translates the `selected` topics of `log`, a log of PX4, to messages of ROS 1.
