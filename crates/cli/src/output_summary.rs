@@ -29,7 +29,8 @@ pub(crate) fn print(
         Bytes(summary.bytes),
         Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
     );
-    if summary.records == 0 {
+    // The remarks state which records are missing.
+    if summary.records == 0 && summary.remarks.is_empty() {
         say!("  no records are selected, or there are none");
     }
     summary.remarks.iter().for_each(|remark| say!("  {remark}"));
