@@ -41,8 +41,7 @@ pub(crate) fn empty_selection(name: &str, manifest: &Manifest) {
         say!("{name}: no records are selected");
         return;
     };
-    let nanos = time.end.as_nanos().saturating_sub(time.start.as_nanos());
-    let length = Span(u64::try_from(nanos).unwrap_or_default());
+    let length = Span(time.span_nanos());
     say!("{name}: no records are selected; the log is {length} long");
 }
 
