@@ -54,9 +54,7 @@ impl FromStr for Derivation {
                 Ok(Self { name: name.to_owned(), expression: expression.to_owned() })
             }
             _ => {
-                let message = format!(
-                    "`{text}` is not a name and an expression, such as speed='norm(topic.v)'"
-                );
+                let message = format!("`{text}` is not a name and an expression");
                 Err(Error::invalid(message)
                     .with_hint("as in yaw='deg(yaw(vehicle_attitude.q))'"))
             }
