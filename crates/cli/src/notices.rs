@@ -34,8 +34,8 @@ pub(crate) fn outcome(findings: &Findings) -> Outcome {
     if findings.is_harmed() { Outcome::DataLost } else { Outcome::Done }
 }
 
-/// Prints that no records of the log `name` are selected, and how long it is: the selected times
-/// may be outside of it.
+/// Prints that no records of the log `name` are selected, and how long it is, because the selected
+/// times may be too early or too late.
 pub(crate) fn empty_selection(name: &str, manifest: &Manifest) {
     let Some(time) = manifest.time else {
         say!("{name}: no records are selected");
