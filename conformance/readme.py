@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TOOK = re.compile(r"(?<=pieces, )[\d.]+ kB$|([\d.]+ k?B )?in [\d.]+ m?s( \(\d+ MB/s\))?$", re.MULTILINE)
+TOOK = re.compile(r"(?<=pieces, )[\d.]+ kB$|([\d.]+ k?B )?in [\d.]+ m?s( \([\d.]+ MB/s\))?$", re.MULTILINE)
 
 
 def main():

@@ -101,7 +101,7 @@ impl Confidence {
         if drift_ppm.abs() > MOST_DRIFT && drift_ppm.abs() > 3.0 * self.drift_error_ppm
         {
             doubts.push(format!(
-                "no clocks run apart by {drift_ppm:.0} millionths: {MOST_DRIFT} is the most"
+                "the drift is {drift_ppm:.0} ppm, and {MOST_DRIFT} ppm is the most"
             ));
         }
         doubts

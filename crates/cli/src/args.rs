@@ -249,10 +249,10 @@ pub(crate) struct TimeArgs {
 /// The selected records.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RecordArgs {
-    /// Topics to select; `*` and `?` match anything
+    /// Topics to select; `*` and `?` are wildcards
     ///
-    /// Topics to select, by name (all instances) or by label (`sensor_gps.1`). `*` and `?`
-    /// match anything. May be repeated, or a list: a,b
+    /// Topics to select, by name (all instances) or by label (`sensor_gps.1`). `*` and `?` are
+    /// wildcards. May be repeated, or a list: a,b
     #[arg(short, long = "topic", value_name = "GLOB", action = ArgAction::Append)]
     #[arg(add = completion::topics())]
     #[arg(help_heading = "Selection")]

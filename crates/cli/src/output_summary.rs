@@ -1,6 +1,6 @@
 //! Prints summaries of outputs.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use logtool::{
     output::OutputSummary,
@@ -21,16 +21,25 @@ pub(crate) fn print(
         return;
     }
     let took = start.elapsed();
-    let speed = summary.input_bytes as f64 / 1e6 / took.as_secs_f64().max(1e-6);
     say!(
-        "{from} → {}: {}, {} in {} ({speed:.0} MB/s)",
+        "{from} → {}: {}, {} in {} ({})",
         summary.path.display(),
         count_of(summary.records, "record"),
         Bytes(summary.bytes),
         Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
+        speed(summary.input_bytes, took),
     );
-    if summary.records == 0 {
+    // The remarks state which records are missing.
+    if summary.records == 0 && summary.remarks.is_empty() {
         say!("  no records are selected, or there are none");
     }
     summary.remarks.iter().for_each(|remark| say!("  {remark}"));
+}
+
+/// Returns the speed at which `bytes` were read in the time `took`, such as `62 MB/s` or
+/// `0.25 MB/s`.
+pub(crate) fn speed(bytes: u64, took: Duration) -> String {
+    let speed = bytes as f64 / 1e6 / took.as_secs_f64().max(1e-6);
+    let decimals = if bytes > 0 && speed < 0.995 { 2 } else { 0 };
+    format!("{speed:.decimals$} MB/s")
 }

@@ -351,7 +351,10 @@ pub fn recognize<'f>(
         _ if head.is_empty() => Err(Error::new(ErrorKind::Unrecognized, "it is empty")),
         _ => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
-            let message = format!("it does not begin as any of: {}", names.join(", "));
+            let message = format!(
+                "its first bytes are those of no known format: {}",
+                names.join(", ")
+            );
             Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0))
         }
     }

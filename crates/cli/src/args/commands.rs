@@ -44,11 +44,11 @@ pub(crate) struct InfoArgs {
     /// a bag is inspected
     #[arg(long)]
     pub(crate) health: bool,
-    /// Print one information whole, such as hardfault_plain
+    /// Print one entry of the information in full, such as hardfault_plain
     ///
-    /// Print one information whole, and nothing else: hardfault_plain, boot_console_output,
-    /// perf_counter_preflight or perf_top_preflight of a ULog, or a metadata record of an MCAP
-    /// file. A wrong KEY lists all
+    /// Print one entry of the information in full, and nothing else: hardfault_plain,
+    /// boot_console_output, perf_counter_preflight or perf_top_preflight of a ULog, or a metadata
+    /// record of an MCAP file. A wrong KEY lists all
     #[arg(long, value_name = "KEY", conflicts_with_all = ["json", "freq", "health", "digest"])]
     pub(crate) show: Option<String>,
     /// Show the BLAKE3 hash of each file, as `b3sum` does
@@ -133,7 +133,7 @@ pub(crate) struct MessagesArgs {
     /// Print messages of this level and above
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) level: Option<LevelChoice>,
-    /// Print messages that contain a text, in any case. May be repeated
+    /// Print messages that contain a text, ignoring case. May be repeated
     #[arg(long, value_name = "TEXT")]
     pub(crate) contains: Vec<String>,
     /// Print messages that match a regular expression
@@ -173,7 +173,7 @@ Examples:
 pub(crate) struct SchemaArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Topics to print; `*` and `?` match anything [default: all]
+    /// Topics to print; `*` and `?` are wildcards [default: all]
     #[arg(value_name = "TOPIC", add = completion::topics())]
     pub(crate) topics: Vec<String>,
     /// Print a JSON object per topic
@@ -199,7 +199,7 @@ pub(crate) struct ParamsArgs {
     /// Log; `-` is standard input
     #[arg(required = true)]
     pub(crate) file: Option<PathBuf>,
-    /// Parameters to print, in any case; `*` and `?` match anything [default: all]
+    /// Parameters to print, ignoring case; `*` and `?` are wildcards [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Output format [default: text on a terminal, else csv]
@@ -236,7 +236,7 @@ Examples:
         a: PathBuf,
         /// Second log
         b: PathBuf,
-        /// Parameters to compare, in any case; `*` and `?` match anything [default: all]
+        /// Parameters to compare, ignoring case; `*` and `?` are wildcards [default: all]
         #[arg(value_name = "NAME")]
         names: Vec<String>,
         /// Compare the values at the start of the logs, not those at their end
@@ -323,7 +323,7 @@ pub(crate) struct FormatsArgs {
 
 /// Explain a command, or a topic such as outputs or clocks
 ///
-/// Explain a command, or a topic: outputs, clocks, lidars, expressions, config
+/// The topics are outputs, clocks, lidars, expressions and config.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

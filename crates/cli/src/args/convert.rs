@@ -79,10 +79,10 @@ pub(crate) struct ConvertArgs {
     pub(crate) compression: Option<Compression>,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
-    /// Columns to select; `*` and `?` match anything
+    /// Columns to select; `*` and `?` are wildcards
     ///
     /// Columns to select, of all topics or of one (`sensor_gps.lat`). `x` also selects `x[0]`
-    /// and `x.y`; `*` and `?` match anything. May be repeated
+    /// and `x.y`; `*` and `?` are wildcards. May be repeated
     #[arg(long = "field", value_name = "GLOB", help_heading = "Selection")]
     pub(crate) fields: Vec<String>,
     /// Add a table NAME of an expression; see `logtool help expressions`

@@ -39,7 +39,7 @@ pub(crate) struct FilterArgs {
     pub(crate) writing: WritingArgs,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
-    /// Topics to leave out; `*` and `?` match anything. May be repeated
+    /// Topics to leave out; `*` and `?` are wildcards. May be repeated
     #[arg(short = 'x', long, value_name = "GLOB", action = ArgAction::Append)]
     #[arg(help_heading = "Selection", add = completion::topics())]
     pub(crate) exclude: Vec<String>,

@@ -36,7 +36,7 @@ pub(crate) struct PlotArgs {
     /// Fields to draw, as `logtool schema` names them, or expressions
     ///
     /// Fields to draw, as `logtool schema` names them, or expressions. A field `x` also selects
-    /// `x[0]`, `x.y` and each element of a list; `*` and `?` match anything
+    /// `x[0]`, `x.y` and each element of a list; `*` and `?` are wildcards
     #[arg(required_unless_present_any = ["panels", "xy"])]
     #[arg(value_name = "TOPIC.FIELD|EXPRESSION", add = completion::fields())]
     pub(crate) fields: Vec<String>,

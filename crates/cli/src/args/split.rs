@@ -38,10 +38,10 @@ pub(crate) struct PlanArgs {
     /// chunk of its log has, and fewer if its text would be too long
     #[arg(long, value_name = "SIZE")]
     pub(crate) target_bytes: Option<Size>,
-    /// Columns to select; `*` and `?` match anything
+    /// Columns to select; `*` and `?` are wildcards
     ///
     /// Columns to select, of all topics or of one (`sensor_gps.lat`). `x` also selects `x[0]`
-    /// and `x.y`; `*` and `?` match anything. May be repeated
+    /// and `x.y`; `*` and `?` are wildcards. May be repeated
     #[arg(long = "field", alias = "columns", value_name = "GLOB")]
     #[arg(help_heading = "Selection", add = completion::fields())]
     pub(crate) fields: Vec<String>,

@@ -166,7 +166,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     out.flush()?;
     if left == all && all > 0 && !global.quiet {
-        say!("{name}: no records are selected");
+        notices::empty_selection(name, manifest);
     }
     if let Some(remark) = Infinities::remark(nulls).filter(|_| !global.quiet) {
         say!("note: {name}: {remark}");

@@ -30,6 +30,6 @@ pub(super) fn run(args: &IndexArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     let report = meter.run_with_events(|| request.run(&global.session))?;
     let is_written = report.catalog_error.is_none();
-    let action = if is_written { "indexed" } else { "looked into" };
+    let action = if is_written { "indexed" } else { "opened" };
     batch::finish(report, &meter, action, global)
 }

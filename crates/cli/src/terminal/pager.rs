@@ -17,15 +17,27 @@ static TEXT: Mutex<Option<PagedText>> = Mutex::new(None);
 static IS_RUNNING: AtomicBool = AtomicBool::new(false);
 
 /// Shows the following text with a pager if it does not fit on the terminal. `option` is the
-/// command of the pager; without it, `PAGER` names it, and `less` is the default.
+/// command of the pager; without it, `PAGER` names it, and `less` is the default if it is installed.
 pub(crate) fn enable(option: Option<&str>) {
     let Some((columns, rows)) = terminal_size::terminal_size() else { return };
     let variable = env::var("PAGER").ok();
-    let command = option.or(variable.as_deref()).unwrap_or("less").trim();
+    let command = match option.or(variable.as_deref()) {
+        Some(command) => command.trim(),
+        // Without this check, the text would be lost on small systems, such as containers.
+        None if is_installed("less") => "less",
+        None => return,
+    };
     if !command.is_empty() && command != "cat" {
         let screen = Screen { columns: columns.0.into(), rows: rows.0.into() };
         *text() = Some(PagedText::new(command, screen));
     }
+}
+
+/// Returns whether a folder of `PATH` has the program `name`.
+fn is_installed(name: &str) -> bool {
+    let file = format!("{name}{}", env::consts::EXE_SUFFIX);
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(&file).is_file())
 }
 
 /// Returns whether a pager shows the text, so that nothing else may write to the terminal.
@@ -138,6 +150,13 @@ fn start(command: &str) -> Option<(Child, ChildStdin)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn only_programs_in_the_path_are_installed() {
+        assert!(is_installed("sh"));
+        assert!(!is_installed("no-such-pager"));
+    }
 
     #[test]
     fn long_lines_need_several_rows() {

@@ -258,7 +258,7 @@ fn catalog_too_large_for_the_disk_does_not_hide_the_summary() {
     run.ended(1, &["0 logs converted, 1 before", "the catalog", "o space left"]);
     assert_eq!(disk.0.list("set/gps_fix/log=rover"), ["part-0.parquet"]);
     let run = disk.0.run(&["index", &rover, "-o", "all.parquet"]);
-    run.ended(1, &["1 log looked into", "no catalog was written"]);
+    run.ended(1, &["1 log opened", "no catalog was written"]);
 }
 
 #[test]

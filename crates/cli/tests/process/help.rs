@@ -96,6 +96,13 @@ fn old_and_foreign_options_lead_to_a_suggestion() {
 }
 
 #[test]
+fn log_without_a_command_leads_to_a_suggestion() {
+    let folder = Folder::with(&bytes::log());
+    folder.run(&["flight.ulg"]).ended(2, &["'info'"]);
+    folder.run(&["record", "flight.ulg"]).ended(2, &["'mavlink'"]);
+}
+
+#[test]
 fn help_names_every_command_and_the_exit_statuses() {
     let help = help(&["--help"]);
     for command in COMMANDS {
@@ -110,8 +117,9 @@ fn help_names_every_command_and_the_exit_statuses() {
 fn help_of_every_command_has_an_example() {
     for command in COMMANDS {
         let help = help(&[command, "--help"]);
-        assert!(help.contains("Example"), "{help}");
-        assert!(help.contains(&format!("logtool {command}")), "{help}");
+        let examples = help.split_once("Examples:").map(|(_, examples)| examples);
+        let example = format!("logtool {command}");
+        assert!(examples.is_some_and(|text| text.contains(&example)), "{help}");
     }
 }
 

@@ -132,3 +132,17 @@ fn defaults_of_format_do_not_apply_to_files_with_an_extension() {
     folder.run(&["filter", "flight.ulg", "-q", "-o", "copy.ulg"]).succeeded();
     folder.run(&["plot", "flight.ulg", "att.x", "-q", "-o", "x.svg"]).succeeded();
 }
+
+#[test]
+fn plots_reports_and_catalogs_are_not_written_to_standard_output() {
+    let folder = Folder::with(&bytes::log());
+    for args in [
+        &["plot", "flight.ulg", "att.x", "--format", "svg"][..],
+        &["report", "flight.ulg", "--format", "html"],
+        &["index", "flight.ulg", "--format", "csv"],
+    ] {
+        let run = folder.run(&[args, &["-o", "-"]].concat());
+        run.ended(2, &["cannot be written to standard output", "hint: name a file"]);
+    }
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+}

@@ -72,6 +72,7 @@ fn wrong_defaults_are_errors_with_their_origin() {
         (b"[convert]\nfreq = true", &["no option `freq`"]),
         (b"threads = [4]", &["`threads` has no single value"]),
         (b"out = \"x\"", &["no option `out`"]),
+        (b"start = 1", &["no option `start`"]),
         (b"threads", &["logtool.toml"]),
     ] {
         folder.write("logtool.toml", file);
@@ -79,6 +80,14 @@ fn wrong_defaults_are_errors_with_their_origin() {
         assert!(run.status == 1 || run.status == 2, "{run:?}");
         words.iter().for_each(|word| assert!(run.stderr.contains(word), "{run:?}"));
     }
+}
+
+#[test]
+fn variables_select_no_times() {
+    let folder = Folder::with(&bytes::log());
+    let variables = [("LOGTOOL_START", "1h"), ("LOGTOOL_CAT_END", "0")];
+    let run = run(&folder, &variables, &["cat", "flight.ulg", "-n", "1"]);
+    assert_eq!(run.succeeded().stdout.lines().count(), 1);
 }
 
 #[test]
@@ -127,6 +136,12 @@ fn pager_shows_long_text_on_terminals_only() {
     assert!(!is_paged("cat flight.ulg --no-pager"));
     assert!(!is_paged("cat flight.ulg | cat"), "not a terminal");
     assert!(is_paged("cat --help"), "it names flight.ulg");
+    let help =
+        on_terminal(&folder, &format!("LOGTOOL_NO_PAGER=true {pager} cat --help"));
+    assert!(!help.unwrap().contains("paged:"));
+    let line = format!("{pager} --pager 'sed s/^/chosen:/' cat --help");
+    let help = on_terminal(&folder, &line).unwrap();
+    assert!(help.contains("chosen:") && !help.contains("paged:"), "{help}");
     let quit = on_terminal(
         &folder,
         "LOGTOOL_PAGER='head -n 1' $PATH_OF_LOGTOOL cat flight.ulg",

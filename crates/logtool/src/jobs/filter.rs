@@ -340,7 +340,7 @@ fn restamp(
         ErrorKind::NoSuch => {
             let what = format!("no selected topic has a time called `{field}`");
             let hint =
-                "fields are named like in the header of a CSV table, e.g. header.stamp";
+                "fields are named as in the header of a CSV table, e.g. header.stamp";
             Error::not_found(what).with_hint(hint)
         }
         _ => error.into(),

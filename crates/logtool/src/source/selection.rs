@@ -182,7 +182,7 @@ pub fn columns(
         let glob = &globs[unused];
         let names = names.iter().map(String::as_str);
         let hint =
-            "fields are named like in the header of the table, e.g. `q[0]` or `lat`";
+            "fields are named as in the header of the table, e.g. `q[0]` or `lat`";
         let is_column = |name: &str| names.clone().any(|known| known == name);
         let mut prefixes = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
         let error = Error::not_found(format!("no selected topic has a field `{glob}`"));

@@ -46,6 +46,7 @@ impl fmt::Display for Span {
         let (hours, minutes) = (tenths / 36_000, tenths / 600 % 60);
         let seconds = tenths % 600;
         let text = match (hours, minutes) {
+            (0, 0) if self.0 == 0 => "0 s".to_owned(),
             (0, 0) if self.0 < 1_000_000 => format!("{:.3} ms", self.0 as f64 / 1e6),
             (0, 0) if self.0 < 10_000_000_000 => {
                 format!("{:.3} s", self.0 as f64 / 1e9)
@@ -156,6 +157,8 @@ mod tests {
         assert_eq!(Span(59_990_000_000).to_string(), "1 min 0.0 s");
         assert_eq!(Span(7_384_000_000_000).to_string(), "2 h 3 min 4 s");
         assert_eq!(Span(1_190_000_000).to_string(), "1.190 s");
+        assert_eq!(Span(2_000).to_string(), "0.002 ms");
+        assert_eq!(Span(0).to_string(), "0 s");
         assert_eq!(Rate(249.97).to_string(), "250");
         assert_eq!(Rate(49.83).to_string(), "49.8");
         assert_eq!(count_of(1, "topic"), "1 topic");

@@ -9,6 +9,7 @@ use logtool::{
 
 use crate::{
     exit_status::Outcome,
+    output_summary,
     terminal::{color, say},
 };
 
@@ -70,9 +71,8 @@ pub(super) fn print(
 
 /// Prints the numbers of logs, files, rows and bytes.
 fn print_totals(report: &DatasetReport, action: &str, elapsed: Duration) {
-    let speed = report.bytes as f64 / 1e6 / elapsed.as_secs_f64().max(1e-6);
     say!(
-        "{}: {} {action}, {} before, {} failed: {}, {}, {} read in {} ({speed:.0} MB/s)",
+        "{}: {} {action}, {} before, {} failed: {}, {}, {} read in {} ({})",
         report.output.display(),
         count_of(report.new_logs, "log"),
         Count(report.unchanged_logs),
@@ -81,6 +81,7 @@ fn print_totals(report: &DatasetReport, action: &str, elapsed: Duration) {
         count_of(report.rows, "row"),
         Bytes(report.bytes),
         Span(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
+        output_summary::speed(report.bytes, elapsed),
     );
 }
 

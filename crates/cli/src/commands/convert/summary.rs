@@ -62,7 +62,6 @@ fn print_log(report: &ConvertReport, start: Instant, global: &GlobalArgs) {
 /// Prints the line of tables and other files.
 fn print_tables(report: &ConvertReport, destination: &Destination, start: Instant) {
     let took = start.elapsed();
-    let speed = report.input_bytes as f64 / 1e6 / took.as_secs_f64().max(1e-6);
     let output = match destination {
         Destination::Folder(folder) => folder.join(""),
         Destination::File(file) => file.clone(),
@@ -74,11 +73,12 @@ fn print_tables(report: &ConvertReport, destination: &Destination, start: Instan
         format!(", {}", Bytes(report.bytes()))
     };
     say!(
-        "{} → {}: {}, {}{written} in {} ({speed:.0} MB/s)",
+        "{} → {}: {}, {}{written} in {} ({})",
         report.name,
         output.display(),
         count_of(report.tables, "table"),
         count_of(report.rows, "row"),
         Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
+        output_summary::speed(report.input_bytes, took),
     );
 }

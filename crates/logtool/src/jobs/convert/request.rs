@@ -77,7 +77,7 @@ pub struct ConvertRequest {
 pub enum TableLayout {
     /// Lists and structs, as the topic has them
     Arrow,
-    /// A column for each scalar, named like in pyulog
+    /// A column for each scalar, named as in pyulog
     Flat,
     /// The files, columns and documents of PX4's Flight Review 2
     Px4,
