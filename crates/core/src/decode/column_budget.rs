@@ -98,16 +98,16 @@ mod tests {
 
     #[test]
     fn columns_above_the_budget_are_refused() {
-        let (mut room, wide) = (ColumnBudget::default(), layout(60_000));
-        let fit = (0..100).take_while(|_| room.schema(&wide).is_ok()).count();
+        let (mut budget, wide) = (ColumnBudget::default(), layout(60_000));
+        let fit = (0..100).take_while(|_| budget.schema(&wide).is_ok()).count();
         assert_eq!(fit, 17); // 17 × 60,001 < 1,048,576 < 18 × 60,001
-        assert_eq!(room.schema(&layout(1)).unwrap_err().kind(), ErrorKind::Limit);
+        assert_eq!(budget.schema(&layout(1)).unwrap_err().kind(), ErrorKind::Limit);
     }
 
     #[test]
     fn types_that_are_too_wide_use_up_the_budget() {
-        let (mut room, wide) = (ColumnBudget::default(), layout(70_000));
-        (0..17).for_each(|_| assert!(room.schema(&wide).is_err()));
-        assert!(room.schema(&layout(1)).is_err());
+        let (mut budget, wide) = (ColumnBudget::default(), layout(70_000));
+        (0..17).for_each(|_| assert!(budget.schema(&wide).is_err()));
+        assert!(budget.schema(&layout(1)).is_err());
     }
 }

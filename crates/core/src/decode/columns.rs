@@ -75,7 +75,7 @@ pub struct LayoutDecoder {
 enum PendingPayloads {
     /// Payloads of fixed size, which must have at least `least` bytes. Bytes after the
     /// first `most` are surplus.
-    Fixed { rows: PayloadRows, least: usize, most: usize },
+    Fixed { rows: PayloadRows, min_len: usize, max_len: usize },
     /// Payloads of variable size.
     ParsedPayloads(ParsedPayloads),
 }
@@ -101,19 +101,19 @@ impl LayoutDecoder {
         let (plan, program) = ColumnPlan::compile(layout, columns, &mut leaves)?;
         let payloads = match (layout.is_fixed(), layout.frame.tail) {
             (true, TrailingBytes::Any) => {
-                let least = layout.size_without_padding() as usize;
+                let min_len = layout.size_without_padding() as usize;
                 PendingPayloads::Fixed {
-                    rows: PayloadRows::new(least),
-                    least,
-                    most: usize::MAX,
+                    rows: PayloadRows::new(min_len),
+                    min_len,
+                    max_len: usize::MAX,
                 }
             }
             (true, TrailingBytes::Nothing) => {
                 let len = layout.size as usize;
                 PendingPayloads::Fixed {
                     rows: PayloadRows::new(len),
-                    least: len,
-                    most: len,
+                    min_len: len,
+                    max_len: len,
                 }
             }
             (false, _) => {
@@ -168,7 +168,7 @@ impl LayoutDecoder {
         &mut self,
         run: Run<'_>,
         fits: impl Fn(&[u8]) -> bool,
-        most: usize,
+        max_len: usize,
         damage: &mut Vec<Damage>,
     ) {
         if run.payloads().all(&fits) {
@@ -176,7 +176,7 @@ impl LayoutDecoder {
         }
         for single in run.single_record_runs() {
             for record in single.records() {
-                match record.payload.len().checked_sub(most) {
+                match record.payload.len().checked_sub(max_len) {
                     Some(more @ 1..) => record.extra_bytes(more).add_to(damage),
                     _ if fits(record.payload) => {}
                     _ => {
@@ -197,8 +197,8 @@ impl LayoutDecoder {
     ) -> Result<(TextEncoding, usize), DamageKind> {
         let mut payload = record.payload;
         // A payload that fills a batch is decoded without a copy.
-        let is_alone = payload.len() >= ROWS_BYTES;
-        if is_alone {
+        let fills_batch = payload.len() >= ROWS_BYTES;
+        if fills_batch {
             self.gather();
         }
         let PendingPayloads::ParsedPayloads(variable_size_values) = &mut self.payloads
@@ -206,17 +206,19 @@ impl LayoutDecoder {
             return Ok((TextEncoding::Utf8, 0));
         };
         let ParsedPayloads { program, bytes, tables, weight } = variable_size_values;
-        let result = program.walk(payload, bytes.len(), tables);
+        let result = program.parse(payload, bytes.len(), tables);
         let left = BATCH_BYTES.saturating_sub(*weight);
-        let (texts, extra_bytes) = match result {
-            Some(ParsedPayload { weight: more, texts, used }) if more <= left => {
+        let (text_encoding, extra_bytes) = match result {
+            Some(ParsedPayload { weight: more, text_encoding, fields_len })
+                if more <= left =>
+            {
                 *weight += more;
                 let extra_bytes = match program.tail {
                     TrailingBytes::Any => 0,
-                    TrailingBytes::Nothing => payload.len() - used,
+                    TrailingBytes::Nothing => payload.len() - fields_len,
                 };
-                payload = payload.get(..used).unwrap_or(payload);
-                (texts, extra_bytes)
+                payload = payload.get(..fields_len).unwrap_or(payload);
+                (text_encoding, extra_bytes)
             }
             result => {
                 tables.remove_last_payload();
@@ -225,16 +227,16 @@ impl LayoutDecoder {
             }
         };
         self.times.push(record.time.as_nanos());
-        if is_alone {
+        if fills_batch {
             self.leaves.iter_mut().for_each(|leaf| leaf.gather_from(payload, tables));
             tables.clear();
-            return Ok((texts, extra_bytes));
+            return Ok((text_encoding, extra_bytes));
         }
         bytes.extend_from_slice(payload);
         if bytes.len() >= ROWS_BYTES {
             self.gather();
         }
-        Ok((texts, extra_bytes))
+        Ok((text_encoding, extra_bytes))
     }
 }
 
@@ -245,13 +247,14 @@ impl Decoder for LayoutDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         match self.payloads {
-            PendingPayloads::Fixed { least, most: usize::MAX, .. } => {
-                let fits = |payload: &[u8]| payload.len() >= least;
+            PendingPayloads::Fixed { min_len, max_len: usize::MAX, .. } => {
+                let fits = |payload: &[u8]| payload.len() >= min_len;
                 self.append_fixed(run, fits, usize::MAX, damage);
             }
-            PendingPayloads::Fixed { least, most, .. } => {
-                let fits = |payload: &[u8]| (least..=most).contains(&payload.len());
-                self.append_fixed(run, fits, most, damage);
+            PendingPayloads::Fixed { min_len, max_len, .. } => {
+                let fits =
+                    |payload: &[u8]| (min_len..=max_len).contains(&payload.len());
+                self.append_fixed(run, fits, max_len, damage);
             }
             PendingPayloads::ParsedPayloads(_) => {
                 for record in run.records() {

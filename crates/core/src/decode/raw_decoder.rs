@@ -43,11 +43,11 @@ impl RawDecoder {
     /// # Errors
     /// `NoSuch` if another column is selected.
     pub fn new(unit: &str, columns: &Columns) -> Result<Self> {
-        let only = columns.only.as_deref();
-        if only.is_some_and(|only| only.iter().any(|index| *index > 1)) {
+        let selected = columns.only.as_deref();
+        if selected.is_some_and(|selected| selected.iter().any(|index| *index > 1)) {
             return Err(Error::new(ErrorKind::NoSuch, "a raw topic has two columns"));
         }
-        let wants_payload = only.is_none_or(|only| only.contains(&1));
+        let wants_payload = selected.is_none_or(|selected| selected.contains(&1));
         let schema = if wants_payload {
             raw_schema(unit)
         } else {

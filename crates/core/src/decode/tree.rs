@@ -82,7 +82,7 @@ pub trait TreeReader: Send {
         &mut self,
         payload: &[u8],
         row: &mut Branch,
-        most: u64,
+        max_items: u64,
     ) -> Option<RowSummary>;
 }
 
@@ -114,7 +114,7 @@ pub struct TreeDecoder<R> {
 impl StructType {
     /// Returns the minimum number of values of a record, with empty lists.
     fn width(&self) -> usize {
-        self.fields.iter().map(|(_, shape)| shape.width()).sum()
+        self.fields.iter().map(|(_, struct_type)| struct_type.width()).sum()
     }
 
     /// Checks the number and the depth of the fields.
@@ -215,10 +215,10 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
                 Ok(added) => {
                     self.times.push(record.time.as_nanos());
                     if added.type_mismatches > 0 {
-                        let misfit = record
+                        let mismatch = record
                             .undecodable_damage()
                             .with_kind(DamageKind::TypeMismatch);
-                        misfit.add_to(damage);
+                        mismatch.add_to(damage);
                     }
                     if added.extra_bytes > 0 {
                         record.extra_bytes(added.extra_bytes).add_to(damage);

@@ -36,9 +36,9 @@ impl<'b> ByteReader<'b> {
     /// Takes the next `len` bytes.
     #[inline]
     pub fn bytes(&mut self, len: usize) -> Option<&'b [u8]> {
-        let (cut, rest) = self.rest.split_at_checked(len)?;
+        let (taken, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
-        Some(cut)
+        Some(taken)
     }
 
     /// Takes the next byte.

@@ -121,7 +121,7 @@ pub fn append_source(
 /// bytes to a file, it discards the data of that write and starts it again.
 fn load_pages(bytes: &[u8]) {
     let pages = bytes.iter().step_by(PAGE);
-    std::hint::black_box(pages.fold(0, |all, byte| all ^ byte));
+    std::hint::black_box(pages.fold(0, |xor, byte| xor ^ byte));
 }
 
 #[cfg(test)]

@@ -53,15 +53,20 @@ impl PayloadLog {
     /// the log already dropped them.
     pub fn topics(manifest: &Manifest, damage: &[Damage]) -> BTreeSet<TopicId> {
         let undecodable = |damage: &[Damage]| -> BTreeSet<TopicId> {
-            let all = damage.iter().filter(|one| one.kind.keeps_payload());
-            all.filter_map(|one| one.topic).collect()
+            let damage_with_payload =
+                damage.iter().filter(|loss| loss.kind.keeps_payload());
+            damage_with_payload.filter_map(|loss| loss.topic).collect()
         };
-        let known = undecodable(&manifest.damage);
+        let known_topics = undecodable(&manifest.damage);
         let is_logged = |id: &TopicId| {
             manifest.get(*id).is_ok_and(|topic| topic.origin == TopicOrigin::Logged)
         };
         let undecodable_topics = undecodable(damage);
-        undecodable_topics.difference(&known).copied().filter(is_logged).collect()
+        undecodable_topics
+            .difference(&known_topics)
+            .copied()
+            .filter(is_logged)
+            .collect()
     }
 
     /// Returns whether the table of `topic` can have a payload column: whether its records are
@@ -84,9 +89,13 @@ impl PayloadLog {
 
 /// Returns the columns of `schema`, which are some of those of `all`, with the payload
 /// column.
-fn with_payload(schema: &SchemaRef, all: &SchemaRef) -> SchemaRef {
+fn with_payload(schema: &SchemaRef, all_columns: &SchemaRef) -> SchemaRef {
     let mut name = "payload".to_owned();
-    while all.fields().iter().any(|field| field.name().eq_ignore_ascii_case(&name)) {
+    while all_columns
+        .fields()
+        .iter()
+        .any(|field| field.name().eq_ignore_ascii_case(&name))
+    {
         name.push('_');
     }
     let fields = schema.fields().iter().enumerate().map(|(index, field)| match index {
@@ -112,11 +121,11 @@ impl Log for PayloadLog {
         if !self.topics.contains(&topic) {
             return self.log.decoder(topic, columns);
         }
-        let every = Columns { only: None, labels: None, ..columns.clone() };
-        let all = self.log.decoder(topic, &every)?.schema().clone();
-        let is_own = |index: &usize| *index < all.fields().len();
+        let all_columns = Columns { only: None, labels: None, ..columns.clone() };
+        let all = self.log.decoder(topic, &all_columns)?.schema().clone();
+        let is_field = |index: &usize| *index < all.fields().len();
         let only = columns.only.as_ref();
-        let only = only.map(|only| only.iter().copied().filter(is_own).collect());
+        let only = only.map(|only| only.iter().copied().filter(is_field).collect());
         let decoder = self.log.decoder(topic, &Columns { only, ..columns.clone() })?;
         Ok(Box::new(PayloadDecoder {
             schema: with_payload(decoder.schema(), &all),
@@ -192,9 +201,10 @@ impl PayloadDecoder {
             self.payloads.append_null();
         }
         if is_undecodable {
-            for one in record.records() {
-                self.rows.push(PendingRow::Payload(one.time));
-                let payload = one.payload.get(self.header_len..).unwrap_or_default();
+            for message in record.records() {
+                self.rows.push(PendingRow::Payload(message.time));
+                let payload =
+                    message.payload.get(self.header_len..).unwrap_or_default();
                 self.payloads.append_value(payload);
             }
         }
@@ -210,9 +220,9 @@ impl Decoder for PayloadDecoder {
         for record in run.single_record_runs() {
             let (before, mut losses) = (self.decoder.rows(), Vec::new());
             self.decoder.append(record, &mut losses);
-            let is_undecodable = losses.iter().any(|one| one.kind.keeps_payload());
+            let is_undecodable = losses.iter().any(|loss| loss.kind.keeps_payload());
             self.add(record, before..self.decoder.rows(), is_undecodable);
-            losses.into_iter().for_each(|one| one.add_to(damage));
+            losses.into_iter().for_each(|loss| loss.add_to(damage));
         }
     }
 

@@ -107,9 +107,9 @@ struct ShiftedCursor {
 
 impl Cursor for ShiftedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let is_more = self.cursor.fill(block)?;
+        let has_more = self.cursor.fill(block)?;
         block.shift(&self.shift);
-        Ok(is_more)
+        Ok(has_more)
     }
 }
 
@@ -145,8 +145,9 @@ mod tests {
             let (mut cursor, mut block) =
                 (log.read(&part, &selection).unwrap(), Block::default());
             while cursor.fill(&mut block).unwrap() {
-                let of = |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
-                records.extend(block.iter().map(of));
+                let time_and_value =
+                    |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
+                records.extend(block.iter().map(time_and_value));
             }
         }
         records.retain(|(time, _)| (102..104).contains(time));

@@ -104,19 +104,23 @@ impl TranslatedLog {
         let topic_map = TopicMap::new(source_manifest.topics.len(), &translations);
         let parts = source_manifest.parts.iter();
         let parts = parts.map(|part| topic_map.to_translated(part, offset_nanos));
-        let streams = ids().zip(&translations).map(|(id, one)| one.stream(id));
-        let reach = ids().zip(&translations);
-        let reach = reach.filter_map(|(id, one)| {
-            Some((id, *source_manifest.time_margins.get(&one.from)?))
+        let streams =
+            ids().zip(&translations).map(|(id, translation)| translation.stream(id));
+        let margins = ids().zip(&translations);
+        let margins = margins.filter_map(|(id, translation)| {
+            Some((id, *source_manifest.time_margins.get(&translation.from)?))
         });
         let manifest = Manifest {
             format: source_manifest.format.clone(),
             bytes: source_manifest.bytes,
             access: source_manifest.access,
-            topics: translations.iter().map(|one| one.topic.clone()).collect(),
+            topics: translations
+                .iter()
+                .map(|translation| translation.topic.clone())
+                .collect(),
             streams: streams.collect(),
             parts: parts.collect(),
-            time_margins: reach.collect(),
+            time_margins: margins.collect(),
             clock: source_manifest.clock.clone(),
             time: source_manifest.time.map(|time| time.shifted_by(offset_nanos)),
             oldest: source_manifest.oldest.map(|time| time.shifted_by(offset_nanos)),
@@ -146,7 +150,7 @@ impl TranslatedLog {
     /// topic. This is for translations that create one message per record.
     #[must_use]
     pub fn with_streams(mut self) -> Self {
-        let (mut all, mut streams) = (Vec::new(), Streams::new());
+        let (mut renumbered, mut streams) = (Vec::new(), Streams::new());
         let source_manifest = self.context.log.manifest();
         let topic_map =
             TopicMap::new(source_manifest.topics.len(), &self.context.translations);
@@ -158,15 +162,15 @@ impl TranslatedLog {
         let mut new_streams: Vec<(TopicId, u32, &Stream)> = new_streams.collect();
         new_streams.sort_by_key(|(id, old, _)| (*id, *old));
         for (id, old, stream) in new_streams {
-            streams.insert((id, old), all.len() as u32);
-            all.push(Stream { topic: id, ..stream.clone() });
+            streams.insert((id, old), renumbered.len() as u32);
+            renumbered.push(Stream { topic: id, ..stream.clone() });
         }
         for (id, topic) in (0..).map(TopicId).zip(&mut self.manifest.topics) {
             let latched =
                 topic.latched.iter().filter_map(|old| streams.get(&(id, *old)));
             topic.latched = latched.copied().collect();
         }
-        (self.manifest.streams, self.context.streams) = (all, Arc::new(streams));
+        (self.manifest.streams, self.context.streams) = (renumbered, Arc::new(streams));
         self
     }
 
@@ -198,14 +202,14 @@ impl TranslatedLog {
         let groups = RowGroups::new(groups);
         let grouped = groups.topics();
         let TranslationContext { log, translations, offset, .. } = &self.context;
-        let froms = translations.iter().map(|one| one.from);
-        let others = froms.filter(|from| !grouped.contains(*from)).collect();
+        let source_topics = translations.iter().map(|translation| translation.from);
+        let ungrouped = source_topics.filter(|from| !grouped.contains(*from)).collect();
         let topic_map = TopicMap::new(log.manifest().topics.len(), translations);
-        let parts = groups.parts(&**log, &others, part_bytes).into_iter();
+        let parts = groups.parts(&**log, &ungrouped, part_bytes).into_iter();
         let parts = parts.map(|part| topic_map.to_translated(&part, *offset));
         self.manifest.parts = parts.collect();
-        for (id, one) in self.context.topics() {
-            if grouped.contains(one.from) {
+        for (id, translation) in self.context.topics() {
+            if grouped.contains(translation.from) {
                 self.manifest.time_margins.remove(&id); // messages have the times of their parts
             }
         }
@@ -223,10 +227,10 @@ impl Log for TranslatedLog {
         if self.context.groups.is_none() {
             return Ok(Box::new(self.context.read(part, selection)?));
         }
-        let all = &self.manifest.parts;
-        let first = all
+        let parts_in_order = &self.manifest.parts;
+        let first = parts_in_order
             .partition_point(|part_groups| part_groups.bytes.start < part.bytes.start);
-        let parts = all.iter().skip(first);
+        let parts = parts_in_order.iter().skip(first);
         let parts =
             parts.take_while(|part_groups| part_groups.bytes.end <= part.bytes.end);
         let (context, parts) = (self.context.clone(), parts.cloned().collect());
@@ -251,28 +255,28 @@ impl Log for TranslatedLog {
 
 /// Maps each topic of the source log to the topics that are created from it.
 struct TopicMap {
-    of_topics: Vec<Vec<TopicId>>,
+    by_source_topic: Vec<Vec<TopicId>>,
 }
 
 impl TopicMap {
     fn new(topics: usize, translations: &[Translation]) -> Self {
-        let mut of_topics = vec![Vec::new(); topics];
-        for (id, one) in (0..).map(TopicId).zip(translations) {
-            if let Some(ids) = of_topics.get_mut(one.from.index()) {
+        let mut by_source_topic = vec![Vec::new(); topics];
+        for (id, translation) in (0..).map(TopicId).zip(translations) {
+            if let Some(ids) = by_source_topic.get_mut(translation.from.index()) {
                 ids.push(id);
             }
         }
-        Self { of_topics }
+        Self { by_source_topic }
     }
 
     /// Returns the topics that are created from `topic`.
     fn translated_topics(&self, topic: TopicId) -> &[TopicId] {
-        self.of_topics.get(topic.index()).map_or(&[], Vec::as_slice)
+        self.by_source_topic.get(topic.index()).map_or(&[], Vec::as_slice)
     }
 
     /// Converts a part of the source log to the translated log, `offset_nanos` later.
     fn to_translated(&self, part: &Part, offset_nanos: i64) -> Part {
-        let ids = part.topics.ids(self.of_topics.len());
+        let ids = part.topics.ids(self.by_source_topic.len());
         Part {
             bytes: part.bytes.clone(),
             topics: ids.flat_map(|id| self.translated_topics(id)).copied().collect(),

@@ -91,9 +91,9 @@ impl Log for UsableTimes {
             usable: self.usable,
             replacements: self.replacements,
             wanted: selection.clone(),
-            read: Selection { topics, time: TimeRange::ALL },
+            source_selection: Selection { topics, time: TimeRange::ALL },
             parts,
-            now: None,
+            current: None,
             ready: VecDeque::new(),
         }))
     }
@@ -127,10 +127,10 @@ struct UsableTimesCursor {
     replacements: TimeRange,
     /// The selection by the new timestamps, and the selection that is read from the log.
     wanted: Selection,
-    read: Selection,
+    source_selection: Selection,
     /// The remaining parts, each with the time for records without a neighbour in it.
     parts: VecDeque<(Part, Timestamp)>,
-    now: Option<OpenPart>,
+    current: Option<OpenPart>,
     /// Blocks whose records have their final times.
     ready: VecDeque<Block>,
 }
@@ -167,8 +167,8 @@ impl UsableTimesCursor {
     /// Reads the next block of the part. Returns false at its end.
     fn advance(&mut self, open_part: &mut OpenPart) -> Result<bool> {
         let mut block = Block::default();
-        let is_more = open_part.cursor.fill(&mut block)?;
-        let first = match (open_part.neighbour, is_more) {
+        let has_more = open_part.cursor.fill(&mut block)?;
+        let first = match (open_part.neighbour, has_more) {
             (None, true) => {
                 let mut times = block.iter().map(|record| record.time);
                 times.find(|time| self.replacements.contains(*time))
@@ -183,11 +183,11 @@ impl UsableTimesCursor {
         for block in mem::take(&mut open_part.waiting) {
             neighbour = self.replace_times(block, neighbour);
         }
-        if is_more {
+        if has_more {
             neighbour = self.replace_times(block, neighbour);
         }
         open_part.neighbour = Some(neighbour);
-        Ok(is_more)
+        Ok(has_more)
     }
 }
 
@@ -198,18 +198,18 @@ impl Cursor for UsableTimesCursor {
                 *block = ready;
                 return Ok(true);
             }
-            if let Some(mut open_part) = self.now.take() {
+            if let Some(mut open_part) = self.current.take() {
                 if self.advance(&mut open_part)? {
-                    self.now = Some(open_part);
+                    self.current = Some(open_part);
                 }
                 continue;
             }
             let Some((part, otherwise)) = self.parts.pop_front() else {
                 return Ok(false);
             };
-            let cursor = self.log.read(&part, &self.read)?;
+            let cursor = self.log.read(&part, &self.source_selection)?;
             let (neighbour, waiting) = (None, Vec::new());
-            self.now = Some(OpenPart { cursor, neighbour, waiting, otherwise });
+            self.current = Some(OpenPart { cursor, neighbour, waiting, otherwise });
         }
     }
 }
@@ -243,8 +243,9 @@ mod tests {
             let (mut cursor, mut block) =
                 (log.read(&part, selection).unwrap(), Block::default());
             while cursor.fill(&mut block).unwrap() {
-                let of = |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
-                records.extend(block.iter().map(of));
+                let time_and_value =
+                    |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
+                records.extend(block.iter().map(time_and_value));
             }
         }
         records

@@ -58,8 +58,10 @@ impl ClockTransform {
         }
         let elapsed = i128::from(time.as_nanos()) - i128::from(self.reference);
         // Rounded down, so that the order of times is kept.
-        let more = (elapsed * i128::from(self.drift)).div_euclid(UNIT);
-        saturating(i128::from(time.as_nanos()) + more + i128::from(self.offset_nanos))
+        let drift_nanos = (elapsed * i128::from(self.drift)).div_euclid(UNIT);
+        saturating(
+            i128::from(time.as_nanos()) + drift_nanos + i128::from(self.offset_nanos),
+        )
     }
 
     /// Returns the range on the other clock to which the times in `range` are mapped.
@@ -142,10 +144,10 @@ mod tests {
                             is_in,
                             "{ppm} {range:?} {time:?}"
                         );
-                        let all = transform.apply_to_range(range);
+                        let mapped = transform.apply_to_range(range);
                         assert!(
                             !range.contains(time)
-                                || all.contains(transform.apply(time))
+                                || mapped.contains(transform.apply(time))
                         );
                     }
                 }

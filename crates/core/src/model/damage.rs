@@ -202,14 +202,14 @@ impl Damage {
 
     /// Joins `next` with this damage.
     pub fn join(&mut self, next: Self) {
-        let more = if self.is_adjacent(&next) && !self.is_part(&next) {
+        let added_bytes = if self.is_adjacent(&next) && !self.is_part(&next) {
             let before = self.bytes.start.saturating_sub(next.bytes.start);
             let after = next.bytes.end.saturating_sub(self.bytes.end);
             next.lost_bytes.min(before + after)
         } else {
             next.lost_bytes
         };
-        self.lost_bytes = self.lost_bytes.saturating_add(more);
+        self.lost_bytes = self.lost_bytes.saturating_add(added_bytes);
         self.bytes.start = self.bytes.start.min(next.bytes.start);
         self.bytes.end = self.bytes.end.max(next.bytes.end);
         self.records = self.records.saturating_add(next.records);
@@ -239,26 +239,26 @@ const MAX_SEPARATE: usize = 256;
 impl Damage {
     /// Returns a description without the range of bytes and without what is lost.
     pub(crate) fn description(&self) -> String {
-        let many = self.records;
-        let is_one = many < 2;
+        let records = self.records;
+        let is_one = records < 2;
         let text = match self.kind {
             DamageKind::Truncated => {
                 "the file or a section ends inside a record".into()
             }
-            DamageKind::Garbled if many == 0 => "no record can be read".into(),
+            DamageKind::Garbled if records == 0 => "no record can be read".into(),
             DamageKind::Garbled if is_one => "a record cannot be read".into(),
-            DamageKind::Garbled => format!("{many} records cannot be read"),
+            DamageKind::Garbled => format!("{records} records cannot be read"),
             DamageKind::UnknownTopic if is_one => {
                 "a record of a topic that is not declared before it".into()
             }
             DamageKind::UnknownTopic => {
-                format!("{many} records of topics that are not declared before them")
+                format!("{records} records of topics that are not declared before them")
             }
             DamageKind::Undecodable if is_one => {
                 "a record that does not match its schema".into()
             }
             DamageKind::Undecodable => {
-                format!("{many} records that do not match their schema")
+                format!("{records} records that do not match their schema")
             }
             DamageKind::OverLimit => "more data than the memory limit allows".into(),
             DamageKind::Doubtful if self.why.is_some() => "read, but doubtful".into(),
@@ -271,7 +271,7 @@ impl Damage {
             }
             DamageKind::Latin1 => {
                 format!(
-                    "{many} records with strings that are not UTF-8, decoded as Latin-1"
+                    "{records} records with strings that are not UTF-8, decoded as Latin-1"
                 )
             }
             DamageKind::ExtraBytes => {
@@ -282,7 +282,7 @@ impl Damage {
                 if is_one {
                     format!("a record with {bytes}")
                 } else {
-                    format!("{many} records with {bytes}")
+                    format!("{records} records with {bytes}")
                 }
             }
             DamageKind::TypeMismatch if is_one => {
@@ -290,20 +290,20 @@ impl Damage {
                     .into()
             }
             DamageKind::TypeMismatch => format!(
-                "{many} records with values that do not match their schema and are null"
+                "{records} records with values that do not match their schema and are null"
             ),
             DamageKind::NoColumn if is_one => {
                 "a record with values that are in no column".into()
             }
             DamageKind::NoColumn => {
-                format!("{many} records with values that are in no column")
+                format!("{records} records with values that are in no column")
             }
             DamageKind::Definition => {
                 let message = "the definition of a topic cannot be used";
-                match many {
+                match records {
                     0 => message.into(),
                     1 => format!("{message}, 1 record is not decoded"),
-                    many => format!("{message}, {many} records are not decoded"),
+                    records => format!("{message}, {records} records are not decoded"),
                 }
             }
         };
@@ -347,7 +347,7 @@ mod tests {
             .for_each(|at| lost(at).add_to(&mut list));
         let summary = |list: &[Damage]| -> Vec<_> {
             list.iter()
-                .map(|one| (one.bytes.clone(), one.lost_bytes, one.records))
+                .map(|damage| (damage.bytes.clone(), damage.lost_bytes, damage.records))
                 .collect()
         };
         assert_eq!(summary(&list), [(10..30, 20, 2), (1_000..1_005, 5, 1)]);
@@ -355,9 +355,9 @@ mod tests {
             lost(10_000 + 100 * at..10_007 + 100 * at).add_to(&mut list);
         }
         assert_eq!(list.len(), MAX_SEPARATE);
-        let (bytes, records) = list
-            .iter()
-            .fold((0, 0), |all, one| (all.0 + one.lost_bytes, all.1 + one.records));
+        let (bytes, records) = list.iter().fold((0, 0), |sums, damage| {
+            (sums.0 + damage.lost_bytes, sums.1 + damage.records)
+        });
         assert_eq!((bytes, records), (25 + 7_000, 1_003));
     }
 
@@ -383,7 +383,7 @@ mod tests {
             misfit.with_reason(reason).add_to(&mut list);
         }
         assert_eq!(list.len(), MAX_SEPARATE + 1);
-        assert_eq!(list.iter().map(|one| one.records).sum::<u64>(), 1_000);
+        assert_eq!(list.iter().map(|damage| damage.records).sum::<u64>(), 1_000);
     }
 
     #[test]

@@ -133,10 +133,10 @@ impl Findings {
         if finding.code == &REMARK {
             return self.list.push(finding); // each remark has its own text
         }
-        let place = (finding.code.name, finding.topic);
-        match self.indices.get(&place).and_then(|place| self.list.get_mut(*place)) {
+        let key = (finding.code.name, finding.topic);
+        match self.indices.get(&key).and_then(|key| self.list.get_mut(*key)) {
             None => {
-                self.indices.insert(place, self.list.len());
+                self.indices.insert(key, self.list.len());
                 self.list.push(finding);
             }
             Some(known) => {
@@ -190,12 +190,12 @@ mod tests {
         findings.add(Finding::new(&BAD, "bad").with_bytes(7..9));
         let summary: Vec<_> =
             findings.iter().map(|f| (f.code.name, f.count, &*f.text)).collect();
-        let want = [
+        let expected = [
             ("test.odd", 1_000_000, "number 0"),
             ("test.odd", 1, "of a topic"),
             ("test.bad", 1, "bad"),
         ];
-        assert_eq!(summary, want);
+        assert_eq!(summary, expected);
         let time = findings.iter().next().and_then(|f| f.time).unwrap();
         assert_eq!(time.end.as_nanos(), 1_000_000);
         assert_eq!(findings.max_severity(), Some(Severity::Error));

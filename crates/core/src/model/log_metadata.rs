@@ -158,10 +158,10 @@ impl ChunkStatistics {
             (name.clone(), Value::Map(counts))
         });
         let by_compression = Value::Map(by_compression.collect());
-        let mut all =
+        let mut statistics_map =
             counts([(CHUNKS, self.chunks), (INSPECTED_CHUNKS, self.inspected_chunks)]);
-        all.insert(BY_COMPRESSION.to_owned(), by_compression);
-        Value::Map(all)
+        statistics_map.insert(BY_COMPRESSION.to_owned(), by_compression);
+        Value::Map(statistics_map)
     }
 }
 

@@ -206,7 +206,7 @@ impl Manifest {
     /// Returns whether a record with this time is from before the start of logging.
     pub fn is_before_start(&self, time: Timestamp) -> bool {
         self.oldest.is_some_and(|oldest| time >= oldest)
-            && self.time.is_some_and(|all| time < all.start)
+            && self.time.is_some_and(|range| time < range.start)
     }
 
     /// Returns the parts to read for `selection`: those that may contain selected

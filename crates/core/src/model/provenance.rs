@@ -77,8 +77,8 @@ mod tests {
 
     #[test]
     fn json_is_on_one_line() {
-        let want = r#"{"sources":[{"name":"a \"b\".ulg","bytes":7,"digest":"blake3:00ff"}],"tool":"logtool 1","command":"convert --format csv"}"#;
-        assert_eq!(provenance().json(), want);
+        let expected = r#"{"sources":[{"name":"a \"b\".ulg","bytes":7,"digest":"blake3:00ff"}],"tool":"logtool 1","command":"convert --format csv"}"#;
+        assert_eq!(provenance().json(), expected);
     }
 
     #[test]
@@ -86,13 +86,13 @@ mod tests {
         let entries = provenance().entries();
         let entries: Vec<_> =
             entries.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        let want = [
+        let expected = [
             ("command", "convert --format csv"),
             ("sources[0].bytes", "7"),
             ("sources[0].digest", "blake3:00ff"),
             ("sources[0].name", "a \"b\".ulg"),
             ("tool", "logtool 1"),
         ];
-        assert_eq!(entries, want);
+        assert_eq!(entries, expected);
     }
 }

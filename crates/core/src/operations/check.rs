@@ -136,13 +136,13 @@ impl<'l> CheckPass<'l> {
     ) -> Result<()> {
         let mut block = std::mem::take(&mut self.block);
         self.counts.enter();
-        let mut more = read_ahead.fill_part(&mut block)?;
+        let mut has_more = read_ahead.fill_part(&mut block)?;
         let outcomes = trials.next_part();
-        while more {
-            let TrialResult { sums, decoded } = outcomes.next(&block);
+        while has_more {
+            let TrialResult { hashes, decoded } = outcomes.next(&block);
             self.damage.extend(block.damage());
             let records = block.headers().filter(|r| self.logged.contains(r.topic));
-            for (record, sum) in records.zip(sums) {
+            for (record, sum) in records.zip(hashes) {
                 // Records from before the start of logging are old by design, and the
                 // format counts them.
                 if !self.log.manifest().is_before_start(record.time) {
@@ -157,7 +157,7 @@ impl<'l> CheckPass<'l> {
                 None => trials.decode(&block, &mut self.sort)?,
             };
             self.damage.extend(&damage);
-            more = read_ahead.fill_part(&mut block)?;
+            has_more = read_ahead.fill_part(&mut block)?;
         }
         self.block = block;
         Ok(())

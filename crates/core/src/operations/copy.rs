@@ -98,11 +98,11 @@ pub fn copy<'c>(
         return Ok(copying.copied);
     }
     let plan = manifest.plan(&job.selection, 0);
-    let known = VerbatimParts::new(manifest, &job.selection);
+    let verbatim_parts = VerbatimParts::new(manifest, &job.selection);
     if job.verify {
-        verify::copy(&mut copying, plan, &known)?
+        verify::copy(&mut copying, plan, &verbatim_parts)?
     } else {
-        copying.parts(plan, &known)?
+        copying.parts(plan, &verbatim_parts)?
     }
     let mut copied = copying.copied;
     copied.damage.sort_by_key(|damage| damage.bytes.start);
@@ -139,9 +139,10 @@ impl RunningCopy<'_> {
 
     /// Copies `plan`: whole parts verbatim if the sink supports it, and records
     /// otherwise.
-    fn parts(&mut self, plan: Vec<Part>, known: &VerbatimParts) -> Result<()> {
+    fn parts(&mut self, plan: Vec<Part>, verbatim_parts: &VerbatimParts) -> Result<()> {
         let may_take = self.retime.is_none() && self.sink.copies_parts(self.job.from);
-        let is_whole = |part: &Part| may_take && known.is_sound_and_wanted(part);
+        let is_whole =
+            |part: &Part| may_take && verbatim_parts.is_sound_and_wanted(part);
         let plan: Vec<(Part, bool)> = plan
             .into_iter()
             .map(|part| {
@@ -177,7 +178,10 @@ impl RunningCopy<'_> {
                 count += 1;
             }
             let (read, later) = rest.split_at(count);
-            self.read(read.iter().map(|(part, _)| part.clone()).collect(), known)?;
+            self.read(
+                read.iter().map(|(part, _)| part.clone()).collect(),
+                verbatim_parts,
+            )?;
             rest = later;
         }
         Ok(())
@@ -199,13 +203,13 @@ impl RunningCopy<'_> {
     }
 
     /// Copies the records of `plan`.
-    fn read(&mut self, plan: Vec<Part>, known: &VerbatimParts) -> Result<()> {
+    fn read(&mut self, plan: Vec<Part>, verbatim_parts: &VerbatimParts) -> Result<()> {
         let lengths: Vec<u64> =
             plan.iter().map(|part| part.bytes.end - part.bytes.start).collect();
         let (log, selection) = (self.job.log, &self.job.selection);
         // Encoding in the reading threads does not pay off for few records.
         let encodes = self.retime.is_none()
-            && plan.iter().all(|part| known.is_fully_selected(part));
+            && plan.iter().all(|part| verbatim_parts.is_fully_selected(part));
         let encoder = encodes.then(|| self.sink.encoder()).flatten();
         let encodes = encoder.is_some();
         let read_ahead = ReadAhead::new(log, plan, selection.clone());

@@ -105,7 +105,7 @@ pub fn export_tables(
         state: Mutex::default(),
         width: rayon::current_num_threads() + 1,
     };
-    rayon::scope(|scope| export.begin_parts(scope));
+    rayon::scope(|scope| export.start_parts(scope));
     export.finish()
 }
 
@@ -183,7 +183,7 @@ struct DecodeWorker {
 
 impl<'d> TableExport<'d> {
     /// Starts as many parts as are allowed to be active.
-    fn begin_parts<'s>(&'s self, scope: &Scope<'s>)
+    fn start_parts<'s>(&'s self, scope: &Scope<'s>)
     where
         'd: 's,
     {
@@ -266,7 +266,7 @@ impl<'d> TableExport<'d> {
                 }
             }
         }
-        self.begin_parts(scope);
+        self.start_parts(scope);
         // Last, because this thread has the batches in its caches and starts with them.
         for topic in ready {
             scope.spawn(move |scope| self.write_queue(topic, scope));
@@ -351,7 +351,7 @@ impl<'d> TableExport<'d> {
                 match lock(&pending.rest).take() {
                     None => {
                         lock(&self.state).under_way -= 1;
-                        self.begin_parts(scope);
+                        self.start_parts(scope);
                     }
                     rest => scope.spawn(move |scope| self.part(part, rest, scope)),
                 }

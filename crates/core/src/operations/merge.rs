@@ -69,7 +69,7 @@ pub struct Merge<'l> {
     ahead: ReadAhead<'l>,
     waiting: std::vec::IntoIter<RecordKey>,
     /// Parts to read again or to continue, from this position on.
-    again: BinaryHeap<Reverse<RecordKey>>,
+    paused_keys: BinaryHeap<Reverse<RecordKey>>,
     /// The readers of parts to continue, and the block starts of parts with dropped
     /// records.
     paused: HashMap<u32, PausedPart>,
@@ -127,7 +127,7 @@ impl<'l> Merge<'l> {
             logs,
             parts,
             waiting: waiting.into_iter(),
-            again: BinaryHeap::new(),
+            paused_keys: BinaryHeap::new(),
             paused: HashMap::new(),
             known_starts: HashMap::new(),
             open_parts: Vec::new(),
@@ -160,7 +160,7 @@ impl<'l> Merge<'l> {
                 index
             }
             (run, _) => {
-                self.pass(run.min(1));
+                self.skip_records(run.min(1));
                 self.run = 0;
                 self.release();
                 let Some(index) = self.find_next()? else { return Ok(None) };
@@ -221,8 +221,8 @@ impl<'l> Merge<'l> {
     /// Returns the position at which the next part must be opened.
     fn waiting_key(&self) -> Option<RecordKey> {
         let first = self.waiting.as_slice().first().copied();
-        let again = self.again.peek().map(|Reverse(key)| *key);
-        first.into_iter().chain(again).min()
+        let paused_keys = self.paused_keys.peek().map(|Reverse(key)| *key);
+        first.into_iter().chain(paused_keys).min()
     }
 
     /// Closes the part with this index, which is at its end.
@@ -230,7 +230,7 @@ impl<'l> Merge<'l> {
         let Some(open_part) = self.open_parts[index].take() else { return };
         self.free.push(index);
         self.buffered_bytes -= self.budgeted_bytes(&open_part);
-        self.again.extend(open_part.first_dropped().map(Reverse));
+        self.paused_keys.extend(open_part.first_dropped().map(Reverse));
         let (log, part) = &self.parts[open_part.rank as usize];
         self.closed.push((*log, part.bytes.clone()));
         open_part.into_blocks().for_each(|block| self.recycle_shared(block));
@@ -252,7 +252,7 @@ impl<'l> Merge<'l> {
     }
 
     /// Skips `count` records of the current part, which are in one block.
-    fn pass(&mut self, count: usize) {
+    fn skip_records(&mut self, count: usize) {
         let block = self.advance(count);
         block.into_iter().for_each(|block| self.recycle_shared(block));
     }
@@ -272,7 +272,7 @@ impl<'l> Merge<'l> {
     }
 
     fn recycle(&mut self, block: Block) {
-        if self.spare_blocks.len() < SPARE && !block.is_long_and_made() {
+        if self.spare_blocks.len() < SPARE && !block.is_long_copy() {
             self.spare_blocks.push(block);
         }
     }

@@ -70,12 +70,12 @@ pub struct ReadAhead<'l> {
     width: usize,
     /// The maximum number of started parts if they take little memory, e.g. because few
     /// of their records are selected.
-    most: usize,
+    max_started: usize,
     /// The memory of the blocks returned from the first part, the memory of the previous
     /// part, and the length of the previous part in bytes.
-    taken: usize,
-    before: usize,
-    len: u64,
+    current_part_memory: usize,
+    previous_part_memory: usize,
+    previous_part_len: u64,
     /// The number of parts that have ended and were not reported to the caller.
     ended: usize,
     /// Whether parts are released after they were read.
@@ -98,8 +98,8 @@ impl<'l> ReadAhead<'l> {
     pub fn new(log: &'l dyn Log, plan: Vec<Part>, selection: Selection) -> Self {
         let plan = plan.into_iter().map(|part| (0, part)).collect();
         let read_ahead = Self::for_logs(vec![(log, selection)], plan);
-        let most = if read_ahead.width > 1 { 3 * read_ahead.width } else { 1 };
-        Self { releases: true, most, ..read_ahead }
+        let max_started = if read_ahead.width > 1 { 3 * read_ahead.width } else { 1 };
+        Self { releases: true, max_started, ..read_ahead }
     }
 
     /// Copies the records of sparse blocks into fewer blocks, for a caller that selects
@@ -137,18 +137,19 @@ impl<'l> ReadAhead<'l> {
         };
         let (plan, pool) = (plan.into_iter(), Arc::new(BlockPool::new(3 * width)));
         let started = VecDeque::new();
-        let (most, taken, before) = (width, 0, usize::MAX);
-        let (len, ended, releases) = (0, 0, false);
+        let (max_started, current_part_memory, previous_part_memory) =
+            (width, 0, usize::MAX);
+        let (previous_part_len, ended, releases) = (0, 0, false);
         Self {
             logs,
             plan,
             started,
             pool,
             width,
-            most,
-            taken,
-            before,
-            len,
+            max_started,
+            current_part_memory,
+            previous_part_memory,
+            previous_part_len,
             ended,
             releases,
             encoding: None,
@@ -168,23 +169,28 @@ impl<'l> ReadAhead<'l> {
             self.ended -= 1;
             return Ok(false);
         }
-        self.begin();
+        self.start_parts();
         let Some(StartedPart { slot, .. }) = self.started.front() else {
             return Ok(false);
         };
         // While another thread reads this part, help with the others.
         let others = || self.started.iter().skip(1);
-        while slot.is_awaited() && others().any(|one| one.slot.read_ahead(&self.pool)) {
-        }
+        while slot.is_awaited()
+            && others().any(|open_part| open_part.slot.read_ahead(&self.pool))
+        {}
         let filled = slot.fill(block, &self.pool);
         match filled {
-            Ok(true) => self.taken = self.taken.saturating_add(block.cost()),
-            _ => self.before = mem::take(&mut self.taken),
+            Ok(true) => {
+                self.current_part_memory =
+                    self.current_part_memory.saturating_add(block.cost())
+            }
+            _ => self.previous_part_memory = mem::take(&mut self.current_part_memory),
         }
         if !matches!(filled, Ok(true))
             && let Some(StartedPart { log, part, count, .. }) = self.started.pop_front()
         {
-            (self.len, self.ended) = (part.bytes.end - part.bytes.start, count - 1);
+            (self.previous_part_len, self.ended) =
+                (part.bytes.end - part.bytes.start, count - 1);
             if self.releases {
                 self.logs[log].0.source().release(part.bytes);
             }
@@ -208,12 +214,12 @@ impl<'l> ReadAhead<'l> {
     /// Returns the maximum number of started parts, assuming that they are similar to the
     /// previous one.
     fn width(&self) -> usize {
-        let is_known = self.before < usize::MAX;
-        if self.width > MORE && is_known && self.before >= MUCH {
+        let is_known = self.previous_part_memory < usize::MAX;
+        if self.width > MORE && is_known && self.previous_part_memory >= MUCH {
             return self.width - MORE + 1;
         }
-        let light = LITTLE / self.before.max(1);
-        self.width.saturating_add(light).min(self.most)
+        let light = LITTLE / self.previous_part_memory.max(1);
+        self.width.saturating_add(light).min(self.max_started)
     }
 
     /// Removes the next part from the plan, together with the following ones if sparse
@@ -222,8 +228,8 @@ impl<'l> ReadAhead<'l> {
     fn next(&mut self) -> Option<(usize, Part, usize)> {
         let (log, mut part) = self.plan.next()?;
         let mut count = 1;
-        let light = (MAX_COPY_BYTES / self.before.max(1)) as u64;
-        let target = self.len.saturating_mul(light.min(2)).min(JOINED);
+        let light = (MAX_COPY_BYTES / self.previous_part_memory.max(1)) as u64;
+        let target = self.previous_part_len.saturating_mul(light.min(2)).min(JOINED);
         while self.pool.compacts_below.is_some()
             && self.width > 1
             && let Some((other, next)) = self.plan.as_slice().first()
@@ -238,7 +244,7 @@ impl<'l> ReadAhead<'l> {
     }
 
     /// Starts as many parts as allowed.
-    fn begin(&mut self) {
+    fn start_parts(&mut self) {
         while self.started.len() < self.width()
             && let Some((log, part, count)) = self.next()
         {

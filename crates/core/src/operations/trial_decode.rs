@@ -49,7 +49,7 @@ pub(crate) struct TrialResults(Mutex<VecDeque<TrialResult>>);
 #[derive(Default)]
 pub(crate) struct TrialResult {
     /// The hashes of the payloads of the selected topics, in the order of the block.
-    pub(crate) sums: Vec<u64>,
+    pub(crate) hashes: Vec<u64>,
     /// The damage of undecodable records, or the error of a decoder. `None` if there was
     /// no decoder: only the thread that owns the log can create one.
     pub(crate) decoded: Option<Result<Vec<Damage>>>,
@@ -150,22 +150,22 @@ impl TrialResults {
 
 impl Cursor for TrialCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let own = self.block.take();
-        let mut own = own.unwrap_or_else(|| self.pool.block());
-        let filled = self.cursor.fill(&mut own);
+        let spare = self.block.take();
+        let mut spare = spare.unwrap_or_else(|| self.pool.block());
+        let filled = self.cursor.fill(&mut spare);
         if !matches!(filled, Ok(true)) {
-            self.block = Some(own); // its buffer is read into by other cursors
+            self.block = Some(spare); // its buffer is read into by other cursors
             return filled;
         }
-        let result = needs_trial(&own).then(|| self.try_decoding(&own));
+        let result = needs_trial(&spare).then(|| self.try_decoding(&spare));
         match result {
             Some(TrialResult { decoded: Some(_), .. }) if self.hashing.is_some() => {
-                block.take_headers(&mut own);
+                block.take_headers(&mut spare);
             }
-            _ => mem::swap(block, &mut own),
+            _ => mem::swap(block, &mut spare),
         }
         lock(&self.results.0).extend(result);
-        self.block = Some(own);
+        self.block = Some(spare);
         filled
     }
 }
@@ -177,11 +177,11 @@ fn needs_trial(block: &Block) -> bool {
 
 impl TrialCursor {
     fn try_decoding(&mut self, block: &Block) -> TrialResult {
-        let sums = self.hashing.as_ref().map(|PayloadHashing { topics, sum }| {
+        let hashes = self.hashing.as_ref().map(|PayloadHashing { topics, sum }| {
             let records = block.iter().filter(|record| topics.contains(record.topic));
             records.map(|record| sum(record.payload)).collect()
         });
-        TrialResult { sums: sums.unwrap_or_default(), decoded: self.decode(block) }
+        TrialResult { hashes: hashes.unwrap_or_default(), decoded: self.decode(block) }
     }
 
     fn decode(&mut self, block: &Block) -> Option<Result<Vec<Damage>>> {

@@ -28,18 +28,18 @@ impl<T> ReorderBuffer<T> {
     }
 
     /// Inserts an item, unless one with the same `index` was inserted before.
-    pub fn insert(&mut self, index: usize, thing: T) {
+    pub fn insert(&mut self, index: usize, item: T) {
         if !self.was_inserted(index) {
-            self.early.insert(index, thing);
+            self.early.insert(index, item);
         }
     }
 
     /// Removes and returns the next item and its index, if it has been inserted.
     #[allow(clippy::should_implement_trait)] // `None` does not mean the end
     pub fn next(&mut self) -> Option<(usize, T)> {
-        let thing = self.early.remove(&self.next)?;
+        let item = self.early.remove(&self.next)?;
         self.next += 1;
-        Some((self.next - 1, thing))
+        Some((self.next - 1, item))
     }
 }
 

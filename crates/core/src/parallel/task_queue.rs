@@ -104,7 +104,7 @@ impl<T: Send + 'static> TaskQueue<T> {
         let first = self.jobs.front()?;
         // While another thread runs the first task, help with the others.
         first.work();
-        while first.is_begun() && self.jobs.iter().any(|job| job.work()) {}
+        while first.has_started() && self.jobs.iter().any(|job| job.work()) {}
         self.jobs.pop_front().map(|first| first.wait())
     }
 }
@@ -130,7 +130,7 @@ impl<T> Job<T> {
         }
     }
 
-    fn is_begun(&self) -> bool {
+    fn has_started(&self) -> bool {
         matches!(*self.state(), TaskState::Begun)
     }
 
@@ -195,18 +195,18 @@ mod tests {
     #[test]
     fn results_are_in_the_order_of_the_tasks() {
         in_pools(|| {
-            let (mut queue, mut all) = (TaskQueue::with_width(7), vec![]);
+            let (mut queue, mut results) = (TaskQueue::with_width(7), vec![]);
             for number in 0..500_u32 {
                 queue.push(move || {
                     let spins = if number.is_multiple_of(9) { 5_000 } else { 1 };
                     (0..spins).for_each(|_| std::hint::spin_loop());
                     number
                 });
-                all.extend(queue.next());
-                assert!(number as usize + 1 - all.len() <= 7);
+                results.extend(queue.next());
+                assert!(number as usize + 1 - results.len() <= 7);
             }
-            all.extend(std::iter::from_fn(|| queue.wait()));
-            assert_eq!(all, (0..500).collect::<Vec<_>>());
+            results.extend(std::iter::from_fn(|| queue.wait()));
+            assert_eq!(results, (0..500).collect::<Vec<_>>());
         });
     }
 

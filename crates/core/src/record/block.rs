@@ -167,12 +167,16 @@ impl Block {
     /// Resets the block to `bytes` that consist of copied payloads. `offsets` has the
     /// start of each payload in `bytes` and its file offset, in ascending order of the
     /// starts.
-    pub(crate) fn reset_gathered(&mut self, bytes: Bytes, places: Vec<(u32, u64)>) {
-        self.start_over(bytes, BlockOrigin::Gathered(places));
+    pub(crate) fn reset_gathered(
+        &mut self,
+        bytes: Bytes,
+        starts_and_offsets: Vec<(u32, u64)>,
+    ) {
+        self.start_over(bytes, BlockOrigin::Gathered(starts_and_offsets));
     }
 
     /// Returns whether the block has copied payloads and is too large to be recycled.
-    pub(crate) fn is_long_and_made(&self) -> bool {
+    pub(crate) fn is_long_copy(&self) -> bool {
         matches!(self.origin, BlockOrigin::Gathered(_)) && self.bytes.len() > LONG
     }
 
@@ -210,11 +214,17 @@ impl Block {
     /// Returns the memory of the block in bytes.
     pub(crate) fn cost(&self) -> usize {
         let entries = self.entries.len() * size_of::<RecordEntry>();
-        let places = match &self.origin {
-            BlockOrigin::Gathered(places) => size_of_val(places.as_slice()),
+        let starts_and_offsets_size = match &self.origin {
+            BlockOrigin::Gathered(starts_and_offsets_size) => {
+                size_of_val(starts_and_offsets_size.as_slice())
+            }
             BlockOrigin::Plain(_) | BlockOrigin::Unpacked(_) => 0,
         };
-        size_of::<Self>() + self.bytes.len() + self.encoded.len() + entries + places
+        size_of::<Self>()
+            + self.bytes.len()
+            + self.encoded.len()
+            + entries
+            + starts_and_offsets_size
     }
 
     /// Applies a clock transform to the times of all records.

@@ -37,10 +37,10 @@ impl DoubtfulRecords {
         for record in block.iter() {
             let (bytes, topic) = (entry.bytes.clone(), record.topic);
             let time = TimeRange::from_timestamp(record.time);
-            let of_topic =
+            let damage_of_topic =
                 topics.entry(topic).or_insert(Self { bytes, topic, records: 0, time });
-            of_topic.records += 1;
-            of_topic.time = of_topic.time.cover(&time);
+            damage_of_topic.records += 1;
+            damage_of_topic.time = damage_of_topic.time.cover(&time);
         }
         topics.into_values().collect()
     }

@@ -77,12 +77,13 @@ impl RecordScanner {
         block: &mut Block,
         mut step: impl FnMut(&mut Block, &[u8], usize) -> ScanStep,
     ) -> Result<bool> {
-        let mut want = u64::from(self.options.block_bytes.max(1));
+        let mut read_bytes = u64::from(self.options.block_bytes.max(1));
         while !self.bytes.is_empty() {
             let Range { start, end } = self.bytes;
             block.reset(Bytes::new(), start); // so that its buffer can be reused
-            let bytes =
-                self.source.read_at(start..end.min(start.saturating_add(want)))?;
+            let bytes = self
+                .source
+                .read_at(start..end.min(start.saturating_add(read_bytes)))?;
             if bytes.is_empty() {
                 // The source is shorter than when the parts were planned.
                 block.reset(bytes, start);
@@ -93,35 +94,37 @@ impl RecordScanner {
             let is_last = start + bytes.len() as u64 == end;
             block.reset(bytes.clone(), start);
 
-            let mut used = 0;
+            let mut scanned_len = 0;
             let mut missing = None;
-            while used < bytes.len() as u64 && missing.is_none() {
-                match step(block, &bytes, used as usize) {
-                    ScanStep::Whole { len } => used += len as u64,
+            while scanned_len < bytes.len() as u64 && missing.is_none() {
+                match step(block, &bytes, scanned_len as usize) {
+                    ScanStep::Whole { len } => scanned_len += len as u64,
                     ScanStep::Last { len } => {
-                        used += len as u64;
+                        scanned_len += len as u64;
                         break;
                     }
                     ScanStep::Damaged { len, damage } => {
                         block.report(*damage);
-                        used += len;
+                        scanned_len += len;
                     }
                     ScanStep::Partial { .. } if is_last => {
                         block.report(Damage::new(
                             DamageKind::Truncated,
-                            start + used..end,
+                            start + scanned_len..end,
                         ));
-                        used = bytes.len() as u64;
+                        scanned_len = bytes.len() as u64;
                     }
                     ScanStep::Partial { len } => missing = Some(len as u64),
                 }
             }
-            if used > 0 {
-                self.bytes.start = (start + used).min(end);
+            if scanned_len > 0 {
+                self.bytes.start = (start + scanned_len).min(end);
                 return Ok(true);
             }
             match missing {
-                Some(len) if len > want && len <= self.max_len() => want = len,
+                Some(len) if len > read_bytes && len <= self.max_len() => {
+                    read_bytes = len
+                }
                 _ => {
                     // No record may be that long, or the source returns too few bytes.
                     block.report(Damage::new(DamageKind::Garbled, start..end));

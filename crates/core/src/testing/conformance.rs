@@ -77,12 +77,13 @@ pub fn check(format: &dyn Format, bytes: Bytes) {
     assert_eq!(log.manifest().damage, [], "the sample is sound");
     check_damaged(format, bytes.clone());
 
-    let all = Selection::default();
-    let (whole, damage) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
+    let selection = Selection::default();
+    let (full_read, damage) =
+        read(&*log, &log.manifest().plan(&selection, u64::MAX), &selection);
     assert_eq!(damage, [], "the sample is sound");
-    manifest::counts_and_times_are_those_of_the_records(log.manifest(), &whole);
-    assert!(!whole.is_empty(), "the sample has records");
-    a_shorter_file_gives_a_prefix(format, &bytes, &whole);
+    manifest::counts_and_times_are_those_of_the_records(log.manifest(), &full_read);
+    assert!(!full_read.is_empty(), "the sample has records");
+    a_shorter_file_gives_a_prefix(format, &bytes, &full_read);
     a_garbled_file_ends(format, &bytes);
     writing_gives_back_every_record(format, &*log);
 }
@@ -90,24 +91,25 @@ pub fn check(format: &dyn Format, bytes: Bytes) {
 /// Checks the laws that also apply to damaged logs.
 pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
     let log = open(format, bytes.clone());
-    let all = Selection::default();
-    let (whole, damage) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
-    manifest::manifest_states_what_a_full_read_finds(&*log, &whole, &damage);
-    parts_are_the_whole(&*log, &whole);
-    reading_ahead_and_in_order_of_time_reads_the_same(&*log, &whole);
-    selecting_only_saves_work(&*log, &whole);
-    resuming_reads_the_same(format, &bytes, log.manifest(), &whole);
+    let selection = Selection::default();
+    let (full_read, damage) =
+        read(&*log, &log.manifest().plan(&selection, u64::MAX), &selection);
+    manifest::manifest_states_what_a_full_read_finds(&*log, &full_read, &damage);
+    parts_are_the_whole(&*log, &full_read);
+    reading_ahead_and_in_order_of_time_reads_the_same(&*log, &full_read);
+    selecting_only_saves_work(&*log, &full_read);
+    resuming_reads_the_same(format, &bytes, log.manifest(), &full_read);
     excerpt::excerpts_read_the_same(format, &bytes, &*log);
-    blocks_of_any_length_read_the_same(format, &bytes, &whole);
+    blocks_of_any_length_read_the_same(format, &bytes, &full_read);
     fewer_columns_are_the_same_columns(&*log);
 }
 
 /// Law 1: reading the parts one by one gives the whole log.
-fn parts_are_the_whole(log: &dyn Log, whole: &[OwnedRecord]) {
+fn parts_are_the_whole(log: &dyn Log, full_read: &[OwnedRecord]) {
     for target in [0, 64, 4096] {
-        let all = Selection::default();
-        let parts = read(log, &log.manifest().plan(&all, target), &all).0;
-        assert!(parts == whole, "parts of {target} bytes are not the whole");
+        let selection = Selection::default();
+        let parts = read(log, &log.manifest().plan(&selection, target), &selection).0;
+        assert!(parts == full_read, "parts of {target} bytes are not the whole");
     }
 }
 
@@ -115,18 +117,19 @@ fn parts_are_the_whole(log: &dyn Log, whole: &[OwnedRecord]) {
 /// reading in the order of time gives the stably sorted records with any memory limit.
 fn reading_ahead_and_in_order_of_time_reads_the_same(
     log: &dyn Log,
-    whole: &[OwnedRecord],
+    full_read: &[OwnedRecord],
 ) {
-    let all = Selection::default();
+    let selection = Selection::default();
     for target in [0, 4096] {
-        let plan = log.manifest().plan(&all, target);
-        let records = drain(&mut ReadAhead::new(log, plan, all.clone())).0;
-        assert!(records == whole, "reading ahead changes what is read");
+        let plan = log.manifest().plan(&selection, target);
+        let records = drain(&mut ReadAhead::new(log, plan, selection.clone())).0;
+        assert!(records == full_read, "reading ahead changes what is read");
     }
-    let mut sorted = whole.to_vec();
+    let mut sorted = full_read.to_vec();
     sorted.sort_by_key(|record| record.1);
     for (budget, part_bytes) in [(usize::MAX, 0), (64 << 10, 4096)] {
-        let merge = Merge::with_budget(budget, part_bytes, vec![(log, all.clone())]);
+        let merge =
+            Merge::with_budget(budget, part_bytes, vec![(log, selection.clone())]);
         let in_order = drain(&mut TimeOrder::from(merge)).0;
         assert!(in_order == sorted, "the order of time is not that of a stable sort");
     }
@@ -134,8 +137,8 @@ fn reading_ahead_and_in_order_of_time_reads_the_same(
 
 /// Law 2: reading a selection is the same as filtering a full read. For records that
 /// produce rows with other times, all that may produce selected rows are read.
-fn selecting_only_saves_work(log: &dyn Log, whole: &[OwnedRecord]) {
-    let mut times: Vec<Timestamp> = whole.iter().map(|record| record.1).collect();
+fn selecting_only_saves_work(log: &dyn Log, full_read: &[OwnedRecord]) {
+    let mut times: Vec<Timestamp> = full_read.iter().map(|record| record.1).collect();
     times.sort_unstable();
     let middle = times.get(times.len() / 2).copied().unwrap_or_default();
     let late = TimeRange { start: middle, end: Timestamp::MAX };
@@ -145,7 +148,7 @@ fn selecting_only_saves_work(log: &dyn Log, whole: &[OwnedRecord]) {
         for time in [TimeRange::ALL, late, early] {
             let selection = Selection { topics: topics.clone(), time };
             let plan = log.manifest().plan(&selection, 0);
-            let expected = whole
+            let expected = full_read
                 .iter()
                 .filter(|(topic, at, _)| log.manifest().wants(&selection, *topic, *at));
             let read = read(log, &plan, &selection).0;
@@ -159,31 +162,32 @@ fn resuming_reads_the_same(
     format: &dyn Format,
     bytes: &Bytes,
     manifest: &Manifest,
-    whole: &[OwnedRecord],
+    full_read: &[OwnedRecord],
 ) {
     let text = serde_json::to_string(manifest).expect("a manifest serialises");
     let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
     let source = Arc::new(bytes.clone());
     let log = format.open_with_manifest(source, Arc::new(back), OpenOptions::default());
-    let (log, all) = (log.expect("a known manifest resumes"), Selection::default());
-    let resumed = read(&*log, &log.manifest().plan(&all, 0), &all).0;
-    assert!(resumed == whole, "a resumed log reads otherwise");
+    let (log, selection) =
+        (log.expect("a known manifest resumes"), Selection::default());
+    let resumed = read(&*log, &log.manifest().plan(&selection, 0), &selection).0;
+    assert!(resumed == full_read, "a resumed log reads otherwise");
 }
 
 /// Law 4: the size of blocks does not affect the result.
 fn blocks_of_any_length_read_the_same(
     format: &dyn Format,
     bytes: &Bytes,
-    whole: &[OwnedRecord],
+    full_read: &[OwnedRecord],
 ) {
     let lengths: &[u32] = if bytes.len() < 1 << 16 { &[1, 7, 64] } else { &[4099] };
     for block_bytes in lengths {
         let options =
             OpenOptions { block_bytes: *block_bytes, ..OpenOptions::default() };
         let log = format.open(Arc::new(bytes.clone()), options);
-        let (log, all) = (log.expect("the sample opens"), Selection::default());
-        let read = read(&*log, &log.manifest().plan(&all, 256), &all).0;
-        assert!(read == whole, "blocks of {block_bytes} bytes read otherwise");
+        let (log, selection) = (log.expect("the sample opens"), Selection::default());
+        let read = read(&*log, &log.manifest().plan(&selection, 256), &selection).0;
+        assert!(read == full_read, "blocks of {block_bytes} bytes read otherwise");
     }
 }
 
@@ -192,31 +196,32 @@ fn blocks_of_any_length_read_the_same(
 fn a_shorter_file_gives_a_prefix(
     format: &dyn Format,
     bytes: &Bytes,
-    whole: &[OwnedRecord],
+    full_read: &[OwnedRecord],
 ) {
     for len in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
         let source = Arc::new(bytes.slice(..len));
         let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
-        let all = Selection {
+        let selection = Selection {
             // Derived topics exist only if everything that they need was read.
             topics: log.manifest().logged_topics(),
             ..Selection::default()
         };
-        let (records, _) = read(&*log, &log.manifest().plan(&all, 0), &all);
+        let (records, _) = read(&*log, &log.manifest().plan(&selection, 0), &selection);
         let names = |log: &dyn Log, record: &OwnedRecord| {
             let topic = log.manifest().get(record.0).expect("a record has a topic");
             (topic.label().into_owned(), record.1, record.2.clone())
         };
         let full = open(format, bytes.clone());
         let logged = full.manifest().logged_topics();
-        let mut whole = whole.iter().filter(|record| logged.contains(record.0));
+        let mut full_read = full_read.iter().filter(|record| logged.contains(record.0));
         for (index, record) in records.iter().enumerate() {
-            let want = whole.next().expect("a cut file has no more records");
-            let (record, mut want) = (names(&*log, record), names(&*full, want));
-            if index + 1 == records.len() && want.2.starts_with(&record.2) {
-                want.2.truncate(record.2.len());
+            let expected = full_read.next().expect("a cut file has no more records");
+            let (record, mut expected) =
+                (names(&*log, record), names(&*full, expected));
+            if index + 1 == records.len() && expected.2.starts_with(&record.2) {
+                expected.2.truncate(record.2.len());
             }
-            assert_eq!(record, want, "cut to {len} bytes");
+            assert_eq!(record, expected, "cut to {len} bytes");
         }
     }
 }
@@ -229,14 +234,14 @@ fn a_garbled_file_ends(format: &dyn Format, bytes: &Bytes) {
             garbled[at] ^= flip;
             let source = Arc::new(Bytes::from(garbled));
             let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
-            let all = Selection::default();
-            let plan = log.manifest().plan(&all, 64);
+            let selection = Selection::default();
+            let plan = log.manifest().plan(&selection, 64);
             // The changed file may declare encryption or an unknown compression.
-            let first = plan.first().map(|part| log.read(part, &all));
+            let first = plan.first().map(|part| log.read(part, &selection));
             if first.is_some_and(|first| is_refused(&first)) {
                 continue;
             }
-            read(&*log, &plan, &all);
+            read(&*log, &plan, &selection);
             for (id, _) in log.manifest().topics() {
                 if let Ok(decoder) = log.decoder(id, &Columns::default()) {
                     decode(&*log, id, decoder);
@@ -256,12 +261,17 @@ fn fewer_columns_are_the_same_columns(log: &dyn Log) {
     for (id, _) in log.manifest().topics() {
         for view in [View::Nested, View::Flat] {
             let Ok(decoder) = log.decoder(id, &Columns::all(view)) else { continue };
-            let all = decode(log, id, decoder);
-            let some: Vec<usize> = (0..all.num_columns()).step_by(2).collect();
+            let all_columns = decode(log, id, decoder);
+            let some: Vec<usize> = (0..all_columns.num_columns()).step_by(2).collect();
             let columns = Columns { only: Some(some.clone()), ..Columns::all(view) };
             let decoder = log.decoder(id, &columns).expect("some columns can be had");
-            let want = all.project(&some).expect("the columns are there");
-            assert_eq!(decode(log, id, decoder), want, "{:?}", log.manifest().get(id));
+            let expected = all_columns.project(&some).expect("the columns are there");
+            assert_eq!(
+                decode(log, id, decoder),
+                expected,
+                "{:?}",
+                log.manifest().get(id)
+            );
         }
     }
 }

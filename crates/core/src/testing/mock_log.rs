@@ -135,10 +135,11 @@ impl Log for MockLog {
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         // The results of all joined parts.
-        let all = (part.bytes.start / 1000) as usize..(part.bytes.end / 1000) as usize;
-        self.read.lock().unwrap().push(all.start);
+        let indices =
+            (part.bytes.start / 1000) as usize..(part.bytes.end / 1000) as usize;
+        self.read.lock().unwrap().push(indices.start);
         Ok(Box::new(MockCursor {
-            plays: self.parts[all].concat().into(),
+            plays: self.parts[indices].concat().into(),
             at: part.bytes.start,
             selection: selection.clone(),
             filled: self.filled.clone(),

@@ -40,8 +40,8 @@ impl Sample {
                 .iter()
                 .map(|record| TopicId(record.0))
                 .collect::<TopicSet>(),
-            time: records.iter().fold(TimeRange::EMPTY, |all, record| {
-                all.cover(&TimeRange::from_timestamp(Timestamp::from_nanos(record.2)))
+            time: records.iter().fold(TimeRange::EMPTY, |range, record| {
+                range.cover(&TimeRange::from_timestamp(Timestamp::from_nanos(record.2)))
             }),
         };
         let records = |topic: u32| {

@@ -204,8 +204,8 @@ impl Strings {
             bytes.extend_from_slice(value.unwrap_or_default());
             ends.push(bytes.len());
         };
-        if let Some(texts) = array.as_string_opt::<i32>() {
-            texts.iter().for_each(|text| push(text.map(str::as_bytes)));
+        if let Some(strings) = array.as_string_opt::<i32>() {
+            strings.iter().for_each(|text| push(text.map(str::as_bytes)));
         } else if let Some(values) = array.as_binary_opt::<i32>() {
             values.iter().for_each(push);
         } else if let Some(names) = array

@@ -116,7 +116,7 @@ impl TableSink for MatSink {
             ElementWriter { out, at: 0, escaped_characters: &self.escaped_characters };
         mat.write(&header())?;
         let mut names = VariableNames::default();
-        let own = names.unique_name("logtool");
+        let namespace = names.unique_name("logtool");
         let mut topics = BTreeMap::new();
         for FinishedTable { topic, table } in &tables {
             let name = names.unique_name(&topic.label());
@@ -124,7 +124,10 @@ impl TableSink for MatSink {
             topics.insert(name, table_metadata(topic, &BTreeMap::new()));
         }
         let metadata = json!({ "log": self.metadata, "topics": topics });
-        mat.write(&characters(&own, &utf16::escape_json(&metadata.to_string()))?)?;
+        mat.write(&characters(
+            &namespace,
+            &utf16::escape_json(&metadata.to_string()),
+        )?)?;
         mat.out.into_inner().map_err(|err| err.into_error())?.finish()
     }
 
@@ -186,14 +189,14 @@ impl ElementWriter<'_> {
     /// Writes a container: its header `head`, then the elements that `write_content` writes.
     fn write_container(
         &mut self,
-        head: &[u8],
+        header: &[u8],
         write_content: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        let begin = self.at;
-        self.write(head)?;
+        let start = self.at;
+        self.write(header)?;
         write_content(self)?;
-        let len = length(self.at - begin)?;
-        self.out.seek(SeekFrom::Start(begin + 4))?;
+        let len = length(self.at - start)?;
+        self.out.seek(SeekFrom::Start(start + 4))?;
         self.out.write_all(&len)?;
         self.out.seek(SeekFrom::Start(self.at))?;
         Ok(())
@@ -219,8 +222,8 @@ impl ElementWriter<'_> {
         fields.extend(
             valid.iter().map(|(c, _)| names.unique_name(&format!("{}_valid", c.name))),
         );
-        let head = container(name, MatrixClass::Struct, &[1, 1], &fields)?;
-        self.write_container(&head, |mat| {
+        let header = container(name, MatrixClass::Struct, &[1, 1], &fields)?;
+        self.write_container(&header, |mat| {
             for column in columns {
                 mat.column(column, outer, spill)
                     .map_err(|err| with_context(&column.name, err))?;
@@ -252,10 +255,10 @@ impl ElementWriter<'_> {
             ColumnData::Strings(_) | ColumnData::Lists(..)
                 if column.dims.is_empty() && outer.len() == 1 =>
             {
-                let head = container("", MatrixClass::Cell, &shape, &[])?;
+                let header = container("", MatrixClass::Cell, &shape, &[])?;
                 let mut values =
                     ValueReader::new(column, spill, self.escaped_characters);
-                self.write_container(&head, |mat| {
+                self.write_container(&header, |mat| {
                     (0..column.count).try_for_each(|_| mat.write(&values.read_cell()?))
                 })
             }
@@ -278,7 +281,7 @@ impl ElementWriter<'_> {
         spill: &Spill,
     ) -> Result<()> {
         let frame = frame("", class, shape, stream.len())?;
-        self.write(&frame.head)?;
+        self.write(&frame.header)?;
         let (rows, dims) =
             shape.split_first().map_or((0, shape), |(rows, dims)| (*rows, dims));
         let each = dims.iter().product::<u64>();
@@ -288,16 +291,17 @@ impl ElementWriter<'_> {
         let mut first = 0;
         while first < each {
             let last = each.min(first + group.max(1));
-            let places =
+            let indices =
                 (first..last).map(|nth| row_major_index(dims, nth) as usize * width);
-            let mut columns: Vec<_> = places.map(|place| (place, Vec::new())).collect();
+            let mut columns: Vec<_> =
+                indices.map(|index| (index, Vec::new())).collect();
             let reader = spill.read(stream, 0);
             let mut reader = BufReader::with_capacity(256 << 10, reader);
             let mut row = vec![0; row_bytes];
             for _ in 0..rows {
                 reader.read_exact(&mut row)?;
-                for (place, column) in &mut columns {
-                    let value = row.get(*place..*place + width).unwrap_or_default();
+                for (index, column) in &mut columns {
+                    let value = row.get(*index..*index + width).unwrap_or_default();
                     match group {
                         0 | 1 => self.write(value)?,
                         _ => column.extend_from_slice(value),

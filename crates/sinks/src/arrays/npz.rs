@@ -109,13 +109,13 @@ impl ArrayWriter<'_> {
     /// Writes the arrays of `column`, whose values have the outer dimensions `outer`.
     fn column(
         &mut self,
-        above: &str,
+        prefix: &str,
         column: &ArrayColumn,
         outer: &[u64],
     ) -> Result<()> {
-        let name = match (above, column.name.as_str()) {
+        let name = match (prefix, column.name.as_str()) {
             ("", name) | (name, "") => name.to_owned(),
-            (above, name) => format!("{above}.{name}"),
+            (prefix, name) => format!("{prefix}.{name}"),
         };
         let mut shape = outer.to_vec();
         shape.extend(column.dims.iter().map(|dim| *dim as u64));
@@ -146,23 +146,24 @@ impl ArrayWriter<'_> {
     fn texts(
         &mut self,
         name: &str,
-        texts: &Strings,
+        strings: &Strings,
         shape: &[u64],
         count: u64,
     ) -> Result<()> {
-        let width = texts.longest.max(1) as u64 * 4;
+        let width = strings.longest.max(1) as u64 * 4;
         let padded = count.checked_mul(width);
-        let most = (texts.bytes.len().saturating_mul(MAX_PADDING)).max(ALWAYS_PADDED);
-        let fits = padded.is_some_and(|padded| padded <= most);
-        if !texts.is_text || texts.has_nul || !fits {
-            self.offsets(name, &texts.ends, count)?;
-            return self.array(name, "|u1", &[texts.bytes.len()], &texts.bytes);
+        let max_bytes =
+            (strings.bytes.len().saturating_mul(MAX_PADDING)).max(ALWAYS_PADDED);
+        let fits = padded.is_some_and(|padded| padded <= max_bytes);
+        if !strings.is_text || strings.has_nul || !fits {
+            self.offsets(name, &strings.ends, count)?;
+            return self.array(name, "|u1", &[strings.bytes.len()], &strings.bytes);
         }
-        let longest = texts.longest.max(1);
+        let longest = strings.longest.max(1);
         self.start_array(name, &format!("<U{longest}"), shape, padded.unwrap_or(0))?;
-        let mut ends = IntegerReader::new(self.spill, &texts.ends, 0);
+        let mut ends = IntegerReader::new(self.spill, &strings.ends, 0);
         let mut bytes =
-            BufReader::with_capacity(64 << 10, self.spill.read(&texts.bytes, 0));
+            BufReader::with_capacity(64 << 10, self.spill.read(&strings.bytes, 0));
         let (mut start, mut text, mut wide) = (0, Vec::new(), Vec::new());
         for _ in 0..count {
             let end = ends.next()?;

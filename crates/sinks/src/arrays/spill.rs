@@ -36,12 +36,13 @@ pub(super) struct SpillStream {
 
 impl Spill {
     /// Creates a file in the existing directory `dir`. Errors mention `shown` instead.
-    pub(super) fn new(dir: &Path, shown: &Path) -> Result<Arc<Self>> {
+    pub(super) fn new(dir: &Path, reported_path: &Path) -> Result<Arc<Self>> {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         let file = tempfile::tempfile_in(dir);
-        let file = file.map_err(|err| at_path("create a file in", shown, err))?;
+        let file =
+            file.map_err(|err| at_path("create a file in", reported_path, err))?;
         let file_state = Mutex::new(SpillFile { file, end: 0 });
-        Ok(Arc::new(Self { file_state, dir: shown.to_owned() }))
+        Ok(Arc::new(Self { file_state, dir: reported_path.to_owned() }))
     }
 
     /// Appends `bytes` to `stream`.

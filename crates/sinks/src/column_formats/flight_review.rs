@@ -145,12 +145,12 @@ fn viewer_schema(schema: &SchemaRef) -> Result<SchemaRef> {
         return Err(Error::new(ErrorKind::Malformed, "a table without columns"));
     };
     *first = Arc::new(Field::new("timestamp", DataType::UInt64, first.is_nullable()));
-    let mut other = "timestamp_logged".to_owned();
-    while fields.iter().any(|field| *field.name() == other) {
-        other.push('_');
+    let mut alternative = "timestamp_logged".to_owned();
+    while fields.iter().any(|field| *field.name() == alternative) {
+        alternative.push('_');
     }
     for field in fields.iter_mut().skip(1).filter(|field| field.name() == "timestamp") {
-        *field = Arc::new(Field::clone(field).with_name(&other));
+        *field = Arc::new(Field::clone(field).with_name(&alternative));
     }
     Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }

@@ -97,7 +97,7 @@ impl DictionaryChange {
     }
 
     fn apply(&self, array: &ArrayRef) -> Result<ArrayRef> {
-        let changed: Result<ArrayRef, _> = match (self, array.data_type()) {
+        let encoded: Result<ArrayRef, _> = match (self, array.data_type()) {
             (Self::Of(dictionary, indices), _) => {
                 return reencode(array, dictionary, indices);
             }
@@ -107,24 +107,24 @@ impl DictionaryChange {
                 let columns = columns.map(|(keys, column)| keys.apply(column));
                 let columns = columns.collect::<Result<_>>()?;
                 StructArray::try_new(names.clone(), columns, old.nulls().cloned())
-                    .map(|changed| Arc::new(changed) as ArrayRef)
+                    .map(|encoded| Arc::new(encoded) as ArrayRef)
             }
             (Self::Item(keys), DataType::FixedSizeList(item, len)) => {
                 let old = array.as_fixed_size_list();
                 let values = keys.apply(old.values())?;
                 let nulls = old.nulls().cloned();
                 FixedSizeListArray::try_new(item.clone(), *len, values, nulls)
-                    .map(|changed| Arc::new(changed) as ArrayRef)
+                    .map(|encoded| Arc::new(encoded) as ArrayRef)
             }
             (Self::Item(keys), DataType::List(item)) => {
                 let old = array.as_list::<i32>();
                 let (ends, values) = (old.offsets().clone(), keys.apply(old.values())?);
                 ListArray::try_new(item.clone(), ends, values, old.nulls().cloned())
-                    .map(|changed| Arc::new(changed) as ArrayRef)
+                    .map(|encoded| Arc::new(encoded) as ArrayRef)
             }
             _ => return Ok(array.clone()),
         };
-        changed.map_err(from_arrow)
+        encoded.map_err(from_arrow)
     }
 }
 
@@ -140,13 +140,13 @@ fn reencode(
         .ok_or_else(|| undeclared_error("no text"))?;
     let mut keys = Int32Builder::with_capacity(old.len());
     for name in names {
-        let place =
+        let code =
             |name| indices.get(name).copied().ok_or_else(|| undeclared_error(name));
-        keys.append_option(name.map(place).transpose()?);
+        keys.append_option(name.map(code).transpose()?);
     }
-    let changed =
+    let encoded =
         DictionaryArray::<Int32Type>::try_new(keys.finish(), dictionary.clone());
-    Ok(Arc::new(changed.map_err(from_arrow)?))
+    Ok(Arc::new(encoded.map_err(from_arrow)?))
 }
 
 fn undeclared_error(name: &str) -> Error {

@@ -166,14 +166,14 @@ fn changes(fields: &Fields) -> (Fields, Vec<Conversion>) {
 /// The names of the fields of a table, compared without case.
 struct FieldNames {
     /// The names of the original table.
-    own: HashSet<String>,
+    original: HashSet<String>,
     used: HashSet<String>,
 }
 
 impl FieldNames {
     fn new(fields: &Fields) -> Self {
-        let own = fields.iter().map(|field| field.name().to_lowercase());
-        Self { own: own.collect(), used: HashSet::new() }
+        let original = fields.iter().map(|field| field.name().to_lowercase());
+        Self { original: original.collect(), used: HashSet::new() }
     }
 
     /// Returns `name`, which is one of the table's, changed if it was returned before.
@@ -187,7 +187,7 @@ impl FieldNames {
 
     /// Returns `name`, or a similar name that does not occur in the table.
     fn unused_name(&mut self, mut name: String) -> String {
-        while self.own.contains(&name.to_lowercase())
+        while self.original.contains(&name.to_lowercase())
             || !self.used.insert(name.to_lowercase())
         {
             name.push('_');

@@ -123,8 +123,8 @@ fn ascii_only(name: &str) -> String {
 
 /// Replaces each character of `name` that cannot be in a file name by an underscore.
 fn without_separators(name: &str) -> String {
-    let bad = |c: char| c.is_control() || matches!(c, '/' | '\\');
-    name.chars().map(|c| if bad(c) { '_' } else { c }).collect()
+    let is_unsafe = |c: char| c.is_control() || matches!(c, '/' | '\\');
+    name.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect()
 }
 
 /// Returns whether Windows opens a device instead of a file called `name`.

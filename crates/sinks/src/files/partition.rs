@@ -91,11 +91,11 @@ mod tests {
     #[test]
     fn files_of_a_table_share_the_folder_of_the_log() {
         let partition = Partition::new("flight_7", "x");
-        let place = |name: &str| partition.path(name);
-        assert_eq!(place("imu.parquet"), "imu/log=flight_7/part-0.parquet");
-        assert_eq!(place("gps_1.5.csv"), "gps_1.5/log=flight_7/part-0.csv");
-        assert_eq!(place("camera/index.csv"), "camera/log=flight_7/index.csv");
-        assert_eq!(place("camera/1.png"), "camera/log=flight_7/1.png");
+        let path_of = |name: &str| partition.path(name);
+        assert_eq!(path_of("imu.parquet"), "imu/log=flight_7/part-0.parquet");
+        assert_eq!(path_of("gps_1.5.csv"), "gps_1.5/log=flight_7/part-0.csv");
+        assert_eq!(path_of("camera/index.csv"), "camera/log=flight_7/index.csv");
+        assert_eq!(path_of("camera/1.png"), "camera/log=flight_7/1.png");
         assert_eq!(partition.clone().without_partition().path("a.mcap"), "a.mcap");
     }
 }

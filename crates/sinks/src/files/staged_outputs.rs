@@ -187,29 +187,35 @@ impl Outputs {
         if self.is_stdout() {
             return self.stdout(name);
         }
-        let place = match &self.kind {
+        let destination = match &self.kind {
             OutputKind::Partition(partition) => self.dir.join(partition.path(name)),
             OutputKind::File(path) => path.clone(),
             _ => self.dir.join(name),
         };
-        self.check(&place)?;
+        self.check(&destination)?;
         let mut state = self.state.lock();
         let is_second =
             matches!(self.kind, OutputKind::File(_)) && !state.names.is_empty();
         if is_second || !state.names.insert(name.to_owned()) {
             // Without the folder, because the catalogs of equal datasets are equal.
-            let file = place.strip_prefix(&self.dir).unwrap_or(&place).display();
+            let file =
+                destination.strip_prefix(&self.dir).unwrap_or(&destination).display();
             let message = format!("two tables have the same file name {file}");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let (file, temporary) = self.begin(&mut state, &place)?;
+        let (file, temporary) = self.begin(&mut state, &destination)?;
         state.unfinished.insert(temporary.to_path_buf());
         drop(state);
 
         self.open.fetch_add(1, Ordering::Relaxed);
         let (file, temporary) = (Some(file), Some(temporary));
-        let mut staged =
-            StagedFile { outputs: self.clone(), file, temporary, place, position: 0 };
+        let mut staged = StagedFile {
+            outputs: self.clone(),
+            file,
+            temporary,
+            destination,
+            position: 0,
+        };
         staged.close_if_many()?;
         Ok(staged)
     }
@@ -218,7 +224,7 @@ impl Outputs {
     fn begin(
         &self,
         state: &mut OutputsState,
-        place: &Path,
+        destination: &Path,
     ) -> Result<(File, TempPath)> {
         let is_first = state.names.len() == 1;
         if matches!(self.kind, OutputKind::Folder) && is_first {
@@ -237,7 +243,7 @@ impl Outputs {
             state.staging = Some(staging.map_err(failed)?);
         }
         if let Some(staging) = &state.staging {
-            let name = place.strip_prefix(&self.dir).unwrap_or(place);
+            let name = destination.strip_prefix(&self.dir).unwrap_or(destination);
             let path = staging.path().join(name);
             let dir = temporary::parent(&path);
             fs::create_dir_all(&dir).map_err(|err| at_path("create", &dir, err))?;
@@ -248,7 +254,7 @@ impl Outputs {
         }
         let dir = match &self.kind {
             OutputKind::Partition(partition) => partition.staging_dir(),
-            _ => place.parent().unwrap_or(&self.dir),
+            _ => destination.parent().unwrap_or(&self.dir),
         };
         create_dirs(dir, &mut state.created_dirs)?;
         if is_first {
@@ -271,12 +277,12 @@ impl Outputs {
         }
         state.names.insert(name.to_owned());
         let file = Some(stdout_file()?);
-        let place = PathBuf::from("standard output");
+        let destination = PathBuf::from("standard output");
         Ok(StagedFile {
             outputs: self.clone(),
             file,
             temporary: None,
-            place,
+            destination,
             position: 0,
         })
     }
@@ -297,7 +303,12 @@ impl Outputs {
 
     /// Returns the final paths of the files that are finished so far.
     pub fn places(&self) -> Vec<PathBuf> {
-        self.state.lock().done.iter().map(|(_, place)| place.clone()).collect()
+        self.state
+            .lock()
+            .done
+            .iter()
+            .map(|(_, destination)| destination.clone())
+            .collect()
     }
 
     /// Gives all files their final names, and returns their paths in alphabetical order.
@@ -313,8 +324,10 @@ impl Outputs {
             return Err(Error::new(ErrorKind::Io, message));
         }
         if self.is_synced {
-            let files =
-                state.done.iter().map(|(temporary, place)| (&**temporary, &**place));
+            let files = state
+                .done
+                .iter()
+                .map(|(temporary, destination)| (&**temporary, &**destination));
             sync::sync_files(&files.collect::<Vec<_>>())?;
         }
         let mut files = std::mem::take(&mut state.done);
@@ -325,42 +338,42 @@ impl Outputs {
         {
             state.created_dirs.clear();
             let parent = temporary::parent(&self.dir);
-            let places = files.into_iter().map(|(temporary, place)| {
+            let destinations = files.into_iter().map(|(temporary, destination)| {
                 let _ = temporary.keep(); // it was renamed, so there is nothing to remove
-                place
+                destination
             });
-            let places = places.collect();
+            let destinations = destinations.collect();
             self.sync_dirs([parent].into())?;
-            return Ok(places);
+            return Ok(destinations);
         }
         // The directory existed before, or another process created it meanwhile.
-        for (_, place) in &files {
-            self.check(place)?;
+        for (_, destination) in &files {
+            self.check(destination)?;
         }
         let mut dirs = BTreeSet::new();
         let mut placed: Vec<PathBuf> = Vec::new();
-        let is_last = |place: &PathBuf| Some(place) == state.last.as_ref();
+        let is_last = |destination: &PathBuf| Some(destination) == state.last.as_ref();
         let (last, others): (Vec<_>, Vec<_>) =
-            files.into_iter().partition(|(_, place)| is_last(place));
-        for (temporary, place) in others.into_iter().chain(last) {
-            let dir = temporary::parent(&place);
+            files.into_iter().partition(|(_, destination)| is_last(destination));
+        for (temporary, destination) in others.into_iter().chain(last) {
+            let dir = temporary::parent(&destination);
             if staging.is_some() || matches!(self.kind, OutputKind::Partition(_)) {
                 fs::create_dir_all(&dir).map_err(|err| at_path("create", &dir, err))?;
             }
             dirs.insert(dir);
-            temporary::copy_mode(&place, &temporary)
-                .map_err(|err| at_path("create", &place, err))?;
+            temporary::copy_mode(&destination, &temporary)
+                .map_err(|err| at_path("create", &destination, err))?;
             let renamed = match self.existing {
-                ExistingFiles::Refuse => temporary.persist_noclobber(&place),
-                ExistingFiles::Replace => temporary.persist(&place),
+                ExistingFiles::Refuse => temporary.persist_noclobber(&destination),
+                ExistingFiles::Replace => temporary.persist(&destination),
             };
             if let Err(err) = renamed {
                 if self.existing == ExistingFiles::Refuse {
                     placed.iter().for_each(|path| drop(fs::remove_file(path)));
                 }
-                return Err(at_path("create", &place, err.error));
+                return Err(at_path("create", &destination, err.error));
             }
-            placed.push(place);
+            placed.push(destination);
         }
         state.created_dirs.clear();
         self.sync_dirs(dirs)?;
@@ -388,20 +401,20 @@ impl Outputs {
     }
 
     /// Checks that a file may be written at `place`.
-    fn check(&self, place: &Path) -> Result<()> {
-        let Ok(existing) = fs::symlink_metadata(place) else { return Ok(()) };
+    fn check(&self, destination: &Path) -> Result<()> {
+        let Ok(existing) = fs::symlink_metadata(destination) else { return Ok(()) };
         // A link such as /dev/stdout leads to a device or a pipe.
         let target =
-            fs::metadata(place).map_or(existing.file_type(), |to| to.file_type());
+            fs::metadata(destination).map_or(existing.file_type(), |to| to.file_type());
         if let Some(kind) = irreplaceable_kind(target) {
             let message = format!(
                 "{} is {kind}: an output is a new file, which appears when it is complete",
-                place.display()
+                destination.display()
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
         if self.existing == ExistingFiles::Refuse {
-            let message = format!("{} exists already", place.display());
+            let message = format!("{} exists already", destination.display());
             return Err(Error::new(ErrorKind::AlreadyExists, message));
         }
         Ok(())

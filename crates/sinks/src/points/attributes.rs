@@ -26,10 +26,10 @@ impl PointAttributes {
     pub(super) fn find(columns: &[PointColumn]) -> Self {
         let find = |name: &str| -> Vec<usize> {
             // The second of two columns with the same name ends in `_`.
-            let is_it =
+            let has_name =
                 |column: &PointColumn| column.name.trim_end_matches('_') == name;
-            let all = columns.iter().enumerate();
-            all.filter(|(_, column)| is_it(column)).map(|(at, _)| at).collect()
+            let indexed = columns.iter().enumerate();
+            indexed.filter(|(_, column)| has_name(column)).map(|(at, _)| at).collect()
         };
         let intensity = find("intensity");
         let scale = |at: &usize| match columns.get(*at).map(|column| column.kind) {
@@ -69,8 +69,8 @@ fn first(points: &Points, columns: impl Iterator<Item = (usize, f64)>) -> Vec<f6
     let mut numbers = vec![f64::NAN; points.count];
     for (at, scale) in columns {
         let values = array(points, Some(at)).map(floats).unwrap_or_default();
-        let places = numbers.iter_mut().zip(values);
-        places.filter(|(n, _)| n.is_nan()).for_each(|(n, value)| *n = value * scale);
+        let pairs = numbers.iter_mut().zip(values);
+        pairs.filter(|(n, _)| n.is_nan()).for_each(|(n, value)| *n = value * scale);
     }
     numbers
 }
@@ -92,6 +92,8 @@ pub(super) fn integers_of_first(points: &Points, at: &[usize]) -> Vec<u32> {
 pub(super) fn positions(points: &Points) -> Vec<Option<[f64; 3]>> {
     let [x, y, z] =
         [0, 1, 2].map(|at| array(points, Some(at)).map(floats).unwrap_or_default());
-    let places = x.into_iter().zip(y).zip(z).map(|((x, y), z)| [x, y, z]);
-    places.map(|place| place.iter().all(|v| v.is_finite()).then_some(place)).collect()
+    let coordinates = x.into_iter().zip(y).zip(z).map(|((x, y), z)| [x, y, z]);
+    coordinates
+        .map(|position| position.iter().all(|v| v.is_finite()).then_some(position))
+        .collect()
 }

@@ -43,7 +43,7 @@ pub(super) trait Scalar: Number {
     fn float(self) -> f64;
 
     /// Writes its bytes (little-endian) to the start of `place`.
-    fn put_bytes(self, place: &mut [u8]);
+    fn put_bytes(self, bytes_out: &mut [u8]);
 }
 
 macro_rules! scalars {
@@ -57,9 +57,9 @@ macro_rules! scalars {
             }
 
             #[inline]
-            fn put_bytes(self, place: &mut [u8]) {
+            fn put_bytes(self, bytes_out: &mut [u8]) {
                 let bytes = self.to_le_bytes();
-                place.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+                bytes_out.iter_mut().zip(bytes).for_each(|(bytes_out, byte)| *bytes_out = byte);
             }
         }
     )*};
@@ -81,7 +81,7 @@ pub(super) trait ColumnVisitor {
 /// of these is missing.
 pub(super) fn columns(schema: &Schema) -> Vec<PointColumn> {
     let mut names = BTreeSet::new();
-    let mut all: Vec<PointColumn> = Vec::new();
+    let mut point_columns: Vec<PointColumn> = Vec::new();
     for (index, field) in schema.fields().iter().enumerate() {
         let Some(kind) = NumberType::from_type(field.data_type()) else { continue };
         let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
@@ -91,15 +91,17 @@ pub(super) fn columns(schema: &Schema) -> Vec<PointColumn> {
         while name.is_empty() || !names.insert(name.clone()) {
             name.push('_');
         }
-        all.push(PointColumn { name, kind, index });
+        point_columns.push(PointColumn { name, kind, index });
     }
     for (at, name) in ["x", "y", "z"].into_iter().enumerate() {
-        let Some(position) = all.iter().position(|column| column.name == name) else {
+        let Some(position) =
+            point_columns.iter().position(|column| column.name == name)
+        else {
             return Vec::new();
         };
-        all[at..=position].rotate_right(1);
+        point_columns[at..=position].rotate_right(1);
     }
-    all
+    point_columns
 }
 
 impl NumberType {
@@ -134,8 +136,8 @@ pub(super) fn arrays(batch: &RecordBatch, columns: &[PointColumn]) -> Vec<ArrayR
     let array = |column: &PointColumn| {
         let array = batch.column(column.index);
         match array.as_boolean_opt() {
-            Some(truths) => {
-                let numbers = truths.iter().map(|truth| truth.map(u8::from));
+            Some(booleans) => {
+                let numbers = booleans.iter().map(|value| value.map(u8::from));
                 Arc::new(numbers.collect::<UInt8Array>())
             }
             None => array.clone(),

@@ -120,7 +120,7 @@ impl TableSink for PointSink {
             sink: self.clone(),
             label: topic.label().into_owned(),
             stem,
-            about: point_metadata(topic, &self.metadata),
+            metadata: point_metadata(topic, &self.metadata),
             columns,
             attributes,
             is_union: scan_splitter.has_scans() && topic.origin == TopicOrigin::Derived,
@@ -140,7 +140,7 @@ struct PointTable {
     label: String,
     /// The name of the file without its extension, or the name of the folder.
     stem: String,
-    about: BTreeMap<String, String>,
+    metadata: BTreeMap<String, String>,
     columns: Vec<PointColumn>,
     attributes: PointAttributes,
     /// Whether the table combines clouds with different columns.
@@ -159,7 +159,7 @@ struct OpenScan {
     scan_file: ScanFile,
     file: Box<dyn CloudFile>,
     /// The indices of its columns.
-    kept: Vec<usize>,
+    column_indices: Vec<usize>,
 }
 
 /// The maximum number of scans that are written at the same time. Lasers that point to the left
@@ -211,9 +211,11 @@ impl PointTable {
                 index.unwrap_or_default()
             }
         };
-        if let Some(OpenScan { scan_file, file, kept }) = self.open.get_mut(at) {
+        if let Some(OpenScan { scan_file, file, column_indices }) =
+            self.open.get_mut(at)
+        {
             scan_file.add(points, moments.as_deref());
-            let lost = file.write(&points.select_columns(kept))?;
+            let lost = file.write(&points.select_columns(column_indices))?;
             self.sink.lost.fetch_add(lost, Ordering::Relaxed);
         }
         Ok(())
@@ -248,7 +250,7 @@ impl PointTable {
         let columns: Vec<PointColumn> =
             indices.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
         let file = self.file(out, &columns, &points.select_columns(&indices), title)?;
-        Ok(OpenScan { scan_file, file, kept: indices })
+        Ok(OpenScan { scan_file, file, column_indices: indices })
     }
 
     /// Returns the columns of the file that starts with `first`. Columns that are null for the
@@ -271,7 +273,7 @@ impl PointTable {
         first: &Points,
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
-        let metadata = &self.about;
+        let metadata = &self.metadata;
         let PointOptions { format, is_unix, .. } = self.sink.options;
         let pcd = |out, data| -> Result<Box<dyn CloudFile>> {
             Ok(Box::new(PcdFile::new(out, columns, data, metadata)?))
@@ -306,7 +308,7 @@ impl PointTable {
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
         let PointOptions { color, reach_metres, .. } = self.sink.options;
-        let metadata = &self.about;
+        let metadata = &self.metadata;
         let image = PointImage::new(out, columns, color, reach_metres, title, metadata);
         Ok(Box::new(image))
     }

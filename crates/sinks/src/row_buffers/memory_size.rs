@@ -14,19 +14,19 @@ pub(crate) fn bits(batch: &RecordBatch, rows: Range<usize>) -> u64 {
 /// Returns how many of the first rows of `batch` have at least `target_bits` bits, or all rows if
 /// they have fewer bits.
 pub(crate) fn rows_of(batch: &RecordBatch, target_bits: u64) -> usize {
-    let (mut few, mut enough) = (0, batch.num_rows());
-    if bits(batch, 0..enough) <= target_bits {
-        return enough;
+    let (mut min_rows, mut max_rows) = (0, batch.num_rows());
+    if bits(batch, 0..max_rows) <= target_bits {
+        return max_rows;
     }
-    while few + 1 < enough {
-        let middle = few.midpoint(enough);
+    while min_rows + 1 < max_rows {
+        let middle = min_rows.midpoint(max_rows);
         if bits(batch, 0..middle) < target_bits {
-            few = middle
+            min_rows = middle
         } else {
-            enough = middle
+            max_rows = middle
         }
     }
-    enough
+    max_rows
 }
 
 /// Returns the size of a value of a type in bits, and whether all values have that size. Otherwise
@@ -40,13 +40,13 @@ pub(crate) fn bits_per_row(data_type: &DataType) -> (u64, bool) {
         DataType::Dictionary(keys, _) => bits_per_row(keys),
         DataType::FixedSizeBinary(len) => (bytes((*len).max(0) as usize), true),
         DataType::FixedSizeList(item, len) => {
-            let (bits, is_all) = bits_per_row(item.data_type());
-            (bits.saturating_mul((*len).max(0) as u64), is_all)
+            let (bits, is_exact) = bits_per_row(item.data_type());
+            (bits.saturating_mul((*len).max(0) as u64), is_exact)
         }
         DataType::Struct(fields) => {
-            fields.iter().fold((0_u64, true), |(bits, is_all), field| {
-                let (more, is_all_of_it) = bits_per_row(field.data_type());
-                (bits.saturating_add(more), is_all && is_all_of_it)
+            fields.iter().fold((0_u64, true), |(bits, is_exact), field| {
+                let (field_bits, is_field_exact) = bits_per_row(field.data_type());
+                (bits.saturating_add(field_bits), is_exact && is_field_exact)
             })
         }
         other => (bytes(other.primitive_width().unwrap_or(8)), true),
@@ -54,22 +54,22 @@ pub(crate) fn bits_per_row(data_type: &DataType) -> (u64, bool) {
 }
 
 fn bits_of(array: &dyn Array, rows: Range<usize>) -> u64 {
-    let (bits, is_all) = bits_per_row(array.data_type());
+    let (bits, is_exact) = bits_per_row(array.data_type());
     let fixed = bits.saturating_mul(rows.len() as u64);
-    if is_all {
+    if is_exact {
         return fixed;
     }
-    let between = |ends: &[i32]| ends[rows.start] as usize..ends[rows.end] as usize;
+    let value_range = |ends: &[i32]| ends[rows.start] as usize..ends[rows.end] as usize;
     match array.data_type() {
         DataType::Utf8 => {
-            fixed + 8 * between(array.as_string::<i32>().offsets()).len() as u64
+            fixed + 8 * value_range(array.as_string::<i32>().offsets()).len() as u64
         }
         DataType::Binary => {
-            fixed + 8 * between(array.as_binary::<i32>().offsets()).len() as u64
+            fixed + 8 * value_range(array.as_binary::<i32>().offsets()).len() as u64
         }
         DataType::List(_) => {
             let list = array.as_list::<i32>();
-            fixed + bits_of(list.values(), between(list.offsets()))
+            fixed + bits_of(list.values(), value_range(list.offsets()))
         }
         DataType::FixedSizeList(_, len) => {
             let len = (*len).max(0) as usize;

@@ -91,8 +91,8 @@ impl RowBuffer {
     /// Appends rows of `batch`, starting at index `from`, until the group is complete. Returns the
     /// number of appended rows.
     fn append(&mut self, batch: &RecordBatch, from: usize) -> Result<usize> {
-        let most = (batch.num_rows() - from).min(MAX_ROWS - self.rows);
-        let some = batch.slice(from, most);
+        let max_rows = (batch.num_rows() - from).min(MAX_ROWS - self.rows);
+        let some = batch.slice(from, max_rows);
         let rows = rows_of(&some, self.limit - self.bits);
         let mut some = some.slice(0, rows);
         self.rows += rows;
@@ -125,12 +125,12 @@ mod tests {
 
     /// The lengths of the groups of 1,000 rows that arrive `rows` at a time.
     fn cut(rows: usize) -> (Vec<RecordBatch>, RecordBatch) {
-        let texts = (0..1_000).map(|row| "x".repeat(row % 100));
-        let texts: ArrayRef = Arc::new(texts.map(Some).collect::<StringArray>());
+        let strings = (0..1_000).map(|row| "x".repeat(row % 100));
+        let strings: ArrayRef = Arc::new(strings.map(Some).collect::<StringArray>());
         let numbers: ArrayRef = Arc::new(
             (0..1_000).map(|row| (row % 3 > 0).then_some(row)).collect::<Int64Array>(),
         );
-        let batch = table(vec![column("number", numbers), column("text", texts)]);
+        let batch = table(vec![column("number", numbers), column("text", strings)]);
         let mut buffer = RowBuffer::new(&batch.schema(), 6_150);
         let mut all = Vec::new();
         let mut write = |rows: &RecordBatch| -> Result<()> {

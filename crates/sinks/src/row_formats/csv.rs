@@ -70,23 +70,23 @@ struct CsvWriter {
     options: CsvOptions,
     rows: CsvRows,
     /// The encoders of the slices of long batches.
-    more: Vec<CsvRows>,
+    slice_rows: Vec<CsvRows>,
 }
 
 impl CsvWriter {
     fn new(staged: StagedFile, schema: &SchemaRef, options: CsvOptions) -> Self {
         let mut rows = CsvRows::new(schema, options);
         rows.header(schema, options);
-        Self { staged, schema: schema.clone(), options, rows, more: Vec::new() }
+        Self { staged, schema: schema.clone(), options, rows, slice_rows: Vec::new() }
     }
 }
 
 impl TableWriter for CsvWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { staged, schema, options, rows, more } = self;
+        let Self { staged, schema, options, rows, slice_rows } = self;
         let is_written = format_in_parallel(
             batch,
-            more,
+            slice_rows,
             || CsvRows::new(schema, *options),
             |rows, slice| rows.write(slice, None),
             |lines| {

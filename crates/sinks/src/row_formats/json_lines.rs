@@ -40,8 +40,8 @@ impl TableSink for JsonLinesSink {
     fn table(&self, topic: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let staged = self.outputs.create(&self.names.file_name(topic, "jsonl"))?;
         let infinities = self.infinities.clone();
-        let (text, more) = (Vec::new(), Vec::new());
-        Ok(Box::new(JsonLinesWriter { staged, text, more, infinities }))
+        let (text, slice_texts) = (Vec::new(), Vec::new());
+        Ok(Box::new(JsonLinesWriter { staged, text, slice_texts, infinities }))
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -53,17 +53,17 @@ struct JsonLinesWriter {
     staged: StagedFile,
     text: Vec<u8>,
     /// Buffers for the slices of long batches.
-    more: Vec<Vec<u8>>,
+    slice_texts: Vec<Vec<u8>>,
     infinities: Infinities,
 }
 
 impl TableWriter for JsonLinesWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { staged, text, more, infinities } = self;
+        let Self { staged, text, slice_texts, infinities } = self;
         let of_slices = infinities.clone();
         let is_written = format_in_parallel(
             batch,
-            more,
+            slice_texts,
             Vec::new,
             move |text, slice| write(slice, &of_slices, text, None),
             |lines| {

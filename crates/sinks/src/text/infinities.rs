@@ -44,14 +44,14 @@ impl Infinities {
     pub(crate) fn write_to(
         &self,
         is_negative: bool,
-        place: &mut NumberBuffer,
+        buffer: &mut NumberBuffer,
     ) -> usize {
         match (self.are_large_numbers, is_negative) {
-            (true, false) => write_text(b"1e999", place),
-            (true, true) => write_text(b"-1e999", place),
+            (true, false) => write_text(b"1e999", buffer),
+            (true, true) => write_text(b"-1e999", buffer),
             (false, _) => {
                 self.nulls.fetch_add(1, Ordering::Relaxed);
-                write_text(b"null", place)
+                write_text(b"null", buffer)
             }
         }
     }

@@ -15,11 +15,11 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     ///
     /// Floats always have a decimal point or an exponent: `1.0`, `1e-7`. NaN and infinities are
     /// `nan`, `inf` and `-inf`.
-    fn write_to(self, place: &mut NumberBuffer) -> usize;
+    fn write_to(self, buffer: &mut NumberBuffer) -> usize;
 
     /// Like [`write_to`](Self::write_to), for JSON: NaN is `null`, and infinities are written as specified
     /// by `infinities`.
-    fn write_json(self, place: &mut NumberBuffer, infinities: &Infinities) -> usize;
+    fn write_json(self, buffer: &mut NumberBuffer, infinities: &Infinities) -> usize;
 }
 
 macro_rules! integers {
@@ -31,17 +31,17 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn write_to(self, place: &mut NumberBuffer) -> usize {
+            fn write_to(self, buffer: &mut NumberBuffer) -> usize {
                 let (magnitude, is_negative) = $magnitude(self);
-                match write_integer(u64::from(magnitude), is_negative, place) {
+                match write_integer(u64::from(magnitude), is_negative, buffer) {
                     Some(len) => len,
-                    None => write_text(itoa::Buffer::new().format(self).as_bytes(), place),
+                    None => write_text(itoa::Buffer::new().format(self).as_bytes(), buffer),
                 }
             }
 
             #[inline]
-            fn write_json(self, place: &mut NumberBuffer, _: &Infinities) -> usize {
-                self.write_to(place)
+            fn write_json(self, buffer: &mut NumberBuffer, _: &Infinities) -> usize {
+                self.write_to(buffer)
             }
         }
     )*};
@@ -67,28 +67,28 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn write_to(self, place: &mut NumberBuffer) -> usize {
-                if let Some(len) = $fast(self, &mut *place) {
+            fn write_to(self, buffer: &mut NumberBuffer) -> usize {
+                if let Some(len) = $fast(self, &mut *buffer) {
                     len
                 } else if self.is_finite() {
-                    write_text(zmij::Buffer::new().format_finite(self).as_bytes(), place)
+                    write_text(zmij::Buffer::new().format_finite(self).as_bytes(), buffer)
                 } else if self.is_nan() {
-                    write_text(b"nan", place)
+                    write_text(b"nan", buffer)
                 } else if self > 0.0 {
-                    write_text(b"inf", place)
+                    write_text(b"inf", buffer)
                 } else {
-                    write_text(b"-inf", place)
+                    write_text(b"-inf", buffer)
                 }
             }
 
             #[inline]
-            fn write_json(self, place: &mut NumberBuffer, infinities: &Infinities) -> usize {
+            fn write_json(self, buffer: &mut NumberBuffer, infinities: &Infinities) -> usize {
                 if self.is_finite() {
-                    self.write_to(place)
+                    self.write_to(buffer)
                 } else if self.is_nan() {
-                    write_text(b"null", place)
+                    write_text(b"null", buffer)
                 } else {
-                    infinities.write_to(self < 0.0, place)
+                    infinities.write_to(self < 0.0, buffer)
                 }
             }
         }

@@ -11,9 +11,9 @@ use crate::text::shortest_decimal::shortest_decimal;
 pub(crate) type NumberBuffer = [u8; 32];
 
 /// Writes `text` to the start of `place` and returns its length.
-pub(crate) fn write_text(text: &[u8], place: &mut NumberBuffer) -> usize {
-    place.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
-    text.len().min(place.len())
+pub(crate) fn write_text(text: &[u8], buffer: &mut NumberBuffer) -> usize {
+    buffer.iter_mut().zip(text).for_each(|(buffer, byte)| *buffer = *byte);
+    text.len().min(buffer.len())
 }
 
 const ASCII: u64 = u64::from_le_bytes([b'0'; 8]);
@@ -24,19 +24,19 @@ const ASCII: u64 = u64::from_le_bytes([b'0'; 8]);
 pub(crate) fn write_integer(
     magnitude: u64,
     is_negative: bool,
-    place: &mut NumberBuffer,
+    buffer: &mut NumberBuffer,
 ) -> Option<usize> {
-    place[0] = b'-';
+    buffer[0] = b'-';
     let sign = usize::from(is_negative);
     let Ok(small) = u32::try_from(magnitude) else {
-        return write_long_integer(magnitude, sign, place);
+        return write_long_integer(magnitude, sign, buffer);
     };
     if small >= 100_000_000 {
-        return write_long_integer(magnitude, sign, place);
+        return write_long_integer(magnitude, sign, buffer);
     }
     let digits = digits8(small);
     let leading = (digits.trailing_zeros() / 8).min(7); // zero has one digit, too
-    store(place, sign, (digits | ASCII) >> (8 * leading));
+    store(buffer, sign, (digits | ASCII) >> (8 * leading));
     Some(sign + 8 - leading as usize)
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn write_integer(
 fn write_long_integer(
     magnitude: u64,
     sign: usize,
-    place: &mut NumberBuffer,
+    buffer: &mut NumberBuffer,
 ) -> Option<usize> {
     if magnitude >= 10_000_000_000_000_000 {
         return None;
@@ -52,15 +52,15 @@ fn write_long_integer(
     let high = digits8((magnitude / 100_000_000) as u32);
     let leading = high.trailing_zeros() / 8;
     let first = sign + 8 - leading as usize;
-    store(place, sign, (high | ASCII) >> (8 * leading));
-    store(place, first, digits8((magnitude % 100_000_000) as u32) | ASCII);
+    store(buffer, sign, (high | ASCII) >> (8 * leading));
+    store(buffer, first, digits8((magnitude % 100_000_000) as u32) | ASCII);
     Some(first + 8)
 }
 
 /// Writes a float to the start of `place`, e.g. as `0.25` or `1.0`, and returns its length.
 /// Returns `None` for numbers that need an exponent, and for NaN and infinities.
 #[inline]
-pub(crate) fn write_float(value: f32, place: &mut NumberBuffer) -> Option<usize> {
+pub(crate) fn write_float(value: f32, buffer: &mut NumberBuffer) -> Option<usize> {
     let magnitude = value.abs();
     if !(1e-4..1e8).contains(&magnitude) {
         return None;
@@ -74,30 +74,30 @@ pub(crate) fn write_float(value: f32, place: &mut NumberBuffer) -> Option<usize>
     let significant = 9 - rest.leading_zeros() as usize / 8; // without trailing zeros
     let rest = rest | ASCII;
 
-    place[0] = b'-';
+    buffer[0] = b'-';
     let sign = usize::from(value < 0.0);
     let before = len as i32 + decimal.exponent; // the digits before the decimal point
     if before > 0 {
         let before = before as usize & 15;
-        store(place, sign + 1, rest);
-        place[sign] = first;
-        store(place, sign + before + 1, rest >> (8 * (before - 1)));
-        place[sign + before] = b'.';
+        store(buffer, sign + 1, rest);
+        buffer[sign] = first;
+        store(buffer, sign + before + 1, rest >> (8 * (before - 1)));
+        buffer[sign + before] = b'.';
         Some(sign + significant.max(before + 1) + 1)
     } else {
         let zeros = (2 + before.unsigned_abs() as usize) & 15;
-        store(place, sign, u64::from_le_bytes(*b"0.000000"));
-        store(place, sign + zeros + 1, rest);
-        place[sign + zeros] = first;
+        store(buffer, sign, u64::from_le_bytes(*b"0.000000"));
+        store(buffer, sign + zeros + 1, rest);
+        buffer[sign + zeros] = first;
         Some(sign + zeros + significant)
     }
 }
 
 /// Stores eight bytes at `at`, which must be below 24.
 #[inline(always)]
-fn store(place: &mut NumberBuffer, at: usize, bytes: u64) {
-    if let Some(place) = place[at & 15..].first_chunk_mut() {
-        *place = bytes.to_le_bytes();
+fn store(buffer: &mut NumberBuffer, at: usize, bytes: u64) {
+    if let Some(buffer) = buffer[at & 15..].first_chunk_mut() {
+        *buffer = bytes.to_le_bytes();
     }
 }
 
@@ -145,9 +145,9 @@ mod tests {
     fn text(
         write_to: impl FnOnce(&mut NumberBuffer) -> Option<usize>,
     ) -> Option<String> {
-        let mut place = [b'?'; 32];
-        let len = write_to(&mut place)?;
-        Some(std::str::from_utf8(&place[..len]).unwrap().to_owned())
+        let mut buffer = [b'?'; 32];
+        let len = write_to(&mut buffer)?;
+        Some(std::str::from_utf8(&buffer[..len]).unwrap().to_owned())
     }
 
     #[test]
@@ -157,9 +157,9 @@ mod tests {
         for number in numbers.chain(tens) {
             let expected = number.to_string();
             let is_short = expected.len() <= 16;
-            let actual = text(|place| write_integer(number, true, place));
+            let actual = text(|buffer| write_integer(number, true, buffer));
             assert_eq!(actual, is_short.then(|| format!("-{expected}")));
-            let actual = text(|place| write_integer(number, false, place));
+            let actual = text(|buffer| write_integer(number, false, buffer));
             assert_eq!(actual, is_short.then_some(expected));
         }
     }
@@ -167,12 +167,12 @@ mod tests {
     /// Compares with zmij, an independent implementation.
     #[test]
     fn floats_agree_with_zmij() {
-        let mut few = 0;
+        let mut unformatted = 0;
         let mut check = |value: f32| {
             let expected = zmij::Buffer::new().format(value).to_owned();
-            match text(|place| write_float(value, place)) {
+            match text(|buffer| write_float(value, buffer)) {
                 Some(actual) => assert_eq!(actual, expected, "{value:?}"),
-                None => few += 1,
+                None => unformatted += 1,
             }
         };
         for i in -2_000..2_000_i16 {
@@ -189,6 +189,6 @@ mod tests {
                 (0x3c00_0000 + (bits & 0x07ff_ffff)) | (bits & (1 << 31)),
             ));
         }
-        assert!(few < 220_000, "{few} of 428000");
+        assert!(unformatted < 220_000, "{unformatted} of 428000");
     }
 }

@@ -128,7 +128,8 @@ mod tests {
         };
         assert!(!on_three_threads(|| handed(&batches[0])).unwrap());
         assert!(on_three_threads(|| handed(&batches[1])).unwrap());
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert!(!one.install(|| handed(&batches[1])).unwrap());
+        let single_thread =
+            rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert!(!single_thread.install(|| handed(&batches[1])).unwrap());
     }
 }

@@ -46,17 +46,17 @@ pub(crate) fn shortest_decimal(value: f32) -> Decimal {
     let upper = scaled(4 * c + 2) - is_odd;
 
     // Each condition is unpredictable, so it is computed without a branch.
-    let below = middle / 4;
-    let (is_below_in, is_above_in) = (lower <= 4 * below, 4 * below + 4 <= upper);
-    let (half, is_odd) = (4 * below + 2, below & 1 == 1);
+    let down = middle / 4;
+    let (is_below_in, is_above_in) = (lower <= 4 * down, 4 * down + 4 <= upper);
+    let (half, is_odd) = (4 * down + 2, down & 1 == 1);
     let is_above_nearer = (middle > half) | ((middle == half) & is_odd);
     let differ = is_below_in != is_above_in;
     let goes_up = (differ & is_above_in) | (!differ & is_above_nearer);
 
-    let tens = below / 10; // one digit fewer, if it is near enough
+    let tens = down / 10; // one digit fewer, if it is near enough
     let (is_below_in, is_above_in) = (lower <= 40 * tens, 40 * tens + 40 <= upper);
-    let is_short = (below >= 10) & (is_below_in != is_above_in);
-    let long = below + u32::from(goes_up);
+    let is_short = (down >= 10) & (is_below_in != is_above_in);
+    let long = down + u32::from(goes_up);
     let short = tens + u32::from(is_above_in);
     let digits = if is_short { short } else { long };
     Decimal { digits, exponent: k + i32::from(is_short) }

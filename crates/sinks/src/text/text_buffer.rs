@@ -38,9 +38,9 @@ impl TextBuffer {
     ) -> Range<usize> {
         self.reserve(size_of::<NumberBuffer>());
         let start = self.len;
-        if let Some(place) = self.bytes[start..].first_chunk_mut::<32>() {
-            let len = write_to(place) & 31;
-            place[len] = end;
+        if let Some(target) = self.bytes[start..].first_chunk_mut::<32>() {
+            let len = write_to(target) & 31;
+            target[len] = end;
             self.len += len + 1;
         }
         start..self.len
@@ -52,8 +52,8 @@ impl TextBuffer {
         self.reserve(size_of::<NumberBuffer>());
         let text = self.bytes.get(range.start..).and_then(|text| text.first_chunk());
         let Some(text) = text.copied() else { return };
-        if let Some(place) = self.bytes[self.len..].first_chunk_mut::<32>() {
-            *place = text;
+        if let Some(target) = self.bytes[self.len..].first_chunk_mut::<32>() {
+            *target = text;
             self.len += range.len();
         }
     }

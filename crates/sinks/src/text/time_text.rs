@@ -42,8 +42,8 @@ impl TimeForm {
 /// Returns the nanoseconds of a column of times of any unit. Times that 64 bits cannot hold
 /// become the greatest representable time.
 pub(crate) fn nanos(column: &ArrayRef) -> Option<ScalarBuffer<i64>> {
-    let scaled = |values: &ScalarBuffer<i64>, by: i64| {
-        values.iter().map(|value| value.saturating_mul(by)).collect()
+    let scaled = |values: &ScalarBuffer<i64>, factor: i64| {
+        values.iter().map(|value| value.saturating_mul(factor)).collect()
     };
     let DataType::Timestamp(unit, _) = column.data_type() else { return None };
     Some(match unit {
@@ -66,7 +66,7 @@ pub(crate) fn nanos(column: &ArrayRef) -> Option<ScalarBuffer<i64>> {
 /// Formats a second of Unix time of the years 0 to 9999 as `2024-05-01T12:00:00`. (Times in
 /// nanoseconds in 64 bits are in the years 1677 to 2262.)
 pub(crate) fn iso_second(second: i64) -> [u8; 19] {
-    let (days, of_day) = (second.div_euclid(86_400), second.rem_euclid(86_400));
+    let (days, second_of_day) = (second.div_euclid(86_400), second.rem_euclid(86_400));
     let (year, month, day) = civil_date(days);
     let mut text = *b"0000-00-00T00:00:00";
     let mut write_to = |at: usize, len: usize, mut value: i64| {
@@ -78,9 +78,9 @@ pub(crate) fn iso_second(second: i64) -> [u8; 19] {
     write_to(0, 4, year.clamp(0, 9999));
     write_to(5, 2, month);
     write_to(8, 2, day);
-    write_to(11, 2, of_day / 3600);
-    write_to(14, 2, of_day / 60 % 60);
-    write_to(17, 2, of_day % 60);
+    write_to(11, 2, second_of_day / 3600);
+    write_to(14, 2, second_of_day / 60 % 60);
+    write_to(17, 2, second_of_day % 60);
     text
 }
 

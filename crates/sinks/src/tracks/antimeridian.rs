@@ -9,18 +9,18 @@ pub(super) fn antimeridian_crossing(a: &Fix, b: &Fix) -> Option<(Fix, Fix)> {
         return None;
     }
     let [before, after] = [a, b].map(|fix| 180.0 - fix.longitude.abs());
-    let whole = before + after;
-    let share = if whole > 0.0 { before / whole } else { 0.0 };
-    let between = |a: f64, b: f64| a + (b - a) * share;
+    let sum = before + after;
+    let share = if sum > 0.0 { before / sum } else { 0.0 };
+    let interpolate = |a: f64, b: f64| a + (b - a) * share;
     let nanos = a.nanos.zip(b.nanos).map(|(a, b)| {
-        let since = i128::from(b) - i128::from(a);
-        a.saturating_add((since as f64 * share) as i64)
+        let nanos_between = i128::from(b) - i128::from(a);
+        a.saturating_add((nanos_between as f64 * share) as i64)
     });
     let edge = Fix {
         nanos,
-        latitude: between(a.latitude, b.latitude),
+        latitude: interpolate(a.latitude, b.latitude),
         longitude: 180_f64.copysign(a.longitude),
-        altitude: a.altitude.zip(b.altitude).map(|(a, b)| between(a, b)),
+        altitude: a.altitude.zip(b.altitude).map(|(a, b)| interpolate(a, b)),
     };
     Some((edge, Fix { longitude: -edge.longitude, ..edge }))
 }

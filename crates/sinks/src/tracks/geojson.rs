@@ -17,7 +17,7 @@ use crate::tracks::{
 };
 
 /// Writes the start of the file, before the segments.
-pub(super) fn head(text: &mut String, track: &TrackInfo) -> Result {
+pub(super) fn start(text: &mut String, track: &TrackInfo) -> Result {
     write!(text, r#"{{"type":"FeatureCollection","#)?;
     if let Some(provenance) = &track.provenance {
         write!(text, r#""{}":{provenance},"#, Provenance::NAME)?;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Writes the start of the file, before the segments.
-pub(super) fn head(text: &mut String, track: &TrackInfo) -> Result {
+pub(super) fn start(text: &mut String, track: &TrackInfo) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     let space = r#"xmlns="http://www.topografix.com/GPX/1/1""#;
     writeln!(text, r#"<gpx version="1.1" creator="{CREATED_BY}" {space}>"#)?;
@@ -35,8 +35,8 @@ pub(super) fn segment(
     }
     let mut mode = segment.mode.filter(|_| segment.is_new_mode);
     // The last fix is the first one of the next segment, where it is written.
-    let own = segment.fixes.len() - usize::from(segment.is_continued);
-    for fix in segment.fixes.iter().take(own) {
+    let count = segment.fixes.len() - usize::from(segment.is_continued);
+    for fix in segment.fixes.iter().take(count) {
         point(text, track, fix, mode.take().map(|mode| mode.name.as_str()))?;
     }
     if segment.is_continued { Ok(()) } else { writeln!(text, "</trkseg>") }

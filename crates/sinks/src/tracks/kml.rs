@@ -20,7 +20,7 @@ const PLAIN: [u8; 3] = [0xff, 0, 0];
 const WIDTH: u32 = 3;
 
 /// Writes the start of the file, before the segments.
-pub(super) fn head(text: &mut String, track: &TrackInfo) -> Result {
+pub(super) fn start(text: &mut String, track: &TrackInfo) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(text, r#"<kml xmlns="http://www.opengis.net/kml/2.2">"#)?;
     writeln!(text, "<Document>")?;

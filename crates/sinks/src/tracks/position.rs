@@ -80,7 +80,7 @@ impl PositionReader {
 
     /// Returns the position in each row of `batch`; `None` for rows without a position.
     pub fn fixes(&self, batch: &RecordBatch) -> impl Iterator<Item = Option<Fix>> {
-        self.0.row_positions(batch).map(|place| match place {
+        self.0.row_positions(batch).map(|position| match position {
             RowPosition::Known(fix) => Some(fix),
             RowPosition::Unknown | RowPosition::Impossible => None,
         })
@@ -118,8 +118,8 @@ impl PositionColumns {
     pub(super) fn find(topic: &Topic, schema: &Schema) -> Option<Self> {
         for prefix in PREFIXES {
             let column = |name: &str| {
-                let is_it = |field: &str| field.strip_prefix(prefix) == Some(name);
-                schema.fields().iter().position(|field| is_it(field.name()))
+                let has_name = |field: &str| field.strip_prefix(prefix) == Some(name);
+                schema.fields().iter().position(|field| has_name(field.name()))
             };
             let number = |name: &str| {
                 let index = column(name)?;

@@ -142,11 +142,11 @@ impl TableSink for TrackSink {
             is_utc,
             provenance: self.provenance.clone(),
         };
-        let usual = || self.names.file_name(topic, self.format.extension());
+        let default_name = || self.names.file_name(topic, self.format.extension());
         Ok(Box::new(TrackTable {
             sink: self.clone(),
-            name: self.name.clone().unwrap_or_else(usual),
-            about: track,
+            name: self.name.clone().unwrap_or_else(default_name),
+            info: track,
             position,
             file: None,
             mode: None,
@@ -162,7 +162,7 @@ impl TableSink for TrackSink {
 struct TrackTable {
     sink: TrackSink,
     name: String,
-    about: TrackInfo,
+    info: TrackInfo,
     position: PositionColumns,
     file: Option<StagedFile>,
     /// The segment that is not written yet: see [`TrackSegment`].
@@ -178,8 +178,8 @@ impl TableWriter for TrackTable {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let position = self.position.clone();
         let counts = self.sink.counts.clone();
-        for place in position.row_positions(batch) {
-            let count = match place {
+        for fix_position in position.row_positions(batch) {
+            let count = match fix_position {
                 RowPosition::Known(fix) => {
                     self.add(fix)?;
                     &counts.fixes
@@ -256,7 +256,7 @@ impl TrackTable {
                 none.insert(self.sink.outputs.create(&self.name)?)
             }
         };
-        let (format, about) = (self.sink.format, &self.about);
+        let (format, info) = (self.sink.format, &self.info);
         let segment = TrackSegment {
             mode: self.mode.as_deref(),
             fixes: &self.fixes,
@@ -267,16 +267,16 @@ impl TrackTable {
         write(&mut self.text, file, |text| {
             if is_first {
                 match format {
-                    TrackFormat::Kml => kml::head(text, about)?,
-                    TrackFormat::Gpx => gpx::head(text, about)?,
-                    TrackFormat::GeoJson => geojson::head(text, about)?,
+                    TrackFormat::Kml => kml::start(text, info)?,
+                    TrackFormat::Gpx => gpx::start(text, info)?,
+                    TrackFormat::GeoJson => geojson::start(text, info)?,
                 }
             }
             match format {
-                TrackFormat::Kml => kml::segment(text, about, &segment),
-                TrackFormat::Gpx => gpx::segment(text, about, &segment),
+                TrackFormat::Kml => kml::segment(text, info, &segment),
+                TrackFormat::Gpx => gpx::segment(text, info, &segment),
                 TrackFormat::GeoJson => {
-                    geojson::segment(text, about, &segment, is_first)
+                    geojson::segment(text, info, &segment, is_first)
                 }
             }
         })?;

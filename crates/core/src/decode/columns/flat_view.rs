@@ -20,7 +20,7 @@ impl LayoutPlanner<'_> {
     ) -> Result<()> {
         for field in &layout.fields {
             self.count_field()?;
-            if !Self::is_shown(field, prefix.is_empty()) {
+            if !Self::is_visible(field, prefix.is_empty()) {
                 self.skip(layout, field)?;
                 continue;
             }
@@ -54,11 +54,11 @@ impl LayoutPlanner<'_> {
                     continue;
                 }
                 if is_selected {
-                    let begin = self.builder.offset();
-                    let fields = self.scalar(layout, field, &name, vec![begin])?;
+                    let start = self.builder.offset();
+                    let fields = self.scalar(layout, field, &name, vec![start])?;
                     self.add(fields);
                 }
-                self.builder.pass(size.unwrap_or(field.kind.size()));
+                self.builder.skip(size.unwrap_or(field.kind.size()));
             }
         }
         Ok(())

@@ -44,7 +44,7 @@ pub(super) enum ValueBytes<'p> {
 /// A column of values of one type. It is used as `dyn`, so that the type is inspected
 /// once for many values.
 pub(super) trait ValueColumn: Send {
-    fn gather(&mut self, pieces: ValueBytes<'_>, places: &ValueOffsets);
+    fn gather(&mut self, pieces: ValueBytes<'_>, offsets: &ValueOffsets);
     fn take(&mut self) -> ArrayRef;
 }
 
@@ -53,25 +53,25 @@ pub(super) trait GatherValues: Send {
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        places: &ValueOffsets,
+        offsets: &ValueOffsets,
     );
     fn take(&mut self) -> ArrayRef;
 }
 
 impl<G: GatherValues> ValueColumn for G {
-    fn gather(&mut self, pieces: ValueBytes<'_>, places: &ValueOffsets) {
+    fn gather(&mut self, pieces: ValueBytes<'_>, offsets: &ValueOffsets) {
         match pieces {
             ValueBytes::Rows(rows, stride) => {
-                GatherValues::gather(self, rows.chunks_exact(stride), places);
+                GatherValues::gather(self, rows.chunks_exact(stride), offsets);
             }
             ValueBytes::Found(bytes, pieces) => {
                 let piece = |piece: &ByteRange| slice(bytes, *piece);
-                GatherValues::gather(self, pieces.iter().map(piece), places);
+                GatherValues::gather(self, pieces.iter().map(piece), offsets);
             }
             ValueBytes::Elements(bytes, pieces, stride) => {
                 for piece in pieces {
                     let elements = slice(bytes, *piece).chunks_exact(stride);
-                    GatherValues::gather(self, elements, places);
+                    GatherValues::gather(self, elements, offsets);
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::decode::columns::{
 pub(super) struct Leaf {
     source: LeafSource,
     /// The offsets of the values in each piece: at least one.
-    places: ValueOffsets,
+    value_offsets: ValueOffsets,
     values: Box<dyn ValueColumn>,
 }
 
@@ -42,21 +42,23 @@ impl Leaf {
         match source {
             LeafSource::Elements { table, stride } if stride == size => Self {
                 source: LeafSource::ValueBytes(table),
-                places: ValueOffsets::All,
+                value_offsets: ValueOffsets::All,
                 values,
             },
-            _ => Self { source, places: ValueOffsets::new(size, offsets), values },
+            _ => {
+                Self { source, value_offsets: ValueOffsets::new(size, offsets), values }
+            }
         }
     }
 
     /// Creates a leaf of fixed-size strings of `len` characters at `offsets`.
     pub(super) fn chars(source: LeafSource, len: usize, offsets: Vec<u32>) -> Self {
         let values = Box::new(FixedStringColumn::new(len));
-        Self { source, places: ValueOffsets::Many(offsets), values }
+        Self { source, value_offsets: ValueOffsets::Many(offsets), values }
     }
 
     /// Creates a leaf of the pieces in `table` as strings.
-    pub(super) fn texts(table: TableIndex) -> Self {
+    pub(super) fn strings(table: TableIndex) -> Self {
         Self::from_pieces(table, Box::new(StringColumn::default()))
     }
 
@@ -85,14 +87,14 @@ impl Leaf {
     fn from_pieces(table: TableIndex, values: Box<dyn ValueColumn>) -> Self {
         Self {
             source: LeafSource::ValueBytes(table),
-            places: ValueOffsets::All,
+            value_offsets: ValueOffsets::All,
             values,
         }
     }
 
     /// Decodes the values of `rows`: payloads of `stride` bytes each.
     pub(super) fn gather(&mut self, rows: &[u8], stride: usize) {
-        self.values.gather(ValueBytes::Rows(rows, stride), &self.places);
+        self.values.gather(ValueBytes::Rows(rows, stride), &self.value_offsets);
     }
 
     /// Decodes the values from the pieces of `bytes` in `tables`.
@@ -106,7 +108,7 @@ impl Leaf {
                 ValueBytes::Elements(bytes, tables.get(table), stride)
             }
         };
-        self.values.gather(pieces, &self.places);
+        self.values.gather(pieces, &self.value_offsets);
     }
 
     /// Takes the decoded values.
@@ -117,6 +119,6 @@ impl Leaf {
 
 impl Debug for Leaf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} of {:?}", self.places, self.source)
+        write!(f, "{:?} of {:?}", self.value_offsets, self.source)
     }
 }

@@ -110,20 +110,23 @@ struct Span;
 /// The nanoseconds may exceed one second. The sum does not overflow an `i64`.
 #[inline(always)]
 fn nanos_of(bytes: [u8; 8]) -> i64 {
-    let words = u64::from_le_bytes(bytes);
-    i64::from(words as u32) * 1_000_000_000 + i64::from((words >> 32) as u32)
+    let seconds_and_nanos = u64::from_le_bytes(bytes);
+    i64::from(seconds_and_nanos as u32) * 1_000_000_000
+        + i64::from((seconds_and_nanos >> 32) as u32)
 }
 
 #[inline(always)]
 fn signed_stamp(bytes: [u8; 8]) -> i64 {
-    let words = u64::from_le_bytes(bytes);
-    i64::from(words as i32) * 1_000_000_000 + i64::from((words >> 32) as u32)
+    let seconds_and_nanos = u64::from_le_bytes(bytes);
+    i64::from(seconds_and_nanos as i32) * 1_000_000_000
+        + i64::from((seconds_and_nanos >> 32) as u32)
 }
 
 #[inline(always)]
 fn span(bytes: [u8; 8]) -> i64 {
-    let words = u64::from_le_bytes(bytes);
-    i64::from(words as i32) * 1_000_000_000 + i64::from((words >> 32) as i32)
+    let seconds_and_nanos = u64::from_le_bytes(bytes);
+    i64::from(seconds_and_nanos as i32) * 1_000_000_000
+        + i64::from((seconds_and_nanos >> 32) as i32)
 }
 
 /// A column of numbers of one type that are read in one way.
@@ -144,9 +147,9 @@ impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        places: &ValueOffsets,
+        value_offsets: &ValueOffsets,
     ) {
-        match places {
+        match value_offsets {
             ValueOffsets::One(at) => {
                 self.values.extend(pieces.map(|piece| L::value_at(piece, *at)));
             }
@@ -186,10 +189,10 @@ impl GatherValues for BooleanColumn {
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        places: &ValueOffsets,
+        value_offsets: &ValueOffsets,
     ) {
         let byte = |piece: &[u8], at: usize| piece.get(at).copied().unwrap_or(0);
-        match places {
+        match value_offsets {
             ValueOffsets::One(at) => {
                 self.bytes.extend(pieces.map(|piece| byte(piece, *at)));
             }

@@ -94,7 +94,7 @@ impl ColumnPlan {
             names_len: 0,
             fields: vec![time_field(time, layout.frame.time_unit).into()],
             nodes: vec![],
-            looked_at: 0,
+            inspected_fields: 0,
             longest: u32::MAX,
         };
         let mut projection = ColumnProjection::new(columns.only.as_deref());
@@ -133,7 +133,7 @@ pub(super) struct LayoutPlanner<'p> {
     names_len: usize,
     fields: Vec<FieldRef>,
     nodes: Vec<Node>,
-    looked_at: u64,
+    inspected_fields: u64,
     /// In the flat view, longer fixed-size arrays are one column.
     pub(super) longest: u32,
 }
@@ -209,8 +209,8 @@ impl LayoutPlanner<'_> {
 
     /// Counts an inspected field.
     pub(super) fn count_field(&mut self) -> Result<()> {
-        self.looked_at += 1;
-        if self.looked_at > MAX_FIELDS { Err(self.too_many()) } else { Ok(()) }
+        self.inspected_fields += 1;
+        if self.inspected_fields > MAX_FIELDS { Err(self.too_many()) } else { Ok(()) }
     }
 
     fn too_many(&self) -> Error {

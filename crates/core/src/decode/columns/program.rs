@@ -29,7 +29,7 @@ pub(super) enum Step {
     Elements { stride: u32, is_text: bool, table: Option<TableIndex> },
     /// A repeated sequence of steps that takes at least `least` bytes (1 or more) each
     /// time.
-    Each { count: RepeatCount, least: u32, body: Vec<Step> },
+    Each { count: RepeatCount, min_element_len: u32, body: Vec<Step> },
 }
 
 /// The number of repetitions.
@@ -59,7 +59,7 @@ impl Program {
     /// Finds the pieces of `payload`, whose copy will start at `base`. Returns `None` if
     /// the payload is too short. Then the caller removes its pieces with
     /// [`Tables::remove_last_payload`].
-    pub(super) fn walk(
+    pub(super) fn parse(
         &self,
         payload: &[u8],
         base: usize,
@@ -69,17 +69,21 @@ impl Program {
         tables.before.extend(tables.tables.iter().map(Vec::len));
         u32::try_from(base.checked_add(payload.len())?).ok()?;
         let tables = &mut tables.tables;
-        let mut walk = PayloadParser {
+        let mut parser = PayloadParser {
             payload,
             at: 0,
             base,
             text: 0,
-            texts: TextEncoding::Utf8,
+            text_encoding: TextEncoding::Utf8,
             tables,
         };
-        walk.run_steps(&self.steps)?;
-        let weight = payload.len() as u64 + walk.text;
-        Some(ParsedPayload { weight, texts: walk.texts, used: walk.at })
+        parser.run_steps(&self.steps)?;
+        let weight = payload.len() as u64 + parser.text;
+        Some(ParsedPayload {
+            weight,
+            text_encoding: parser.text_encoding,
+            fields_len: parser.at,
+        })
     }
 }
 
@@ -90,9 +94,9 @@ pub(super) struct ParsedPayload {
     /// valid UTF-8 becomes two.
     pub(super) weight: u64,
     /// The encoding of its strings.
-    pub(super) texts: TextEncoding,
+    pub(super) text_encoding: TextEncoding,
     /// The total size of the fields in bytes.
-    pub(super) used: usize,
+    pub(super) fields_len: usize,
 }
 
 /// The encoding of the strings in a payload.
@@ -109,7 +113,7 @@ struct PayloadParser<'w> {
     base: usize,
     /// The number of bytes in strings.
     text: u64,
-    texts: TextEncoding,
+    text_encoding: TextEncoding,
     tables: &'w mut [Vec<ByteRange>],
 }
 
@@ -127,16 +131,16 @@ impl PayloadParser<'_> {
                         self.text += len;
                         let text = self.payload.get(start..self.at)?;
                         if str::from_utf8(text).is_err() {
-                            self.texts = TextEncoding::Latin1;
+                            self.text_encoding = TextEncoding::Latin1;
                         }
                     }
                 }
-                Step::Each { count, least, body } => {
+                Step::Each { count, min_element_len, body } => {
                     let count = match count {
                         RepeatCount::Fixed(count) => *count,
                         RepeatCount::Counted { table } => self.count(*table)?,
                     };
-                    let len = u64::from(count) * u64::from(*least);
+                    let len = u64::from(count) * u64::from(*min_element_len);
                     (len <= (self.payload.len() - self.at) as u64).then_some(())?;
                     for _ in 0..count {
                         self.run_steps(body)?;

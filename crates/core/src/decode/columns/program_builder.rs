@@ -44,7 +44,7 @@ impl ProgramBuilder {
     }
 
     /// Skips `len` bytes. (The limits of layouts keep the sum within a `u32`.)
-    pub(super) fn pass(&mut self, len: u32) {
+    pub(super) fn skip(&mut self, len: u32) {
         self.inner.len = self.inner.len.saturating_add(len);
     }
 
@@ -64,10 +64,10 @@ impl ProgramBuilder {
     }
 
     /// Ends a repetition of `count` times at least `least` bytes.
-    pub(super) fn close(&mut self, count: RepeatCount, least: u32) {
+    pub(super) fn close(&mut self, count: RepeatCount, min_element_len: u32) {
         let body = std::mem::take(&mut self.inner).finish();
         self.inner = self.outer.pop().unwrap_or_default();
-        self.inner.push(Step::Each { count, least, body });
+        self.inner.push(Step::Each { count, min_element_len, body });
     }
 
     pub(super) fn finish(self, tail: TrailingBytes) -> Program {

@@ -15,7 +15,7 @@ use crate::{
 /// Strings that are not valid UTF-8 are decoded as Latin-1.
 pub(super) struct FixedStringColumn {
     len: usize,
-    texts: StringColumn,
+    strings: StringColumn,
 }
 
 /// A column of strings. Those that are not valid UTF-8 are decoded as Latin-1.
@@ -38,13 +38,13 @@ pub(super) struct ListEnds<F> {
 
 impl FixedStringColumn {
     pub(super) fn new(len: usize) -> Self {
-        Self { len, texts: StringColumn::default() }
+        Self { len, strings: StringColumn::default() }
     }
 
     fn add(&mut self, piece: &[u8], at: usize) {
         let chars = piece.get(at..at + self.len).unwrap_or_default();
         let end = chars.iter().position(|byte| *byte == 0).unwrap_or(chars.len());
-        self.texts.add(&chars[..end]);
+        self.strings.add(&chars[..end]);
     }
 }
 
@@ -52,10 +52,10 @@ impl GatherValues for FixedStringColumn {
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        places: &ValueOffsets,
+        value_offsets: &ValueOffsets,
     ) {
         for piece in pieces {
-            match places {
+            match value_offsets {
                 ValueOffsets::One(at) => self.add(piece, *at),
                 ValueOffsets::Row { start, count } => {
                     (*start..start + count).for_each(|at| self.add(piece, at));
@@ -69,7 +69,7 @@ impl GatherValues for FixedStringColumn {
     }
 
     fn take(&mut self) -> ArrayRef {
-        GatherValues::take(&mut self.texts)
+        GatherValues::take(&mut self.strings)
     }
 }
 

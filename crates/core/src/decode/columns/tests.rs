@@ -27,17 +27,17 @@ fn primitive(name: &str, primitive: Primitive, count: Option<u32>) -> LayoutFiel
 
 /// `u16 a; u8 _padding; { i8 b; bool c[2] } esc[2]; char[4] name; u8 menu;`
 fn layout() -> Layout {
-    let esc = vec![
+    let status = vec![
         primitive("b", Primitive::I8, None),
         primitive("c", Primitive::Bool, Some(2)),
     ];
-    let esc = Layout::from_fields("esc".into(), esc).unwrap();
+    let status = Layout::from_fields("esc".into(), status).unwrap();
     let mut padding = primitive("_padding0", Primitive::U8, None);
     padding.role = FieldRole::Hidden;
     let fields = vec![
         primitive("a", Primitive::U16, None),
         padding,
-        field("esc", LayoutKind::Nested(esc.into()), Some(2)),
+        field("esc", LayoutKind::Nested(status.into()), Some(2)),
         primitive("name", Primitive::Char, Some(4)),
         primitive("menu", Primitive::U8, None),
     ];
@@ -127,8 +127,8 @@ fn columns_are_selected_by_index_in_the_view() {
     let schema = batch.schema();
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
     assert_eq!(names, ["time", "a", "esc[1].b"]);
-    let beyond = Columns { only: Some(vec![10]), ..Columns::all(View::Flat) };
-    assert!(LayoutDecoder::new(&layout(), &beyond).is_err());
+    let missing = Columns { only: Some(vec![10]), ..Columns::all(View::Flat) };
+    assert!(LayoutDecoder::new(&layout(), &missing).is_err());
 }
 
 #[test]
@@ -158,8 +158,9 @@ fn labelled_values_get_a_dictionary_column() {
 
 #[test]
 fn label_column_has_a_unique_name() {
-    let plain = |name: &str| field(name, LayoutKind::Primitive(Primitive::U8), None);
-    let fields = ["a", "a_label", "a_label__", "b"].map(plain).to_vec();
+    let unlabelled =
+        |name: &str| field(name, LayoutKind::Primitive(Primitive::U8), None);
+    let fields = ["a", "a_label", "a_label__", "b"].map(unlabelled).to_vec();
     let layout = Layout::from_fields("k".into(), fields).unwrap();
     let mut labels = Labels::default();
     for field in ["a", "b"] {

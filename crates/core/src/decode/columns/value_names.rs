@@ -28,9 +28,9 @@ impl ValueNames {
     /// Creates the dictionary of `labels`.
     pub(crate) fn new(labels: &FieldLabels) -> Self {
         let (mut names, mut keys) = (Vec::<&str>::new(), HashMap::new());
-        let mut known = HashMap::new();
+        let mut labels_by_value = HashMap::new();
         for (value, name) in labels {
-            let key = *known.entry(name.as_str()).or_insert_with(|| {
+            let key = *labels_by_value.entry(name.as_str()).or_insert_with(|| {
                 names.push(name);
                 names.len() as i32 - 1
             });

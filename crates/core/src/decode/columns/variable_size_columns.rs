@@ -26,13 +26,13 @@ impl LayoutPlanner<'_> {
     ) -> Result<FieldArray> {
         self.count_field()?;
         if field.is_fixed() {
-            let begin = self.builder.offset();
+            let start = self.builder.offset();
             let fields = if is_selected {
-                self.fixed_size_array(layout, field, name, vec![begin])?
+                self.fixed_size_array(layout, field, name, vec![start])?
             } else {
                 vec![]
             };
-            self.builder.pass(field.size().unwrap_or(0));
+            self.builder.skip(field.size().unwrap_or(0));
             return Ok(fields);
         }
         self.count_name(name)?;
@@ -78,7 +78,7 @@ impl LayoutPlanner<'_> {
                 let table = is_selected.then(|| self.builder.table());
                 self.builder.text(table);
                 let Some(table) = table else { return Ok(None) };
-                let leaf = self.leaf(Leaf::texts(table))?;
+                let leaf = self.leaf(Leaf::strings(table))?;
                 Ok(Some((DataType::Utf8, Node::Leaf(leaf))))
             }
             LayoutKind::Bytes => {
@@ -127,7 +127,7 @@ impl LayoutPlanner<'_> {
 
     /// Returns whether `field` is a column. The time field of a record is not, because
     /// there already is a time column.
-    pub(super) fn is_shown(field: &LayoutField, is_outermost: bool) -> bool {
+    pub(super) fn is_visible(field: &LayoutField, is_outermost: bool) -> bool {
         field.has_columns() && !(is_outermost && field.role == FieldRole::Time)
     }
 }

@@ -119,17 +119,17 @@ impl TreePlanner<'_> {
 fn array_at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
     let (mut values, mut nulls): (ArrayRef, Option<NullBuffer>) = (array.clone(), None);
     for index in path {
-        let Some(around) = values.as_any().downcast_ref::<StructArray>() else { break };
-        nulls = NullBuffer::union(nulls.as_ref(), around.nulls());
-        let Some(field) = around.columns().get(*index) else { break };
+        let Some(outer) = values.as_any().downcast_ref::<StructArray>() else { break };
+        nulls = NullBuffer::union(nulls.as_ref(), outer.nulls());
+        let Some(field) = outer.columns().get(*index) else { break };
         values = field.clone();
     }
     let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
         return values;
     };
-    let all = NullBuffer::union(Some(&nulls), values.nulls());
+    let combined_nulls = NullBuffer::union(Some(&nulls), values.nulls());
     let data: ArrayData = values.to_data();
-    let builder = data.into_builder().nulls(all);
+    let builder = data.into_builder().nulls(combined_nulls);
     match builder.build() {
         Ok(data) => arrow_array::make_array(data),
         Err(_) => values,

@@ -167,8 +167,8 @@ impl StringBuffer {
 
 /// Returns the offsets of the lists or strings with these `ends`.
 pub(super) fn offsets(ends: Vec<i32>) -> OffsetBuffer<i32> {
-    let mut all = Vec::with_capacity(ends.len() + 1);
-    all.push(0);
-    all.extend(ends);
-    OffsetBuffer::new(ScalarBuffer::from(all))
+    let mut offsets = Vec::with_capacity(ends.len() + 1);
+    offsets.push(0);
+    offsets.extend(ends);
+    OffsetBuffer::new(ScalarBuffer::from(offsets))
 }

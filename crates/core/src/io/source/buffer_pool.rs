@@ -37,19 +37,21 @@ pub(super) struct PooledBuffer {
 impl BufferPool {
     /// Returns an empty buffer with a capacity for `len` bytes.
     pub(super) fn lend(self: &Arc<Self>, len: usize) -> PooledBuffer {
-        let longest = len + len / 4;
-        if longest < MIN_POOLED_BYTES {
+        let max_capacity = len + len / 4;
+        if max_capacity < MIN_POOLED_BYTES {
             // Too small to be pooled: no lock is needed.
             return PooledBuffer { buffer: Vec::new(), home: None };
         }
         let this_thread = thread::current().id();
-        let fits =
-            |(_, buffer): &UnusedBuffer| (len..=longest).contains(&buffer.capacity());
-        let unused = self.lock().and_then(|mut all| {
-            let place =
-                all.iter().rposition(|unused| unused.0 == this_thread && fits(unused));
-            let place = place.or_else(|| all.iter().position(fits))?;
-            Some(all.remove(place).1)
+        let fits = |(_, buffer): &UnusedBuffer| {
+            (len..=max_capacity).contains(&buffer.capacity())
+        };
+        let unused = self.lock().and_then(|mut buffers| {
+            let index = buffers
+                .iter()
+                .rposition(|unused| unused.0 == this_thread && fits(unused));
+            let index = index.or_else(|| buffers.iter().position(fits))?;
+            Some(buffers.remove(index).1)
         });
         let buffer = unused.unwrap_or_default();
         PooledBuffer { buffer, home: Some((this_thread, self.clone())) }

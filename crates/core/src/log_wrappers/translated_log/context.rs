@@ -36,7 +36,7 @@ pub(super) struct ChainedCursor {
     context: TranslationContext,
     parts: vec::IntoIter<Part>,
     selection: Selection,
-    now: Option<TranslatedCursor>,
+    current: Option<TranslatedCursor>,
 }
 
 impl TranslationContext {
@@ -61,7 +61,8 @@ impl TranslationContext {
         let translations =
             ids.filter_map(|id| Some((id, self.translations.get(id.index())?)));
         let translations: Vec<_> = translations.collect();
-        let topics: TopicSet = translations.iter().map(|(_, one)| one.from).collect();
+        let topics: TopicSet =
+            translations.iter().map(|(_, translation)| translation.from).collect();
         let back = self.offset.saturating_neg();
         let time = selection.time.shifted_by(back);
         let part = Part {
@@ -76,7 +77,7 @@ impl TranslationContext {
         let selection = Selection { topics, time };
         let reader =
             SourceReader::new(self.log.clone(), &part, selection, &part_groups);
-        let cursor = TranslatedCursor::begin(
+        let cursor = TranslatedCursor::new(
             reader,
             &translations,
             &part_groups,
@@ -94,20 +95,20 @@ impl ChainedCursor {
         parts: Vec<Part>,
         selection: Selection,
     ) -> Self {
-        Self { context, parts: parts.into_iter(), selection, now: None }
+        Self { context, parts: parts.into_iter(), selection, current: None }
     }
 }
 
 impl Cursor for ChainedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
-            if let Some(cursor) = &mut self.now
+            if let Some(cursor) = &mut self.current
                 && cursor.fill(block)?
             {
                 return Ok(true);
             }
             let Some(part) = self.parts.next() else { return Ok(false) };
-            self.now = Some(self.context.read(&part, &self.selection)?);
+            self.current = Some(self.context.read(&part, &self.selection)?);
         }
     }
 }

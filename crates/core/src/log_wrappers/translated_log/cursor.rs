@@ -71,18 +71,18 @@ type CreateTranslator = dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync;
 /// A translated message.
 struct TranslatedMessage {
     /// The index of the source record.
-    of: usize,
+    source_index: usize,
     topic: TopicId,
     stream: u32,
     /// The time on the new clock.
     time: Timestamp,
-    place: Range<usize>,
+    bytes_range: Range<usize>,
 }
 
 impl TranslatedCursor {
     /// Creates a cursor that translates the records of `reader` with `translations`.
     /// Topics with row groups are limited to those in `part_groups`.
-    pub(super) fn begin(
+    pub(super) fn new(
         reader: SourceReader,
         translations: &[(TopicId, &Translation)],
         part_groups: &[(TopicId, PartRowGroups)],
@@ -158,7 +158,7 @@ impl TranslatedCursor {
             self.messages.drain(
                 &mut bytes,
                 &mut damage,
-                |MessageOrigin { time, place, .. }| {
+                |MessageOrigin { time, bytes_range, .. }| {
                     let time = time.unwrap_or(last).shifted_by(self.offset);
                     if time == Timestamp::MAX {
                         let lost = Damage::new(DamageKind::Undecodable, at..at);
@@ -169,20 +169,20 @@ impl TranslatedCursor {
                     }
                     let (topic, stream) = (translator.topic, translator.topic.0);
                     translated.push(TranslatedMessage {
-                        of: 0,
+                        source_index: 0,
                         topic,
                         stream,
                         time,
-                        place,
+                        bytes_range,
                     });
                 },
             );
         }
         damage.append(&mut untimed);
-        let is_something = !translated.is_empty() || !damage.is_empty();
+        let has_content = !translated.is_empty() || !damage.is_empty();
         fill_block(block, bytes, translated, |_| at)?;
         damage.into_iter().for_each(|damage| block.report(damage));
-        Ok(is_something)
+        Ok(has_content)
     }
 }
 
@@ -239,18 +239,18 @@ fn fill_block(
     at: impl Fn(usize) -> u64,
 ) -> Result<()> {
     check_len(bytes.len())?;
-    let places = translated
-        .iter()
-        .map(|translated| (translated.place.start as u32, at(translated.of)));
-    block.reset_gathered(Bytes::from(bytes), places.collect());
+    let starts_and_offsets = translated.iter().map(|translated| {
+        (translated.bytes_range.start as u32, at(translated.source_index))
+    });
+    block.reset_gathered(Bytes::from(bytes), starts_and_offsets.collect());
     let mut translated = translated;
-    translated.sort_by_key(|translated| translated.of);
+    translated.sort_by_key(|translated| translated.source_index);
     for translated in translated {
         block.push_from_stream(
             translated.topic,
             translated.stream,
             translated.time,
-            translated.place,
+            translated.bytes_range,
         );
     }
     Ok(())
@@ -289,7 +289,8 @@ impl Cursor for TranslatedCursor {
         sorted.sort_by_topic(sort);
         let mut before = 0;
         for run in sorted.runs() {
-            let of_run = order.get(before..before + run.len()).unwrap_or_default();
+            let indices_to_translate =
+                order.get(before..before + run.len()).unwrap_or_default();
             before += run.len();
             let index = translators
                 .binary_search_by_key(&run.topic(), |translators| translators.from);
@@ -306,8 +307,9 @@ impl Cursor for TranslatedCursor {
                     messages.drain(
                         &mut bytes,
                         &mut damage,
-                        |MessageOrigin { record, time, place }| {
-                            let Some(index) = of_run.get(first + record) else {
+                        |MessageOrigin { record, time, bytes_range }| {
+                            let Some(index) = indices_to_translate.get(first + record)
+                            else {
                                 return;
                             };
                             let Some(record) = read.get(*index) else { return };
@@ -320,11 +322,11 @@ impl Cursor for TranslatedCursor {
                             let stream = streams.get(&(topic, record.stream)).copied();
                             let stream = stream.unwrap_or(topic.0);
                             translated.push(TranslatedMessage {
-                                of: *index,
+                                source_index: *index,
                                 topic,
                                 stream,
                                 time,
-                                place,
+                                bytes_range,
                             });
                         },
                     );

@@ -14,7 +14,7 @@ const LONG: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct MessageBuffer {
     bytes: Vec<u8>,
-    made: Vec<MessageOrigin>,
+    messages: Vec<MessageOrigin>,
     damage: Vec<Damage>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct MessageOrigin {
     /// The time of the message, if it is not that of the record.
     pub(super) time: Option<Timestamp>,
     /// The position of the message in the buffer.
-    pub(super) place: Range<usize>,
+    pub(super) bytes_range: Range<usize>,
 }
 
 impl MessageBuffer {
@@ -49,12 +49,16 @@ impl MessageBuffer {
 
     fn push(&mut self, record: usize, time: Option<Timestamp>) {
         let (start, end) = (self.start(), self.bytes.len());
-        self.made.push(MessageOrigin { record, time, place: start.min(end)..end });
+        self.messages.push(MessageOrigin {
+            record,
+            time,
+            bytes_range: start.min(end)..end,
+        });
     }
 
     /// Returns the end of the last message.
     fn start(&self) -> usize {
-        self.made.last().map_or(0, |message| message.place.end)
+        self.messages.last().map_or(0, |message| message.bytes_range.end)
     }
 
     /// Creates one message per record of `run`. `encode` appends the message to the buffer
@@ -94,9 +98,10 @@ impl MessageBuffer {
         } else {
             bytes.append(&mut self.bytes)
         }
-        for message in self.made.drain(..) {
-            let place = before + message.place.start..before + message.place.end;
-            each(MessageOrigin { place, ..message });
+        for message in self.messages.drain(..) {
+            let bytes_range =
+                before + message.bytes_range.start..before + message.bytes_range.end;
+            each(MessageOrigin { bytes_range, ..message });
         }
         damage.append(&mut self.damage);
     }

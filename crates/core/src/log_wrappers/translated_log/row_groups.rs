@@ -55,7 +55,7 @@ impl RowGroups {
         let groups = self.0.get(&topic).map(Vec::as_slice).unwrap_or_default();
         let from = groups.partition_point(|group| group.start < bytes.start);
         let part_groups = groups.iter().skip(from).take_while(|g| g.start < bytes.end);
-        part_groups.fold(TimeRange::EMPTY, |all, group| all.cover(&group.time))
+        part_groups.fold(TimeRange::EMPTY, |range, group| range.cover(&group.time))
     }
 
     /// Returns the parts of `log`, joined up to `part_bytes` bytes, with the times of
@@ -72,9 +72,9 @@ impl RowGroups {
             let has_others = part.topics.overlaps(others);
             let time = if has_others { time } else { TimeRange::EMPTY };
             match parts.last_mut() {
-                Some((last, all)) if last.joins(part, part_bytes) => {
+                Some((last, range)) if last.joins(part, part_bytes) => {
                     last.join(part);
-                    *all = all.cover(&time);
+                    *range = range.cover(&time);
                 }
                 _ => parts.push((part.clone(), time)),
             }
@@ -82,7 +82,7 @@ impl RowGroups {
         let timed = parts.into_iter().map(|(part, time)| {
             let topics = self.0.keys().filter(|topic| part.topics.contains(**topic));
             let times = topics.map(|topic| self.time(*topic, &part.bytes));
-            let time = times.fold(time, |all, time| all.cover(&time));
+            let time = times.fold(time, |range, time| range.cover(&time));
             // If no message starts here, the part can still contain damage.
             let time = if time.is_empty() { part.time } else { time };
             Part { time, ..part }
@@ -94,7 +94,7 @@ impl RowGroups {
 impl PartRowGroups {
     /// Returns the groups among `groups` that start in `bytes`.
     fn starting_in(groups: &[RowGroup], bytes: &Range<u64>) -> Self {
-        let before = |place: u64| groups.partition_point(|group| group.start < place);
+        let before = |offset: u64| groups.partition_point(|group| group.start < offset);
         let (from, to) = (before(bytes.start), before(bytes.end));
         let Some(first) = groups.get(from).filter(|_| from < to) else {
             return Self { numbers: 0..0, records: None };

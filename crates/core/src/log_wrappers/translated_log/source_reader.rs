@@ -18,10 +18,10 @@ pub(super) struct SourceReader {
     log: Arc<dyn Log>,
     /// The selections for the part itself and for adjacent parts.
     part_groups: Selection,
-    aside: Selection,
+    adjacent_selection: Selection,
     /// The parts, and whether each is the part itself.
     parts: vec::IntoIter<(Part, bool)>,
-    now: Option<Box<dyn Cursor>>,
+    current: Option<Box<dyn Cursor>>,
     is_own: bool,
 }
 
@@ -35,32 +35,45 @@ impl SourceReader {
         groups: &[(TopicId, PartRowGroups)],
     ) -> Self {
         let topics = groups.iter().map(|(topic, _)| *topic).collect();
-        let aside = Selection { topics, time: selection.time };
+        let adjacent_selection = Selection { topics, time: selection.time };
         let records =
             groups.iter().filter_map(|(_, part_groups)| part_groups.records.as_ref());
         let earliest = records.clone().map(|records| *records.start()).min();
         let latest = records.map(|records| *records.end()).max();
         let manifest = log.manifest();
-        let all = &manifest.parts;
-        let before = |place: u64| all.partition_point(|part| part.bytes.start < place);
+        let parts_in_order = &manifest.parts;
+        let before = |offset: u64| {
+            parts_in_order.partition_point(|part| part.bytes.start < offset)
+        };
         let first = earliest.map(|earliest| {
-            let first = all.partition_point(|part| part.bytes.end <= earliest);
+            let first =
+                parts_in_order.partition_point(|part| part.bytes.end <= earliest);
             first..before(part.bytes.start)
         });
         let last = latest.map(|latest| {
-            let end = all.partition_point(|part| part.bytes.start <= latest);
+            let end = parts_in_order.partition_point(|part| part.bytes.start <= latest);
             before(part.bytes.end)..end
         });
-        let around = |parts: Option<Range<usize>>| {
-            let parts = parts.and_then(|parts| all.get(parts)).unwrap_or_default();
-            let parts = parts.iter().filter(|part| manifest.may_hold(part, &aside));
+        let adjacent_parts = |parts: Option<Range<usize>>| {
+            let parts =
+                parts.and_then(|parts| parts_in_order.get(parts)).unwrap_or_default();
+            let parts = parts
+                .iter()
+                .filter(|part| manifest.may_hold(part, &adjacent_selection));
             parts.map(|part| (part.clone(), false)).collect::<Vec<_>>()
         };
-        let mut parts = around(first);
+        let mut parts = adjacent_parts(first);
         parts.push((part.clone(), true));
-        parts.extend(around(last));
+        parts.extend(adjacent_parts(last));
         let parts = parts.into_iter();
-        Self { log, part_groups: selection, aside, parts, now: None, is_own: false }
+        Self {
+            log,
+            part_groups: selection,
+            adjacent_selection,
+            parts,
+            current: None,
+            is_own: false,
+        }
     }
 
     /// Returns whether the last block is from the part itself.
@@ -73,7 +86,7 @@ impl Cursor for SourceReader {
     /// Damage is only reported for the part itself.
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
-            if let Some(cursor) = &mut self.now
+            if let Some(cursor) = &mut self.current
                 && cursor.fill(block)?
             {
                 if !self.is_own {
@@ -82,8 +95,9 @@ impl Cursor for SourceReader {
                 return Ok(true);
             }
             let Some((part, is_own)) = self.parts.next() else { return Ok(false) };
-            let selection = if is_own { &self.part_groups } else { &self.aside };
-            self.now = Some(self.log.read(&part, selection)?);
+            let selection =
+                if is_own { &self.part_groups } else { &self.adjacent_selection };
+            self.current = Some(self.log.read(&part, selection)?);
             self.is_own = is_own;
         }
     }

@@ -30,7 +30,7 @@ impl Translate for PayloadDoubler {
     }
 }
 
-fn twice(sample: Sample, froms: &[u32]) -> TranslatedLog {
+fn translated_twice(sample: Sample, froms: &[u32]) -> TranslatedLog {
     let manifest = sample.manifest.clone();
     let translation = |from: &u32| Translation {
         from: TopicId(*from),
@@ -66,7 +66,7 @@ fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> ReadRecor
 
 #[test]
 fn messages_are_in_the_order_of_their_records_with_shifted_times() {
-    let log = twice(
+    let log = translated_twice(
         Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b"), (1, 0, 3, b"c")]]),
         &[1, 0, 1],
     );
@@ -85,7 +85,8 @@ fn messages_are_in_the_order_of_their_records_with_shifted_times() {
 
 #[test]
 fn manifest_has_the_translated_topics_and_times() {
-    let log = twice(Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b")]]), &[1, 0]);
+    let log =
+        translated_twice(Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b")]]), &[1, 0]);
     let time = TimeRange { start: Timestamp::from_nanos(102), end: Timestamp::MAX };
     let late = Selection { time, ..Selection::default() };
     assert_eq!(read(&log, &late).0, [(1, 102, b"bb".to_vec())]);
@@ -98,7 +99,7 @@ fn manifest_has_the_translated_topics_and_times() {
 fn untranslatable_records_are_damage() {
     let known = Damage::new(DamageKind::Garbled, 7..9);
     let sample = Sample::new(&[&[(0, 0, 1, b""), (0, 0, 2, b"b")]]);
-    let log = twice(sample.with_damage(0, known.clone()), &[0]);
+    let log = translated_twice(sample.with_damage(0, known.clone()), &[0]);
     let (messages, damage) = read(&log, &Selection::default());
     assert_eq!(messages, [(0, 102, b"bb".to_vec())]);
     assert_eq!(damage[0], known);
@@ -279,7 +280,7 @@ fn streams_of_the_source_topic_are_kept_on_request() {
     sample.manifest.streams = vec![stream(1, "x"), stream(0, "y"), stream(1, "z")];
     // The second topic has the latched streams 0 and 1, of which only the first one is
     // its own.
-    let log = twice(sample, &[1, 0]).with_streams();
+    let log = translated_twice(sample, &[1, 0]).with_streams();
     let words: Vec<_> = log
         .manifest()
         .streams
@@ -301,7 +302,7 @@ fn record_without_a_representable_time_is_reported_once() {
     // Each record has two messages, and the new clock is 100 ns ahead.
     let (fits, late) = (i64::MAX - 101, i64::MAX - 100);
     let records = [(0, 0, fits, b"a"), (0, 0, late, b"b"), (0, 0, i64::MAX, b"c")];
-    let log = twice(
+    let log = translated_twice(
         Sample::new(&[&records.map(|(t, s, at, p)| (t, s, at, &p[..]))]),
         &[0, 0],
     );

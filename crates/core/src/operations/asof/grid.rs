@@ -26,7 +26,7 @@ impl Grid {
     /// # Errors
     /// `Unsupported` if the period is 0, and `Limit` if there are too many points.
     pub(super) fn new(
-        known: TimeRange,
+        reported: TimeRange,
         range: TimeRange,
         period_nanos: u64,
     ) -> Result<Self> {
@@ -35,8 +35,8 @@ impl Grid {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let period = i128::from(period_nanos);
-        let start = i128::from(known.start.max(range.start).as_nanos());
-        let last = i128::from(known.end.min(range.end).as_nanos()) - 1;
+        let start = i128::from(reported.start.max(range.start).as_nanos());
+        let last = i128::from(reported.end.min(range.end).as_nanos()) - 1;
         let first = -(-start).div_euclid(period) * period;
         let rows = if first <= last { (last - first) / period + 1 } else { 0 };
         match u32::try_from(rows) {

@@ -92,12 +92,12 @@ impl<'o> JoinWriter<'o> {
         for ((rows_of_topic, from), width) in
             topic_rows.iter().zip(from).zip(&self.widths)
         {
-            let place = |row| {
-                let (place, time) = rows_of_topic.find(row, from)?;
+            let position_at = |row| {
+                let (position_at, time) = rows_of_topic.find(row, from)?;
                 let age = self.grid.time(row).abs_diff(time);
-                self.max_age_nanos.is_none_or(|max| age <= max).then_some(place)
+                self.max_age_nanos.is_none_or(|max| age <= max).then_some(position_at)
             };
-            let places: Vec<_> = (row..end).map(place).collect();
+            let places: Vec<_> = (row..end).map(position_at).collect();
             for (column, null) in nulls.by_ref().take(*width).enumerate() {
                 columns.push(rows_of_topic.column(column, null, &places)?);
             }

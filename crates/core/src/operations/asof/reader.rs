@@ -24,7 +24,7 @@ pub(super) struct SharedReader<'r> {
     pub(super) selection: Selection,
     pub(super) grid: Grid,
     /// The plausible times.
-    pub(super) known: TimeRange,
+    pub(super) plausible_times: TimeRange,
     pub(super) limits: MemoryLimits,
 }
 
@@ -124,18 +124,18 @@ impl SharedReader<'_> {
                 continue;
             };
             let batch = decoder.take()?;
-            let mut known = 0;
+            let mut count = 0;
             rows_of_topic.add(part.bytes.start, &batch, |time| {
-                if !self.known.contains(time) {
+                if !self.plausible_times.contains(time) {
                     return None;
                 }
-                known += 1;
+                count += 1;
                 // Never a finished row, even if the manifest states wrong times of the
                 // part.
                 let row = self.grid.row_from(time).max(*rows_done);
                 (row < *limit).then_some(row)
             })?;
-            left_out += batch.num_rows() as u64 - known;
+            left_out += batch.num_rows() as u64 - count;
         }
         report.left_out += left_out;
         pending.shrink(self.limits.pending_bytes / self.limits.width.max(1))

@@ -35,14 +35,20 @@ pub(super) struct Sweep<'s> {
 
 /// Returns the part of `known` from the first record of the selected topics to the last.
 /// Outside of it, rows would repeat the same values.
-fn reported_range(log: &dyn Log, job: &AsofJob<'_>, known: TimeRange) -> TimeRange {
+fn reported_range(
+    log: &dyn Log,
+    job: &AsofJob<'_>,
+    plausible_times: TimeRange,
+) -> TimeRange {
     let topics = job.columns_of.keys().map(|id| log.manifest().get(*id).ok()?.time);
-    let Some(times) = topics.collect::<Option<Vec<TimeRange>>>() else { return known };
-    let start = times.iter().map(|time| time.start.max(known.start)).min();
-    let end = times.iter().map(|time| time.end.min(known.end)).max();
+    let Some(times) = topics.collect::<Option<Vec<TimeRange>>>() else {
+        return plausible_times;
+    };
+    let start = times.iter().map(|time| time.start.max(plausible_times.start)).min();
+    let end = times.iter().map(|time| time.end.min(plausible_times.end)).max();
     match (start, end) {
         (Some(start), Some(end)) => TimeRange { start, end },
-        _ => known,
+        _ => plausible_times,
     }
 }
 
@@ -54,12 +60,15 @@ impl<'s> Sweep<'s> {
         limits: MemoryLimits,
     ) -> Result<Self> {
         let manifest = log.manifest();
-        let shown = manifest.time.unwrap_or(TimeRange::EMPTY);
+        let logged_times = manifest.time.unwrap_or(TimeRange::EMPTY);
         // Values from before the start of logging are the last known ones in the first
         // row.
-        let known = manifest.possible_times().unwrap_or(TimeRange::EMPTY);
-        let grid =
-            Grid::new(reported_range(log, job, shown), job.time, job.period_nanos)?;
+        let plausible_times = manifest.possible_times().unwrap_or(TimeRange::EMPTY);
+        let grid = Grid::new(
+            reported_range(log, job, logged_times),
+            job.time,
+            job.period_nanos,
+        )?;
         let output = JoinWriter::new(writer, log, job, grid, limits)?;
         let selection = Selection {
             topics: job.columns_of.keys().copied().collect(),
@@ -78,7 +87,7 @@ impl<'s> Sweep<'s> {
             topics: job.columns_of.keys().copied().collect(),
             selection,
             grid,
-            known,
+            plausible_times,
             limits,
         };
         let pending = PendingRows::new(0, grid.rows, reader.topics.len());
@@ -90,7 +99,7 @@ impl<'s> Sweep<'s> {
     pub(super) fn run(mut self) -> Result<AsofReport> {
         let rows = self.reader.grid.rows;
         loop {
-            self.pass()?;
+            self.run_pass()?;
             if self.pending.rows_done == rows {
                 self.report.read.damage.sort_by_key(|damage| damage.bytes.start);
                 return Ok(self.report);
@@ -101,7 +110,7 @@ impl<'s> Sweep<'s> {
 
     /// Builds rows of the table, part by part, until all are done or some must be
     /// postponed.
-    fn pass(&mut self) -> Result<()> {
+    fn run_pass(&mut self) -> Result<()> {
         let rest = self.reader.remaining_times(self.pending.rows_done);
         let is_needed = |planned: &PlannedPart| {
             !planned.was_read || planned.part.time.overlaps(&rest)
@@ -122,10 +131,10 @@ impl<'s> Sweep<'s> {
                 Some(next) => self.row_from(*next).min(self.pending.limit),
                 None => self.pending.limit,
             };
-            let is_much = ready.saturating_sub(self.pending.rows_done)
+            let is_write_due = ready.saturating_sub(self.pending.rows_done)
                 >= self.limits.batch_rows
                 || self.pending.bytes() > self.limits.pending_bytes;
-            if is_much {
+            if is_write_due {
                 self.output.write(&mut self.pending, ready)?;
             }
             self.pending.shrink(self.limits.pending_bytes)?;
@@ -153,8 +162,8 @@ impl<'s> Sweep<'s> {
             let PlannedPart { part, was_read } = &plan[*index];
             reader.read(part, *was_read, rows)
         };
-        let all: Vec<Result<_>> = group.par_iter().map(read).collect();
-        for (index, read) in group.iter().zip(all) {
+        let results: Vec<Result<_>> = group.par_iter().map(read).collect();
+        for (index, read) in group.iter().zip(results) {
             let (new_rows, reported_range) = read?;
             pending.merge_with(new_rows);
             if !std::mem::replace(&mut plan[*index].was_read, true) {

@@ -44,8 +44,8 @@ impl CollectedTable {
 
     fn texts(&self, column: &str) -> Vec<Option<String>> {
         let arrays = self.0.iter().map(|batch| batch.column_by_name(column).unwrap());
-        let texts = arrays.flat_map(|array| array.as_string::<i32>().iter());
-        texts.map(|text| text.map(str::to_owned)).collect()
+        let strings = arrays.flat_map(|array| array.as_string::<i32>().iter());
+        strings.map(|text| text.map(str::to_owned)).collect()
     }
 }
 
@@ -230,8 +230,8 @@ fn labels_match_their_values() {
             let texts = column.downcast_dict::<arrow_array::StringArray>().unwrap();
             names.extend(texts.into_iter().map(|name| name.map(str::to_owned)));
         }
-        let want = [None, Some("TWO"), None, Some("ONE"), Some("TWO")];
-        assert_eq!(names, want.map(|name| name.map(str::to_owned)));
+        let expected = [None, Some("TWO"), None, Some("ONE"), Some("TWO")];
+        assert_eq!(names, expected.map(|name| name.map(str::to_owned)));
     }
 }
 
@@ -266,8 +266,8 @@ fn damage_and_progress_are_reported_once_for_parts_read_twice() {
     };
     let job = AsofJob { progress: &add, ..job(&[A, C], 10) };
     let (table, report) = run_within(&log, &job, TINY);
-    let want: Vec<_> = (0..40).map(|i| Some(if i == 0 { -1 } else { i })).collect();
-    assert_eq!(table.values::<Int32Type>("a.value"), want);
+    let expected: Vec<_> = (0..40).map(|i| Some(if i == 0 { -1 } else { i })).collect();
+    assert_eq!(table.values::<Int32Type>("a.value"), expected);
     assert_eq!(table.values::<UInt8Type>("c.wide[4]"), [None; 40]);
 
     let parts = log.manifest().parts.len();
@@ -276,8 +276,8 @@ fn damage_and_progress_are_reported_once_for_parts_read_twice() {
     assert_eq!(report.read.records, 121);
     let damage: Vec<_> =
         report.read.damage.iter().map(|d| (d.kind, d.records)).collect();
-    let want = [(DamageKind::Undecodable, 40), (DamageKind::Garbled, 0)];
-    assert_eq!(damage, want);
+    let expected = [(DamageKind::Undecodable, 40), (DamageKind::Garbled, 0)];
+    assert_eq!(damage, expected);
 }
 
 #[test]
@@ -366,14 +366,24 @@ fn limits_do_not_change_the_table() {
             let without_nulls = |values: Vec<Option<i64>>| -> Vec<i64> {
                 values.into_iter().map(|value| value.unwrap_or(-1)).collect()
             };
-            let of_a = table.values::<Int32Type>("a.value");
-            let of_a =
-                without_nulls(of_a.into_iter().map(|v| v.map(i64::from)).collect());
-            assert_eq!(of_a, expected_values(&rows, A, &times, &job), "round {round}");
-            let of_b = table.values::<Int16Type>("b.1.x");
-            let of_b =
-                without_nulls(of_b.into_iter().map(|v| v.map(i64::from)).collect());
-            assert_eq!(of_b, expected_values(&rows, B, &times, &job), "round {round}");
+            let values_of_a = table.values::<Int32Type>("a.value");
+            let values_of_a = without_nulls(
+                values_of_a.into_iter().map(|v| v.map(i64::from)).collect(),
+            );
+            assert_eq!(
+                values_of_a,
+                expected_values(&rows, A, &times, &job),
+                "round {round}"
+            );
+            let values_of_b = table.values::<Int16Type>("b.1.x");
+            let values_of_b = without_nulls(
+                values_of_b.into_iter().map(|v| v.map(i64::from)).collect(),
+            );
+            assert_eq!(
+                values_of_b,
+                expected_values(&rows, B, &times, &job),
+                "round {round}"
+            );
             let selected = rows.iter().filter(|row| {
                 let age = job.max_age_nanos.map(|age| age as i64);
                 let start = age.map_or(i64::MIN, |age| {

@@ -26,7 +26,7 @@ pub(super) struct TopicRow {
     /// The file offset of its part, which decides between rows with equal times: the
     /// highest wins.
     order: u64,
-    place: RowPosition,
+    position: RowPosition,
 }
 
 /// The rows of one topic in the order of time, with one row of the topic for each row of
@@ -57,16 +57,17 @@ impl TopicRows {
                     time: time.as_nanos(),
                     row,
                     order,
-                    place: (0, index),
+                    position: (0, index),
                 });
             }
         }
         drop_overwritten(&mut rows);
-        let indices: UInt32Array = rows.iter().map(|row| row.place.1 as u32).collect();
+        let indices: UInt32Array =
+            rows.iter().map(|row| row.position.1 as u32).collect();
         let columns = batch.columns().iter().skip(1);
         let chunk = columns.map(|column| take(column, &indices, None));
         let chunk = chunk.collect::<Result<Vec<_>, _>>().map_err(into_error)?;
-        rows.iter_mut().enumerate().for_each(|(index, row)| row.place.1 = index);
+        rows.iter_mut().enumerate().for_each(|(index, row)| row.position.1 = index);
         self.merge_with(Self { rows, bytes: bytes(&chunk), chunks: vec![chunk] });
         Ok(())
     }
@@ -75,15 +76,15 @@ impl TopicRows {
     /// the later ones.
     pub(super) fn merge_with(&mut self, other: Self) {
         let Some(first) = other.rows.first() else { return };
-        let is_behind = self.rows.last().is_none_or(|last| last.row < first.row);
+        let is_later = self.rows.last().is_none_or(|last| last.row < first.row);
         let before = self.chunks.len();
         self.rows.extend(other.rows.into_iter().map(|mut row| {
-            row.place.0 += before;
+            row.position.0 += before;
             row
         }));
         self.chunks.extend(other.chunks);
         self.bytes += other.bytes;
-        if !is_behind {
+        if !is_later {
             drop_overwritten(&mut self.rows);
         }
     }
@@ -109,7 +110,7 @@ impl TopicRows {
             *from += 1;
         }
         let latest = self.rows.get(*from).filter(|latest| latest.row <= row)?;
-        Some((latest.place, latest.time))
+        Some((latest.position, latest.time))
     }
 
     /// Returns the column with this index, not counting the time, of the rows at
@@ -118,15 +119,16 @@ impl TopicRows {
         &self,
         column: usize,
         null: &ArrayRef,
-        places: &[Option<RowPosition>],
+        positions: &[Option<RowPosition>],
     ) -> Result<ArrayRef> {
         let mut arrays: Vec<&dyn Array> = vec![&**null];
         arrays
             .extend(self.chunks.iter().filter_map(|chunk| Some(&**chunk.get(column)?)));
-        let place =
-            |place: &Option<RowPosition>| place.map_or((0, 0), |(c, i)| (c + 1, i));
-        let places: Vec<RowPosition> = places.iter().map(place).collect();
-        interleave(&arrays, &places).map_err(into_error)
+        let position = |position: &Option<RowPosition>| {
+            position.map_or((0, 0), |(c, i)| (c + 1, i))
+        };
+        let positions: Vec<RowPosition> = positions.iter().map(position).collect();
+        interleave(&arrays, &positions).map_err(into_error)
     }
 
     /// Returns the maximum size in bytes of this topic's values in a row of the table.
@@ -159,18 +161,19 @@ impl TopicRows {
             *self = Self::default();
             return Ok(());
         }
-        let places: Vec<RowPosition> = self.rows.iter().map(|row| row.place).collect();
+        let positions: Vec<RowPosition> =
+            self.rows.iter().map(|row| row.position).collect();
         let width = self.chunks.first().map_or(0, Vec::len);
-        let mut whole = Vec::with_capacity(width);
+        let mut columns = Vec::with_capacity(width);
         for column in 0..width {
             let arrays: Vec<&dyn Array> =
                 self.chunks.iter().filter_map(|c| Some(&**c.get(column)?)).collect();
-            whole.push(interleave(&arrays, &places).map_err(into_error)?);
+            columns.push(interleave(&arrays, &positions).map_err(into_error)?);
         }
-        self.rows.iter_mut().enumerate().for_each(|(i, row)| row.place = (0, i));
+        self.rows.iter_mut().enumerate().for_each(|(i, row)| row.position = (0, i));
         self.rows.shrink_to_fit();
-        self.bytes = bytes(&whole);
-        self.chunks = vec![whole];
+        self.bytes = bytes(&columns);
+        self.chunks = vec![columns];
         Ok(())
     }
 }

@@ -32,12 +32,12 @@ pub(super) struct RecordCounts {
     records: Vec<u64>,
     /// The number of unexpected records in the current part.
     outside: u64,
-    found: Vec<Finding>,
+    count_findings: Vec<Finding>,
 }
 
 impl RecordCounts {
     pub(super) fn new(topics: usize) -> Self {
-        Self { records: vec![0; topics], outside: 0, found: Vec::new() }
+        Self { records: vec![0; topics], outside: 0, count_findings: Vec::new() }
     }
 
     /// Starts the next part.
@@ -59,17 +59,17 @@ impl RecordCounts {
     fn outside(&mut self, part: &Part, record: &RecordHeader) {
         let time = TimeRange::from_timestamp(record.time);
         self.outside += 1;
-        match self.found.last_mut().filter(|_| self.outside > 1) {
+        match self.count_findings.last_mut().filter(|_| self.outside > 1) {
             Some(entry) => {
                 entry.count += 1;
-                entry.time = entry.time.map(|all| all.cover(&time));
+                entry.time = entry.time.map(|range| range.cover(&time));
             }
             None => {
                 let text =
                     "a part contains records that the log does not declare for it";
                 let finding =
                     Finding::new(&OUTSIDE, text).with_bytes(part.bytes.clone());
-                self.found.push(finding.with_time(time));
+                self.count_findings.push(finding.with_time(time));
             }
         }
     }
@@ -89,7 +89,7 @@ impl RecordCounts {
                 findings.add(Finding::new(&RECORDS, text).with_topic(id));
             }
         }
-        self.found.into_iter().for_each(|finding| findings.add(finding));
+        self.count_findings.into_iter().for_each(|finding| findings.add(finding));
     }
 }
 
@@ -101,9 +101,9 @@ fn count_difference(
     id: TopicId,
     damage: &DamageSummary,
 ) -> Option<String> {
-    let most = read.saturating_add(damage.lost_records(id));
-    let is_explained =
-        (read..=most).contains(&declared) || declared > most && damage.is_uncounted();
+    let max_records = read.saturating_add(damage.lost_records(id));
+    let is_explained = (read..=max_records).contains(&declared)
+        || declared > max_records && damage.has_uncounted_losses();
     (!is_explained)
         .then(|| format!("the log declares {declared} records, but has {read}"))
 }
@@ -111,9 +111,10 @@ fn count_difference(
 /// Finds parts that start before the end of the previous part.
 pub(super) fn overlaps(log: &dyn Log, findings: &mut Findings) {
     let parts = log.manifest().parts.iter().zip(log.part_times());
-    let known = parts.filter(|(_, time)| *time != TimeRange::ALL && !time.is_empty());
+    let part_times =
+        parts.filter(|(_, time)| *time != TimeRange::ALL && !time.is_empty());
     let mut before: Option<TimeRange> = None;
-    for (part, time) in known {
+    for (part, time) in part_times {
         let end = before.map_or(time.start, |before| before.end);
         let over = TimeRange { start: time.start, end: end.min(time.end) };
         // Some logs are slightly out of order everywhere, which is not reported.

@@ -67,7 +67,7 @@ pub(super) struct DamageSummary {
     /// The number of lost records of each topic.
     records: HashMap<TopicId, u64>,
     /// Whether an unknown number of records is lost.
-    is_uncounted: bool,
+    has_uncounted_losses: bool,
 }
 
 impl DamageSummary {
@@ -100,7 +100,7 @@ impl DamageSummary {
             Some(topic) if damage.records > 0 => {
                 *self.records.entry(topic).or_default() += damage.records;
             }
-            _ => self.is_uncounted = true,
+            _ => self.has_uncounted_losses = true,
         }
     }
 
@@ -110,8 +110,8 @@ impl DamageSummary {
     }
 
     /// Returns whether more records may be lost than were counted.
-    pub(super) fn is_uncounted(&self) -> bool {
-        self.is_uncounted
+    pub(super) fn has_uncounted_losses(&self) -> bool {
+        self.has_uncounted_losses
     }
 
     /// Adds findings for all damage, including that of `manifest` which the pass did not
@@ -132,10 +132,12 @@ impl DamageSummary {
         });
         let unreported: Vec<&Damage> = unreported.collect();
         unreported.into_iter().for_each(|damage| self.tally(damage));
-        let mut all: Vec<DamageTally> = self.tallies.into_values().collect();
+        let mut tallies: Vec<DamageTally> = self.tallies.into_values().collect();
         let kind = |tally: &DamageTally| code(tally.first.kind).name;
-        all.sort_by_key(|one| (one.first.bytes.start, one.first.topic, kind(one)));
-        all.into_iter().for_each(|tally| findings.add(tally.finding()));
+        tallies.sort_by_key(|entry| {
+            (entry.first.bytes.start, entry.first.topic, kind(entry))
+        });
+        tallies.into_iter().for_each(|tally| findings.add(tally.finding()));
     }
 }
 

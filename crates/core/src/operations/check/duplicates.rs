@@ -25,8 +25,8 @@ const LONG: usize = 256;
 pub(super) struct DuplicateFinder {
     /// The first stream of each topic. Most topics have only one.
     first: Vec<Option<(u32, LastRecords)>>,
-    others: HashMap<(TopicId, u32), LastRecords>,
-    found: BTreeMap<TopicId, Finding>,
+    other_streams: HashMap<(TopicId, u32), LastRecords>,
+    by_topic: BTreeMap<TopicId, Finding>,
 }
 
 struct LastRecords {
@@ -37,7 +37,7 @@ struct LastRecords {
 impl DuplicateFinder {
     pub(super) fn new(topics: usize) -> Self {
         let first = std::iter::repeat_with(|| None).take(topics).collect();
-        Self { first, others: HashMap::new(), found: BTreeMap::new() }
+        Self { first, other_streams: HashMap::new(), by_topic: BTreeMap::new() }
     }
 
     /// Compares the next record, whose payload has this [`sum`].
@@ -49,7 +49,7 @@ impl DuplicateFinder {
         let first = first.map(|first| first.get_or_insert_with(|| (stream, new())));
         let last = match first {
             Some((first, last)) if *first == stream => last,
-            _ => self.others.entry((topic, stream)).or_insert_with(new),
+            _ => self.other_streams.entry((topic, stream)).or_insert_with(new),
         };
         if last.is_duplicate(time, sum) {
             self.count_duplicate(record);
@@ -58,24 +58,24 @@ impl DuplicateFinder {
 
     #[cold]
     fn count_duplicate(&mut self, record: &RecordHeader) {
-        let entry = self.found.get_mut(&record.topic);
+        let entry = self.by_topic.get_mut(&record.topic);
         let time = TimeRange::from_timestamp(record.time);
         match entry {
             Some(entry) => {
                 entry.count += 1;
-                entry.time = entry.time.map(|all| all.cover(&time));
+                entry.time = entry.time.map(|range| range.cover(&time));
             }
             None => {
                 let text = "a record occurs twice, with the same time and bytes";
                 let finding = Finding::new(&DUPLICATE, text).with_topic(record.topic);
                 let finding = finding.with_time(time).with_bytes(record.bytes());
-                self.found.insert(record.topic, finding);
+                self.by_topic.insert(record.topic, finding);
             }
         }
     }
 
     pub(super) fn report(self, findings: &mut Findings) {
-        self.found.into_values().for_each(|finding| findings.add(finding));
+        self.by_topic.into_values().for_each(|finding| findings.add(finding));
     }
 }
 

@@ -47,12 +47,12 @@ impl TimeOrder {
 
     #[inline]
     pub(super) fn record(&mut self, record: &RecordHeader) {
-        let mut is_back = false;
+        let mut is_backward = false;
         if let Some(topic) = self.topics.get_mut(record.topic.index()) {
-            is_back = topic.add(record);
+            is_backward = topic.add(record);
         }
         // A step back within a topic is reported for that topic only.
-        if !is_back {
+        if !is_backward {
             self.all.add(record);
         }
     }
@@ -76,22 +76,22 @@ impl BackwardSteps {
             return false;
         }
         let step = TimeRange { start: record.time, end: self.latest };
-        let far = self.latest.as_nanos().abs_diff(record.time.as_nanos());
+        let nanos = self.latest.as_nanos().abs_diff(record.time.as_nanos());
         self.count += 1;
         self.first.get_or_insert(step);
-        if far > self.farthest.0 {
-            self.farthest = (far, step, record.offset);
+        if nanos > self.farthest.0 {
+            self.farthest = (nanos, step, record.offset);
         }
         true
     }
 
     fn finding(&self, code: &'static Code) -> Option<Finding> {
-        let (far, step, offset) = self.farthest;
+        let (nanos, step, offset) = self.farthest;
         let first = self.first?;
         let text = format!(
             "{} older than an earlier one, by {} at most",
             if self.count == 1 { "a record is" } else { "records are" },
-            super::period::Nanos(far),
+            super::period::Nanos(nanos),
         );
         let time = first.cover(&step);
         let at = offset..offset;

@@ -41,7 +41,7 @@ struct TopicPeriods {
     /// The longest intervals, in descending order.
     longest: Vec<TimeRange>,
     /// The shortest of the longest intervals if their list is full, otherwise 0.
-    least: u64,
+    shortest_kept: u64,
 }
 
 /// The intervals of similar length: their number and their total length.
@@ -93,7 +93,7 @@ impl TopicPeriods {
             bin.count = bin.count.saturating_add(1);
             bin.nanos = bin.nanos.saturating_add(len(&step));
         }
-        if len(&step) > self.least {
+        if len(&step) > self.shortest_kept {
             self.insert_longest(step);
         }
     }
@@ -101,37 +101,37 @@ impl TopicPeriods {
     /// Inserts an interval into the list of the longest ones.
     #[cold]
     fn insert_longest(&mut self, step: TimeRange) {
-        let place = self.longest.partition_point(|known| len(known) >= len(&step));
+        let index = self.longest.partition_point(|known| len(known) >= len(&step));
         self.longest.truncate(KEPT - 1);
-        self.longest.insert(place, step);
-        self.least = self.longest.get(KEPT - 1).map_or(0, len);
+        self.longest.insert(index, step);
+        self.shortest_kept = self.longest.get(KEPT - 1).map_or(0, len);
     }
 
     fn finding(&self) -> Option<Finding> {
         let bins = self.bins.as_deref()?;
         let total: u64 = bins.iter().map(|bin| u64::from(bin.count)).sum();
-        let (usual, nearly_all) =
+        let (median, nearly_all) =
             (interval_at(bins, total / 2), interval_at(bins, total * 9 / 10));
         // A topic without a regular period has no gaps.
-        if total < MIN_RECORDS || nearly_all > usual.saturating_mul(3) {
+        if total < MIN_RECORDS || nearly_all > median.saturating_mul(3) {
             return None;
         }
-        let least = nearly_all.saturating_mul(PERIODS).max(MIN_GAP_NANOS);
-        let gaps = self.longest.iter().filter(|step| len(step) > least);
+        let min_gap = nearly_all.saturating_mul(PERIODS).max(MIN_GAP_NANOS);
+        let gaps = self.longest.iter().filter(|step| len(step) > min_gap);
         let gaps: Vec<&TimeRange> = gaps.collect();
         let longest = gaps.first()?;
         let more: u64 = match gaps.len() {
             // There may be more gaps than the list contains.
             KEPT => {
-                bins.iter().skip(bin(least) + 1).map(|bin| u64::from(bin.count)).sum()
+                bins.iter().skip(bin(min_gap) + 1).map(|bin| u64::from(bin.count)).sum()
             }
             _ => 0,
         };
-        let time = gaps.iter().fold(**longest, |all, gap| all.cover(gap));
+        let time = gaps.iter().fold(**longest, |range, gap| range.cover(gap));
         let text = format!(
             "a gap of {} at most; the usual period is {}",
             Nanos(len(longest)),
-            Nanos(usual)
+            Nanos(median)
         );
         let count = more.max(gaps.len() as u64);
         Some(Finding::new(&GAP, text).with_time(time).with_count(count))

@@ -131,10 +131,10 @@ fn records_outside_of_the_stated_part_are_found() {
 #[test]
 fn known_damage_is_reported_once() {
     let lost = || Damage::new(DamageKind::Garbled, 1_200..1_300);
-    let between = Damage::new(DamageKind::Garbled, 5_000..5_001);
+    let damage = Damage::new(DamageKind::Garbled, 5_000..5_001);
     let mut log =
         Sample::new(&[&records(0..10), &records(10..20)]).with_damage(1, lost());
-    log.manifest.damage = vec![lost(), between];
+    log.manifest.damage = vec![lost(), damage];
     assert_eq!(finding_summaries(&log), [("damage.garbled", None, 2)]);
     assert_eq!(check(&log, &|_| {}).unwrap().max_severity(), Some(Severity::Error));
 }
@@ -143,8 +143,9 @@ fn known_damage_is_reported_once() {
 fn overlapping_parts_are_found() {
     let log = Sample::new(&[&records(0..100), &records(100..200)]);
     assert_eq!(finding_summaries(&log), []);
-    let (even, odd) = (records((0..100).step_by(2)), records((1..100).step_by(2)));
-    let names: Vec<_> = finding_summaries(&Sample::new(&[&even, &odd]))
+    let (even_times, odd_times) =
+        (records((0..100).step_by(2)), records((1..100).step_by(2)));
+    let names: Vec<_> = finding_summaries(&Sample::new(&[&even_times, &odd_times]))
         .into_iter()
         .map(|f| f.0)
         .collect();
@@ -158,8 +159,8 @@ fn findings_in_many_blocks_are_in_order() {
     parts[7][4].3 = b"a"; // cannot be decoded
     parts[40][0].3 = b"";
     parts[41][9].2 = 1; // runs backwards
-    let twin = parts[50][3];
-    parts[50].insert(4, twin);
+    let repeated = parts[50][3];
+    parts[50].insert(4, repeated);
     let slices: Vec<&[SampleRecord]> = parts.iter().map(Vec::as_slice).collect();
     let lost = |at: u64| Damage::new(DamageKind::Garbled, at..at + 5);
     let log =

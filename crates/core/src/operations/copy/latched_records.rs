@@ -73,14 +73,14 @@ pub fn latched_records(
                 .topics
                 .get(record.topic.index())
                 .is_some_and(|topic| topic.is_latched(record.stream));
-            let known = last.get_mut(&(record.topic, record.stream));
-            match known {
+            let latched = last.get_mut(&(record.topic, record.stream));
+            match latched {
                 _ if !is_latched => {}
-                Some(known) if known.time > record.time => {}
-                Some(known) => {
-                    (known.time, known.offset) = (record.time, record.offset);
-                    known.payload.clear();
-                    known.payload.extend_from_slice(record.payload);
+                Some(latched) if latched.time > record.time => {}
+                Some(latched) => {
+                    (latched.time, latched.offset) = (record.time, record.offset);
+                    latched.payload.clear();
+                    latched.payload.extend_from_slice(record.payload);
                 }
                 None => {
                     let Record { topic, stream, time, payload, offset } = record;

@@ -126,8 +126,8 @@ fn records_get_the_time_of_a_field_if_it_is_set() {
     let times: Vec<i64> = sink.times().into_iter().map(|(_, time)| time).collect();
     assert_eq!(times, [7, 101, 102, 103, 9]);
     assert_eq!(restamp.unchanged_records(), 2);
-    let without = |id| restamp.topics_without_field().contains(TopicId(id));
-    assert_eq!([0, 1, 2].map(without), [false, true, false]);
+    let has_no_field = |id| restamp.topics_without_field().contains(TopicId(id));
+    assert_eq!([0, 1, 2].map(has_no_field), [false, true, false]);
     assert!(
         TimeFromField::new(&log, &topics, "number").is_err(),
         "a number is no time"
@@ -206,8 +206,9 @@ fn encoded_records_are_written_in_the_order_of_the_file() {
         let copied =
             merge(&[job(&first), job(&other)], &mut sink.clone(), NOTHING).unwrap();
         assert_eq!(copied.iter().map(|c| c.records).collect::<Vec<_>>(), [6, 6]);
-        let texts = [b"aaaa", b"bbbb", b"cccc", b"dddd", b"eeee", b"ffff"];
-        let expected: Vec<u8> = texts.iter().flat_map(|text| text.repeat(2)).collect();
+        let payloads = [b"aaaa", b"bbbb", b"cccc", b"dddd", b"eeee", b"ffff"];
+        let expected: Vec<u8> =
+            payloads.iter().flat_map(|text| text.repeat(2)).collect();
         assert_eq!(*sink.bytes.lock().unwrap(), expected);
         assert_eq!(sink.single.load(Relaxed), 0);
     });

@@ -23,7 +23,7 @@ const KEPT: usize = 64 << 20;
 pub(super) fn copy(
     copying: &mut RunningCopy<'_>,
     plan: Vec<Part>,
-    known: &VerbatimParts,
+    verbatim_parts: &VerbatimParts,
 ) -> Result<()> {
     let (log, selection) = (copying.job.log, copying.job.selection.clone());
     let may_take =
@@ -33,14 +33,14 @@ pub(super) fn copy(
     let mut spare = vec![Block::default()];
     let mut sort = TopicSort::default();
     for part in plan {
-        let is_whole = may_take && known.is_fully_selected(&part);
-        let mut held =
+        let is_whole = may_take && verbatim_parts.is_fully_selected(&part);
+        let mut is_held =
             BufferedBlocks { blocks: Vec::new(), bytes: 0, is_sound: is_whole };
         let mut block = spare.pop().unwrap_or_default();
-        let mut more = read_ahead.fill_part(&mut block)?;
+        let mut has_more = read_ahead.fill_part(&mut block)?;
         let outcomes = trials.next_part();
-        while more {
-            held.is_sound &= block.damage().is_empty();
+        while has_more {
+            is_held.is_sound &= block.damage().is_empty();
             let mut damage: Vec<Damage> = match outcomes.next(&block).decoded {
                 Some(decoded) => decoded?,
                 None => trials.decode(&block, &mut sort)?,
@@ -49,21 +49,21 @@ pub(super) fn copy(
             for damage in damage {
                 damage.add_to(&mut copying.copied.undecodable);
             }
-            held.bytes += block.bytes().len();
-            held.blocks.push(block);
-            if !held.is_sound || held.bytes > KEPT {
-                held.is_sound = false;
-                held.write(copying, &mut spare)?;
+            is_held.bytes += block.bytes().len();
+            is_held.blocks.push(block);
+            if !is_held.is_sound || is_held.bytes > KEPT {
+                is_held.is_sound = false;
+                is_held.write(copying, &mut spare)?;
             }
             block = spare.pop().unwrap_or_default();
-            more = read_ahead.fill_part(&mut block)?;
+            has_more = read_ahead.fill_part(&mut block)?;
         }
         spare.push(block);
-        if held.is_sound && copying.copy_part(&part)? {
-            spare.append(&mut held.blocks);
+        if is_held.is_sound && copying.copy_part(&part)? {
+            spare.append(&mut is_held.blocks);
             continue;
         }
-        held.write(copying, &mut spare)?;
+        is_held.write(copying, &mut spare)?;
         (copying.job.progress)(part.bytes.end - part.bytes.start);
     }
     Ok(())

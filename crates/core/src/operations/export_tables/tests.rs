@@ -77,8 +77,8 @@ fn large_part_is_decoded_piece_by_piece() {
 
         let times: Vec<i64> =
             tables.iter().flat_map(|(times, _)| times.clone()).collect();
-        let want: Vec<i64> = (0..50).chain(100..150).chain([300]).collect();
-        assert_eq!(times, want, "in the order of the file");
+        let expected: Vec<i64> = (0..50).chain(100..150).chain([300]).collect();
+        assert_eq!(times, expected, "in the order of the file");
         let mut written = 0;
         for (batch, filled) in tables {
             assert!(batch.len() <= 16, "{} blocks of 1 MiB at once", batch.len());

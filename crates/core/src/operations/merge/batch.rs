@@ -61,8 +61,8 @@ impl MergedBatch {
     pub(crate) fn records(&self) -> impl Iterator<Item = (usize, Record<'_>)> {
         self.pieces.iter().flat_map(|piece| {
             let block = &self.blocks[piece.block as usize];
-            let places = piece.first as usize..(piece.first + piece.count) as usize;
-            let records = places.filter_map(|place| block.get(place));
+            let indices = piece.first as usize..(piece.first + piece.count) as usize;
+            let records = indices.filter_map(|place| block.get(place));
             records.map(|record| (piece.log as usize, record))
         })
     }
@@ -161,15 +161,15 @@ impl Merge<'_> {
         if let Some((block, pieces)) = open_part.block_ranges(count) {
             batch.share += block.cost() / block.len().max(1) * count;
             let block = batch.block_index(block);
-            let piece = |place: Range<usize>| BlockSlice {
+            let piece = |range: Range<usize>| BlockSlice {
                 log,
                 block,
-                first: place.start as u32,
-                count: place.len() as u32,
+                first: range.start as u32,
+                count: range.len() as u32,
             };
             batch.pieces.extend(pieces.map(piece));
         }
         batch.records += count;
-        self.pass(count);
+        self.skip_records(count);
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct BatchPipeline<'l> {
 struct PipelineState<'l> {
     reader: ReaderState<'l>,
     /// The batches in order, with `None` for a batch that is being encoded.
-    found: VecDeque<Option<MergedBatch>>,
+    ordered_batches: VecDeque<Option<MergedBatch>>,
     /// The number of batches that were removed from the front.
     taken: usize,
     /// Written batches, for reuse.
@@ -48,7 +48,7 @@ struct PipelineState<'l> {
     panicked: Option<Box<dyn Any + Send>>,
     /// Whether the caller waits for the next batch. Notifying no thread would still be a
     /// system call, so this flag avoids it.
-    is_waited: bool,
+    is_thread_waiting: bool,
 }
 
 enum ReaderState<'l> {
@@ -66,11 +66,11 @@ impl<'l> BatchPipeline<'l> {
     pub(crate) fn new(merge: Merge<'l>, encoder: Option<Arc<dyn Encoder>>) -> Self {
         let state = PipelineState {
             reader: ReaderState::PausedPart(Box::new(merge)),
-            found: VecDeque::new(),
+            ordered_batches: VecDeque::new(),
             taken: 0,
             spare_blocks: Vec::new(),
             panicked: None,
-            is_waited: false,
+            is_thread_waiting: false,
         };
         Self { encoder, state: Mutex::new(state), changed: Condvar::new() }
     }
@@ -86,7 +86,7 @@ impl<'l> BatchPipeline<'l> {
             if let Some(batch) = state.take() {
                 let is_paused = matches!(state.reader, ReaderState::PausedPart(_));
                 // Waking a thread is slow, so it should have several batches to prepare.
-                let wakes = is_paused && state.found.len() < READY - 1;
+                let wakes = is_paused && state.ordered_batches.len() < READY - 1;
                 drop(state);
                 if wakes && rayon::current_num_threads() > 1 {
                     scope.spawn(|_| self.fill_ahead());
@@ -96,7 +96,7 @@ impl<'l> BatchPipeline<'l> {
             if let Some(panic) = state.panicked.take() {
                 drop(state);
                 panic::resume_unwind(panic);
-            } else if let Some(merge) = state.begin() {
+            } else if let Some(merge) = state.take_merge() {
                 drop(state);
                 state = self.fill(merge);
             } else if state.is_awaited() {
@@ -104,11 +104,11 @@ impl<'l> BatchPipeline<'l> {
                 let has_worked = rayon::yield_now() == Some(Yield::Executed);
                 state = self.lock();
                 if !has_worked && state.is_awaited() {
-                    state.is_waited = true;
+                    state.is_thread_waiting = true;
                     let woken = self.changed.wait(state);
                     state = woken.unwrap_or_else(PoisonError::into_inner);
                 }
-            } else if !state.is_found() {
+            } else if !state.is_first_ready() {
                 return None;
             }
         }
@@ -122,7 +122,7 @@ impl<'l> BatchPipeline<'l> {
     /// Prepares batches until enough are ready, unless another thread does.
     fn fill_ahead(&self) {
         let mut state = self.lock();
-        while let Some(merge) = state.begin() {
+        while let Some(merge) = state.take_merge() {
             drop(state);
             state = self.fill(merge);
         }
@@ -139,8 +139,8 @@ impl<'l> BatchPipeline<'l> {
             Ok(()) if !batch.is_last() => ReaderState::PausedPart(merge),
             _ => ReaderState::Ended,
         };
-        let number = state.taken + state.found.len();
-        state.found.push_back(None);
+        let number = state.taken + state.ordered_batches.len();
+        state.ordered_batches.push_back(None);
         let encoded = match &self.encoder {
             Some(encoder) if filled.is_ok() => {
                 drop(state);
@@ -155,14 +155,12 @@ impl<'l> BatchPipeline<'l> {
             // The batches after a missing one are never taken.
             Err(panic) => state.panicked = Some(panic),
             Ok(()) => {
-                let place = number - state.taken;
-                let place = state.found.get_mut(place);
-                place
-                    .into_iter()
-                    .for_each(|place| *place = Some(mem::take(&mut batch)));
+                let slot = number - state.taken;
+                let slot = state.ordered_batches.get_mut(slot);
+                slot.into_iter().for_each(|slot| *slot = Some(mem::take(&mut batch)));
             }
         }
-        if mem::take(&mut state.is_waited) {
+        if mem::take(&mut state.is_thread_waiting) {
             self.changed.notify_one(); // only one thread takes batches
         }
         state
@@ -178,15 +176,15 @@ impl<'l> BatchPipeline<'l> {
 impl<'l> PipelineState<'l> {
     /// Removes the first batch if it is ready.
     fn take(&mut self) -> Option<MergedBatch> {
-        let first = self.found.front_mut()?.take()?;
-        self.found.pop_front();
+        let first = self.ordered_batches.front_mut()?.take()?;
+        self.ordered_batches.pop_front();
         self.taken += 1;
         Some(first)
     }
 
     /// Takes the merge if no thread is reading and another batch is allowed.
-    fn begin(&mut self) -> Option<Box<Merge<'l>>> {
-        if self.found.len() >= READY || self.panicked.is_some() {
+    fn take_merge(&mut self) -> Option<Box<Merge<'l>>> {
+        if self.ordered_batches.len() >= READY || self.panicked.is_some() {
             return None;
         }
         match mem::replace(&mut self.reader, ReaderState::Busy) {
@@ -199,13 +197,13 @@ impl<'l> PipelineState<'l> {
     }
 
     /// Returns whether the first batch is ready.
-    fn is_found(&self) -> bool {
-        matches!(self.found.front(), Some(Some(_)))
+    fn is_first_ready(&self) -> bool {
+        matches!(self.ordered_batches.front(), Some(Some(_)))
     }
 
     /// Returns whether a thread is working on the first batch.
     fn is_awaited(&self) -> bool {
-        let has_started = match self.found.front() {
+        let has_started = match self.ordered_batches.front() {
             Some(first) => first.is_none(),
             None => matches!(self.reader, ReaderState::Busy),
         };
@@ -258,12 +256,12 @@ mod tests {
     fn batches_are_in_order_on_any_number_of_threads() {
         let parts = vec![part(0, 700, 3), part(1, 700, 3), part(2, 700, 3)];
         let log = MockLog::new(parts);
-        let want: Vec<i64> = (0..2100).collect();
+        let expected: Vec<i64> = (0..2100).collect();
         for _ in 0..20 {
             in_pools(|| {
                 let (times, damage, failed) = read(&log);
                 assert!(times.len() > 2100 / 64, "{}", times.len());
-                assert!(times.concat() == want, "{times:?}");
+                assert!(times.concat() == expected, "{times:?}");
                 assert_eq!((damage.len(), failed), (0, None));
             });
         }
@@ -344,11 +342,11 @@ mod tests {
 
     #[test]
     fn encoded_records_are_in_the_same_order() {
-        let want: Vec<i64> = (0..2100).collect();
+        let expected: Vec<i64> = (0..2100).collect();
         for _ in 0..20 {
             in_pools(|| {
                 let (times, failed) = encoded(Clock::Fails(-1));
-                assert!(times == want, "{times:?}");
+                assert!(times == expected, "{times:?}");
                 assert_eq!(failed, None);
             });
         }
@@ -359,8 +357,8 @@ mod tests {
         in_pools(|| {
             let (times, failed) = encoded(Clock::Fails(1_000));
             assert_eq!(failed, Some(ErrorKind::Unsupported));
-            let want: Vec<i64> = (0..times.len() as i64).collect();
-            assert!(times == want && times.len() <= 1_000, "{times:?}");
+            let expected: Vec<i64> = (0..times.len() as i64).collect();
+            assert!(times == expected && times.len() <= 1_000, "{times:?}");
             let panicked = AssertUnwindSafe(|| encoded(Clock::Panics(1_000)));
             assert!(panic::catch_unwind(panicked).is_err());
         });
@@ -375,7 +373,7 @@ mod tests {
             let batches = BatchPipeline::new(merge, None);
             let first = rayon::in_place_scope(|scope| batches.next(scope));
             assert!(first.is_some_and(|batch| batch.len() > 0));
-            assert!(batches.lock().found.len() <= READY);
+            assert!(batches.lock().ordered_batches.len() <= READY);
         });
     }
 }

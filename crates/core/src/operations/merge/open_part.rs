@@ -21,7 +21,7 @@ pub(super) struct OpenPart {
     blocks: VecDeque<Arc<Block>>,
     /// The positions of the kept records, unless these are all records of the blocks in
     /// their order.
-    places: Option<Vec<RecordPosition>>,
+    positions: Option<Vec<RecordPosition>>,
     /// The next record: an index into `positions`, or into the first block.
     next: usize,
     /// The index of the next record in the part, if there are no `positions`.
@@ -69,7 +69,7 @@ impl OpenPart {
             first: 0,
             horizon,
             blocks: VecDeque::new(),
-            places: (from.is_some() || horizon.is_some()).then(Vec::new),
+            positions: (from.is_some() || horizon.is_some()).then(Vec::new),
             next: 0,
             number: 0,
             read: 0,
@@ -121,7 +121,7 @@ impl OpenPart {
         if block.is_empty() {
             return 0;
         }
-        if self.places.is_some() {
+        if self.positions.is_some() {
             let block = [block];
             let records = (first..).zip(block[0].entries());
             self.keep(records.map(|(number, entry)| (number, &block[0], *entry)));
@@ -139,19 +139,19 @@ impl OpenPart {
 
     /// Sorts the records. Must be called before they are used.
     pub(super) fn finish(&mut self) {
-        if self.places.is_none() && !self.is_in_order {
-            let places = self.remaining().map(|(place, ..)| place).collect();
-            self.places = Some(places);
+        if self.positions.is_none() && !self.is_in_order {
+            let positions = self.remaining().map(|(position, ..)| position).collect();
+            self.positions = Some(positions);
         }
-        if let Some(places) = &mut self.places {
-            places.sort_by_key(|place| (place.time, place.number));
+        if let Some(positions) = &mut self.positions {
+            positions.sort_by_key(|position| (position.time, position.number));
         }
     }
 
     /// Returns the position of the next record in the order of the merge.
     pub(super) fn key(&self) -> Option<RecordKey> {
-        let number = match &self.places {
-            Some(places) => places.get(self.next)?.number,
+        let number = match &self.positions {
+            Some(positions) => positions.get(self.next)?.number,
             None => self.number,
         };
         Some((self.time(0)?, self.rank, number))
@@ -161,18 +161,18 @@ impl OpenPart {
     /// block.
     pub(super) fn time(&self, after: usize) -> Option<Timestamp> {
         let index = self.next + after;
-        Some(match &self.places {
-            Some(places) => places.get(index)?.time,
+        Some(match &self.positions {
+            Some(positions) => positions.get(index)?.time,
             None => self.blocks.front()?.entries().get(index)?.time,
         })
     }
 
     /// Returns the next record.
     pub(super) fn record(&self) -> Option<Record<'_>> {
-        match &self.places {
-            Some(places) => {
-                let place = places.get(self.next)?;
-                self.blocks.get(place.block as usize)?.get(place.entry as usize)
+        match &self.positions {
+            Some(positions) => {
+                let position = positions.get(self.next)?;
+                self.blocks.get(position.block as usize)?.get(position.entry as usize)
             }
             None => self.blocks.front()?.get(self.next),
         }
@@ -180,7 +180,7 @@ impl OpenPart {
 
     /// Returns the number of next records that come before `limit` and are in one block.
     pub(super) fn run(&self, limit: Option<RecordKey>) -> usize {
-        let Some(places) = &self.places else {
+        let Some(positions) = &self.positions else {
             let entries = self.blocks.front().map_or(&[][..], |block| block.entries());
             let left = entries.get(self.next..).unwrap_or_default();
             let Some((limit, rank, number)) = limit else { return left.len() };
@@ -195,24 +195,26 @@ impl OpenPart {
                 Ordering::Greater => before(),
             };
         };
-        let left = places.get(self.next..).unwrap_or_default();
+        let left = positions.get(self.next..).unwrap_or_default();
         let Some(first) = left.first() else { return 0 };
-        let key = |place: &RecordPosition| (place.time, self.rank, place.number);
-        let in_time =
-            left.partition_point(|place| limit.is_none_or(|limit| key(place) < limit));
+        let key =
+            |position: &RecordPosition| (position.time, self.rank, position.number);
+        let in_time = left.partition_point(|position| {
+            limit.is_none_or(|limit| key(position) < limit)
+        });
         let left = left.iter().take(in_time);
-        left.take_while(|place| place.block == first.block).count()
+        left.take_while(|position| position.block == first.block).count()
     }
 
     /// Returns the remaining positions, if there are positions.
     fn next_places(&self) -> Option<&[RecordPosition]> {
-        Some(self.places.as_deref()?.get(self.next..).unwrap_or_default())
+        Some(self.positions.as_deref()?.get(self.next..).unwrap_or_default())
     }
 
     /// Returns the block of the next record.
     fn next_block(&self) -> Option<&Arc<Block>> {
         match self.next_places() {
-            Some(places) => self.blocks.get(places.first()?.block as usize),
+            Some(positions) => self.blocks.get(positions.first()?.block as usize),
             None => self.blocks.front(),
         }
     }
@@ -223,10 +225,10 @@ impl OpenPart {
         &self,
         count: usize,
     ) -> Option<(&Block, impl Iterator<Item = &RecordEntry>)> {
-        let (block, places) = (self.next_block()?, self.next_places());
+        let (block, positions) = (self.next_block()?, self.next_places());
         let entries = block.entries();
-        let entry = move |index: usize| match places {
-            Some(places) => entries.get(places.get(index)?.entry as usize),
+        let entry = move |index: usize| match positions {
+            Some(positions) => entries.get(positions.get(index)?.entry as usize),
             None => entries.get(self.next + index),
         };
         Some((block, (0..count).filter_map(entry)))
@@ -238,11 +240,11 @@ impl OpenPart {
         &self,
         count: usize,
     ) -> Option<(&Arc<Block>, impl Iterator<Item = Range<usize>>)> {
-        let (block, places) = (self.next_block()?, self.next_places());
-        let whole = places.is_none().then_some(self.next..self.next + count);
-        let singles = places.into_iter().flatten().take(count);
-        let singles =
-            singles.map(|place| place.entry as usize..place.entry as usize + 1);
+        let (block, positions) = (self.next_block()?, self.next_places());
+        let whole = positions.is_none().then_some(self.next..self.next + count);
+        let singles = positions.into_iter().flatten().take(count);
+        let singles = singles
+            .map(|position| position.entry as usize..position.entry as usize + 1);
         Some((block, whole.into_iter().chain(singles)))
     }
 
@@ -250,7 +252,7 @@ impl OpenPart {
     /// longer needed.
     pub(super) fn advance(&mut self, count: usize) -> Option<Arc<Block>> {
         self.next += count;
-        if self.places.is_some() {
+        if self.positions.is_some() {
             return None;
         }
         self.number += count as u64;
@@ -266,7 +268,7 @@ impl OpenPart {
     /// Returns whether the next `count` records are a whole block in its order.
     pub(super) fn is_block(&self, count: usize) -> bool {
         let len = self.blocks.front().map_or(0, |block| block.len());
-        self.places.is_none() && self.next == 0 && len == count
+        self.positions.is_none() && self.next == 0 && len == count
     }
 
     /// Returns the memory in bytes.
@@ -286,11 +288,11 @@ impl OpenPart {
 
     /// Iterates over the memory of each record in bytes.
     pub(super) fn costs(&self) -> impl Iterator<Item = (RecordKey, usize)> {
-        self.remaining().map(|(place, _, entry)| {
+        self.remaining().map(|(position, _, entry)| {
             let bytes = entry.end.saturating_sub(entry.start) as usize;
             let cost =
                 bytes + size_of::<RecordEntry>() + size_of::<(u32, u64)>() + PLACE;
-            ((place.time, self.rank, place.number), cost)
+            ((position.time, self.rank, position.number), cost)
         })
     }
 
@@ -301,7 +303,7 @@ impl OpenPart {
         let new = Self {
             horizon,
             blocks: VecDeque::new(),
-            places: Some(Vec::new()),
+            positions: Some(Vec::new()),
             next: 0,
             cost: old.cost,
             ..old
@@ -310,7 +312,8 @@ impl OpenPart {
         (self.from, self.first, self.read) = (old.from, old.first, old.read);
         self.forgotten = old.forgotten;
         self.keep(
-            old.remaining().map(|(place, block, entry)| (place.number, block, entry)),
+            old.remaining()
+                .map(|(position, block, entry)| (position.number, block, entry)),
         );
         self.cost
     }
@@ -335,13 +338,13 @@ impl OpenPart {
             if copies.len() + len > GATHERED {
                 self.push(std::mem::take(&mut copies));
             }
-            let place = RecordPosition {
+            let position = RecordPosition {
                 time: entry.time,
                 number,
                 block: self.blocks.len() as u32,
                 entry: copies.count() as u32,
             };
-            self.places.get_or_insert_default().push(place);
+            self.positions.get_or_insert_default().push(position);
             self.times = self.times.cover(&TimeRange::from_timestamp(entry.time));
             copies.add(block, &entry);
         }
@@ -359,20 +362,25 @@ impl OpenPart {
 
     /// Iterates over the remaining records: their positions, blocks and entries.
     fn remaining(&self) -> impl Iterator<Item = (RecordPosition, &Block, RecordEntry)> {
-        let placed = self.next_places().into_iter().flatten().filter_map(|place| {
-            let block = &**self.blocks.get(place.block as usize)?;
-            Some((*place, block, *block.entries().get(place.entry as usize)?))
-        });
+        let at_positions =
+            self.next_places().into_iter().flatten().filter_map(|position| {
+                let block = &**self.blocks.get(position.block as usize)?;
+                Some((*position, block, *block.entries().get(position.entry as usize)?))
+            });
         let blocks = self.blocks.iter().map(|block| &**block);
-        let plain = self.places.is_none().then(|| (0..).zip(blocks));
-        let entries = plain.into_iter().flatten().flat_map(|(index, block)| {
-            (0..).zip(block.entries()).map(move |(entry, at)| (index, entry, block, at))
-        });
-        let plain = (self.number..).zip(entries.skip(self.next));
-        let plain = plain.map(|(number, (block, entry, from, at))| {
-            (RecordPosition { time: at.time, number, block, entry }, from, *at)
-        });
-        placed.chain(plain)
+        let blocks_in_order = self.positions.is_none().then(|| (0..).zip(blocks));
+        let entries =
+            blocks_in_order.into_iter().flatten().flat_map(|(index, block)| {
+                (0..)
+                    .zip(block.entries())
+                    .map(move |(entry, at)| (index, entry, block, at))
+            });
+        let blocks_in_order = (self.number..).zip(entries.skip(self.next));
+        let blocks_in_order =
+            blocks_in_order.map(|(number, (block, entry, from, at))| {
+                (RecordPosition { time: at.time, number, block, entry }, from, *at)
+            });
+        at_positions.chain(blocks_in_order)
     }
 }
 

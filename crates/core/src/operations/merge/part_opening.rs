@@ -56,7 +56,7 @@ impl Merge<'_> {
             self.waiting.next();
             (None, OpenPart::new(rank, None, self.horizon))
         } else {
-            self.again.pop();
+            self.paused_keys.pop();
             let (reader, open_part) = match self.paused.remove(&rank) {
                 Some(PausedPart { reader, from }) => {
                     (reader, OpenPart::segment(rank, first, from))
@@ -82,22 +82,22 @@ impl Merge<'_> {
         let mut block_starts = BlockStarts::new();
         loop {
             let mut block = self.spare_blocks.pop().unwrap_or_default();
-            let is_more = match &mut reader {
+            let has_more = match &mut reader {
                 Some(reader) => reader.fill(&mut block)?,
                 None => self.ahead.fill_part(&mut block)?,
             };
-            if !is_more {
+            if !has_more {
                 break;
             }
             let damage = block.take_damage();
-            let begin = block.entries().iter().map(|entry| entry.time).min();
-            let more = open_part.add(block);
+            let start = block.entries().iter().map(|entry| entry.time).min();
+            let memory = open_part.add(block);
             if is_first {
                 self.damage.extend(damage.into_iter().map(|damage| (log, damage)));
-                block_starts.extend(begin.map(|begin| (open_part.read(), begin)));
+                block_starts.extend(start.map(|start| (open_part.read(), start)));
             }
             if !open_part.is_segment {
-                self.buffered_bytes += more;
+                self.buffered_bytes += memory;
                 if self.buffered_bytes > self.budget {
                     self.shrink_parts(&mut open_part);
                 }
@@ -109,13 +109,13 @@ impl Merge<'_> {
                 self.buffered_bytes += open_part.cost();
                 self.shrink_parts(&mut open_part);
             } else if open_part.cost() >= self.budget / SHARE
-                && let Some(begin) = self.next_begin(rank, open_part.read())
-                && open_part.kept_times().start < begin
+                && let Some(start) = self.next_start(rank, open_part.read())
+                && open_part.kept_times().start < start
                 && let (Some(reader), Some(from)) =
                     (reader.take(), open_part.first_position())
             {
                 self.pause(rank, PausedPart { reader, from });
-                self.again.push(Reverse((begin, rank, open_part.read())));
+                self.paused_keys.push(Reverse((start, rank, open_part.read())));
                 break;
             }
         }
@@ -126,9 +126,9 @@ impl Merge<'_> {
         }
         if is_first && open_part.first_dropped().is_some() {
             let mut earliest = Timestamp::MAX;
-            for (_, begin) in block_starts.iter_mut().rev() {
-                earliest = earliest.min(*begin);
-                *begin = earliest;
+            for (_, start) in block_starts.iter_mut().rev() {
+                earliest = earliest.min(*start);
+                *start = earliest;
             }
             self.known_starts.insert(rank, KnownStarts::BlockStarts(block_starts));
         }
@@ -158,7 +158,7 @@ impl Merge<'_> {
 
     /// Returns the start time of the records of the part `rank` from the index `from` on,
     /// if it is known and there are any.
-    fn next_begin(&self, rank: u32, from: u64) -> Option<Timestamp> {
+    fn next_start(&self, rank: u32, from: u64) -> Option<Timestamp> {
         let Some(KnownStarts::BlockStarts(block_starts)) = self.known_starts.get(&rank)
         else {
             return None;

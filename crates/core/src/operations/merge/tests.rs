@@ -23,23 +23,25 @@ impl RandomNumbers {
 
 /// Creates parts of several blocks, each a few milliseconds after the last one, that
 /// overlap by up to `overlap` milliseconds.
-fn parts(dice: &mut RandomNumbers, overlap: u64) -> Vec<Vec<MockResult>> {
+fn parts(random: &mut RandomNumbers, overlap: u64) -> Vec<Vec<MockResult>> {
     let mut number = 0_u32;
-    let mut record = |start: u64, dice: &mut RandomNumbers| {
+    let mut record = |start: u64, random: &mut RandomNumbers| {
         number += 1;
-        let len = dice.roll(3) as usize * 4;
+        let len = random.roll(3) as usize * 4;
         let payload = number.to_le_bytes().into_iter().cycle().take(len).collect();
-        ((start + dice.roll(overlap + 1) / 3 * 3) as i64, payload)
+        ((start + random.roll(overlap + 1) / 3 * 3) as i64, payload)
     };
-    let part = |start: u64, dice: &mut RandomNumbers| {
-        let blocks = 0..dice.roll(4);
+    let part = |start: u64, random: &mut RandomNumbers| {
+        let blocks = 0..random.roll(4);
         let block = |_| {
-            MockResult::Block((0..dice.roll(9)).map(|_| record(start, dice)).collect())
+            MockResult::Block(
+                (0..random.roll(9)).map(|_| record(start, random)).collect(),
+            )
         };
         blocks.map(block).collect()
     };
     let mut part = part;
-    (0..dice.roll(30)).map(|index| part(index * 10, dice)).collect()
+    (0..random.roll(30)).map(|index| part(index * 10, random)).collect()
 }
 
 fn all(parts: &[Vec<MockResult>]) -> Records {
@@ -97,21 +99,21 @@ fn merge(log: &MockLog, budget: usize) -> Merge<'_> {
 
 #[test]
 fn merge_is_a_stable_sort_with_any_memory_limit() {
-    let mut dice = RandomNumbers(7);
+    let mut random = RandomNumbers(7);
     for round in 0..300 {
         let overlap = [0, 5, 30, 1000][round % 4];
-        let parts = parts(&mut dice, overlap);
-        let want = sorted(all(&parts));
+        let parts = parts(&mut random, overlap);
+        let expected = sorted(all(&parts));
         let mut log = MockLog::new(parts);
         if round % 5 == 0 {
             log = log.without_times();
         }
         for budget in [1, 700, 4000, BUDGET] {
-            assert_eq!(by_blocks(merge(&log, budget)), want, "{round}, {budget}");
-            assert_eq!(by_batches(merge(&log, budget)), want, "{round}, {budget}");
-            let got = by_records(merge(&log, budget));
-            let got: Records = got.into_iter().map(|(_, t, p)| (t, p)).collect();
-            assert_eq!(got, want, "{round}, {budget}");
+            assert_eq!(by_blocks(merge(&log, budget)), expected, "{round}, {budget}");
+            assert_eq!(by_batches(merge(&log, budget)), expected, "{round}, {budget}");
+            let actual = by_records(merge(&log, budget));
+            let actual: Records = actual.into_iter().map(|(_, t, p)| (t, p)).collect();
+            assert_eq!(actual, expected, "{round}, {budget}");
         }
     }
 }
@@ -123,19 +125,19 @@ fn equal_times_keep_the_order_of_the_file_in_little_memory() {
         vec![MockResult::Block((first..first + 50).map(record).collect())]
     };
     let parts: Vec<Vec<MockResult>> = (0..10).map(|part| block(part * 50)).collect();
-    let want = all(&parts);
+    let expected = all(&parts);
     let log = MockLog::new(parts);
-    assert_eq!(by_blocks(merge(&log, 3000)), want);
+    assert_eq!(by_blocks(merge(&log, 3000)), expected);
     // One part takes more memory than that.
     assert!(log.read.lock().unwrap().len() > 10);
 }
 
 #[test]
 fn memory_is_bounded() {
-    let mut dice = RandomNumbers(11);
+    let mut random = RandomNumbers(11);
     for budget in [3000, 20_000] {
         let parts = (0..40).map(|_| {
-            let record = |_| (dice.roll(1000) as i64, vec![1; 20]);
+            let record = |_| (random.roll(1000) as i64, vec![1; 20]);
             vec![MockResult::Block((0..20).map(record).collect())]
         });
         let log = MockLog::new(parts.collect());
@@ -175,10 +177,10 @@ fn equal_times_are_in_the_order_of_the_logs() {
     let b = MockLog::with_times(&[&[2, 3, 6], &[0, 3]]);
     let everything = Selection::default();
     let logs = vec![(&a as &dyn Log, everything.clone()), (&b, everything)];
-    let got = by_records(Merge::with_budget(BUDGET, 0, logs));
-    let got: Vec<(usize, i64, u8)> =
-        got.iter().map(|(l, t, p)| (*l, *t, p[0])).collect();
-    let want = [
+    let actual = by_records(Merge::with_budget(BUDGET, 0, logs));
+    let actual: Vec<(usize, i64, u8)> =
+        actual.iter().map(|(l, t, p)| (*l, *t, p[0])).collect();
+    let expected = [
         (1, 0, 4),
         (0, 1, 1),
         (1, 2, 1),
@@ -189,7 +191,7 @@ fn equal_times_are_in_the_order_of_the_logs() {
         (0, 5, 4),
         (1, 6, 3),
     ];
-    assert_eq!(got, want);
+    assert_eq!(actual, expected);
 }
 
 #[test]
@@ -261,9 +263,9 @@ fn long_runs_are_not_copied() {
 fn blocks_continue_after_single_records() {
     let log = MockLog::with_times(&[&[1, 4, 5], &[2, 3, 6]]);
     let mut merge = merge(&log, BUDGET);
-    for want in [1, 2, 3] {
+    for expected in [1, 2, 3] {
         let (_, record) = merge.next().unwrap().unwrap();
-        assert_eq!(record.time.as_nanos(), want);
+        assert_eq!(record.time.as_nanos(), expected);
     }
     let rest: Vec<i64> = by_blocks(merge).into_iter().map(|(time, _)| time).collect();
     assert_eq!(rest, [4, 5, 6]);
@@ -301,47 +303,49 @@ fn part_that_exceeds_the_memory_limit_is_read_twice() {
     };
     let part: Vec<MockResult> = (0..1000).map(|index| block(index * 10)).collect();
     let parts = vec![part, vec![MockResult::Block(vec![(5_000, vec![2])])]];
-    let want = sorted(all(&parts));
+    let expected = sorted(all(&parts));
     let log = MockLog::new(parts);
-    assert_eq!(by_batches(merge(&log, 64_000)), want);
+    assert_eq!(by_batches(merge(&log, 64_000)), expected);
     assert_eq!(*log.read.lock().unwrap(), [0, 1, 0]);
     let mut merge = merge(&log, 64_000);
-    let mut most = 0;
+    let mut max_records = 0;
     while merge.next().unwrap().is_some() {
-        most = most.max(merge.open_parts.iter().flatten().map(OpenPart::cost).sum());
+        max_records = max_records
+            .max(merge.open_parts.iter().flatten().map(OpenPart::cost).sum());
     }
-    assert!(most < 100_000, "{most}");
+    assert!(max_records < 100_000, "{max_records}");
     assert_eq!((merge.buffered_bytes, merge.take_damage()), (0, vec![]));
 }
 
 #[test]
 fn parts_with_many_backward_times_are_merged_in_little_memory() {
-    let mut dice = RandomNumbers(17);
+    let mut random = RandomNumbers(17);
     for round in 0..60 {
-        let long = parts(&mut dice, [5, 100][round % 2]).concat();
+        let long = parts(&mut random, [5, 100][round % 2]).concat();
         let back: Vec<MockResult> = long.iter().chain(&long).cloned().collect();
         let parts = vec![long, back];
-        let want = sorted(all(&parts));
+        let expected = sorted(all(&parts));
         let log = MockLog::new(parts);
         for budget in [1, 700, 4000, 16_000] {
-            assert_eq!(by_batches(merge(&log, budget)), want, "{round}, {budget}");
-            assert_eq!(by_blocks(merge(&log, budget)), want, "{round}, {budget}");
+            assert_eq!(by_batches(merge(&log, budget)), expected, "{round}, {budget}");
+            assert_eq!(by_blocks(merge(&log, budget)), expected, "{round}, {budget}");
         }
     }
 }
 
 /// Asserts that the records are those of `want` in order. Returns the maximum memory of
 /// all open parts.
-fn most_in_order(log: &MockLog, budget: usize, want: &Records) -> usize {
+fn most_in_order(log: &MockLog, budget: usize, expected: &Records) -> usize {
     let mut merge = merge(log, budget);
-    let (mut records, mut most) = (Records::new(), 0);
+    let (mut records, mut max_in_order) = (Records::new(), 0);
     while let Some((_, record)) = merge.next().unwrap() {
         records.push((record.time.as_nanos(), record.payload.to_vec()));
-        most = most.max(merge.open_parts.iter().flatten().map(OpenPart::cost).sum());
+        max_in_order = max_in_order
+            .max(merge.open_parts.iter().flatten().map(OpenPart::cost).sum());
         assert!(merge.paused.len() <= part_opening::PAUSED);
     }
-    assert!(records == *want, "they come in order");
-    most
+    assert!(records == *expected, "they come in order");
+    max_in_order
 }
 
 #[test]
@@ -353,9 +357,9 @@ fn memory_is_bounded_for_segments_that_start_early_and_end_late() {
         MockResult::Block([(at, vec![1; 100])].into_iter().chain(others).collect())
     };
     let parts = vec![(0..1000).map(block).collect()];
-    let want = sorted(all(&parts));
+    let expected = sorted(all(&parts));
     let log = MockLog::new(parts);
-    let most = most_in_order(&log, 200_000, &want);
+    let most = most_in_order(&log, 200_000, &expected);
     // All records take 2.5 MB.
     assert!(most < 340_000, "{most}");
 }
@@ -371,9 +375,9 @@ fn memory_is_bounded_for_many_parts_with_the_same_times() {
     for (parts, blocks, bound) in [(250, 2, 340_000), (60, 60, 400_000)] {
         let part = |part: u8| (0..blocks).map(|at| block(at * 10, part)).collect();
         let parts: Vec<Vec<MockResult>> = (0..parts).map(part).collect();
-        let want = sorted(all(&parts));
+        let expected = sorted(all(&parts));
         let log = MockLog::new(parts);
-        let most = most_in_order(&log, 200_000, &want);
+        let most = most_in_order(&log, 200_000, &expected);
         // All records take 1.2 MB and 8 MB.
         assert!(most < bound, "{most}");
     }

@@ -46,14 +46,14 @@ impl<'l> TimeOrder<'l> {
                 next => next?,
             };
             let Some(index) = next else {
-                let is_some = copies.is_some();
+                let has_copies = copies.is_some();
                 copies.unwrap_or_else(|| RecordCopies::new(block)).finish(block);
-                return Ok(is_some);
+                return Ok(has_copies);
             };
             let run = self.run(index);
             match &mut copies {
                 None if run.is_long => {
-                    self.pass_on(index, run.count, block);
+                    self.forward(index, run.count, block);
                     return Ok(true);
                 }
                 Some(_) if run.is_long => break,
@@ -87,7 +87,7 @@ impl<'l> TimeOrder<'l> {
 
     /// Returns the next `count` records of the current part as a block without copying
     /// them.
-    fn pass_on(&mut self, index: usize, count: usize, block: &mut Block) {
+    fn forward(&mut self, index: usize, count: usize, block: &mut Block) {
         let open_part = self.merge.open_parts[index].as_ref();
         let next = match open_part.filter(|open_part| !open_part.is_block(count)) {
             Some(open_part) => {
@@ -95,7 +95,7 @@ impl<'l> TimeOrder<'l> {
                 if let Some((from, entries)) = open_part.block(count) {
                     next.share(from, entries.copied());
                 }
-                self.merge.pass(count);
+                self.merge.skip_records(count);
                 next
             }
             None => {
@@ -113,7 +113,7 @@ impl<'l> TimeOrder<'l> {
         {
             entries.for_each(|entry| copies.add(from, entry));
         }
-        self.merge.pass(count);
+        self.merge.skip_records(count);
     }
 }
 
@@ -139,11 +139,11 @@ impl Cursor for TimeOrder<'_> {
         if let Some(err) = self.failed.take() {
             return Err(err);
         }
-        let is_some = self.refill(block)?;
+        let has_records = self.refill(block)?;
         let damage = self.merge.take_damage();
         let is_damaged = !damage.is_empty();
         damage.into_iter().for_each(|(_, damage)| block.report(damage));
-        Ok(is_some || is_damaged)
+        Ok(has_records || is_damaged)
     }
 }
 

@@ -31,8 +31,8 @@ pub(super) struct BlockPool {
 
 impl BlockPool {
     /// Creates a pool of at most `most` blocks.
-    pub(super) fn new(most: usize) -> Self {
-        Self { blocks: Mutex::default(), most, compacts_below: None }
+    pub(super) fn new(max_blocks: usize) -> Self {
+        Self { blocks: Mutex::default(), most: max_blocks, compacts_below: None }
     }
 
     /// Returns an unused block.
@@ -43,7 +43,7 @@ impl BlockPool {
     /// Adds an unused `block`.
     pub(super) fn put_back(&self, block: Block) {
         let mut blocks = self.lock();
-        if blocks.len() < self.most && !block.is_long_and_made() {
+        if blocks.len() < self.most && !block.is_long_copy() {
             blocks.push(block);
         }
     }
@@ -73,12 +73,12 @@ impl BlockPool {
             if block.is_empty() && block.damage().is_empty() {
                 continue;
             }
-            let is_little = |short| {
+            let needs_compaction = |short| {
                 let is_short =
                     block.len() <= FEW_RECORDS || block.bytes().len() <= short;
                 is_short || block.is_sparse()
             };
-            if !self.compacts_below.is_some_and(is_little) {
+            if !self.compacts_below.is_some_and(needs_compaction) {
                 break (filled, true);
             }
             let (copies, damage) = gathered.get_or_insert_with(|| {

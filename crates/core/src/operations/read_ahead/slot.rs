@@ -33,7 +33,7 @@ struct SlotState {
     reading: ReadState,
     /// Whether a thread waits for the next block. Notifying no thread would still be a
     /// system call, so this flag avoids it.
-    is_waited: bool,
+    is_thread_waiting: bool,
 }
 
 enum ReadState {
@@ -53,8 +53,12 @@ impl Slot {
             Ok(cursor) => ReadState::Paused(cursor),
             Err(err) => ReadState::Ended(Some(err)),
         };
-        let state =
-            SlotState { blocks: VecDeque::new(), bytes: 0, reading, is_waited: false };
+        let state = SlotState {
+            blocks: VecDeque::new(),
+            bytes: 0,
+            reading,
+            is_thread_waiting: false,
+        };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -67,7 +71,7 @@ impl Slot {
     /// Reads the part up to the limit, as long as the reader is still used. Returns
     /// whether it read anything.
     pub(super) fn read_ahead(self: &Arc<Self>, pool: &BlockPool) -> bool {
-        let Some(mut cursor) = lock(&self.state).begin() else { return false };
+        let Some(mut cursor) = lock(&self.state).take_cursor() else { return false };
         loop {
             let filled = panic::catch_unwind(AssertUnwindSafe(|| {
                 let mut blocks = Vec::new();
@@ -78,10 +82,10 @@ impl Slot {
                 Err(panic) => (Err(panic), Vec::new()),
             };
             let mut state = lock(&self.state);
-            let is_more = matches!(filled, Ok(Ok(true)));
+            let has_more = matches!(filled, Ok(Ok(true)));
             state.add(blocks);
             let is_wanted = Arc::strong_count(self) > 1;
-            if is_more && state.bytes < AHEAD && is_wanted {
+            if has_more && state.bytes < AHEAD && is_wanted {
                 self.wake(state);
                 continue;
             }
@@ -96,9 +100,9 @@ impl Slot {
 
     /// Notifies the waiting thread of a block or of the end.
     fn wake(&self, mut state: MutexGuard<'_, SlotState>) {
-        let is_waited = mem::take(&mut state.is_waited);
+        let is_thread_waiting = mem::take(&mut state.is_thread_waiting);
         drop(state);
-        if is_waited {
+        if is_thread_waiting {
             self.changed.notify_one(); // only one thread takes blocks
         }
     }
@@ -127,7 +131,7 @@ impl Slot {
             }
             match mem::replace(&mut state.reading, ReadState::Busy) {
                 ReadState::Busy => {
-                    state.is_waited = true;
+                    state.is_thread_waiting = true;
                     let waited = self.changed.wait(state);
                     state = waited.unwrap_or_else(PoisonError::into_inner);
                 }
@@ -179,7 +183,7 @@ impl SlotState {
     }
 
     /// Takes the cursor, if no thread is reading and the limit is not reached.
-    fn begin(&mut self) -> Option<Box<dyn Cursor>> {
+    fn take_cursor(&mut self) -> Option<Box<dyn Cursor>> {
         if self.bytes >= AHEAD {
             return None;
         }

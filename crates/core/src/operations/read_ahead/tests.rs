@@ -42,11 +42,11 @@ fn parts_are_in_order_on_any_number_of_threads() {
         let parts =
             (0..50).map(|part| (0..part % 4).map(move |i| block(part * 10 + i)));
         let log = MockLog::new(parts.map(Iterator::collect).collect());
-        let want: Vec<i64> = (0..50)
+        let expected: Vec<i64> = (0..50)
             .flat_map(|part| (0..part % 4).map(move |i| part * 10 + i))
             .collect();
         let (times, damage, end) = times(&mut read(&log));
-        assert_eq!((times, damage), (want, 0));
+        assert_eq!((times, damage), (expected, 0));
         end.unwrap();
         let ranges: Vec<_> =
             (0..50).map(|part| part * 1000..(part + 1) * 1000).collect();
@@ -62,7 +62,7 @@ fn few_parts_are_started_at_once() {
         let very_heavy = MockResult::Block(vec![(0, vec![0; MUCH])]);
         let is_outside = rayon::current_thread_index().is_none();
         let readers = rayon::current_num_threads() + usize::from(is_outside);
-        for (log, most) in [
+        for (log, max_started) in [
             (log, 3 * (readers + MORE)),
             (MockLog::new(vec![vec![heavy.clone(), heavy]; 100]), readers + MORE),
             (MockLog::new(vec![vec![very_heavy]; 20]), readers + 1),
@@ -71,7 +71,7 @@ fn few_parts_are_started_at_once() {
             for _ in 0..10 {
                 while read_ahead.fill_part(&mut block).unwrap() {}
             }
-            assert!(log.read.lock().unwrap().len() < 10 + most);
+            assert!(log.read.lock().unwrap().len() < 10 + max_started);
         }
     });
 }
@@ -110,8 +110,8 @@ fn error_comes_after_earlier_blocks() {
 fn panic_is_resumed_in_the_caller() {
     in_pools(|| {
         let log = MockLog::new(vec![vec![block(1)], vec![MockResult::Panic]]);
-        let all = panic::AssertUnwindSafe(|| times(&mut read(&log)));
-        assert!(panic::catch_unwind(all).is_err());
+        let read_all = panic::AssertUnwindSafe(|| times(&mut read(&log)));
+        assert!(panic::catch_unwind(read_all).is_err());
     });
 }
 
@@ -180,7 +180,7 @@ fn compaction_returns_the_same_records_in_fewer_blocks() {
         vec![sparse(23), sparse(24), MockResult::Error],
         vec![sparse(25), MockResult::Damage],
     ]);
-    let all = |mut read_ahead: ReadAhead<'_>| {
+    let read_all = |mut read_ahead: ReadAhead<'_>| {
         let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
         let (mut blocks, mut errors) = (0, 0);
         while !read_ahead.is_done() {
@@ -200,7 +200,7 @@ fn compaction_returns_the_same_records_in_fewer_blocks() {
     };
     in_pools(|| {
         let read = || ReadAhead::new(&log, log.plan(), few());
-        let (plain, gathered) = (all(read()), all(read().with_compaction()));
+        let (plain, gathered) = (read_all(read()), read_all(read().with_compaction()));
         assert_eq!(plain.0.len(), 46);
         assert_eq!((plain.1.len(), plain.2), (3, 1));
         assert_eq!(gathered.0, plain.0);
@@ -260,9 +260,9 @@ fn parts_with_few_selected_records_are_read_together_and_end_separately() {
             && rayon::current_thread_index().is_some();
         assert!(if is_alone { reads == 200 } else { reads < 100 }, "{reads}");
         let released = log.released.lock().unwrap();
-        let all =
+        let read_all =
             released.iter().try_fold(0, |end, r| (r.start == end).then_some(r.end));
-        assert_eq!(all, Some(200_000));
+        assert_eq!(read_all, Some(200_000));
     });
     // Not if most records are selected.
     let heavy = vec![MockResult::Block(vec![(0, vec![0; MAX_COPY_BYTES])])];

@@ -11,22 +11,22 @@ use crate::record::block::{Block, BlockOrigin, RecordEntry};
 pub(crate) struct RecordCopies {
     bytes: BytesMut,
     entries: Vec<RecordEntry>,
-    places: Vec<(u32, u64)>,
+    starts_and_offsets: Vec<(u32, u64)>,
 }
 
 impl RecordCopies {
     /// Creates a collection that reuses the buffers of `block`.
     pub(crate) fn new(block: &mut Block) -> Self {
         let Block { bytes, origin, entries, .. } = mem::take(block);
-        let places = match origin {
-            BlockOrigin::Gathered(places) => places,
+        let starts_and_offsets = match origin {
+            BlockOrigin::Gathered(starts_and_offsets) => starts_and_offsets,
             BlockOrigin::Plain(_) | BlockOrigin::Unpacked(_) => Vec::new(),
         };
         let bytes = bytes.try_into_mut().unwrap_or_default();
-        let mut gather = Self { bytes, entries, places };
+        let mut gather = Self { bytes, entries, starts_and_offsets };
         gather.bytes.clear();
         gather.entries.clear();
-        gather.places.clear();
+        gather.starts_and_offsets.clear();
         gather
     }
 
@@ -44,7 +44,7 @@ impl RecordCopies {
             self.bytes.extend_from_slice(&[0]); // so that no two payloads have the same start
         }
         let (start, end) = (start as u32, end as u32);
-        self.places.push((start, block.offset(entry)));
+        self.starts_and_offsets.push((start, block.offset(entry)));
         self.entries.push(RecordEntry { start, end, ..*entry });
     }
 
@@ -54,8 +54,8 @@ impl RecordCopies {
     pub(crate) fn add_all(&mut self, block: &Block) -> bool {
         // An empty record takes a byte.
         let len = |entry: &RecordEntry| u64::from((entry.end - entry.start).max(1));
-        let lens: u64 = block.entries().iter().map(len).sum();
-        let fits = self.bytes.len() as u64 + lens < u64::from(u32::MAX);
+        let len_sum: u64 = block.entries().iter().map(len).sum();
+        let fits = self.bytes.len() as u64 + len_sum < u64::from(u32::MAX);
         if fits {
             block.entries().iter().for_each(|entry| self.add(block, entry));
         }
@@ -74,7 +74,10 @@ impl RecordCopies {
 
     /// Moves the copies into `block`.
     pub(crate) fn finish(self, block: &mut Block) {
-        block.start_over(self.bytes.freeze(), BlockOrigin::Gathered(self.places));
+        block.start_over(
+            self.bytes.freeze(),
+            BlockOrigin::Gathered(self.starts_and_offsets),
+        );
         block.entries = self.entries;
     }
 }

@@ -22,10 +22,10 @@ impl<'b> Run<'b> {
     pub(crate) fn split(self, bytes: usize) -> impl Iterator<Item = Self> {
         let mut rest = self.entries;
         iter::from_fn(move || {
-            let mut room = bytes;
+            let mut left_bytes = bytes;
             let fits = |entry: &&RecordEntry| {
                 let len = entry.end.saturating_sub(entry.start) as usize;
-                room.checked_sub(len).map(|left| room = left).is_some()
+                left_bytes.checked_sub(len).map(|left| left_bytes = left).is_some()
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (entries, remaining) = rest.split_at_checked(count)?;
@@ -74,14 +74,14 @@ mod tests {
     fn run_is_split_by_bytes_or_into_single_long_records() {
         let mut block = Block::default();
         block.reset(Bytes::from_static(b"abcdefghij"), 0);
-        for place in [0..2, 2..4, 4..4, 4..5, 5..9, 9..10] {
-            block.push(TopicId(7), Timestamp::from_nanos(0), place);
+        for range in [0..2, 2..4, 4..4, 4..5, 5..9, 9..10] {
+            block.push(TopicId(7), Timestamp::from_nanos(0), range);
         }
         let run = block.runs().next().unwrap();
         let pieces = run.split(3).map(|piece| piece.payloads().collect::<Vec<_>>());
         let pieces: Vec<Vec<&[u8]>> = pieces.collect();
-        let want: [Vec<&[u8]>; 4] =
+        let expected: [Vec<&[u8]>; 4] =
             [vec![b"ab"], vec![b"cd", b"", b"e"], vec![b"fghi"], vec![b"j"]];
-        assert_eq!(pieces, want);
+        assert_eq!(pieces, expected);
     }
 }

@@ -36,9 +36,9 @@ impl TopicSort {
             self.starts[topic] += self.starts[topic - 1];
         }
         for entry in entries {
-            let place = &mut self.starts[entry.topic.index()];
-            self.sorted[*place as usize] = *entry;
-            *place += 1;
+            let start = &mut self.starts[entry.topic.index()];
+            self.sorted[*start as usize] = *entry;
+            *start += 1;
         }
         &self.sorted
     }

@@ -51,13 +51,22 @@ pub(super) fn excerpts_read_the_same(
                 let label = topic.label();
                 assert_eq!(bytes_of(&plan), bytes_of(parts), "the plan of {label}");
                 assert_eq!(excerpt.manifest().topics[new_id.index()].label(), label);
-                let (got, want) = (
+                let (actual, expected) = (
                     rows(&*excerpt, new_id, &plan, &new_selection),
                     rows(log, id, parts, &selection),
                 );
-                assert!(got.0 == want.0, "an excerpt has other records of {label}");
-                assert_eq!(got.1, want.1, "an excerpt has other damage of {label}");
-                assert_eq!(got.2, want.2, "an excerpt has other rows of {label}");
+                assert!(
+                    actual.0 == expected.0,
+                    "an excerpt has other records of {label}"
+                );
+                assert_eq!(
+                    actual.1, expected.1,
+                    "an excerpt has other damage of {label}"
+                );
+                assert_eq!(
+                    actual.2, expected.2,
+                    "an excerpt has other rows of {label}"
+                );
             }
         }
     }

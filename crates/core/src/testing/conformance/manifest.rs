@@ -33,7 +33,7 @@ struct TopicRecords {
 /// detects.
 pub(super) fn manifest_states_what_a_full_read_finds(
     log: &dyn Log,
-    whole: &[OwnedRecord],
+    full_read: &[OwnedRecord],
     damage: &[Damage],
 ) {
     let manifest = log.manifest();
@@ -42,7 +42,7 @@ pub(super) fn manifest_states_what_a_full_read_finds(
     }
     damage_is_that_of_the_read(manifest, damage);
     if manifest.access == LogAccess::Scanned {
-        counts_and_times_are_those_of_the_records(manifest, whole);
+        counts_and_times_are_those_of_the_records(manifest, full_read);
     }
 }
 
@@ -51,10 +51,10 @@ pub(super) fn manifest_states_what_a_full_read_finds(
 /// because an index need not state them.
 pub(super) fn counts_and_times_are_those_of_the_records(
     manifest: &Manifest,
-    whole: &[OwnedRecord],
+    full_read: &[OwnedRecord],
 ) {
     let mut topics = vec![TopicRecords::default(); manifest.topics.len()];
-    for (topic, time, payload) in whole {
+    for (topic, time, payload) in full_read {
         let records = &mut topics[topic.index()];
         records.bytes += payload.len() as u64;
         records.times.push(*time);
@@ -108,10 +108,13 @@ fn times_are_those_of_the_records(topic: &Topic, records: &TopicRecords) {
 fn time_of_the_log_is_that_of_its_topics(manifest: &Manifest) {
     let logged = manifest.topics.iter().filter(|t| t.origin != TopicOrigin::Derived);
     let times = logged.filter_map(|topic| topic.time);
-    let Some(all) = times.reduce(|all, next| all.cover(&next)) else { return };
+    let Some(range) = times.reduce(|range, next| range.cover(&next)) else { return };
     let stated = manifest.time.expect("a log with times of topics has a time");
-    assert_eq!(stated.end, all.end, "last time of the log");
-    assert!(stated.start <= all.start, "first time of the log: {stated:?}, {all:?}");
+    assert_eq!(stated.end, range.end, "last time of the log");
+    assert!(
+        stated.start <= range.start,
+        "first time of the log: {stated:?}, {range:?}"
+    );
 }
 
 /// A log that was read from its start to its end has the damage of a full read.
@@ -138,7 +141,7 @@ fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
     }
     // Without its index, a file can have fewer chunks than its header counts. A full read
     // cannot find their positions, and their records are not counted.
-    let is_met =
+    let has_records =
         |one: &&Damage| manifest.access == LogAccess::Scanned || one.records > 0;
     // A message about the log itself, e.g. ULog information, has no topic, and is only
     // decoded when the log is opened.
@@ -147,7 +150,7 @@ fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
         undecodable && one.records > 0 && one.topic.is_none()
     };
     let lost = manifest.damage.iter().filter(|one| one.kind.is_loss());
-    for one in lost.filter(is_met).filter(|one| !is_of_log(one)) {
+    for one in lost.filter(has_records).filter(|one| !is_of_log(one)) {
         assert!(meets(one, damage), "a full read lacks {one:?}: {damage:?}");
     }
 }

@@ -50,7 +50,7 @@ impl MatrixClass {
 
 /// The parts of a matrix around its data: the header and the size of the padding.
 pub(super) struct MatrixFrame {
-    pub(super) head: Vec<u8>,
+    pub(super) header: Vec<u8>,
     pub(super) padding: usize,
 }
 
@@ -67,9 +67,10 @@ pub(super) fn frame(
     let mut content = array_header(name, class, shape)?;
     let padding = ((8 - bytes % 8) % 8) as usize;
     content.extend(tag(class.data_type(), bytes)?);
-    let mut head = tag(MATRIX, content.len() as u64 + bytes + padding as u64)?.to_vec();
-    head.extend(content);
-    Ok(MatrixFrame { head, padding })
+    let mut header =
+        tag(MATRIX, content.len() as u64 + bytes + padding as u64)?.to_vec();
+    header.extend(content);
+    Ok(MatrixFrame { header, padding })
 }
 
 /// Returns the start of a cell array or a struct; its elements follow. The length at byte 4 must
@@ -80,20 +81,20 @@ pub(super) fn container(
     shape: &[u64],
     fields: &[String],
 ) -> Result<Vec<u8>> {
-    let mut head = tag(MATRIX, 0)?.to_vec();
-    head.extend(array_header(name, class, shape)?);
+    let mut header = tag(MATRIX, 0)?.to_vec();
+    header.extend(array_header(name, class, shape)?);
     if class == MatrixClass::Struct {
         // The length of field names is a small element: 4 bytes of data next to the tag.
-        head.extend((4 << 16 | 5_u32).to_le_bytes());
-        head.extend((FIELD_BYTES as u32).to_le_bytes());
-        head.extend(tag(1, (fields.len() * FIELD_BYTES) as u64)?);
+        header.extend((4 << 16 | 5_u32).to_le_bytes());
+        header.extend((FIELD_BYTES as u32).to_le_bytes());
+        header.extend(tag(1, (fields.len() * FIELD_BYTES) as u64)?);
         for field in fields {
             let mut name = field.as_bytes().to_vec();
             name.resize(FIELD_BYTES, 0);
-            head.extend(name);
+            header.extend(name);
         }
     }
-    Ok(head)
+    Ok(header)
 }
 
 /// Encodes the length field of a container that has `bytes` including its tag.
@@ -107,10 +108,11 @@ pub(super) fn matrix(
     shape: &[u64],
     data: &[u8],
 ) -> Result<Vec<u8>> {
-    let MatrixFrame { mut head, padding } = frame("", class, shape, data.len() as u64)?;
-    head.extend_from_slice(data);
-    head.resize(head.len() + padding, 0);
-    Ok(head)
+    let MatrixFrame { mut header, padding } =
+        frame("", class, shape, data.len() as u64)?;
+    header.extend_from_slice(data);
+    header.resize(header.len() + padding, 0);
+    Ok(header)
 }
 
 /// Encodes a container of `elements`.
@@ -120,13 +122,13 @@ pub(super) fn container_of(
     fields: &[String],
     elements: impl IntoIterator<Item = Vec<u8>>,
 ) -> Result<Vec<u8>> {
-    let mut all = container("", class, shape, fields)?;
-    elements.into_iter().for_each(|element| all.extend(element));
-    let len = length(all.len() as u64)?;
-    if let Some(place) = all.get_mut(4..8) {
-        place.copy_from_slice(&len);
+    let mut bytes = container("", class, shape, fields)?;
+    elements.into_iter().for_each(|element| bytes.extend(element));
+    let len = length(bytes.len() as u64)?;
+    if let Some(len_field) = bytes.get_mut(4..8) {
+        len_field.copy_from_slice(&len);
     }
-    Ok(all)
+    Ok(bytes)
 }
 
 /// Encodes a string as a row of characters.
@@ -134,11 +136,11 @@ pub(super) fn characters(name: &str, text: &str) -> Result<Vec<u8>> {
     let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let len = units.len() as u64;
     let shape = if len == 0 { [0, 0] } else { [1, len / 2] };
-    let MatrixFrame { mut head, padding } =
+    let MatrixFrame { mut header, padding } =
         frame(name, MatrixClass::Char, &shape, len)?;
-    head.extend(units);
-    head.resize(head.len() + padding, 0);
-    Ok(head)
+    header.extend(units);
+    header.resize(header.len() + padding, 0);
+    Ok(header)
 }
 
 /// Encodes flags, dimensions and name, the header of every matrix.

@@ -14,8 +14,9 @@ impl VariableNames {
     /// Converts `name` to a valid MATLAB name that was not used before: at most 63 letters,
     /// digits and underscores, starting with a letter.
     pub(super) fn unique_name(&mut self, name: &str) -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let mut name: String = name.trim_matches('/').chars().map(plain).collect();
+        let replacement = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let mut name: String =
+            name.trim_matches('/').chars().map(replacement).collect();
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             name.insert(0, 'x');
         }

@@ -49,14 +49,14 @@ fn element_lengths_lead_from_each_element_to_the_next() {
     let mut at = 128;
     let mut variables = Vec::new();
     while at < file.len() {
-        let word = |at: usize| {
+        let number = |at: usize| {
             u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize
         };
-        assert_eq!(word(at), 14);
-        let len = word(at + 44); // after the flags and two dimensions
+        assert_eq!(number(at), 14);
+        let len = number(at + 44); // after the flags and two dimensions
         variables
             .push(String::from_utf8_lossy(&file[at + 48..at + 48 + len]).into_owned());
-        at += 8 + word(at + 4);
+        at += 8 + number(at + 4);
     }
     assert_eq!(
         (variables, at),

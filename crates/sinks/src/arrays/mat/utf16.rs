@@ -17,21 +17,21 @@ pub(super) fn escape_json(json: &str) -> Cow<'_, str> {
     replace(json, escaped).0
 }
 
-fn replace(text: &str, other: impl Fn(char) -> String) -> (Cow<'_, str>, u64) {
+fn replace(text: &str, escape: impl Fn(char) -> String) -> (Cow<'_, str>, u64) {
     let is_far = |c: char| c > '\u{ffff}';
     if !text.contains(is_far) {
         return (Cow::Borrowed(text), 0);
     }
-    let (mut all, mut count) = (String::with_capacity(text.len() + 10), 0);
+    let (mut output, mut count) = (String::with_capacity(text.len() + 10), 0);
     for c in text.chars() {
         if is_far(c) {
-            all.push_str(&other(c));
+            output.push_str(&escape(c));
             count += 1;
         } else {
-            all.push(c)
+            output.push(c)
         }
     }
-    (Cow::Owned(all), count)
+    (Cow::Owned(output), count)
 }
 
 #[cfg(test)]

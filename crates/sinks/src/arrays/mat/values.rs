@@ -177,13 +177,13 @@ pub(super) fn class(data_type: &DataType) -> MatrixClass {
 /// which the first of `dims` varies fastest.
 pub(super) fn row_major_index(dims: &[u64], mut nth: u64) -> u64 {
     let mut stride: u64 = dims.iter().product();
-    let mut place = 0;
+    let mut index = 0;
     for dim in dims {
         stride /= (*dim).max(1);
-        place += nth % (*dim).max(1) * stride;
+        index += nth % (*dim).max(1) * stride;
         nth /= (*dim).max(1);
     }
-    place
+    index
 }
 
 /// Reorders `values` of `shape` from row-major to column-major order.

@@ -83,7 +83,7 @@ const SHARED_BITS: u64 = 16 << 20;
 pub(super) struct RowGroups {
     fields: Arc<[FieldEncoder]>,
     /// The number of row groups that were started.
-    begun: usize,
+    started: usize,
     /// The fields that are being encoded. They belong to at most two row groups, because their
     /// rows stay in memory until then.
     queue: TaskQueue<Result<Vec<ArrowColumnChunk>>>,
@@ -97,7 +97,7 @@ impl RowGroups {
         let width = fields.len().min(4 * rayon::current_num_threads());
         Self {
             fields: fields.into(),
-            begun: 0,
+            started: 0,
             queue: TaskQueue::with_width(width),
             encoded: Vec::new(),
         }
@@ -109,8 +109,8 @@ impl RowGroups {
         file: &mut SerializedFileWriter<W>,
         rows: &RecordBatch,
     ) -> Result<()> {
-        let group = self.begun;
-        self.begun += 1;
+        let group = self.started;
+        self.started += 1;
         let is_short = bits(rows, 0..rows.num_rows()) < SHARED_BITS;
         if is_short || rayon::current_num_threads() == 1 {
             self.write_rest(file)?;

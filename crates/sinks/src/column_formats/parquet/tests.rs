@@ -78,9 +78,9 @@ fn row_groups_do_not_depend_on_the_number_of_threads() {
     let texts = arrow_array::StringArray::from_iter_values(texts);
     let mut columns: Vec<_> = (1..10).map(numbers).collect();
     columns.push(column("text", Arc::new(texts)));
-    let all = table(columns);
+    let batch = table(columns);
     let batches: Vec<RecordBatch> =
-        (0..5).map(|i| all.slice(100_000 * i, 100_000)).collect();
+        (0..5).map(|i| batch.slice(100_000 * i, 100_000)).collect();
     let written = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| parquet(&batches))
@@ -93,7 +93,7 @@ fn row_groups_do_not_depend_on_the_number_of_threads() {
     let reader = reader.with_batch_size(500_000).build().unwrap();
     let read: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
     assert_eq!(read.len(), 1);
-    assert!(read[0].columns() == all.columns());
+    assert!(read[0].columns() == batch.columns());
 }
 
 #[test]
@@ -130,7 +130,9 @@ fn plain_floats_are_not_split() {
     let bytes = parquet_with(Floats::Plain, std::slice::from_ref(&batch));
     let reader = SerializedFileReader::new(bytes.clone()).unwrap();
     let column = reader.metadata().row_group(0).column(0);
-    assert!(!column.encodings().any(|of| of == Encoding::BYTE_STREAM_SPLIT));
+    assert!(
+        !column.encodings().any(|encoding| encoding == Encoding::BYTE_STREAM_SPLIT)
+    );
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
     let read: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
     assert_eq!(read[0].columns(), batch.columns());

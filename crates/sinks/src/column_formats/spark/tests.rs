@@ -63,10 +63,10 @@ fn unsigned_integers_and_fixed_lists_get_types_that_hold_them() {
     assert_eq!(values.data_type(), &DataType::Decimal128(20, 0));
     assert_eq!(values.as_primitive::<Decimal128Type>().values()[..], [1, 2]);
 
-    let most: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
-    let output = written(&table(vec![column("x", most)]));
-    let most = output["x"].as_primitive::<Decimal128Type>().value_as_string(0);
-    assert_eq!(most, "18446744073709551615");
+    let max_value: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX]));
+    let output = written(&table(vec![column("x", max_value)]));
+    let max_value = output["x"].as_primitive::<Decimal128Type>().value_as_string(0);
+    assert_eq!(max_value, "18446744073709551615");
 }
 
 #[test]

@@ -63,42 +63,42 @@ fn writer(capacity: u64) -> BackgroundWriter<SmallFile> {
 #[test]
 fn all_writes_arrive_in_order_on_any_number_of_threads() {
     in_pools(|| {
-        let (mut file, mut want) = (writer(u64::MAX), Vec::new());
+        let (mut file, mut expected) = (writer(u64::MAX), Vec::new());
         for i in 0..3_000_u32 {
             let len = if i % 500 == 7 { 700_000 } else { 1 + i as usize % 1_700 };
             let bytes: Vec<u8> = (0..len).map(|at| (at as u32 * 7 + i) as u8).collect();
             file.write_all(&bytes).unwrap();
-            want.extend_from_slice(&bytes);
-            assert_eq!(file.stream_position().unwrap(), want.len() as u64);
+            expected.extend_from_slice(&bytes);
+            assert_eq!(file.stream_position().unwrap(), expected.len() as u64);
         }
         // Some formats write the start of a file last.
         assert_eq!(file.seek(SeekFrom::Start(9)).unwrap(), 9);
         file.write_all(b"changed").unwrap();
         assert_eq!(file.stream_position().unwrap(), 16);
-        assert_eq!(file.seek(SeekFrom::End(0)).unwrap(), want.len() as u64);
+        assert_eq!(file.seek(SeekFrom::End(0)).unwrap(), expected.len() as u64);
         file.write_all(b"the end").unwrap();
-        want[9..16].copy_from_slice(b"changed");
-        want.extend_from_slice(b"the end");
-        assert!(file.finish().unwrap().0.into_inner() == want);
+        expected[9..16].copy_from_slice(b"changed");
+        expected.extend_from_slice(b"the end");
+        assert!(file.finish().unwrap().0.into_inner() == expected);
     });
 }
 
 #[test]
 fn passed_buffers_are_written_in_order_and_replaced_by_empty_ones() {
     in_pools(|| {
-        let (mut file, mut want) = (writer(u64::MAX), Vec::new());
+        let (mut file, mut expected) = (writer(u64::MAX), Vec::new());
         let mut buffer = Vec::new();
         for i in 0..400_u32 {
             let len = if i % 7 == 3 { 10 } else { 200_000 + i as usize };
             buffer.extend((0..len).map(|at| (at as u32 * 5 + i) as u8));
-            want.extend_from_slice(&buffer);
+            expected.extend_from_slice(&buffer);
             file.write_owned(&mut buffer).unwrap();
             assert!(buffer.is_empty());
             file.write_all(b"between").unwrap();
-            want.extend_from_slice(b"between");
-            assert_eq!(file.stream_position().unwrap(), want.len() as u64);
+            expected.extend_from_slice(b"between");
+            assert_eq!(file.stream_position().unwrap(), expected.len() as u64);
         }
-        assert!(file.finish().unwrap().0.into_inner() == want);
+        assert!(file.finish().unwrap().0.into_inner() == expected);
         let mut full = writer(1 << 20);
         let result = (0..100).try_for_each(|_| full.write_owned(&mut vec![7; 300_000]));
         assert!(result.and_then(|()| full.finish().map(drop)).is_err());

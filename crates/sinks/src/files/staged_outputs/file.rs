@@ -23,7 +23,7 @@ pub struct StagedFile {
     pub(super) file: Option<File>,
     /// `None` after the file is finished.
     pub(super) temporary: Option<TempPath>,
-    pub(super) place: PathBuf,
+    pub(super) destination: PathBuf,
     /// The offset of the next write.
     pub(super) position: u64,
 }
@@ -39,12 +39,12 @@ impl StagedFile {
     /// # Errors
     /// `Io` if the file cannot be closed.
     pub fn finish(mut self) -> Result<()> {
-        self.close().map_err(|err| at_path("write", &self.place, err))?;
+        self.close().map_err(|err| at_path("write", &self.destination, err))?;
         if let Some(temporary) = self.temporary.take() {
-            let place = std::mem::take(&mut self.place);
+            let destination = std::mem::take(&mut self.destination);
             let mut state = self.outputs.state.lock();
             state.unfinished.remove(&*temporary);
-            state.done.push((temporary, place));
+            state.done.push((temporary, destination));
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl StagedFile {
 impl Write for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_pieces(bytes).map_err(|err| {
-            let message = format!("cannot write {}: {err}", self.place.display());
+            let message = format!("cannot write {}: {err}", self.destination.display());
             io::Error::new(err.kind(), message)
         })?;
         Ok(bytes.len())

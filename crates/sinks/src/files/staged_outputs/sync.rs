@@ -20,11 +20,11 @@ const MAX_THREADS: usize = 8;
 /// Waits until the contents of all `files` are on the disk. Each has a path, and the path that
 /// errors mention.
 pub(super) fn sync_files(files: &[(&Path, &Path)]) -> Result<()> {
-    for_each_concurrently(files, |(path, shown)| {
+    for_each_concurrently(files, |(path, reported_path)| {
         // Windows syncs only files that are open for writing.
         let file = OpenOptions::new().write(true).open(path);
         let synced = file.and_then(|file| file.sync_all());
-        synced.map_err(|err| at_path("write", shown, err))
+        synced.map_err(|err| at_path("write", reported_path, err))
     })
 }
 

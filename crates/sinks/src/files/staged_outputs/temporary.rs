@@ -90,11 +90,11 @@ fn is_abandoned(path: &Path) -> bool {
 /// Returns the time of the last change of the file at `path`, or of the last changed file in the
 /// directory.
 fn last_change(path: &Path) -> Option<SystemTime> {
-    let own =
+    let own_change =
         fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok()?;
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let times = entries.filter_map(|entry| entry.metadata().ok()?.modified().ok());
-    Some(times.fold(own, SystemTime::max))
+    Some(times.fold(own_change, SystemTime::max))
 }
 
 /// Closes `file`. Some file systems (NFS, quotas) report lost bytes only when a file is closed.
@@ -116,8 +116,8 @@ pub(super) fn close(file: File) -> io::Result<()> {
 
 /// Gives the file `new` the mode of the file at `place` that it will replace, if there is one.
 #[cfg(unix)]
-pub(super) fn copy_mode(place: &Path, new: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(place) {
+pub(super) fn copy_mode(destination: &Path, new: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(destination) {
         Ok(metadata) if metadata.is_file() => {
             fs::set_permissions(new, metadata.permissions())
         }

@@ -65,10 +65,10 @@ fn existing_file_is_reported_when_its_output_is_created() {
     fs::write(dir.path().join("a"), b"old").unwrap();
     let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let error = outputs.create("a").unwrap_err();
-    let place = dir.path().join("a");
+    let destination = dir.path().join("a");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-    assert_eq!(error.what(), format!("{} exists already", place.display()));
-    assert_eq!(fs::read(place).unwrap(), b"old");
+    assert_eq!(error.what(), format!("{} exists already", destination.display()));
+    assert_eq!(fs::read(destination).unwrap(), b"old");
 }
 
 #[test]
@@ -144,16 +144,16 @@ fn more_files_than_may_be_open_are_complete() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let name = |i: usize| format!("{i:04}");
-    let most = outputs.most_open;
-    let staged = (0..2 * most).map(|i| outputs.create(&name(i)).unwrap());
+    let max_open = outputs.most_open;
+    let staged = (0..2 * max_open).map(|i| outputs.create(&name(i)).unwrap());
     let mut staged: Vec<StagedFile> = staged.collect();
     assert!(
-        outputs.open.load(Ordering::Relaxed) <= most,
+        outputs.open.load(Ordering::Relaxed) <= max_open,
         "also before anything is written"
     );
     for piece in [b"ab", b"cd"] {
         staged.iter_mut().for_each(|file| file.write_all(piece).unwrap());
-        assert!(outputs.open.load(Ordering::Relaxed) <= most);
+        assert!(outputs.open.load(Ordering::Relaxed) <= max_open);
     }
     staged.into_iter().for_each(|file| file.finish().unwrap());
     for path in outputs.commit().unwrap() {
@@ -233,9 +233,9 @@ fn directory_created_by_others_before_the_commit_keeps_its_contents() {
         assert_eq!(outputs.commit().is_err(), is_refused);
         drop(outputs);
         assert_eq!(files(dir.path()), ["tables"]);
-        let want: &[&str] =
+        let expected: &[&str] =
             if is_refused { &["a", "other"] } else { &["a", "b", "other"] };
-        assert_eq!(files(&target), want);
+        assert_eq!(files(&target), expected);
     }
 }
 

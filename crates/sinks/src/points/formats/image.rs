@@ -19,7 +19,7 @@ pub(crate) struct PointImage {
     color: PointColor,
     attributes: PointAttributes,
     /// The metadata of the file.
-    about: BTreeMap<String, String>,
+    metadata: BTreeMap<String, String>,
 }
 
 /// The width of a pixel in dots.
@@ -54,8 +54,8 @@ impl PointImage {
             scale: SCALE,
             ..TopViewOptions::default()
         };
-        let (view, about) = (TopView::new(options), metadata.clone());
-        Self { out, view, color, attributes, about }
+        let (view, metadata) = (TopView::new(options), metadata.clone());
+        Self { out, view, color, attributes, metadata }
     }
 }
 
@@ -83,8 +83,8 @@ impl CloudFile for PointImage {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Self { mut out, view, about, .. } = *self;
-        out.write_all(&with_texts(view.png()?.png, &about))?;
+        let Self { mut out, view, metadata, .. } = *self;
+        out.write_all(&with_texts(view.png()?.png, &metadata))?;
         close(out)
     }
 }

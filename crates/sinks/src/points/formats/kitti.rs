@@ -27,8 +27,8 @@ impl CloudFile for KittiFile {
     fn write(&mut self, points: &Points) -> Result<u64> {
         let (mut bytes, mut lost) = (Vec::with_capacity(points.count * 16), 0);
         let intensities = self.attributes.intensities(points);
-        for (place, intensity) in positions(points).into_iter().zip(intensities) {
-            let Some([x, y, z]) = place else {
+        for (position, intensity) in positions(points).into_iter().zip(intensities) {
+            let Some([x, y, z]) = position else {
                 lost += 1;
                 continue;
             };

@@ -92,10 +92,10 @@ impl LasFile {
 impl LasFile {
     /// Returns the positions of the points, or `None` for those that cannot be stored.
     fn storable_positions(&self, points: &Points) -> Vec<Option<[f64; 3]>> {
-        let is_near = |place: &[f64; 3]| {
-            place.iter().zip(self.origin).all(|(v, o)| (v - o).abs() < REACH)
+        let is_near = |position: &[f64; 3]| {
+            position.iter().zip(self.origin).all(|(v, o)| (v - o).abs() < REACH)
         };
-        positions(points).into_iter().map(|place| place.filter(is_near)).collect()
+        positions(points).into_iter().map(|position| position.filter(is_near)).collect()
     }
 
     /// Writes points with their return numbers.
@@ -107,14 +107,14 @@ impl LasFile {
         let measured = intensities.into_iter().zip(self.seconds(points));
         let extra: Vec<Vec<[u8; 4]>> =
             self.extra.iter().map(|extra| extra.values(points)).collect();
-        for (at, ((place, ((source, ring), returned)), (intensity, seconds))) in self
+        for (at, ((position, ((source, ring), returned)), (intensity, seconds))) in self
             .storable_positions(points)
             .into_iter()
             .zip(numbers)
             .zip(measured)
             .enumerate()
         {
-            let Some([x, y, z]) = place else { continue };
+            let Some([x, y, z]) = position else { continue };
             let (return_number, number_of_returns) = returned;
             let point = Point {
                 x,
@@ -144,7 +144,7 @@ impl CloudFile for LasFile {
         let lost = self
             .storable_positions(points)
             .iter()
-            .filter(|place| place.is_none())
+            .filter(|position| position.is_none())
             .count();
         if let Some((ready, returns)) =
             self.returns.next(&self.attributes, Some(points))?

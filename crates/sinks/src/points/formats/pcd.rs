@@ -69,8 +69,12 @@ impl PcdFile {
     fn wait(&mut self, points: &Points) -> Result<()> {
         let columns = self.columns.iter().zip(&points.arrays);
         for ((column, array), waiting) in columns.zip(&mut self.waiting) {
-            let one = Points { arrays: vec![array.clone()], count: points.count };
-            waiting.extend(point_rows::bytes(&one, std::slice::from_ref(column)));
+            let column_points =
+                Points { arrays: vec![array.clone()], count: points.count };
+            waiting.extend(point_rows::bytes(
+                &column_points,
+                std::slice::from_ref(column),
+            ));
         }
         let bytes: usize = self.waiting.iter().map(Vec::len).sum();
         if bytes > MOST_UNPACKED {
@@ -119,12 +123,12 @@ fn header(
     data: PcdEncoding,
     metadata: &BTreeMap<String, String>,
 ) -> PointCountHeader {
-    let scan_index = |of: &dyn Fn(&PointColumn) -> String| {
-        columns.iter().map(of).collect::<Vec<_>>().join(" ")
+    let describe = |describe_column: &dyn Fn(&PointColumn) -> String| {
+        columns.iter().map(describe_column).collect::<Vec<_>>().join(" ")
     };
-    let names = scan_index(&|column| column.name.clone());
-    let sizes = scan_index(&|column| column.kind.bytes().to_string());
-    let types = scan_index(&|column| {
+    let names = describe(&|column| column.name.clone());
+    let sizes = describe(&|column| column.kind.bytes().to_string());
+    let types = describe(&|column| {
         let letter = match column.kind {
             NumberType::Integer { is_signed: false, .. } => "U",
             NumberType::Integer { is_signed: true, .. } | NumberType::Time => "I",
@@ -132,7 +136,7 @@ fn header(
         };
         letter.to_owned()
     });
-    let counts = scan_index(&|_| "1".to_owned());
+    let counts = describe(&|_| "1".to_owned());
     let comments: String =
         metadata.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
     let data = match data {
@@ -148,6 +152,7 @@ fn header(
         "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS ".to_owned(),
         format!("\nDATA {data}\n"),
     ];
-    let head = format!("# .PCD v0.7 - Point Cloud Data file format, by {CREATED_BY}");
-    PointCountHeader { head, parts: parts.to_vec() }
+    let first_lines =
+        format!("# .PCD v0.7 - Point Cloud Data file format, by {CREATED_BY}");
+    PointCountHeader { first_lines, parts: parts.to_vec() }
 }

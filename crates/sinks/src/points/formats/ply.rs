@@ -173,6 +173,6 @@ fn header(
     let properties: String = columns.iter().map(property).collect();
     let parts =
         [format!("{comments}element vertex "), format!("\n{properties}end_header\n")];
-    let head = format!("ply\nformat {format} 1.0\ncomment by {CREATED_BY}");
-    PointCountHeader { head, parts: parts.to_vec() }
+    let first_lines = format!("ply\nformat {format} 1.0\ncomment by {CREATED_BY}");
+    PointCountHeader { first_lines, parts: parts.to_vec() }
 }

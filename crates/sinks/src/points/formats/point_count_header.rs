@@ -13,7 +13,7 @@ use crate::points::file::PointOutput;
 #[derive(Clone, Debug)]
 pub(crate) struct PointCountHeader {
     /// The first lines. The last of them is a comment, which may be followed by blanks.
-    pub(crate) head: String,
+    pub(crate) first_lines: String,
     /// The remaining text, divided where the number is inserted.
     pub(crate) parts: Vec<String>,
 }
@@ -34,8 +34,8 @@ impl PointCountHeader {
         let count = count.to_string();
         let numbers = self.parts.len().saturating_sub(1);
         let blanks = numbers * DIGITS.saturating_sub(count.len());
-        let (head, rest) = (&self.head, self.parts.join(&count));
-        format!("{head}{:blanks$}\n{rest}", "")
+        let (first_lines, rest) = (&self.first_lines, self.parts.join(&count));
+        format!("{first_lines}{:blanks$}\n{rest}", "")
     }
 }
 
@@ -46,14 +46,14 @@ mod tests {
     #[test]
     fn header_length_does_not_depend_on_the_number_of_points() {
         let parts = ["n ", "\nagain ", "\nend\n"].map(str::to_owned).to_vec();
-        let header = PointCountHeader { head: "# a".to_owned(), parts };
-        let most = header.text(u64::MAX);
+        let header = PointCountHeader { first_lines: "# a".to_owned(), parts };
+        let longest = header.text(u64::MAX);
         assert_eq!(
-            most,
+            longest,
             "# a\nn 18446744073709551615\nagain 18446744073709551615\nend\n"
         );
-        let few = header.text(7);
-        assert_eq!(few.replace("  ", ""), "# a\nn 7\nagain 7\nend\n");
-        assert_eq!(few.len(), most.len());
+        let shortest = header.text(7);
+        assert_eq!(shortest.replace("  ", ""), "# a\nn 7\nagain 7\nend\n");
+        assert_eq!(shortest.len(), longest.len());
     }
 }

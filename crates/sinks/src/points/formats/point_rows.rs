@@ -54,17 +54,17 @@ pub(crate) fn text(points: &Points) -> Vec<u8> {
             T: ArrowPrimitiveType<Native: Scalar>,
         {
             for_each_number(numbers, |number| {
-                let mut place = [0; 32];
-                let length = number.write_to(&mut place);
-                self.bytes.extend_from_slice(place.get(..length).unwrap_or_default());
+                let mut buffer = [0; 32];
+                let length = number.write_to(&mut buffer);
+                self.bytes.extend_from_slice(buffer.get(..length).unwrap_or_default());
                 self.ends.push(self.bytes.len());
             });
         }
     }
     let columns = points.arrays.iter().map(|array| {
-        let mut texts = TextRows { bytes: Vec::new(), ends: vec![0] };
-        visit(array, &mut texts);
-        texts
+        let mut text_rows = TextRows { bytes: Vec::new(), ends: vec![0] };
+        visit(array, &mut text_rows);
+        text_rows
     });
     let columns: Vec<TextRows> = columns.collect();
     let length = columns.iter().map(|column| column.bytes.len() + points.count).sum();

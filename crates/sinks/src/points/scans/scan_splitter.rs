@@ -18,7 +18,7 @@ pub(crate) enum ScanSplitter {
     Numbered(usize),
     /// The column at index `at` counts the points of a message. `last` is the last count, `begun`
     /// the number of messages that have started.
-    Counted { at: usize, last: u32, begun: u32 },
+    Counted { at: usize, last: u32, started: u32 },
 }
 
 impl ScanSplitter {
@@ -28,7 +28,7 @@ impl ScanSplitter {
         match (per, find("index").filter(|_| find("stamp").is_some()), find("scan")) {
             (PointsPerFile::Log, ..) | (PointsPerFile::Scan, None, None) => Self::Never,
             (PointsPerFile::Scan, Some(at), _) => {
-                Self::Counted { at, last: u32::MAX, begun: 0 }
+                Self::Counted { at, last: u32::MAX, started: 0 }
             }
             (PointsPerFile::Scan, None, Some(at)) => Self::Numbered(at),
         }
@@ -48,21 +48,21 @@ impl ScanSplitter {
         let numbers = match self {
             Self::Never => vec![0; count],
             Self::Numbered(at) => arrays.get(*at).map(integers).unwrap_or_default(),
-            Self::Counted { at, last, begun } => {
+            Self::Counted { at, last, started } => {
                 let counts = arrays.get(*at).map(integers).unwrap_or_default();
                 let number = |count: u32| {
                     let before = std::mem::replace(last, count);
-                    *begun += u32::from(count <= before);
-                    *begun - 1
+                    *started += u32::from(count <= before);
+                    *started - 1
                 };
                 counts.into_iter().map(number).collect()
             }
         };
         let mut start = 0;
-        let scans = numbers.chunk_by(|a, b| a == b).filter_map(|same| {
-            let range = start..start + same.len();
+        let scans = numbers.chunk_by(|a, b| a == b).filter_map(|rows| {
+            let range = start..start + rows.len();
             start = range.end;
-            Some((*same.first()?, range))
+            Some((*rows.first()?, range))
         });
         scans.collect()
     }
@@ -84,8 +84,8 @@ mod tests {
     }
 
     fn array(numbers: &[u32]) -> Vec<ArrayRef> {
-        let own = Arc::new(UInt32Array::from(numbers.to_vec())) as ArrayRef;
-        vec![own.clone(), own.clone(), own.clone(), own.clone(), own]
+        let array = Arc::new(UInt32Array::from(numbers.to_vec())) as ArrayRef;
+        vec![array.clone(), array.clone(), array.clone(), array.clone(), array]
     }
 
     #[test]

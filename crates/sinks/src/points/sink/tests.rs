@@ -198,8 +198,8 @@ fn las_has_the_layout_of_its_specification() {
     assert_eq!(file[107..111], 2_u32.to_le_bytes());
     let start = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
     let second = &file[start + 32..start + 64];
-    let place = [1_000_i32, 2_500, -5_000].map(i32::to_le_bytes).concat();
-    assert_eq!(second[..12], place);
+    let coordinates = [1_000_i32, 2_500, -5_000].map(i32::to_le_bytes).concat();
+    assert_eq!(second[..12], coordinates);
     assert_eq!(second[12..14], (51 * 257_u16).to_le_bytes());
     assert_eq!(second[14], 0b001_001);
     assert_eq!(second[20..28], 1.500_000_007_f64.to_le_bytes());
@@ -278,7 +278,7 @@ fn file_of_one_cloud_has_the_columns_of_that_cloud() {
             format,
             PointsPerFile::Scan,
         );
-        for (file, own) in [
+        for (file, columns) in [
             ("000000_0.000000001", &["intensity", "ring"][..]),
             ("000001_0.000000002", &["intensity_", "ring_"]),
             ("000002_0.000000003", &[]),
@@ -290,7 +290,7 @@ fn file_of_one_cloud_has_the_columns_of_that_cloud() {
             let properties = properties.filter_map(|line| line.split(' ').nth(2));
             let fields = fields.into_iter().flat_map(|fields| fields.split(' '));
             let names: Vec<&str> = fields.chain(properties).collect();
-            assert_eq!(names, [&all, own].concat());
+            assert_eq!(names, [&all, columns].concat());
         }
     }
     // Other topics may have values later in columns that are null in the first points.

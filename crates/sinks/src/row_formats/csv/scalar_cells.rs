@@ -45,7 +45,7 @@ impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCel
         match &self.last {
             Some((last, range)) if last.is_same(value) => text.repeat(range),
             _ => {
-                let range = text.append_with(self.end, |place| value.write_to(place));
+                let range = text.append_with(self.end, |buffer| value.write_to(buffer));
                 self.last = Some((value, range));
             }
         }
@@ -81,9 +81,9 @@ impl Cell for BoolCell {
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let is_true = self.values.value(row);
-        text.append_with(self.end, |place| {
-            let (word, len) = if is_true { (b"true ", 4) } else { (b"false", 5) };
-            place[..5].copy_from_slice(word);
+        text.append_with(self.end, |buffer| {
+            let (text_bytes, len) = if is_true { (b"true ", 4) } else { (b"false", 5) };
+            buffer[..5].copy_from_slice(text_bytes);
             len
         });
     }
@@ -114,21 +114,21 @@ impl TimeCell {
         &mut self,
         nanos: i64,
         digits: usize,
-        place: &mut NumberBuffer,
+        buffer: &mut NumberBuffer,
     ) -> usize {
         let second = nanos.div_euclid(1_000_000_000);
         if self.second.0 != second {
             self.second = (second, iso_second(second));
         }
-        place[..19].copy_from_slice(&self.second.1);
-        place[19] = b'.';
+        buffer[..19].copy_from_slice(&self.second.1);
+        buffer[19] = b'.';
         let mut fraction = nanos.rem_euclid(1_000_000_000);
-        for digit in place[20..29].iter_mut().rev() {
+        for digit in buffer[20..29].iter_mut().rev() {
             *digit = b'0' + (fraction % 10) as u8;
             fraction /= 10;
         }
         let len = if digits == 0 { 19 } else { 20 + digits.min(9) };
-        place[len] = b'Z';
+        buffer[len] = b'Z';
         len + 1
     }
 }
@@ -142,9 +142,9 @@ impl Cell for TimeCell {
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let nanos = self.values[row];
         let end = self.end;
-        text.append_with(end, |place| match self.form {
-            TimeForm::Number { divisor } => nanos.div_euclid(divisor).write_to(place),
-            TimeForm::Iso { digits } => self.write_iso(nanos, digits, place),
+        text.append_with(end, |buffer| match self.form {
+            TimeForm::Number { divisor } => nanos.div_euclid(divisor).write_to(buffer),
+            TimeForm::Iso { digits } => self.write_iso(nanos, digits, buffer),
         });
     }
 

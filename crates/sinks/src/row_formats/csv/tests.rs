@@ -131,23 +131,23 @@ fn negative_zero_and_zero_are_distinguished() {
 
 #[test]
 fn cells_and_names_are_quoted_if_necessary() {
-    let texts = StringArray::from(vec!["a,b", "a;b", "a\rb", "\"", ""]);
-    let batch = table(vec![column("x,\"y\"", Arc::new(texts))]);
+    let strings = StringArray::from(vec!["a,b", "a;b", "a\rb", "\"", ""]);
+    let batch = table(vec![column("x,\"y\"", Arc::new(strings))]);
     let text = csv(batch);
     assert_eq!(text, "\"x,\"\"y\"\"\"\n\"a,b\"\na;b\n\"a\rb\"\n\"\"\"\"\n\n");
 }
 
 #[test]
 fn formulas_are_marked_on_request() {
-    let texts =
+    let strings =
         ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=a,b", "＝1", "a=1", "'=1", ""];
-    let labels: DictionaryArray<Int32Type> = texts.into_iter().collect();
+    let labels: DictionaryArray<Int32Type> = strings.into_iter().collect();
     let batch = table(vec![
-        column("=x", Arc::new(StringArray::from(texts.to_vec()))),
+        column("=x", Arc::new(StringArray::from(strings.to_vec()))),
         column("label", Arc::new(labels)),
-        column("number", Arc::new(Int32Array::from(vec![-1; texts.len()]))),
+        column("number", Arc::new(Int32Array::from(vec![-1; strings.len()]))),
     ]);
-    let want = [
+    let expected = [
         "'=x,label,number",
         "'=1+1,'=1+1,-1",
         "'+1,'+1,-1",
@@ -163,7 +163,7 @@ fn formulas_are_marked_on_request() {
         "",
     ];
     let safe = CsvOptions::default().with_marked_formulas();
-    assert_eq!(csv_with(std::slice::from_ref(&batch), safe), want.join("\n"));
+    assert_eq!(csv_with(std::slice::from_ref(&batch), safe), expected.join("\n"));
     assert!(csv(batch).starts_with("=x,label,number\n=1+1,=1+1,-1\n"));
 }
 

@@ -360,8 +360,8 @@ fn write_list(
 fn write_number(number: impl Number, infinities: &Infinities, json: &mut Vec<u8>) {
     let start = json.len();
     json.extend_from_slice(&[0; size_of::<NumberBuffer>()]);
-    let place = json.last_chunk_mut();
-    let len = place.map_or(0, |place| number.write_json(place, infinities));
+    let tail = json.last_chunk_mut();
+    let len = tail.map_or(0, |tail| number.write_json(tail, infinities));
     json.truncate(start + len);
 }
 
@@ -401,7 +401,7 @@ pub(crate) fn push_hex(bytes: &[u8], text: &mut Vec<u8>) {
 /// Appends `text`, which is a part of a UTF-8 string, to `json`, with escapes. Only ASCII is
 /// escaped, so that a part may end within a character.
 fn escape(text: &[u8], json: &mut Vec<u8>) {
-    let mut plain = 0;
+    let mut copied_to = 0;
     for (at, byte) in text.iter().enumerate() {
         let escape: &[u8] = match byte {
             b'"' => b"\\\"",
@@ -422,11 +422,11 @@ fn escape(text: &[u8], json: &mut Vec<u8>) {
             }
             _ => continue,
         };
-        json.extend_from_slice(&text[plain..at]);
+        json.extend_from_slice(&text[copied_to..at]);
         json.extend_from_slice(escape);
-        plain = at + 1;
+        copied_to = at + 1;
     }
-    json.extend_from_slice(&text[plain..]);
+    json.extend_from_slice(&text[copied_to..]);
 }
 
 fn unsupported(field: &Field) -> Error {

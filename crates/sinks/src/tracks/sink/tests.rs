@@ -59,14 +59,14 @@ fn flight(format: TrackFormat) -> (String, TrackSink) {
 
 #[test]
 fn track_over_the_antimeridian_is_two_lines() {
-    let ways = [179.9, 180.0]
+    let paths = [179.9, 180.0]
         .map(|east| [[179.5, 1.0, 0.0], [east, 1.0, 0.0], [-179.9, 2.0, 0.0]]);
     let geojson = TrackFormat::GeoJson;
     for (way, format, ends) in [
-        (ways[0], geojson, ["[180,1.5,0]]", "[[-180,1.5,0],[-179.9,2,0]]"]),
-        (ways[1], geojson, ["[[179.5,1,0],[180,1,0]]", "[[-180,1,0],[-179.9,2,0]]"]),
+        (paths[0], geojson, ["[180,1.5,0]]", "[[-180,1.5,0],[-179.9,2,0]]"]),
+        (paths[1], geojson, ["[[179.5,1,0],[180,1,0]]", "[[-180,1,0],[-179.9,2,0]]"]),
         (
-            ways[0],
+            paths[0],
             TrackFormat::Kml,
             ["180,1.5,0\n</coord", "<coordinates>\n-180,1.5,0\n-179.9,2"],
         ),

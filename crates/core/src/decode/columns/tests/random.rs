@@ -49,12 +49,12 @@ impl RandomNumbers {
         use Primitive::*;
         match self.roll(if depth == 0 { 4 } else { 6 }) {
             0 | 1 => {
-                let all = [I8, I16, I32, I64, U8, U16, U32, F32, F64, Bool];
+                let primitives = [I8, I16, I32, I64, U8, U16, U32, F32, F64, Bool];
                 match self.roll(12) as usize {
                     10 => LayoutKind::Stamp,
                     11 if self.roll(2) == 0 => LayoutKind::SignedStamp,
                     11 => LayoutKind::Span,
-                    i => LayoutKind::Primitive(all[i]),
+                    i => LayoutKind::Primitive(primitives[i]),
                 }
             }
             2 => LayoutKind::Text,
@@ -124,10 +124,10 @@ impl RandomNumbers {
     }
 
     fn write_primitive(&mut self, primitive: Primitive, bytes: &mut Vec<u8>) -> Value {
-        let word = self.roll(1 << 31) << 32 | self.roll(1 << 31);
+        let bits = self.roll(1 << 31) << 32 | self.roll(1 << 31);
         macro_rules! number {
             ($type:ty, $value:ident) => {{
-                let value = word as $type;
+                let value = bits as $type;
                 bytes.extend(value.to_le_bytes());
                 Value::$value(value.into())
             }};
@@ -143,8 +143,8 @@ impl RandomNumbers {
             Primitive::F32 => number!(f32, Float),
             Primitive::F64 => number!(f64, Float),
             Primitive::Bool => {
-                bytes.push(word as u8 & 1);
-                Value::Bool(word & 1 == 1)
+                bytes.push(bits as u8 & 1);
+                Value::Bool(bits & 1 == 1)
             }
             Primitive::U64 | Primitive::Char => unreachable!("not rolled"),
         }
@@ -158,7 +158,7 @@ fn read(array: &ArrayRef, index: usize) -> Value {
             Value::Int(array.as_primitive::<$type>().value(index).into())
         };
     }
-    let all = |list: ArrayRef| (0..list.len()).map(|i| read(&list, i)).collect();
+    let values = |list: ArrayRef| (0..list.len()).map(|i| read(&list, i)).collect();
     match array.data_type() {
         DataType::Int8 => int!(Int8Type),
         DataType::Int16 => int!(Int16Type),
@@ -178,9 +178,9 @@ fn read(array: &ArrayRef, index: usize) -> Value {
         DataType::Boolean => Value::Bool(array.as_boolean().value(index)),
         DataType::Utf8 => Value::Text(array.as_string::<i32>().value(index).into()),
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(index).into()),
-        DataType::List(_) => Value::List(all(array.as_list::<i32>().value(index))),
+        DataType::List(_) => Value::List(values(array.as_list::<i32>().value(index))),
         DataType::FixedSizeList(..) => {
-            Value::List(all(array.as_fixed_size_list().value(index)))
+            Value::List(values(array.as_fixed_size_list().value(index)))
         }
         DataType::Struct(_) => {
             let columns = array.as_struct().columns().iter();
@@ -192,14 +192,14 @@ fn read(array: &ArrayRef, index: usize) -> Value {
 
 #[test]
 fn random_messages_of_random_types_are_decoded_correctly() {
-    let mut dice = RandomNumbers(20_261_120);
+    let mut random = RandomNumbers(20_261_120);
     for _ in 0..300 {
-        let layout = dice.layout(3);
+        let layout = random.layout(3);
         let mut rows = Vec::new();
         let mut written = Vec::new();
         for _ in 0..5 {
             let mut bytes = Vec::new();
-            written.push(dice.write_layout(&layout, &mut bytes));
+            written.push(random.write_layout(&layout, &mut bytes));
             rows.push(bytes);
         }
         let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
@@ -216,7 +216,7 @@ fn random_messages_of_random_types_are_decoded_correctly() {
             let (_, lost) = decode(&layout, &Columns::default(), &[&rows[0][..at]]);
             assert_eq!(lost, 1, "{layout:?}");
             let mut changed = rows[0].to_vec();
-            changed[at] ^= 1 << dice.roll(8);
+            changed[at] ^= 1 << random.roll(8);
             let all = Columns::all(View::Flat);
             let (batch, lost) = decode(&layout, &all, &[&changed]);
             assert_eq!(batch.num_rows() as u64 + lost, 1);

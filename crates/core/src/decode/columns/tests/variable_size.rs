@@ -121,8 +121,8 @@ fn fields_after_strings_and_lists_are_found() {
     let cloud = cloud.values().as_struct();
     assert_eq!(cloud["r"].as_primitive::<UInt8Type>().values(), &[7, 8, 7, 8]);
     assert_eq!(cloud["z"].as_primitive::<Float64Type>().values()[..2], [1.0, 2.0]);
-    let texts = batch["names"].as_fixed_size_list().values().as_string::<i32>();
-    assert_eq!(texts.iter().flatten().collect::<Vec<_>>(), ["a", "é", "a", "é"]);
+    let names = batch["names"].as_fixed_size_list().values().as_string::<i32>();
+    assert_eq!(names.iter().flatten().collect::<Vec<_>>(), ["a", "é", "a", "é"]);
     let tags = batch["tags"].as_list::<i32>().value(1);
     assert_eq!(tags.as_struct()["key"].as_string::<i32>().value(0), "k");
     assert_eq!(tags.as_struct()["value"].as_binary::<i32>().value(0), b"\x00\xff\x01");

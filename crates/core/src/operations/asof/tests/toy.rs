@@ -138,9 +138,10 @@ impl Log for ToyLog {
         self.reads.fetch_add(1, Ordering::Relaxed);
         // Three records per block.
         let options = OpenOptions { block_bytes: 40, ..OpenOptions::default() };
-        let walk = RecordScanner::new(self.source.clone(), part.bytes.clone(), options);
+        let scanner =
+            RecordScanner::new(self.source.clone(), part.bytes.clone(), options);
         let topics = self.layouts.len();
-        Ok(Box::new(ToyCursor { walk, selection: selection.clone(), topics }))
+        Ok(Box::new(ToyCursor { scanner, selection: selection.clone(), topics }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -154,16 +155,16 @@ impl Log for ToyLog {
 }
 
 struct ToyCursor {
-    walk: RecordScanner,
+    scanner: RecordScanner,
     selection: Selection,
     topics: usize,
 }
 
 impl Cursor for ToyCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let Self { walk, selection, topics } = self;
-        let base = walk.position();
-        walk.fill(block, |block, bytes, at| {
+        let Self { scanner, selection, topics } = self;
+        let base = scanner.position();
+        scanner.fill(block, |block, bytes, at| {
             let Some(record) = bytes.get(at..at + RECORD) else {
                 return ScanStep::Partial { len: RECORD };
             };

@@ -22,7 +22,7 @@ pub(super) struct DamageTally {
     records: u64,
     /// The number of lost bytes outside of `ranges`.
     lost_bytes: u64,
-    places: Vec<Range<u64>>,
+    byte_ranges: Vec<Range<u64>>,
     /// The known times of the damage.
     times: Vec<TimeRange>,
 }
@@ -30,7 +30,7 @@ pub(super) struct DamageTally {
 impl DamageTally {
     /// Creates an empty total. `first` is one of the damages, but is not yet added.
     pub(super) fn new(first: Damage) -> Self {
-        Self { first, records: 0, lost_bytes: 0, places: vec![], times: vec![] }
+        Self { first, records: 0, lost_bytes: 0, byte_ranges: vec![], times: vec![] }
     }
 
     pub(super) fn add(&mut self, damage: &Damage) {
@@ -39,13 +39,15 @@ impl DamageTally {
             self.first = damage.clone();
         }
         self.records = self.records.saturating_add(damage.records);
-        let is_whole = damage.lost_bytes == end.saturating_sub(start);
-        let places = self.places.len();
-        match self.places.last_mut() {
-            Some(last) if is_whole && last.start <= start && start <= last.end => {
+        let is_range_lost = damage.lost_bytes == end.saturating_sub(start);
+        let byte_ranges = self.byte_ranges.len();
+        match self.byte_ranges.last_mut() {
+            Some(last) if is_range_lost && last.start <= start && start <= last.end => {
                 last.end = last.end.max(end);
             }
-            _ if is_whole && places < PLACES => self.places.push(start..end),
+            _ if is_range_lost && byte_ranges < PLACES => {
+                self.byte_ranges.push(start..end)
+            }
             _ => self.lost_bytes = self.lost_bytes.saturating_add(damage.lost_bytes),
         }
         let times = self.times.len();
@@ -58,10 +60,10 @@ impl DamageTally {
 
     /// Describes the total as a finding.
     pub(super) fn finding(mut self) -> Finding {
-        self.places.sort_by_key(|place| place.start);
+        self.byte_ranges.sort_by_key(|place| place.start);
         self.times.sort_by_key(|time| time.start);
         let (mut lost, mut covered_end) = (self.lost_bytes, 0);
-        for Range { start, end } in &self.places {
+        for Range { start, end } in &self.byte_ranges {
             lost += end.saturating_sub(covered_end.max(*start));
             covered_end = covered_end.max(*end);
         }
@@ -71,15 +73,16 @@ impl DamageTally {
                 TimeRange { start: time.start.max(until), end: time.end }.span_nanos();
             until = until.max(time.end);
         }
-        let time = self.times.iter().copied().reduce(|all, next| all.cover(&next));
+        let time =
+            self.times.iter().copied().reduce(|damage, next| damage.cover(&next));
         let kind = self.first.kind;
-        let all = Damage {
+        let damage = Damage {
             records: self.records,
             lost_bytes: lost,
             time: None,
             ..self.first.clone()
         };
-        let mut text = all.description();
+        let mut text = damage.description();
         if kind.is_loss() && kind != DamageKind::Undecodable && lost > 0 {
             let seconds = match nanos {
                 0 => String::new(),
@@ -89,7 +92,7 @@ impl DamageTally {
             // Writing to a string does not fail.
             let _ = write!(text, ", {lost} {unit}{seconds} lost");
         }
-        let count = self.records.max(self.places.len() as u64).max(1);
+        let count = self.records.max(self.byte_ranges.len() as u64).max(1);
         Finding::new(code(kind), text)
             .with_bytes(self.first.bytes)
             .with_topic(self.first.topic)
@@ -111,13 +114,13 @@ mod tests {
             let lost = Damage::new(DamageKind::Garbled, bytes);
             Damage { time: Some(time), ..lost.with_records(5, Some(TopicId(1))) }
         };
-        let places = [
+        let byte_ranges = [
             lost(100..300, 0..1_000),
             lost(9_000..9_050, 50_000..50_250),
             lost(9_000..9_050, 50_100..50_350),
         ];
-        let mut tally = DamageTally::new(places[0].clone());
-        places.iter().for_each(|place| tally.add(place));
+        let mut tally = DamageTally::new(byte_ranges[0].clone());
+        byte_ranges.iter().for_each(|place| tally.add(place));
         let finding = tally.finding();
         assert_eq!(
             finding.text,

@@ -63,12 +63,12 @@ impl ExtraBytesColumn {
 /// Returns the record that describes `extra`, or `None` if there are no attributes.
 pub(crate) fn extra_bytes_record(extra: &[ExtraBytesColumn]) -> Option<Vlr> {
     let mut data = vec![0; extra.len() * DESCRIPTION_BYTES];
-    for (place, extra) in data.chunks_exact_mut(DESCRIPTION_BYTES).zip(extra) {
+    for (record, extra) in data.chunks_exact_mut(DESCRIPTION_BYTES).zip(extra) {
         let kind = [if extra.is_float { 9 } else { 5 }];
-        let texts = [extra.name.as_bytes(), extra.description.as_bytes()];
-        for (at, bytes) in [(2, &kind[..]), (4, texts[0]), (160, texts[1])] {
-            let place = place.iter_mut().skip(at).take(32);
-            place.zip(bytes).for_each(|(place, byte)| *place = *byte);
+        let strings = [extra.name.as_bytes(), extra.description.as_bytes()];
+        for (at, bytes) in [(2, &kind[..]), (4, strings[0]), (160, strings[1])] {
+            let target = record.iter_mut().skip(at).take(32);
+            target.zip(bytes).for_each(|(target, byte)| *target = *byte);
         }
     }
     (!extra.is_empty()).then(|| Vlr {

@@ -33,8 +33,8 @@ const LEAPS: [i64; 18] = [
 pub(crate) fn adjusted_standard_time(nanos: i64) -> f64 {
     let seconds = nanos.div_euclid(1_000_000_000);
     let leaps = LEAPS.partition_point(|leap| *leap <= seconds) as i64;
-    let whole = seconds - GPS_EPOCH - ADJUSTMENT + leaps;
-    whole as f64 + nanos.rem_euclid(1_000_000_000) as f64 / 1e9
+    let gps_seconds = seconds - GPS_EPOCH - ADJUSTMENT + leaps;
+    gps_seconds as f64 + nanos.rem_euclid(1_000_000_000) as f64 / 1e9
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(crate) struct PendingReturns {
     /// The points that are waiting.
     waiting: Option<Points>,
     /// The returns of each firing of the last points, as bits.
-    seen: HashMap<FiringKey, u32>,
+    returns_by_firing: HashMap<FiringKey, u32>,
 }
 
 impl PendingReturns {
@@ -47,19 +47,19 @@ impl PendingReturns {
         new: Option<&Points>,
     ) -> Result<Option<PointsWithReturns>> {
         for (firing, kind) in new.into_iter().flat_map(|new| firings(new, attributes)) {
-            *self.seen.entry(firing).or_default() |= kind;
+            *self.returns_by_firing.entry(firing).or_default() |= kind;
         }
-        let all = match (self.waiting.take(), new) {
+        let points = match (self.waiting.take(), new) {
             (Some(waiting), Some(new)) => concatenate(&waiting, new)?,
             (Some(waiting), None) => waiting,
             (None, Some(new)) => new.clone(),
             (None, None) => return Ok(None),
         };
-        let wait = if new.is_some() { MAX_DISTANCE.min(all.count) } else { 0 };
-        let ready_count = all.count - wait;
-        let ready = all.slice(0, ready_count);
+        let wait = if new.is_some() { MAX_DISTANCE.min(points.count) } else { 0 };
+        let ready_count = points.count - wait;
+        let ready = points.slice(0, ready_count);
         let returned = firings(&ready, attributes)
-            .map(|(firing, kind)| match (self.seen.get(&firing), kind) {
+            .map(|(firing, kind)| match (self.returns_by_firing.get(&firing), kind) {
                 (Some(&BOTH), STRONGEST) => (1, 2),
                 (Some(&BOTH), LAST) => (2, 2),
                 _ => (1, 1),
@@ -67,11 +67,13 @@ impl PendingReturns {
             .collect();
         // Waiting points may belong to firings whose other return was already passed on.
         let from = ready_count.saturating_sub(MAX_DISTANCE);
-        let recent = all.slice(from, all.count - from);
-        let seen = firings(&recent, attributes)
-            .filter_map(|(firing, _)| Some((firing, *self.seen.get(&firing)?)));
-        self.seen = seen.collect();
-        self.waiting = (wait > 0).then(|| all.slice(ready_count, wait));
+        let recent = points.slice(from, points.count - from);
+        let returns_by_firing =
+            firings(&recent, attributes).filter_map(|(firing, _)| {
+                Some((firing, *self.returns_by_firing.get(&firing)?))
+            });
+        self.returns_by_firing = returns_by_firing.collect();
+        self.waiting = (wait > 0).then(|| points.slice(ready_count, wait));
         Ok(Some((ready, returned)))
     }
 }
@@ -111,9 +113,10 @@ mod tests {
     fn points(rows: &[(i64, u32, u32)]) -> Points {
         let times =
             TimestampNanosecondArray::from_iter_values(rows.iter().map(|p| p.0));
-        let whole = |values: Vec<u32>| Arc::new(UInt32Array::from(values)) as ArrayRef;
-        let lasers = whole(rows.iter().map(|p| p.1).collect());
-        let kinds = whole(rows.iter().map(|p| p.2).collect());
+        let integers =
+            |values: Vec<u32>| Arc::new(UInt32Array::from(values)) as ArrayRef;
+        let lasers = integers(rows.iter().map(|p| p.1).collect());
+        let kinds = integers(rows.iter().map(|p| p.2).collect());
         Points { arrays: vec![Arc::new(times), lasers, kinds], count: rows.len() }
     }
 
