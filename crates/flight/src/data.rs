@@ -41,9 +41,10 @@ pub struct FlightData {
     pub dropouts: Vec<Dropout>,
     /// The number of hard faults that are described in the log.
     pub hard_faults: u64,
-    /// The spectrograms of samples that arrive in bursts (`sensor_gyro_fifo`,
-    /// `sensor_accel_fifo`), which are built while they are read.
-    pub fifo_spectrograms: Vec<Spectrogram>,
+    /// The spectrograms of signals of high rates, which are built while they are read: that of
+    /// the [acceleration](crate::ACCELERATION), unless it is in `series`, and those of samples
+    /// that arrive in bursts (`sensor_gyro_fifo`, `sensor_accel_fifo`).
+    pub streamed_spectrograms: Vec<Spectrogram>,
 }
 
 impl Series {

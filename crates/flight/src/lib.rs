@@ -1,9 +1,9 @@
 //! Analyses flights of PX4: statistics, diagnoses, spectra and step responses.
 //!
-//! [`needed_topics`] states which topics and fields of a log the analyses read. The caller
-//! collects them as [`Series`] in a [`FlightData`]; topics that are not in the log are omitted.
 //! [`analyze`] computes the statistics and the diagnoses, [`signal_analysis`] the spectra and
-//! the step responses. This crate only knows columns of numbers over time, and no logs.
+//! the step responses. [`flight_topics`] and [`signal_topics`] state which topics and fields of a
+//! log they read. The caller collects these as [`Series`] in a [`FlightData`]; topics that are not
+//! in the log are omitted. This crate only knows columns of numbers over time, and no logs.
 //!
 //! Formulas and thresholds follow PX4's Flight Review and flight-review-rs; each constant
 //! names its source.
@@ -30,10 +30,13 @@ pub use self::{
     data::{Dropout, FlightData, Series},
     diagnosis::{Diagnosis, DiagnosisKind, Evidence, Severity},
     intervals::Intervals,
-    needed_topics::{AnalysisScope, NeededTopic, needed_topics},
+    needed_topics::{AnalysisScope, NeededTopic, flight_topics, signal_topics},
     phases::{ModePeriod, Phases},
     sampling::SamplingRegularity,
-    spectra::{FilterMark, FilterMarks, Spectrum, SpectrumLine, spectrum_of},
+    spectra::{
+        ACCELERATION, FilterMark, FilterMarks, LEAST_RATE_HZ, SpectrogramSource,
+        Spectrum, SpectrumLine, spectrum_of,
+    },
     spectrogram::{
         MAX_SPECTROGRAM_COLUMNS, Spectrogram, SpectrogramBuilder, WINDOW_LENGTH,
     },

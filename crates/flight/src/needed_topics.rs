@@ -1,4 +1,9 @@
 //! The topics and fields that analyses read.
+//!
+//! The two analyses read different topics, so that the topics of one can be dropped before those
+//! of the other are read: the signals of high rates take most of the memory.
+
+use crate::spectra::ACCELERATION;
 
 /// The extent of an analysis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,21 +27,14 @@ pub struct NeededTopic {
     pub fields: &'static [&'static str],
     /// Whether all instances are read, and not only the first.
     pub has_all_instances: bool,
-    /// The scope that reads it.
-    pub scope: AnalysisScope,
 }
 
 const fn first(name: &'static str, fields: &'static [&'static str]) -> NeededTopic {
-    let scope = AnalysisScope::Flight;
-    NeededTopic { name, fields, has_all_instances: false, scope }
+    NeededTopic { name, fields, has_all_instances: false }
 }
 
 const fn all(name: &'static str, fields: &'static [&'static str]) -> NeededTopic {
     NeededTopic { has_all_instances: true, ..first(name, fields) }
-}
-
-const fn signal(name: &'static str, fields: &'static [&'static str]) -> NeededTopic {
-    NeededTopic { scope: AnalysisScope::Signals, ..first(name, fields) }
 }
 
 const XYZ: &[&str] = &["xyz[0]", "xyz[1]", "xyz[2]"];
@@ -50,12 +48,9 @@ const GPS: &[&str] = &[
     "jamming_indicator",
 ];
 
-/// The topics, in alphabetical order.
-const NEEDED: &[NeededTopic] = &[
-    first(
-        "actuator_controls_0",
-        &["control[0]", "control[1]", "control[2]", "control[3]"],
-    ),
+/// The topics of statistics and diagnoses, in alphabetical order.
+const FLIGHT: &[NeededTopic] = &[
+    first("actuator_controls_0", &["control[3]"]),
     all(
         "actuator_outputs",
         &[
@@ -155,23 +150,11 @@ const NEEDED: &[NeededTopic] = &[
         ],
     ),
     all("input_rc", &["rc_lost", "rc_failsafe"]),
-    signal(
-        "sensor_combined",
-        &["accelerometer_m_s2[0]", "accelerometer_m_s2[1]", "accelerometer_m_s2[2]"],
-    ),
     all("sensor_gps", GPS),
     first("system_power", &["voltage5v_v", "voltage5V_v"]),
     all("tecs_status", &["pitch_integ", "pitch_sp_rad"]),
-    signal("vehicle_angular_acceleration", XYZ),
     first("vehicle_angular_velocity", XYZ),
-    first(
-        "vehicle_attitude",
-        &["q[0]", "q[1]", "q[2]", "q[3]", "rollspeed", "pitchspeed", "yawspeed"],
-    ),
-    signal(
-        "vehicle_attitude_setpoint",
-        &["q_d[0]", "q_d[1]", "q_d[2]", "q_d[3]", "roll_body", "pitch_body"],
-    ),
+    first("vehicle_attitude", &["q[1]", "q[2]", "rollspeed", "pitchspeed", "yawspeed"]),
     all("vehicle_gps_position", GPS),
     all(
         "vehicle_imu_status",
@@ -212,7 +195,6 @@ const NEEDED: &[NeededTopic] = &[
         "vehicle_magnetometer",
         &["magnetometer_ga[0]", "magnetometer_ga[1]", "magnetometer_ga[2]"],
     ),
-    signal("vehicle_rates_setpoint", &["roll", "pitch", "yaw"]),
     first(
         "vehicle_status",
         &[
@@ -228,15 +210,36 @@ const NEEDED: &[NeededTopic] = &[
         ],
     ),
     first("vehicle_thrust_setpoint", XYZ),
-    signal("vehicle_torque_setpoint", XYZ),
     first("wind", &["windspeed_north", "windspeed_east"]),
     first("wind_estimate", &["windspeed_north", "windspeed_east"]),
 ];
 
-/// Returns the topics that the analyses of `scope` read.
-pub fn needed_topics(scope: AnalysisScope) -> impl Iterator<Item = NeededTopic> {
-    let is_needed = move |topic: &&NeededTopic| {
-        scope == AnalysisScope::Signals || topic.scope == AnalysisScope::Flight
-    };
-    NEEDED.iter().filter(is_needed).copied()
+/// The topics of spectra and step responses, in alphabetical order.
+const SIGNALS: &[NeededTopic] = &[
+    first("actuator_controls_0", &["control[0]", "control[1]", "control[2]"]),
+    first(ACCELERATION.topic, &ACCELERATION.fields),
+    first("vehicle_angular_acceleration", XYZ),
+    first("vehicle_angular_velocity", XYZ),
+    first(
+        "vehicle_attitude",
+        &["q[0]", "q[1]", "q[2]", "q[3]", "rollspeed", "pitchspeed", "yawspeed"],
+    ),
+    first(
+        "vehicle_attitude_setpoint",
+        &["q_d[0]", "q_d[1]", "q_d[2]", "q_d[3]", "roll_body", "pitch_body"],
+    ),
+    first("vehicle_land_detected", &["landed"]),
+    first("vehicle_rates_setpoint", &["roll", "pitch", "yaw"]),
+    first("vehicle_status", &["arming_state"]),
+    first("vehicle_torque_setpoint", XYZ),
+];
+
+/// Returns the topics that [`analyze`](crate::analyze) reads.
+pub fn flight_topics() -> &'static [NeededTopic] {
+    FLIGHT
+}
+
+/// Returns the topics that [`signal_analysis`](crate::signal_analysis) reads.
+pub fn signal_topics() -> &'static [NeededTopic] {
+    SIGNALS
 }

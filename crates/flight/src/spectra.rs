@@ -12,9 +12,9 @@ use crate::{
 
 pub use self::filters::{FilterMark, FilterMarks};
 
-/// Slower signals show no vibration. Flight Review asks for 100 Hz, which logs of the default
-/// profile of PX4 do not have.
-const LEAST_RATE_HZ: f64 = 40.0;
+/// Slower signals show no vibration, and have no spectra and spectrograms. Flight Review asks for
+/// 100 Hz, which logs of the default profile of PX4 do not have.
+pub const LEAST_RATE_HZ: f64 = 40.0;
 
 /// The mean amplitude above this frequency states the noise (Flight Review, `DataPlotFFT`).
 const NOISE_FROM_HZ: f64 = 40.0;
@@ -37,16 +37,25 @@ const SOURCES: [SpectrumSource; 4] = [
     ("angular acceleration", "vehicle_angular_acceleration", XYZ),
 ];
 
-/// A signal whose spectrogram shows the vibrations of the frame. Flight Review does not draw its spectrum.
-const ACCELERATION: SpectrumSource = (
-    "acceleration",
-    "sensor_combined",
-    [
-        ("x", "accelerometer_m_s2[0]"),
-        ("y", "accelerometer_m_s2[1]"),
-        ("z", "accelerometer_m_s2[2]"),
-    ],
-);
+/// A signal that has a spectrogram and no spectrum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpectrogramSource {
+    /// The measured quantity.
+    pub title: &'static str,
+    /// The topic. Its first instance is used.
+    pub topic: &'static str,
+    /// The fields of the three axes.
+    pub fields: [&'static str; 3],
+}
+
+/// A signal whose spectrogram shows the vibrations of the frame. Flight Review does not draw its
+/// spectrum.
+pub const ACCELERATION: SpectrogramSource = SpectrogramSource {
+    title: "acceleration",
+    topic: "sensor_combined",
+    fields: ["accelerometer_m_s2[0]", "accelerometer_m_s2[1]", "accelerometer_m_s2[2]"],
+};
 
 /// The amplitudes of the fields of a topic by frequency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -162,14 +171,17 @@ pub(crate) fn spectrogram_of(
 /// Returns the spectrograms of a flight.
 pub(crate) fn spectrograms_of_flight(data: &FlightData) -> Vec<Spectrogram> {
     let mut all: Vec<Spectrogram> = Vec::new();
-    for (title, topic, fields) in SOURCES.into_iter().chain([ACCELERATION]) {
+    for (title, topic, fields) in SOURCES {
         if all.iter().any(|spectrogram| spectrogram.title == title) {
             continue;
         }
         let Some(series) = data.first(topic) else { continue };
         all.extend(spectrogram_of(title, series, fields.map(|(_, field)| field)));
     }
-    all.extend(data.fifo_spectrograms.iter().cloned());
+    let SpectrogramSource { title, topic, fields } = ACCELERATION;
+    let acceleration = data.first(topic);
+    all.extend(acceleration.and_then(|series| spectrogram_of(title, series, fields)));
+    all.extend(data.streamed_spectrograms.iter().cloned());
     all
 }
 

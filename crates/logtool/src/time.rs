@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod offset;
 pub mod part_times;
+pub(crate) mod period_values;
 pub mod record_span;
 pub mod repaired_times;
 pub(crate) mod segments;

@@ -38,6 +38,50 @@ fn info_has_the_facts_of_the_manifest_and_serialises_as_json() {
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 
+/// Returns a ULog of the topics `a` and `b`, whose records have only these times in microseconds.
+fn ulog_of_times(records: impl IntoIterator<Item = (u16, u64)>) -> Vec<u8> {
+    let mut log = b"ULog\x01\x12\x35\x01".to_vec();
+    log.extend(500_u64.to_le_bytes());
+    let mut message = |kind: u8, payload: &[u8]| {
+        log.extend((payload.len() as u16).to_le_bytes());
+        log.push(kind);
+        log.extend(payload);
+    };
+    message(b'F', b"a:uint64_t timestamp;");
+    message(b'F', b"b:uint64_t timestamp;");
+    message(b'A', &[0, 0, 0, b'a']);
+    message(b'A', &[0, 1, 0, b'b']);
+    for (topic, time) in records {
+        message(b'D', &[&topic.to_le_bytes()[..], &time.to_le_bytes()].concat());
+    }
+    log
+}
+
+#[test]
+fn frequencies_are_of_records_in_the_order_of_time() {
+    // Parts of this log have 10 records. That of the topic `a` at 1500 µs is the last one of
+    // the file, and each part has a record of the topic `b` with the impossible time 0.
+    let time = |n: u64| 1000 + 100 * n;
+    let a = (0..40).filter(|n| *n != 5).chain([5]).map(|n| (0, time(n)));
+    let with_b = a.enumerate().flat_map(|(place, record)| {
+        let b = if place % 4 == 3 { 0 } else { time(place as u64) };
+        [record, (1, b)]
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.ulg");
+    std::fs::write(&path, ulog_of_times(with_b)).unwrap();
+    let info = InfoRequest::new(&path).with_frequencies().run(&Session::new()).unwrap();
+    assert!(info.log().manifest().parts.len() > 5);
+    let of = |name: &str| {
+        let topic = info.topics.iter().find(|topic| topic.topic == name).unwrap();
+        let found = topic.frequency.unwrap();
+        (found.min_period_ns, found.median_period_ns, found.max_period_ns)
+    };
+    assert_eq!(of("a"), (100_000, 100_000, 100_000));
+    // Every fourth record of `b` is missing.
+    assert_eq!(of("b"), (100_000, 100_000, 200_000));
+}
+
 #[test]
 fn info_of_an_open_log_measures_no_frequencies() {
     let info = logtool::open(testdata("quad_flight.ulg")).unwrap().info();

@@ -12,6 +12,9 @@ pub struct Sampler {
     /// The width of a column in nanoseconds.
     width: i128,
     columns: Vec<Option<SampledColumn>>,
+    /// The last column that got a value: its index, its first time, and that after its end.
+    /// Most values are in the same column as those before them.
+    recent: (usize, i128, i128),
     /// Values before the first time, or at the second time or later, are dropped.
     within: (i64, i64),
     periods: Periods,
@@ -33,6 +36,22 @@ struct SampledColumn {
 impl SampledColumn {
     fn new(value: TimedValue) -> Self {
         Self { first: value, low: value, high: value, last: value }
+    }
+
+    /// Adds a later value.
+    fn add(&mut self, value: TimedValue) {
+        if value.0 < self.first.0 {
+            self.first = value;
+        }
+        if value.1 < self.low.1 {
+            self.low = value;
+        }
+        if value.1 > self.high.1 {
+            self.high = value;
+        }
+        if value.0 >= self.last.0 {
+            self.last = value;
+        }
     }
 
     /// Combines the column with the later values of `other`.
@@ -77,6 +96,7 @@ impl Sampler {
             width,
             within: (start, end),
             columns: vec![None; columns],
+            recent: (0, 0, 0),
             periods: Periods::default(),
             last: None,
             values: 0,
@@ -117,18 +137,30 @@ impl Sampler {
     }
 
     fn keep(&mut self, nanos: i64, value: f64) {
+        let time = i128::from(nanos);
+        let (mut column, start, end) = self.recent;
+        if !(start..end).contains(&time) {
+            column = self.column_of(time);
+            let start = self.start + self.width * column as i128;
+            self.recent = (column, start, start + self.width);
+        }
+        match self.columns.get_mut(column) {
+            Some(Some(kept)) => kept.add((nanos, value)),
+            Some(none) => *none = Some(SampledColumn::new((nanos, value))),
+            None => {}
+        }
+    }
+
+    /// Returns the index of the column of `time`, after making the columns wide enough for it.
+    fn column_of(&mut self, time: i128) -> usize {
         let since = loop {
-            let since = i128::from(nanos) - self.start;
+            let since = time - self.start;
             match since < self.width * self.columns.len() as i128 {
                 true if since >= 0 => break since,
                 is_early => self.widen(is_early),
             }
         };
-        let column = usize::try_from(since / self.width).ok();
-        let new = SampledColumn::new((nanos, value));
-        if let Some(column) = column.and_then(|at| self.columns.get_mut(at)) {
-            *column = Some(column.map_or(new, |kept| kept.merge(new)));
-        }
+        usize::try_from(since / self.width).unwrap_or(usize::MAX)
     }
 
     /// Joins pairs of columns, which makes space for as many columns before or after.

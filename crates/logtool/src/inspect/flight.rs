@@ -1,17 +1,23 @@
 //! The analysis of flights of PX4: statistics, diagnoses, spectra and step responses.
 
+mod acceleration;
 mod collect;
 mod fifo;
 pub(crate) mod text;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
-use logtool_core::{Damage, Log as FormatLog, MetadataKey, TopicSet, Value};
+use logtool_core::{Damage, Log as FormatLog, Manifest, MetadataKey, TopicSet, Value};
+use logtool_flight::FlightData;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
     error::{Context as _, Error, Result},
     formats::LogFormat,
+    inspect::flight::collect::Collected,
     records::log::Log,
     source::{
         losses::{Findings, Strictness},
@@ -175,8 +181,78 @@ pub(crate) fn analyse(
         let what = format!("a {} log has no flight of PX4", manifest.format);
         return Err(Error::failed(what).with_hint("flights are in ULogs"));
     }
-    let collected = collect::collect(log, scope, progress)?;
-    let mut data = collected.data;
+    // Two passes are one task.
+    let half_progress = |bytes: u64| progress(bytes / 2);
+    let mut read = ReadTopics::default();
+    // The signals are dropped before the other topics are read: together they take twice the
+    // memory.
+    let (signals, flight_progress): (_, &(dyn Fn(u64) + Sync)) = match scope {
+        AnalysisScope::Signals => {
+            let collected = collect::collect_signals(log, &half_progress)?;
+            let data = with_metadata(read.add(collected), manifest);
+            (Some(logtool_flight::signal_analysis(&data)), &half_progress)
+        }
+        _ => (None, progress),
+    };
+    let collected = collect::collect_flight(log, flight_progress)?;
+    let data = with_metadata(read.add(collected), manifest);
+    let remarks = read.remarks();
+    let analysis = logtool_flight::analyze(&data);
+    let ReadTopics { topics, damage, fifos, .. } = read;
+    Ok(AnalysedLog { analysis, signals, fifos, topics, damage, remarks })
+}
+
+/// The topics that were read in several passes, with the damage and the remarks.
+struct ReadTopics {
+    topics: TopicSet,
+    damage: Vec<Damage>,
+    remarks: BTreeSet<String>,
+    fifos: Vec<FifoSamples>,
+    /// Whether the log has none of the topics.
+    is_empty: bool,
+}
+
+impl Default for ReadTopics {
+    fn default() -> Self {
+        let topics = TopicSet::from_iter([]);
+        Self {
+            topics,
+            damage: Vec::new(),
+            remarks: BTreeSet::new(),
+            fifos: Vec::new(),
+            is_empty: true,
+        }
+    }
+}
+
+impl ReadTopics {
+    /// Adds the topics of a pass, and returns their numbers.
+    fn add(&mut self, collected: Collected) -> FlightData {
+        // A topic that was read before has the same damage again.
+        let is_new = |damage: &Damage| match damage.topic {
+            Some(topic) => !self.topics.contains(topic),
+            None => !self.damage.contains(damage),
+        };
+        let damage = collected.damage.into_iter().filter(is_new);
+        let damage: Vec<Damage> = damage.collect();
+        self.damage.extend(damage);
+        self.topics.extend(&collected.topics);
+        self.remarks.extend(collected.remarks);
+        self.fifos.extend(collected.fifos);
+        self.is_empty &= collected.is_empty;
+        collected.data
+    }
+
+    /// Returns the remarks of all passes, in alphabetical order.
+    fn remarks(&self) -> Vec<String> {
+        let nothing = "the log has no topics of PX4 that are analysed";
+        let nothing = self.is_empty.then(|| nothing.to_owned());
+        self.remarks.iter().cloned().chain(nothing).collect()
+    }
+}
+
+/// Returns `data` with the parameters, hard faults and names of modes.
+fn with_metadata(mut data: FlightData, manifest: &Manifest) -> FlightData {
     let metadata = |key: MetadataKey| match manifest.file_metadata(key) {
         Some(Value::Map(values)) => Some(values),
         _ => None,
@@ -192,16 +268,7 @@ pub(crate) fn analyse(
     }
     data.mode_names =
         px4_modes::names().map(|(state, name)| (state, name.to_owned())).collect();
-    let signals = (scope == AnalysisScope::Signals)
-        .then(|| logtool_flight::signal_analysis(&data));
-    Ok(AnalysedLog {
-        analysis: logtool_flight::analyze(&data),
-        signals,
-        topics: collected.topics,
-        damage: collected.damage,
-        remarks: collected.remarks,
-        fifos: collected.fifos,
-    })
+    data
 }
 
 /// Returns a parameter as a number.

@@ -296,12 +296,24 @@ impl Log {
         LogInfo::describe(self, self.losses(), &[])
     }
 
-    /// Returns a description of the log with the losses `losses`, and with the periods and
-    /// gaps of its topics.
+    /// Returns the periods and gaps of the topics.
+    ///
+    /// # Errors
+    /// If reading fails.
     #[cfg(feature = "plot")]
-    pub(crate) fn info_with_frequencies(&self, losses: Findings) -> Result<LogInfo> {
-        let contents = Contents { has_frequencies: true, ..Contents::default() };
-        LogInfo::new(self, losses, contents)
+    pub(crate) fn frequencies(&self) -> Result<Vec<Option<Frequency>>> {
+        frequency::measure(self.format_log())
+    }
+
+    /// Returns a description of the log with the losses `losses`, and with the
+    /// [frequencies](Self::frequencies) of its topics.
+    #[cfg(feature = "plot")]
+    pub(crate) fn info_with_frequencies(
+        &self,
+        losses: Findings,
+        frequencies: &[Option<Frequency>],
+    ) -> LogInfo {
+        LogInfo::describe(self, losses, frequencies)
     }
 }
 

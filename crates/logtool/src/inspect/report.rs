@@ -151,9 +151,12 @@ impl ReportRequest {
         }
         let mut losses = log.losses();
         losses.check(self.strictness)?;
-        let (mut page, mut losses) =
-            self.page(&log, losses).with_context(|| name.clone())?;
-        page.provenance = provenance::collect([log.input()], session)?.json();
+        let (page, provenance) = rayon::join(
+            || self.page(&log, losses).with_context(|| name.clone()),
+            || provenance::collect([log.input()], session),
+        );
+        let (mut page, mut losses) = page?;
+        page.provenance = provenance?.json();
         losses.check(self.strictness)?;
         Ok(Report { log: name, page, losses })
     }
@@ -181,7 +184,12 @@ impl ReportRequest {
             marks.add_parameter_changes(ulog);
             marks.add_dropouts(ulog)?;
         }
-        let flight = FlightReport::new(format_log, ulog.is_some())?;
+        // Both compute for a long time on one thread.
+        let (flight, frequencies) = rayon::join(
+            || FlightReport::new(format_log, ulog.is_some()),
+            || log.frequencies(),
+        );
+        let (flight, frequencies) = (flight?, frequencies?);
         damage.extend_from_slice(flight.damage());
         let signals = plots::read(format_log, range, &mut damage)?;
         // An index does not state the damage of the records, which is found by reading them.
@@ -202,7 +210,7 @@ impl ReportRequest {
         let images = images::first_of_each(format_log, range)?;
         let messages = messages::table(log, range, &clock, &mut damage)?;
         losses.add(manifest, &TopicSet::All, &damage);
-        let info = log.info_with_frequencies(losses.clone())?;
+        let info = log.info_with_frequencies(losses.clone(), &frequencies);
         // Readers of the report should not learn the folders of this computer.
         let text = info.to_text(&TextOptions::new().with_file_name_only());
         // The tables of topics may be long, and come last.

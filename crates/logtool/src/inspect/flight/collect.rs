@@ -1,20 +1,25 @@
-//! Reads the fields of a log that analyses need, in one pass.
+//! Reads the fields of a log that an analysis needs, in one pass.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
-    TimeRange, Topic, TopicId, TopicSet, View, export_tables,
+    Columns, Damage, Log, Manifest, Selection, TableJob, TableSink, TableWriter,
+    TimeBase, TimeRange, Topic, TopicId, TopicSet, View, export_tables,
 };
-use logtool_flight::{AnalysisScope, Dropout, FlightData, Series, needed_topics};
+use logtool_flight::{
+    ACCELERATION, Dropout, FlightData, NeededTopic, Series, Spectrogram,
+};
 use logtool_ulog::topic_names;
 use parking_lot::Mutex;
 
 use crate::{
     error::Result,
-    inspect::flight::fifo::{FifoReader, FifoSamples},
+    inspect::flight::{
+        acceleration::AccelerationReader,
+        fifo::{FifoReader, FifoSamples},
+    },
     records::signals::numbers_of,
     text::units::count_of,
 };
@@ -33,6 +38,8 @@ pub(super) struct Collected {
     pub(super) damage: Vec<Damage>,
     pub(super) remarks: Vec<String>,
     pub(super) fifos: Vec<FifoSamples>,
+    /// Whether the log has none of the topics.
+    pub(super) is_empty: bool,
 }
 
 /// The result that a topic is collected for.
@@ -41,24 +48,90 @@ enum Purpose {
     Series(Vec<String>),
     /// The samples of a FIFO.
     Fifo(Box<FifoReader>),
+    /// The spectrogram of an acceleration.
+    Acceleration(Box<AccelerationReader>),
 }
 
-/// Reads the topics that the analyses of `scope` need.
-pub(super) fn collect(
+/// Reads the topics that statistics and diagnoses need.
+pub(super) fn collect_flight(
     log: &dyn Log,
-    scope: AnalysisScope,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Collected> {
-    let manifest = log.manifest();
-    let time = manifest.time.unwrap_or(TimeRange::ALL);
-    let all = |name: &str| {
-        let name = name.to_owned();
-        manifest.topics().filter(move |(_, topic)| topic.name == name)
-    };
-    let mut purposes = BTreeMap::new();
-    let mut columns_of = BTreeMap::new();
-    let mut want = |id: TopicId, topic: &Topic, fields: &[&str]| -> Result<()> {
-        let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+    let mut collection = Collection::new(log);
+    collection.add_needed(logtool_flight::flight_topics())?;
+    for (id, topic) in topics_called(log.manifest(), topic_names::DROPOUTS) {
+        collection.add_series(id, topic, &[DROPOUT_FIELD])?;
+    }
+    collection.read(progress)
+}
+
+/// Reads the topics that spectra and step responses need.
+pub(super) fn collect_signals(
+    log: &dyn Log,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Collected> {
+    let mut collection = Collection::new(log);
+    collection.add_needed(logtool_flight::signal_topics())?;
+    for name in FifoReader::TOPICS {
+        if let Some((id, topic)) = topics_called(log.manifest(), name).next() {
+            collection.add_fifo(name, id, topic)?;
+        }
+    }
+    collection.read(progress)
+}
+
+/// Returns the topics with this name, in the order of the log.
+fn topics_called<'m>(
+    manifest: &'m Manifest,
+    name: &'static str,
+) -> impl Iterator<Item = (TopicId, &'m Topic)> {
+    manifest.topics().filter(move |(_, topic)| topic.name == name)
+}
+
+/// The topics to read.
+struct Collection<'l> {
+    log: &'l dyn Log,
+    /// By the labels of the topics.
+    purposes: BTreeMap<String, Purpose>,
+    columns_of: BTreeMap<TopicId, Columns>,
+}
+
+impl<'l> Collection<'l> {
+    fn new(log: &'l dyn Log) -> Self {
+        Self { log, purposes: BTreeMap::new(), columns_of: BTreeMap::new() }
+    }
+
+    fn add(&mut self, id: TopicId, topic: &Topic, only: Vec<usize>, purpose: Purpose) {
+        let columns = Columns { only: Some(only), ..Columns::all(View::Flat) };
+        self.columns_of.insert(id, columns);
+        self.purposes.insert(topic.label().into_owned(), purpose);
+    }
+
+    /// Adds topics that analyses need.
+    fn add_needed(&mut self, all: &[NeededTopic]) -> Result<()> {
+        for needed in all {
+            let count = if needed.has_all_instances { usize::MAX } else { 1 };
+            for (id, topic) in
+                topics_called(self.log.manifest(), needed.name).take(count)
+            {
+                let is_acceleration = needed.name == ACCELERATION.topic
+                    && needed.fields == ACCELERATION.fields;
+                if !(is_acceleration && self.add_acceleration(id, topic)?) {
+                    self.add_series(id, topic, needed.fields)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a series with the `fields` that the topic has.
+    fn add_series(
+        &mut self,
+        id: TopicId,
+        topic: &Topic,
+        fields: &[&str],
+    ) -> Result<()> {
+        let decoder = self.log.decoder(id, &Columns::all(View::Flat))?;
         let schema = decoder.schema();
         let found = fields.iter().filter_map(|field| {
             schema.index_of(field).ok().map(|column| (column, (*field).to_owned()))
@@ -67,87 +140,101 @@ pub(super) fn collect(
         // The decoder delivers columns in the order of the schema.
         found.sort_unstable();
         found.dedup();
+        // Releases of PX4 have other fields.
+        if found.is_empty() {
+            return Ok(());
+        }
         let (only, names) = found.into_iter().unzip();
-        columns_of.insert(id, Columns { only: Some(only), ..Columns::all(View::Flat) });
-        purposes.insert(topic.label().into_owned(), Purpose::Series(names));
+        self.add(id, topic, only, Purpose::Series(names));
         Ok(())
-    };
-    for needed in needed_topics(scope) {
-        let count = if needed.has_all_instances { usize::MAX } else { 1 };
-        for (id, topic) in all(needed.name).take(count) {
-            want(id, topic, needed.fields)?;
+    }
+
+    /// Adds the spectrogram of the acceleration. Returns whether the topic has its fields.
+    fn add_acceleration(&mut self, id: TopicId, topic: &Topic) -> Result<bool> {
+        let decoder = self.log.decoder(id, &Columns::all(View::Flat))?;
+        let Some((only, reader)) = AccelerationReader::new(decoder.schema()) else {
+            return Ok(false);
+        };
+        self.add(id, topic, only, Purpose::Acceleration(Box::new(reader)));
+        Ok(true)
+    }
+
+    /// Adds the samples of a FIFO, if the topic has the columns of PX4's.
+    fn add_fifo(
+        &mut self,
+        name: &'static str,
+        id: TopicId,
+        topic: &Topic,
+    ) -> Result<()> {
+        let decoder = self.log.decoder(id, &Columns::all(View::Flat))?;
+        let time = self.log.manifest().time.unwrap_or(TimeRange::ALL);
+        if let Some((only, reader)) = FifoReader::new(name, decoder.schema(), time) {
+            self.add(id, topic, only, Purpose::Fifo(Box::new(reader)));
         }
+        Ok(())
     }
-    for (id, topic) in all(topic_names::DROPOUTS) {
-        want(id, topic, &[DROPOUT_FIELD])?;
-    }
-    if scope == AnalysisScope::Signals {
-        for name in FifoReader::TOPICS {
-            for (id, topic) in all(name).take(1) {
-                let decoder = log.decoder(id, &Columns::all(View::Flat))?;
-                let Some((only, reader)) =
-                    FifoReader::new(name, decoder.schema(), time)
-                else {
-                    continue;
-                };
-                let columns = Columns { only: Some(only), ..Columns::all(View::Flat) };
-                columns_of.insert(id, columns);
-                purposes.insert(
-                    topic.label().into_owned(),
-                    Purpose::Fifo(Box::new(reader)),
-                );
+
+    /// Reads the topics in one pass.
+    fn read(self, progress: &(dyn Fn(u64) + Sync)) -> Result<Collected> {
+        let Self { log, purposes, columns_of } = self;
+        let manifest = log.manifest();
+        let topics: TopicSet = columns_of.keys().copied().collect();
+        let done = Arc::new(Mutex::new(Vec::new()));
+        let sink = CollectorSink { purposes: Mutex::new(purposes), done: done.clone() };
+        let time = manifest.time.unwrap_or(TimeRange::ALL);
+        // Values from before the start are those at the start. Later times are impossible.
+        let selected = TimeRange { start: TimeRange::ALL.start, end: time.end };
+        let job = TableJob {
+            selection: Selection { topics: topics.clone(), time: selected },
+            columns: Columns::all(View::Flat),
+            columns_of,
+            time: TimeBase::default(),
+            part_bytes: 4 << 20,
+            progress,
+        };
+        let report = export_tables(log, &job, &sink)?;
+        let last = time.end.as_nanos().saturating_sub(1);
+        let mut data = FlightData::new((time.start.as_nanos(), last));
+        let (mut remarks, mut fifos) = (Vec::new(), Vec::new());
+        let mut has_acceleration = false;
+        for table in done.lock().drain(..) {
+            has_acceleration |= matches!(table.purpose, Purpose::Acceleration(_));
+            if table.left_out > 0 {
+                let rows = count_of(table.left_out, "row");
+                let label = &table.label;
+                remarks.push(format!(
+                    "{rows} of {label} after the first {MAX_ROWS} were not analysed"
+                ));
+            }
+            match table.into_output() {
+                TableOutput::Series(series)
+                    if series.topic == topic_names::DROPOUTS =>
+                {
+                    let millis = series.column(DROPOUT_FIELD).unwrap_or_default();
+                    let rows = series.times.iter().zip(millis);
+                    data.dropouts.extend(rows.map(|(time, millis)| Dropout {
+                        time: *time,
+                        seconds: f64::from(*millis) / 1e3,
+                    }));
+                }
+                TableOutput::Series(series) => data.series.push(series),
+                TableOutput::Spectrogram(found) => {
+                    data.streamed_spectrograms.extend(found)
+                }
+                TableOutput::Fifo(mut fifo) => {
+                    data.streamed_spectrograms.extend(fifo.spectrogram.take());
+                    fifos.push(*fifo);
+                }
             }
         }
+        data.series.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
+        let rank = |found: &Spectrogram| found.topic != ACCELERATION.topic;
+        data.streamed_spectrograms
+            .sort_by(|a, b| (rank(a), &a.topic).cmp(&(rank(b), &b.topic)));
+        fifos.sort_by_key(|fifo| fifo.topic);
+        let is_empty = data.series.is_empty() && !has_acceleration;
+        Ok(Collected { data, topics, damage: report.damage, remarks, fifos, is_empty })
     }
-    let topics: TopicSet = columns_of.keys().copied().collect();
-    let done = Arc::new(Mutex::new(Vec::new()));
-    let sink = CollectorSink { purposes: Mutex::new(purposes), done: done.clone() };
-    // Values from before the start are those at the start. Later times are impossible.
-    let selected = TimeRange { start: TimeRange::ALL.start, end: time.end };
-    let job = TableJob {
-        selection: Selection { topics: topics.clone(), time: selected },
-        columns: Columns::all(View::Flat),
-        columns_of,
-        time: TimeBase::default(),
-        part_bytes: 4 << 20,
-        progress,
-    };
-    let report = export_tables(log, &job, &sink)?;
-    let last = time.end.as_nanos().saturating_sub(1);
-    let mut data = FlightData::new((time.start.as_nanos(), last));
-    let (mut remarks, mut fifos) = (Vec::new(), Vec::new());
-    for table in done.lock().drain(..) {
-        if table.left_out > 0 {
-            let rows = count_of(table.left_out, "row");
-            let label = &table.label;
-            remarks.push(format!(
-                "{rows} of {label} after the first {MAX_ROWS} were not analysed"
-            ));
-        }
-        match table.into_output() {
-            TableOutput::Series(series) if series.topic == topic_names::DROPOUTS => {
-                let millis = series.column(DROPOUT_FIELD).unwrap_or_default();
-                let rows = series.times.iter().zip(millis);
-                data.dropouts.extend(rows.map(|(time, millis)| Dropout {
-                    time: *time,
-                    seconds: f64::from(*millis) / 1e3,
-                }));
-            }
-            TableOutput::Series(series) => data.series.push(series),
-            TableOutput::Fifo(mut fifo) => {
-                data.fifo_spectrograms.extend(fifo.spectrogram.take());
-                fifos.push(*fifo);
-            }
-        }
-    }
-    data.series.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
-    data.fifo_spectrograms.sort_by(|a, b| a.topic.cmp(&b.topic));
-    fifos.sort_by_key(|fifo| fifo.topic);
-    if data.series.is_empty() {
-        remarks.push("the log has no topics of PX4 that are analysed".to_owned());
-    }
-    remarks.sort();
-    Ok(Collected { data, topics, damage: report.damage, remarks, fifos })
 }
 
 /// A sink that keeps the columns of tables.
@@ -167,10 +254,11 @@ impl TableSink for CollectorSink {
         let purpose = purpose.unwrap_or_else(|| Purpose::Series(Vec::new()));
         let columns = match &purpose {
             Purpose::Series(names) => names.len(),
-            Purpose::Fifo(_) => 0,
+            Purpose::Fifo(_) | Purpose::Acceleration(_) => 0,
         };
         // The records were counted when the log was opened.
         let rows = topic.records.and_then(|records| usize::try_from(records).ok());
+        let rows = rows.filter(|_| matches!(purpose, Purpose::Series(_)));
         let rows = rows.unwrap_or_default().min(MAX_ROWS);
         Ok(Box::new(TableWriterOf {
             table: TableCollector {
@@ -207,6 +295,7 @@ struct TableCollector {
 /// The result of a table.
 enum TableOutput {
     Series(Series),
+    Spectrogram(Option<Spectrogram>),
     Fifo(Box<FifoSamples>),
 }
 
@@ -214,6 +303,7 @@ impl TableCollector {
     fn into_output(self) -> TableOutput {
         match self.purpose {
             Purpose::Fifo(reader) => TableOutput::Fifo(Box::new(reader.finish())),
+            Purpose::Acceleration(reader) => TableOutput::Spectrogram(reader.finish()),
             Purpose::Series(names) => {
                 let mut series = Series::new(self.topic, self.instance, self.times);
                 for (name, column) in names.into_iter().zip(self.columns) {
@@ -228,9 +318,10 @@ impl TableCollector {
         let times = batch.columns().first();
         let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
         let Some(times) = times else { return };
-        if let Purpose::Fifo(reader) = &mut self.purpose {
-            reader.add(batch);
-            return;
+        match &mut self.purpose {
+            Purpose::Fifo(reader) => return reader.add(batch),
+            Purpose::Acceleration(reader) => return reader.add(batch),
+            Purpose::Series(_) => {}
         }
         let timed: Vec<usize> =
             (0..batch.num_rows()).filter(|row| times.is_valid(*row)).collect();
