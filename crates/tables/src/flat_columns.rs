@@ -8,6 +8,8 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef};
 use logtool_core::{Error, ErrorKind, Result};
 
+use crate::column_names::unique_names;
+
 /// The maximum number of columns of a table.
 pub(crate) const MAX_COLUMNS: usize = 1 << 16;
 
@@ -50,6 +52,11 @@ pub(crate) fn flat(fields: &[FieldRef]) -> Vec<ColumnPath> {
             return nested(fields);
         }
     }
+    // A struct `a` with a child `b` may be beside a column `a.b`.
+    let names = unique_names(found.iter().map(|path| path.field.name().as_str()));
+    for (path, name) in found.iter_mut().zip(names) {
+        path.field = Arc::new(path.field.as_ref().clone().with_name(name));
+    }
     found
 }
 
@@ -69,12 +76,12 @@ fn add(path: ColumnPath, found: &mut Vec<ColumnPath>) -> bool {
                 add(inner(name, child, Step::Child(index)), found)
             })
         }
-        DataType::FixedSizeList(item, len) if (1..=MAX_ARRAY_LEN).contains(len) => (0
-            ..*len)
-            .all(|index| {
+        DataType::FixedSizeList(item, len) if (1..=MAX_ARRAY_LEN).contains(len) => {
+            (0..*len).all(|index| {
                 let name = format!("{name}[{index}]");
                 add(inner(name, item, Step::Element(index)), found)
-            }),
+            })
+        }
         _ => {
             found.push(path);
             found.len() <= MAX_COLUMNS
@@ -96,7 +103,8 @@ impl ColumnPath {
                     parent.columns().get(index).cloned().ok_or_else(mismatch)?
                 }
                 Step::Element(index) => {
-                    let parent = values.as_fixed_size_list_opt().ok_or_else(mismatch)?;
+                    let parent =
+                        values.as_fixed_size_list_opt().ok_or_else(mismatch)?;
                     let at = |row| u32::try_from(parent.value_offset(row) + index);
                     let rows: Result<Vec<u32>, _> = (0..parent.len()).map(at).collect();
                     let rows = UInt32Array::from(rows.map_err(|_| mismatch())?);

@@ -11,6 +11,8 @@
 
 pub mod time_column;
 
+mod column_names;
+
 mod flat_columns;
 
 pub mod csv;

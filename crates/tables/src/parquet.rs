@@ -15,6 +15,8 @@ mod footer;
 
 mod schema;
 
+mod pages;
+
 mod times;
 
 mod cursor;

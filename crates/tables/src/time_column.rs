@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::{number::float_nanos, number::integer_nanos, text::cell_nanos};
 
 /// The unit of the values of a time column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeUnit {
     /// Seconds.
@@ -86,7 +88,8 @@ impl FromStr for TimeColumnChoice {
             [TimeUnit::Seconds, TimeUnit::Millis, TimeUnit::Micros, TimeUnit::Nanos];
         // A name may contain colons, so that only a known unit is one.
         let split = text.rsplit_once(':').and_then(|(name, unit)| {
-            let unit = NUMBERS.into_iter().find(|known| known.symbol() == Some(unit))?;
+            let unit =
+                NUMBERS.into_iter().find(|known| known.symbol() == Some(unit))?;
             Some((name, Some(unit)))
         });
         let (name, unit) = split.unwrap_or((text, None));
@@ -161,11 +164,15 @@ pub(crate) fn chosen(
     choice: &TimeColumnChoice,
     names: &[String],
 ) -> Result<(usize, Option<TimeUnit>), Error> {
-    let index = names.iter().position(|name| *name == choice.name).ok_or_else(|| {
-        let message =
-            format!("the table has no column `{}`; {}", choice.name, name_list(names));
-        Error::new(ErrorKind::NoSuch, message)
-    })?;
+    let index =
+        names.iter().position(|name| *name == choice.name).ok_or_else(|| {
+            let message = format!(
+                "the table has no column `{}`; {}",
+                choice.name,
+                name_list(names)
+            );
+            Error::new(ErrorKind::NoSuch, message)
+        })?;
     let known = candidates(names).into_iter().find(|(at, _)| *at == index);
     Ok((index, choice.unit.or(known.map(|(_, unit)| unit))))
 }
@@ -209,7 +216,8 @@ pub(crate) fn unit_of(named: TimeUnit, first: f64) -> TimeUnit {
     if is_seconds && first.fract() != 0.0 {
         return TimeUnit::Seconds;
     }
-    let finer = [(TimeUnit::Nanos, 1e9), (TimeUnit::Micros, 1e6), (TimeUnit::Millis, 1e3)];
+    let finer =
+        [(TimeUnit::Nanos, 1e9), (TimeUnit::Micros, 1e6), (TimeUnit::Millis, 1e3)];
     let found = finer
         .into_iter()
         .find(|(unit, scale)| *unit > named && first >= YEAR_2000_SECONDS * scale);
@@ -251,7 +259,8 @@ mod tests {
     #[test]
     fn names_are_found_in_any_case() {
         let names = ["x", "Time", "TIMESTAMP"].map(str::to_owned);
-        let found: Vec<usize> = candidates(&names).iter().map(|found| found.0).collect();
+        let found: Vec<usize> =
+            candidates(&names).iter().map(|found| found.0).collect();
         assert_eq!(found, [2, 1]);
         let err = without_time_column(&names).to_string();
         assert!(err.contains("x, Time, TIMESTAMP"), "{err}");

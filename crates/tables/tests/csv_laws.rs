@@ -71,7 +71,10 @@ fn long_tables_have_several_parts_that_keep_the_laws() {
     }
     assert_eq!(found, log.manifest().damage);
     // The header, and two lines for each row before it.
-    assert_eq!(found[0].why.as_deref(), Some("line 11002 has 1 cells, not 2"));
+    assert_eq!(
+        found[0].why.as_deref(),
+        Some("line 11002 has the wrong number of cells: 1, not 2")
+    );
 }
 
 #[test]
@@ -106,7 +109,8 @@ fn mixed_columns_are_text_and_say_why() {
     let b: &UInt64Array = batch["b"].as_primitive();
     assert_eq!(b.value(0), u64::MAX);
     let remarks = &log.manifest().remarks;
-    let mixed: Vec<&String> = remarks.iter().filter(|text| text.contains("text")).collect();
+    let mixed: Vec<&String> =
+        remarks.iter().filter(|text| text.contains("text")).collect();
     assert_eq!(mixed.len(), 1, "{remarks:?}");
     assert!(mixed[0].contains("`z` in line 4"), "{mixed:?}");
 }
@@ -125,9 +129,9 @@ fn rows_that_do_not_fit_are_damage_with_their_line() {
     assert_eq!(
         found,
         [
-            (garbled, 13, "line 3 has 1 cells, not 2"),
+            (garbled, 13, "line 3 has the wrong number of cells: 1, not 2"),
             // The blank line before it belongs to the range.
-            (garbled, 16, "line 5 has 3 cells, not 2"),
+            (garbled, 16, "line 5 has the wrong number of cells: 3, not 2"),
             (garbled, 25, "line 6 has no time"),
         ]
     );
@@ -174,7 +178,10 @@ fn time_column_is_found_or_chosen() {
     let log = csv.open(Arc::new(text.clone()), options).unwrap();
     assert_eq!(log.manifest().time.unwrap().start.as_nanos(), 2_000_000);
     let csv = Csv::default().with_time_column("c".parse().unwrap());
-    assert_eq!(csv.open(Arc::new(text), options).err().unwrap().kind(), ErrorKind::NoSuch);
+    assert_eq!(
+        csv.open(Arc::new(text), options).err().unwrap().kind(),
+        ErrorKind::NoSuch
+    );
 }
 
 #[test]
@@ -190,10 +197,17 @@ fn rows_beyond_the_limit_are_damage() {
     let mut options = OpenOptions::default();
     options.record_bytes = 1_000;
     options.block_bytes = 64;
-    let text = format!("time,x\n1,\"{}\"\n2,3\n4,\"{}", "x".repeat(5_000), "\n5,6".repeat(900));
+    let text = format!(
+        "time,x\n1,\"{}\"\n2,3\n4,\"{}",
+        "x".repeat(5_000),
+        "\n5,6".repeat(900)
+    );
     let log = FORMAT.open(Arc::new(Bytes::from(text)), options).unwrap();
     let manifest = log.manifest();
     assert_eq!(manifest.records(), Some(901));
     assert_eq!(manifest.damage[0].kind, DamageKind::OverLimit);
-    assert_eq!((manifest.damage[0].bytes.clone(), manifest.damage[0].records), (7..5_012, 1));
+    assert_eq!(
+        (manifest.damage[0].bytes.clone(), manifest.damage[0].records),
+        (7..5_012, 1)
+    );
 }

@@ -7,8 +7,8 @@ mod common;
 use std::sync::Arc;
 
 use arrow_array::{
-    Array as _, ArrayRef, BooleanArray, DictionaryArray, FixedSizeListArray, Float64Array,
-    Int64Array, LargeStringArray, ListArray, RecordBatch, StructArray,
+    Array as _, ArrayRef, BooleanArray, DictionaryArray, FixedSizeListArray,
+    Float64Array, Int64Array, LargeStringArray, ListArray, RecordBatch, StructArray,
     TimestampMicrosecondArray, UInt8Array,
     cast::AsArray as _,
     types::{Float64Type, Int32Type, TimestampNanosecondType},
@@ -30,11 +30,15 @@ const ROWS: i64 = 100;
 
 /// Returns a table with nested columns, nulls and several kinds of strings.
 fn rows() -> RecordBatch {
-    let times = TimestampMicrosecondArray::from_iter_values((0..ROWS).map(|row| row * 500));
-    let x = Float64Array::from_iter((0..ROWS).map(|row| (row % 3 > 0).then_some(row as f64)));
+    let times =
+        TimestampMicrosecondArray::from_iter_values((0..ROWS).map(|row| row * 500));
+    let x = Float64Array::from_iter(
+        (0..ROWS).map(|row| (row % 3 > 0).then_some(row as f64)),
+    );
     let mode: DictionaryArray<Int32Type> =
         (0..ROWS).map(|row| ["manual", "auto"][row as usize % 2]).collect();
-    let text = LargeStringArray::from_iter((0..ROWS).map(|row| Some(format!("row {row}"))));
+    let text =
+        LargeStringArray::from_iter((0..ROWS).map(|row| Some(format!("row {row}"))));
     let list = ListArray::from_iter_primitive::<Int32Type, _, _>(
         (0..ROWS as i32).map(|row| Some((0..row % 4).map(Some))),
     );
@@ -62,7 +66,8 @@ fn rows() -> RecordBatch {
 }
 
 fn file(batch: &RecordBatch, compression: Compression, topic: Option<&str>) -> Bytes {
-    let topic = topic.map(|topic| vec![KeyValue::new("logtool.topic".into(), topic.to_owned())]);
+    let topic = topic
+        .map(|topic| vec![KeyValue::new("logtool.topic".into(), topic.to_owned())]);
     let properties = WriterProperties::builder()
         .set_compression(compression)
         .set_max_row_group_row_count(Some(30))
@@ -95,7 +100,10 @@ fn columns_have_their_values_with_each_compression() {
     ] {
         let log = open(file(&rows(), compression, Some("imu")));
         let manifest = log.manifest();
-        assert_eq!((manifest.topics[0].name.as_str(), manifest.parts.len()), ("imu", 4));
+        assert_eq!(
+            (manifest.topics[0].name.as_str(), manifest.parts.len()),
+            ("imu", 4)
+        );
         assert_eq!(manifest.clock.zero, ClockZero::Boot);
         let batch = table(&*log, View::Nested);
         let times = batch.column(0).as_primitive::<TimestampNanosecondType>();

@@ -24,26 +24,14 @@ pub(super) struct TableColumn {
     pub(super) parts: Vec<usize>,
 }
 
-/// Returns a name for each of `names`, which differs from all others and from `time`.
-pub(super) fn unique_names<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let mut used = HashSet::from(["time".to_owned()]);
-    let unique = |name: &str| {
-        let mut name = name.to_owned();
-        while !used.insert(name.clone()) {
-            name.push('_');
-        }
-        name
-    };
-    names.map(unique).collect()
-}
-
 /// Sets one type for the columns of each array, so that they can be one column.
 pub(super) fn join_array_types(columns: &mut [CsvColumn]) {
     let mut start = 0;
     while start < columns.len() {
         let len = array_len(columns, start).max(1);
         let elements = columns.get_mut(start..start + len).unwrap_or_default();
-        let joined = elements.iter().fold(CellType::Empty, |all, one| all.join(one.kind));
+        let joined =
+            elements.iter().fold(CellType::Empty, |all, one| all.join(one.kind));
         if joined.is_number() {
             elements.iter_mut().for_each(|element| element.kind = joined);
         }
@@ -54,7 +42,8 @@ pub(super) fn join_array_types(columns: &mut [CsvColumn]) {
 /// Returns the columns of the table in the nested view: adjacent columns `x[0]`, `x[1]`, ... of
 /// numbers are one array `x`.
 pub(super) fn nested(columns: &[CsvColumn]) -> Vec<TableColumn> {
-    let mut names: HashSet<&str> = columns.iter().map(|one| one.name.as_str()).collect();
+    let mut names: HashSet<&str> =
+        columns.iter().map(|one| one.name.as_str()).collect();
     names.insert("time");
     let (mut found, mut start) = (Vec::new(), 0);
     while let Some(column) = columns.get(start) {
@@ -67,7 +56,8 @@ pub(super) fn nested(columns: &[CsvColumn]) -> Vec<TableColumn> {
                 let count = i32::try_from(len).unwrap_or(i32::MAX);
                 let kind = DataType::FixedSizeList(Arc::new(item), count);
                 let field = Arc::new(Field::new(base, kind, false));
-                found.push(TableColumn { field, parts: (start..start + len).collect() });
+                found
+                    .push(TableColumn { field, parts: (start..start + len).collect() });
                 start += len;
             }
             _ => {
@@ -147,15 +137,10 @@ mod tests {
         join_array_types(&mut columns);
         assert_eq!(columns[0].kind, Float);
         let nested = nested(&columns);
-        let names: Vec<&str> = nested.iter().map(|one| one.field.name().as_str()).collect();
+        let names: Vec<&str> =
+            nested.iter().map(|one| one.field.name().as_str()).collect();
         // There is a column `y`, so that no array can have this name.
         assert_eq!(names, ["q", "y", "s[0]", "s[1]", "lonely[0]", "y[0]", "y[1]"]);
         assert_eq!(nested[0].parts, [0, 1]);
-    }
-
-    #[test]
-    fn names_that_occur_twice_get_others() {
-        let names = unique_names(["x", "time", "x", "x"].into_iter());
-        assert_eq!(names, ["x", "time_", "x_", "x__"]);
     }
 }

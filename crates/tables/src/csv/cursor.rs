@@ -77,7 +77,8 @@ impl RowCursor {
                     let at = start + used as u64;
                     let is_line = rest.get(..len).is_some_and(ends_line);
                     let next = at + len as u64;
-                    let next = if is_line { next } else { line_end(source, next..*end) };
+                    let next =
+                        if is_line { next } else { line_end(source, next..*end) };
                     rows.line += u64::from(!is_line);
                     let damage = Damage::new(kind, at..next)
                         .with_records(1, Some(TOPIC))
@@ -129,14 +130,7 @@ impl RowReader {
     fn new(layout: RowLayout, line: u64, options: OpenOptions) -> Self {
         let parser = RowParser::new(layout.delimiter);
         let max_bytes = options.record_bytes as usize;
-        Self {
-            parser,
-            layout,
-            line,
-            row_line: line,
-            max_bytes,
-            is_unterminated: false,
-        }
+        Self { parser, layout, line, row_line: line, max_bytes, is_unterminated: false }
     }
 
     /// Returns the first row of `bytes`. `is_end` states that nothing follows them.
@@ -180,10 +174,13 @@ impl RowReader {
         let RowLayout { cells, time: (index, unit), .. } = self.layout;
         if self.parser.cells() != cells {
             let is_cut = self.is_unterminated && self.parser.cells() < cells;
-            let kind =
-                if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
+            let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
             let count = self.parser.cells();
-            return self.unreadable(len, kind, &format!("has {count} cells, not {cells}"));
+            return self.unreadable(
+                len,
+                kind,
+                &format!("has the wrong number of cells: {count}, not {cells}"),
+            );
         }
         let cell = self.parser.cell(index).unwrap_or_default();
         match cell_nanos(cell, unit) {

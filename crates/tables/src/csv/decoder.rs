@@ -10,8 +10,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use logtool_core::{
-    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View, decode_text,
-    time_array, time_field,
+    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
+    decode_text, time_array, time_field,
 };
 
 use crate::csv::{
@@ -120,7 +120,9 @@ impl Decoder for RowDecoder {
                 continue;
             }
             let row = self.parser.parse(record.payload, true);
-            if !matches!(row, ParsedRow::Row { .. }) || self.parser.cells() != self.cells {
+            if !matches!(row, ParsedRow::Row { .. })
+                || self.parser.cells() != self.cells
+            {
                 record.undecodable_damage().add_to(damage);
                 continue;
             }

@@ -9,6 +9,7 @@ use logtool_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    column_names::unique_names,
     csv::{
         cell_type::CellType,
         columns::{self, CsvColumn},
@@ -87,15 +88,21 @@ pub(super) fn manifest(
     let bytes = header.end..source.len();
     let layout = state.layout();
     let all = Selection::default();
-    let mut cursor = RowCursor::new((source.clone(), bytes), line, layout, all, options);
+    let mut cursor =
+        RowCursor::new((source.clone(), bytes), line, layout, all, options);
     pass.read(&mut cursor)?;
 
     let kinds = pass.kinds.iter().map(|(kind, _)| *kind).enumerate();
     let names = header.names.iter().zip(kinds);
-    let own: Vec<_> = names.filter(|(_, (index, _))| *index != state.time.index).collect();
-    let unique = columns::unique_names(own.iter().map(|(name, _)| name.as_str()));
+    let own: Vec<_> =
+        names.filter(|(_, (index, _))| *index != state.time.index).collect();
+    let unique = unique_names(own.iter().map(|(name, _)| name.as_str()));
     let own = own.iter().zip(unique);
-    let own = own.map(|((_, (cell, kind)), name)| CsvColumn { name, cell: *cell, kind: *kind });
+    let own = own.map(|((_, (cell, kind)), name)| CsvColumn {
+        name,
+        cell: *cell,
+        kind: *kind,
+    });
     state.columns = own.collect();
     columns::join_array_types(&mut state.columns);
     state.lines = std::mem::take(&mut pass.lines);

@@ -52,13 +52,18 @@ fn parse(bytes: &[u8], is_end: bool) -> Result<Option<Header>> {
     let mark_len = bytes.len() - text.len();
     let delimiter = delimiter(text);
     let mut parser = RowParser::new(delimiter);
-    let malformed = |message| Err(Error::new(ErrorKind::Malformed, message).with_offset(0));
+    let malformed =
+        |message| Err(Error::new(ErrorKind::Malformed, message).with_offset(0));
     let len = match parser.parse(text, is_end) {
         ParsedRow::Row { len, .. } => len,
         ParsedRow::Partial => return Ok(None),
         ParsedRow::Blank if !is_end => return Ok(None),
-        ParsedRow::Blank => return malformed("there is no line with the names of columns"),
-        ParsedRow::OpenQuotes => return malformed("the file ends in the names of columns"),
+        ParsedRow::Blank => {
+            return malformed("there is no line with the names of columns");
+        }
+        ParsedRow::OpenQuotes => {
+            return malformed("the file ends in the names of columns");
+        }
         ParsedRow::TooManyCells => {
             let message = "the table has more than 65,536 columns";
             return Err(Error::new(ErrorKind::Limit, message).with_offset(0));
@@ -103,7 +108,10 @@ mod tests {
     #[test]
     fn names_are_read_with_any_delimiter_and_mark() {
         let names = |text: &[u8]| parse(text, false).unwrap().unwrap().names;
-        assert_eq!(names(b"\xef\xbb\xbftime, x ,\"a,b\"\r\n1,2,3"), ["time", "x", "a,b"]);
+        assert_eq!(
+            names(b"\xef\xbb\xbftime, x ,\"a,b\"\r\n1,2,3"),
+            ["time", "x", "a,b"]
+        );
         assert_eq!(names(b"time;\"a;b,,\";c\n"), ["time", "a;b,,", "c"]);
         assert_eq!(names(b",x\ty,\n"), ["column_1", "x\ty", "column_3"]);
         assert_eq!(names(b"t\tx\n"), ["t", "x"]);

@@ -89,7 +89,8 @@ impl RowParser {
             return ParsedRow::TooManyCells;
         }
         let row = bytes.get(start..read).unwrap_or_default();
-        let line_end = usize::from(is_terminated && row.last().is_some_and(is_line_end));
+        let line_end =
+            usize::from(is_terminated && row.last().is_some_and(is_line_end));
         let payload = start..read.saturating_sub(line_end).max(start);
         if row.last() == Some(&b'\r') && bytes.get(read) == Some(&b'\n') {
             read += 1;

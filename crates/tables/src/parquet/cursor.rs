@@ -46,7 +46,12 @@ impl RowCursor {
     }
 
     /// Adds the rows of `batch` to `block`. `offset` is where their row group starts.
-    fn add(&self, batch: &RecordBatch, group: &RowGroup, block: &mut Block) -> Result<()> {
+    fn add(
+        &self,
+        batch: &RecordBatch,
+        group: &RowGroup,
+        block: &mut Block,
+    ) -> Result<()> {
         let inconsistent = || Error::new(ErrorKind::Malformed, "inconsistent columns");
         let mut columns = batch.columns().to_vec();
         if self.time.index >= columns.len() {

@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_row::RowConverter;
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use logtool_core::{
-    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View, time_array,
-    time_field,
+    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
+    time_array, time_field,
 };
 
 use crate::{

@@ -21,7 +21,9 @@ pub(super) fn read<T>(
 fn from_parquet(what: &'static str, err: ParquetError) -> Error {
     let kind = match &err {
         ParquetError::NYI(_) => ErrorKind::Unsupported,
-        ParquetError::External(source) if source.is::<std::io::Error>() => ErrorKind::Io,
+        ParquetError::External(source) if source.is::<std::io::Error>() => {
+            ErrorKind::Io
+        }
         _ => ErrorKind::Malformed,
     };
     Error::new(kind, what).from_source(err)

@@ -60,7 +60,8 @@ impl ChunkReader for SourceChunks {
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         let external = |err: io::Error| ParquetError::External(Box::new(err));
         let end = start.checked_add(length as u64).filter(|end| *end <= self.0.len());
-        let end = end.ok_or_else(|| ParquetError::EOF("the file is too short".into()))?;
+        let end =
+            end.ok_or_else(|| ParquetError::EOF("the file is too short".into()))?;
         let bytes = self.0.read_at(start..end).map_err(external)?;
         if bytes.len() < length {
             return Err(ParquetError::EOF("the file has become shorter".into()));
@@ -125,7 +126,8 @@ fn check(metadata: &ParquetMetaData, len: u64) -> Result<()> {
     let (mut rows, mut end) = (0_u64, 0);
     for group in metadata.row_groups() {
         let count = u64::try_from(group.num_rows());
-        let count = count.map_err(|_| malformed("a row group with a negative count"))?;
+        let count =
+            count.map_err(|_| malformed("a row group with a negative count"))?;
         rows = rows.saturating_add(count);
         if group.columns().len() != columns {
             return Err(malformed("a row group without some of the columns"));
@@ -136,7 +138,7 @@ fn check(metadata: &ParquetMetaData, len: u64) -> Result<()> {
                 .ok_or_else(|| malformed("a column that is not in the file"))?;
             sum = sum.saturating_add(chunk.end - chunk.start);
         }
-        let Some(range) = group_range(metadata, group.columns(), len) else { continue };
+        let Some(range) = group_range(group.columns(), len) else { continue };
         if count == 0 {
             continue;
         }
@@ -168,11 +170,7 @@ fn column_range(column: &ColumnChunkMetaData, len: u64) -> Option<Range<u64>> {
 }
 
 /// Returns the bytes of the `columns` of a row group. They are empty if there are no columns.
-fn group_range(
-    _: &ParquetMetaData,
-    columns: &[ColumnChunkMetaData],
-    len: u64,
-) -> Option<Range<u64>> {
+fn group_range(columns: &[ColumnChunkMetaData], len: u64) -> Option<Range<u64>> {
     let ranges = columns.iter().map(|column| column_range(column, len));
     let cover = |all: Range<u64>, next: Range<u64>| {
         all.start.min(next.start)..all.end.max(next.end)
@@ -195,7 +193,7 @@ pub(super) struct RowGroup {
 pub(super) fn row_groups(metadata: &ParquetMetaData, len: u64) -> Vec<RowGroup> {
     let groups = metadata.row_groups().iter().enumerate();
     let groups = groups.filter_map(|(index, group)| {
-        let bytes = group_range(metadata, group.columns(), len)?;
+        let bytes = group_range(group.columns(), len)?;
         let rows = u64::try_from(group.num_rows()).ok().filter(|rows| *rows > 0)?;
         let uncompressed = group.columns().iter().map(|column| {
             u64::try_from(column.uncompressed_size()).unwrap_or_default()
@@ -204,4 +202,21 @@ pub(super) fn row_groups(metadata: &ParquetMetaData, len: u64) -> Vec<RowGroup> 
         Some(RowGroup { index, bytes, rows, uncompressed_bytes })
     });
     groups.collect()
+}
+
+/// Returns the bytes of the column chunks of `group`, also those of nested columns: of the top-level
+/// column at the index `only`, or of all.
+pub(super) fn chunks(
+    metadata: &ParquetMetaData,
+    group: &RowGroup,
+    only: Option<usize>,
+    len: u64,
+) -> Vec<Range<u64>> {
+    let schema = metadata.file_metadata().schema_descr();
+    let columns = metadata.row_groups().get(group.index).map(|group| group.columns());
+    let columns = columns.unwrap_or_default().iter().enumerate();
+    let wanted = columns.filter(|(leaf, _)| {
+        only.is_none_or(|only| schema.get_column_root_idx(*leaf) == only)
+    });
+    wanted.filter_map(|(_, column)| column_range(column, len)).collect()
 }

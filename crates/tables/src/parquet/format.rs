@@ -11,6 +11,7 @@ use logtool_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    column_names::unique_names,
     parquet::{
         cursor::{RowCursor, TOPIC, lost_rows, untimed_rows},
         decoder::{self, RowDecoder},
@@ -73,9 +74,9 @@ impl Format for Parquet {
     fn open(
         &self,
         source: Arc<dyn Source>,
-        _: OpenOptions,
+        options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        let file = OpenFile::new(source);
+        let file = OpenFile::new(source, options);
         let topic = self.topic.as_deref().unwrap_or("table");
         let (manifest, state) = manifest(&file, topic, self.time.as_ref())?;
         let (file, manifest) = (Arc::new(file), Arc::new(manifest));
@@ -86,10 +87,10 @@ impl Format for Parquet {
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        _: OpenOptions,
+        options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
         let state = manifest.decode_state(NAME)?;
-        let file = Arc::new(OpenFile::new(source));
+        let file = Arc::new(OpenFile::new(source, options));
         Ok(Box::new(ParquetLog { file, manifest, state }))
     }
 }
@@ -148,15 +149,13 @@ fn manifest(
 
 /// Returns the columns of a topic with `fields`, whose names differ from each other.
 fn schema_of(fields: &[FieldRef]) -> SchemaRef {
-    let mut used = std::collections::HashSet::from(["time".to_owned()]);
-    let unique = |field: &FieldRef| -> FieldRef {
-        let mut name = field.name().clone();
-        while !used.insert(name.clone()) {
-            name.push('_');
-        }
-        Arc::new(field.as_ref().clone().with_name(name))
-    };
-    let fields: Vec<FieldRef> = fields.iter().map(unique).collect();
+    let names = unique_names(fields.iter().map(|field| field.name().as_str()));
+    let fields = fields.iter().zip(names);
+    let fields: Vec<FieldRef> = fields
+        .map(|(field, name)| {
+            Arc::new(field.as_ref().clone().with_name(name)) as FieldRef
+        })
+        .collect();
     decoder::schema(&fields)
 }
 

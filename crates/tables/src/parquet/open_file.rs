@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::RecordBatch;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
-use logtool_core::{Error, ErrorKind, Result, Source};
+use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source};
 use parquet::arrow::{
     ProjectionMask,
     arrow_reader::{
@@ -16,6 +16,7 @@ use parquet::arrow::{
 use crate::parquet::{
     error,
     footer::{self, RowGroup, SourceChunks},
+    pages,
 };
 
 /// The size of the rows that are read at once, and their maximum number.
@@ -26,11 +27,14 @@ const BATCH_ROWS: u64 = 1_024;
 pub(super) struct OpenFile {
     source: Arc<dyn Source>,
     metadata: OnceLock<ArrowReaderMetadata>,
+    /// The maximum size of a page in bytes.
+    max_page: u64,
 }
 
 impl OpenFile {
-    pub(super) fn new(source: Arc<dyn Source>) -> Self {
-        Self { source, metadata: OnceLock::new() }
+    pub(super) fn new(source: Arc<dyn Source>, options: OpenOptions) -> Self {
+        let max_page = u64::from(options.record_bytes);
+        Self { source, metadata: OnceLock::new(), max_page }
     }
 
     pub(super) fn source(&self) -> &Arc<dyn Source> {
@@ -68,13 +72,17 @@ impl OpenFile {
     /// Starts to read the columns `only`, or all, of the rows of `group`.
     ///
     /// # Errors
-    /// `Malformed` if the crate `parquet` cannot read them.
+    /// `Malformed` if the crate `parquet` cannot read them, and `Limit` if they would take too much
+    /// memory.
     pub(super) fn batches(
         &self,
         group: &RowGroup,
         only: Option<usize>,
     ) -> Result<RowBatches> {
         let metadata = self.metadata()?.clone();
+        let chunks =
+            footer::chunks(metadata.metadata(), group, only, self.source.len());
+        pages::check(&*self.source, chunks.into_iter(), self.max_page)?;
         let row_bytes = (group.uncompressed_bytes / group.rows.max(1)).max(1);
         let rows = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
         let reader = error::read("a row group", || {
@@ -123,7 +131,8 @@ impl RowBatches {
         let Some(batch) = batch else { return Ok(None) };
         let rows = batch.num_rows() as u64;
         if rows == 0 || rows > *left {
-            let message = "a row group with another number of rows than the footer states";
+            let message =
+                "a row group with another number of rows than the footer states";
             return Err(Error::new(ErrorKind::Malformed, message));
         }
         *left -= rows;

@@ -5,8 +5,8 @@ use arrow_schema::{DataType, Schema, TimeUnit as ArrowUnit};
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::time_column::{
-    self, TimeColumn, TimeColumnChoice, TimeUnit, cell_nanos, float_nanos, integer_nanos,
-    unit_of, without_time_column,
+    self, TimeColumn, TimeColumnChoice, TimeUnit, cell_nanos, float_nanos,
+    integer_nanos, unit_of, without_time_column,
 };
 
 /// Returns the time column of a file with `schema`: the one that was chosen, else the first one
@@ -125,7 +125,9 @@ pub(super) fn nanos_of(array: &ArrayRef, unit: TimeUnit) -> Vec<Option<i64>> {
         DataType::UInt16 => integers!(UInt16Type),
         DataType::UInt32 => integers!(UInt32Type),
         DataType::UInt64 => integers!(UInt64Type),
-        DataType::Float32 => times!(Float32Type, |value| float_nanos(value.into(), unit)),
+        DataType::Float32 => {
+            times!(Float32Type, |value| float_nanos(value.into(), unit))
+        }
         DataType::Float64 => times!(Float64Type, |value| float_nanos(value, unit)),
         DataType::Timestamp(ArrowUnit::Second, _) => integers!(TimestampSecondType),
         DataType::Timestamp(ArrowUnit::Millisecond, _) => {

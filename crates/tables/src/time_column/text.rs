@@ -43,7 +43,9 @@ mod tests {
         ] {
             assert_eq!(nanos(text), want, "{text}");
         }
-        for text in ["", "2024-06-01", "10:00:04", "2024-13-01 10:00:04", "abc:defghijklm"] {
+        for text in
+            ["", "2024-06-01", "10:00:04", "2024-13-01 10:00:04", "abc:defghijklm"]
+        {
             assert_eq!(nanos(text), None, "{text}");
         }
         assert_eq!(cell_nanos(b"\xff", TimeUnit::Iso8601), None);
