@@ -93,7 +93,7 @@ GENERATORS = [
     csv(tables.long_cell, 3_000_000, least=120_000),
     csv(tables.damaged_rows, 20_000),
     csv(tables.open_quotes, 10_000),
-    csv(tables.repeated_names, 2_000),
+    csv(tables.repeated_names, 2_000, only=["info", "schema", "csv"]),
     parquet(tables.parquet_rows, 20_000),
     parquet(tables.parquet_row_groups, 1_000),
     parquet(tables.parquet_columns, 1_000),

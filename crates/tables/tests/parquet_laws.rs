@@ -85,7 +85,9 @@ fn open(bytes: Bytes) -> Box<dyn Log> {
 
 #[test]
 fn the_format_keeps_the_laws() {
-    let bytes = file(&rows(), Compression::SNAPPY, None);
+    // A small file, because it is read at each of many cuts and changes.
+    let rows = rows().slice(0, 40).project(&[0, 1, 2, 4, 6]).unwrap();
+    let bytes = file(&rows, Compression::SNAPPY, None);
     logtool_core::conformance::check(&FORMAT, bytes);
 }
 

@@ -1,4 +1,4 @@
-//! The columns of a table: those of the file, and arrays of those with indices in their names.
+//! The columns of a table: columns of the file, and arrays of adjacent columns with indices.
 
 use std::{collections::HashSet, sync::Arc};
 

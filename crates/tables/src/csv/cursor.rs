@@ -35,8 +35,8 @@ pub(super) struct RowCursor {
 }
 
 impl RowCursor {
-    /// Creates a cursor over the rows in `bytes` of `source`, the first of which is in the line
-    /// number `line` of the file.
+    /// Creates a cursor over the rows in `bytes` of `source`. The first row is in line number
+    /// `line` of the file.
     pub(super) fn new(
         (source, bytes): (Arc<dyn Source>, Range<u64>),
         line: u64,

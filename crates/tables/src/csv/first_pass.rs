@@ -186,7 +186,7 @@ fn time_column(
         .ok_or_else(|| without_time_column(names))
 }
 
-/// Returns a parser with the cells of the first row, or without cells if there is none.
+/// Returns a parser with the cells of the first row. A table without rows has no cells.
 fn first_row(source: &dyn Source, header: &Header) -> Result<RowParser> {
     let mut want = 64 << 10;
     loop {
@@ -203,7 +203,7 @@ fn first_row(source: &dyn Source, header: &Header) -> Result<RowParser> {
     }
 }
 
-/// What was found so far.
+/// The results of the first pass.
 struct FirstPass {
     /// The type of each column, and where it became text.
     kinds: Vec<(CellType, Option<Misfit>)>,
@@ -215,7 +215,7 @@ struct FirstPass {
     lines: Vec<(u64, u64)>,
     /// The times of the part that is being read.
     part_time: TimeRange,
-    /// The start of that part, and its line.
+    /// The start of the part that is being read, and its line.
     part_start: (u64, u64),
 }
 

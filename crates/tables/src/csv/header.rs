@@ -25,7 +25,7 @@ pub(super) struct Header {
 /// Reads the header of `source`.
 ///
 /// # Errors
-/// `Malformed` if there is none, `Limit` if it is too long, and errors of reading.
+/// `Malformed` for a file without names, `Limit` for a line that is too long, and errors of reading.
 pub(super) fn read(source: &dyn Source, options: OpenOptions) -> Result<Header> {
     let limit = MAX_HEADER_BYTES.min(u64::from(options.record_bytes)).max(FIRST_BYTES);
     let mut want = FIRST_BYTES;

@@ -12,7 +12,7 @@ use parquet::{
     arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions},
     errors::ParquetError,
     file::{
-        metadata::{ColumnChunkMetaData, ParquetMetaData},
+        metadata::{ColumnChunkMetaData, FileMetaData, ParquetMetaData},
         reader::{ChunkReader, Length},
     },
 };
@@ -219,4 +219,20 @@ pub(super) fn chunks(
         only.is_none_or(|only| schema.get_column_root_idx(*leaf) == only)
     });
     wanted.filter_map(|(_, column)| column_range(column, len)).collect()
+}
+
+/// Returns the footer of a file that has `group` only.
+pub(super) fn only_group(
+    all: &ArrowReaderMetadata,
+    group: &RowGroup,
+) -> Result<ArrowReaderMetadata, ParquetError> {
+    let metadata = all.metadata();
+    let file = metadata.file_metadata();
+    let rows = i64::try_from(group.rows).unwrap_or(i64::MAX);
+    let schema = file.schema_descr_ptr();
+    let file = FileMetaData::new(file.version(), rows, None, None, schema, None);
+    let groups = metadata.row_groups().get(group.index).cloned();
+    let metadata = ParquetMetaData::new(file, groups.into_iter().collect());
+    let options = ArrowReaderOptions::new().with_schema(all.schema().clone());
+    ArrowReaderMetadata::try_new(Arc::new(metadata), options)
 }

@@ -113,7 +113,7 @@ fn manifest(
     let time_column = time_column(schema, choice, first)?;
     let fields = own_fields(schema, time_column.index);
     row_converter(&fields)?;
-    let found = TimesOfFile::read(file, &groups, &time_column)?;
+    let found = TimesOfFile::read(file, groups, &time_column)?;
 
     let metadata = file.metadata()?.metadata().clone();
     let entries = metadata.file_metadata().key_value_metadata();
@@ -250,10 +250,10 @@ impl Log for ParquetLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let mut groups = self.file.row_groups()?;
-        groups.retain(|group| {
-            part.bytes.start < group.bytes.end && group.bytes.end <= part.bytes.end
-        });
+        let all = self.file.row_groups()?;
+        let first = all.partition_point(|group| group.bytes.end <= part.bytes.start);
+        let end = all.partition_point(|group| group.bytes.end <= part.bytes.end);
+        let groups = all.get(first..end).unwrap_or_default().to_vec();
         let time = self.state.time.clone();
         let fields = own_fields(self.file.schema()?, time.index);
         let converter =

@@ -27,6 +27,8 @@ const BATCH_ROWS: u64 = 1_024;
 pub(super) struct OpenFile {
     source: Arc<dyn Source>,
     metadata: OnceLock<ArrowReaderMetadata>,
+    /// The row groups with rows.
+    groups: OnceLock<Vec<RowGroup>>,
     /// The maximum size of a page in bytes.
     max_page: u64,
 }
@@ -34,7 +36,7 @@ pub(super) struct OpenFile {
 impl OpenFile {
     pub(super) fn new(source: Arc<dyn Source>, options: OpenOptions) -> Self {
         let max_page = u64::from(options.record_bytes);
-        Self { source, metadata: OnceLock::new(), max_page }
+        Self { source, metadata: OnceLock::new(), groups: OnceLock::new(), max_page }
     }
 
     pub(super) fn source(&self) -> &Arc<dyn Source> {
@@ -65,8 +67,10 @@ impl OpenFile {
     ///
     /// # Errors
     /// Those of [`metadata`](Self::metadata).
-    pub(super) fn row_groups(&self) -> Result<Vec<RowGroup>> {
-        Ok(footer::row_groups(self.metadata()?.metadata(), self.source.len()))
+    pub(super) fn row_groups(&self) -> Result<&[RowGroup]> {
+        let metadata = self.metadata()?.metadata();
+        let groups = || footer::row_groups(metadata, self.source.len());
+        Ok(self.groups.get_or_init(groups))
     }
 
     /// Starts to read the columns `only`, or all, of the rows of `group`.
@@ -92,8 +96,9 @@ impl OpenFile {
                 None => ProjectionMask::all(),
             };
             let chunks = SourceChunks(self.source.clone());
-            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, metadata)
-                .with_row_groups(vec![group.index])
+            // A reader that knows all row groups takes time for each of them.
+            let only = footer::only_group(&metadata, group)?;
+            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, only)
                 .with_batch_size(usize::try_from(rows).unwrap_or(1))
                 .with_projection(mask)
                 .build()

@@ -1,6 +1,6 @@
 //! The headers of pages, which state how much memory the pages take.
 //!
-//! The crate `parquet` allocates what a header states. So the headers are checked before.
+//! The crate `parquet` allocates the memory that a header states. So the headers are checked before.
 //!
 //! ```text
 //! column chunk   header | page | header | page | ...
@@ -32,7 +32,7 @@ struct PageSizes {
     in_file: u64,
 }
 
-/// Checks the pages of the column chunks `chunks`, of which one page each is in memory at a time.
+/// Checks the pages of the column chunks `chunks`. One page of each chunk is in memory at a time.
 /// No page may have more than `max_page` bytes.
 ///
 /// # Errors

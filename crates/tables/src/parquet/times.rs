@@ -14,7 +14,7 @@ use crate::time_column::{
 /// column of numbers.
 ///
 /// # Errors
-/// `NoSuch` if the chosen column does not exist, `Unsupported` if there is none, and those of
+/// `NoSuch` if the chosen column does not exist, `Unsupported` without a time column, and errors of
 /// `first`.
 pub(super) fn time_column(
     schema: &Schema,
