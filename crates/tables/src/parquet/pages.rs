@@ -229,7 +229,8 @@ mod tests {
         let check = |pages: &[u8], most| {
             let source = Bytes::copy_from_slice(pages);
             let len = pages.len() as u64;
-            super::check(&source, [0..len].into_iter(), most).map_err(|err| err.kind())
+            super::check(&source, std::iter::once(0..len), most)
+                .map_err(|err| err.kind())
         };
         assert_eq!(check(&pages, 100), Ok(()));
         assert_eq!(check(&pages, 99), Err(ErrorKind::Limit));
