@@ -3,6 +3,7 @@
 import bags
 import lidars
 import mcaps
+import tables
 import ulogs
 
 # For each command: what follows `logtool`.
@@ -18,6 +19,7 @@ COMMANDS = {
     "parquet": ["convert", "{log}", "-o", "{out}", "--format", "parquet"],
     "asof": ["convert", "{log}", "-o", "{out}", "--format", "jsonl", "--merge", "asof", "--rate", "10"],
     "mcap": ["convert", "{log}", "-o", "{out}.mcap"],
+    "ulog": ["convert", "{log}", "-o", "{out}.ulg"],
     "filter": ["filter", "{log}", "-o", "{out}{suffix}", "--start", "50"],
     "filter-topics": ["filter", "{log}", "-o", "{out}{suffix}", "--exclude", "*9"],
     "repair": ["repair", "{log}", "-o", "{out}{suffix}"],
@@ -32,6 +34,7 @@ COMMANDS = {
 OF_TOPICS = {"csv", "parquet"}
 ULOG = ["info", "check", "schema", "cat", "cat-time", "messages", "params", "csv", "parquet", "asof", "mcap", "filter", "repair", "report", "plan", "plan-topic", "index"]
 BAG = ["info", "check", "schema", "cat", "cat-time", "messages", "csv", "parquet", "asof", "mcap", "filter", "repair", "merge", "report", "plan", "plan-topic", "index"]
+TABLE = ["info", "check", "schema", "cat", "cat-time", "csv", "parquet", "mcap", "ulog", "plan", "index"]
 LIDAR = ["info", "check", "cat", "csv", "parquet", "filter", "repair", "merge", "report", "plan", "index"]
 
 
@@ -55,7 +58,7 @@ class Generator:
         self.topic = topic or (name if suffix == ".ulg" else f"/{name}")
 
     def commands(self):
-        of_format = {".ulg": ULOG, ".bag": BAG, ".mcap": BAG}.get(self.suffix, LIDAR)
+        of_format = {".ulg": ULOG, ".bag": BAG, ".mcap": BAG, ".csv": TABLE, ".parquet": TABLE}.get(self.suffix, LIDAR)
         if self.has_topics:
             return [command for command in of_format if command not in OF_TOPICS] + ["filter-topics"]
         # The clocks of two .vel logs have nothing in common that a merge could use.
@@ -75,7 +78,26 @@ def mcap(make, n, **how):
     return Generator(make, n, ".mcap", **how)
 
 
+def csv(make, n, **how):
+    return Generator(make, n, ".csv", **how)
+
+
+def parquet(make, n, **how):
+    return Generator(make, n, ".parquet", **how)
+
+
 GENERATORS = [
+    csv(tables.rows, 20_000),
+    csv(tables.columns, 2_000),
+    csv(tables.array, 2_000),
+    csv(tables.long_cell, 3_000_000, least=120_000),
+    csv(tables.damaged_rows, 20_000),
+    csv(tables.open_quotes, 10_000),
+    csv(tables.repeated_names, 2_000, only=["info", "schema", "csv"]),
+    parquet(tables.parquet_rows, 20_000),
+    parquet(tables.parquet_row_groups, 1_000),
+    parquet(tables.parquet_columns, 1_000),
+    parquet(tables.parquet_pages, 2_000),
     ulog(ulogs.records, 20_000),
     ulog(ulogs.topics, 6_000, has_topics=True),
     ulog(ulogs.instances, 6_000, has_topics=True),

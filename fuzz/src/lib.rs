@@ -6,6 +6,7 @@ mod laws;
 pub mod lidar;
 pub mod mcap;
 mod reading;
+pub mod table;
 
 pub use crate::{
     input::file,

@@ -51,7 +51,7 @@ pub(crate) use self::px4::{GeotagArgs, GpsDumpArgs, ReplayLogArgs};
 pub(crate) use self::record::{MavlinkArgs, RecordingArgs, RecordingCommand};
 pub(crate) use self::split::{PlanArgs, ReadArgs};
 pub(crate) use logtool::{
-    formats::{Compression, LogFormat},
+    formats::{Compression, LogFormat, TimeColumnChoice},
     log_messages::LevelChoice,
     read::RecordOrder,
     time::clock::TimeChoice,
@@ -118,6 +118,9 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, value_name = "FORMAT", value_enum, ignore_case = true)]
     #[arg(hide_short_help = true)]
     pub(crate) input_format: Option<LogFormat>,
+    /// Column with the times of tables (CSV, Parquet), with the unit s, ms, us or ns
+    #[arg(long, global = true, value_name = "NAME[:UNIT]", hide_short_help = true)]
+    pub(crate) time_column: Option<TimeColumnChoice>,
     /// Read files block by block, without mapping them into memory
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) no_mmap: bool,

@@ -153,6 +153,9 @@ fn session(global: &GlobalArgs) -> Result<Session> {
     if let Some(format) = global.input_format {
         session = session.with_input_format(format);
     }
+    if let Some(choice) = &global.time_column {
+        session = session.with_time_column(choice.clone());
+    }
     if let Some(seconds) = global.remote_timeout {
         session = session.with_remote_timeout(Duration::from_secs(seconds.into()));
     }

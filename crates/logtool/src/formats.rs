@@ -8,6 +8,7 @@ use logtool_rosmsg::TopicMetadata;
 use crate::error::{Error, Result};
 
 pub use self::conversions::{CONVERSIONS, Conversion};
+pub use logtool_tables::time_column::{TimeColumnChoice, TimeUnit};
 
 /// A log format. This is the only list of log formats: each difference between them is a method
 /// here, or of the [`Format`] itself. [`OutputFormat`](crate::jobs::convert::OutputFormat) is the list of
@@ -36,6 +37,10 @@ pub enum LogFormat {
     /// A capture of network packets
     #[cfg_attr(feature = "clap", value(name = "pcap", aliases = ["pcapng", "capture"]))]
     Capture,
+    /// A table as comma-separated values
+    Csv,
+    /// A table as a Parquet file
+    Parquet,
 }
 
 /// The kinds of records that formats have.
@@ -50,6 +55,8 @@ pub enum RecordKind {
     Message,
     /// Packets of Velodyne lidars, from which points are computed.
     LidarPacket,
+    /// Rows of a table.
+    TableRow,
 }
 
 /// The compression of the chunks of a bag or an MCAP file.
@@ -81,8 +88,15 @@ impl Compression {
 
 impl LogFormat {
     /// All formats, the most probable ones first.
-    pub const ALL: &'static [Self] =
-        &[Self::Ulog, Self::Rosbag, Self::Mcap, Self::Vel, Self::Capture];
+    pub const ALL: &'static [Self] = &[
+        Self::Ulog,
+        Self::Rosbag,
+        Self::Mcap,
+        Self::Vel,
+        Self::Capture,
+        Self::Csv,
+        Self::Parquet,
+    ];
 
     /// Returns the format of the log of `manifest`, or `None` if the log is not a file of
     /// one of these formats.
@@ -125,8 +139,8 @@ impl LogFormat {
         Self::ALL.iter().copied().find(|format| format.name() == name)
     }
 
-    /// Returns the name that manifests and reports use: `ulog`, `rosbag`, `mcap`, `vel` or
-    /// `pcap`.
+    /// Returns the name that manifests and reports use: `ulog`, `rosbag`, `mcap`, `vel`, `pcap`,
+    /// `csv` or `parquet`.
     pub fn name(self) -> &'static str {
         self.format().name()
     }
@@ -152,6 +166,8 @@ impl LogFormat {
             Self::Capture => {
                 "captures of Velodyne lidars (.pcap, .pcapng, bare packets)"
             }
+            Self::Csv => "tables with a time column (.csv, as their names show)",
+            Self::Parquet => "tables with a time column (.parquet)",
         }
     }
 
@@ -164,6 +180,8 @@ impl LogFormat {
             Self::Mcap => &["mcap"],
             Self::Vel => &["vel"],
             Self::Capture => &["pcap", "pcapng"],
+            Self::Csv => &["csv"],
+            Self::Parquet => &["parquet"],
         }
     }
 
@@ -175,6 +193,8 @@ impl LogFormat {
             Self::Mcap => "mcap",
             Self::Vel => "vel",
             Self::Capture => "pcap",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
         }
     }
 
@@ -186,6 +206,8 @@ impl LogFormat {
             Self::Mcap => &logtool_mcap::FORMAT,
             Self::Vel => const { &logtool_velodyne::vel::FORMAT },
             Self::Capture => const { &logtool_velodyne::capture::FORMAT },
+            Self::Csv => &logtool_tables::csv::FORMAT,
+            Self::Parquet => &logtool_tables::parquet::FORMAT,
         }
     }
 
@@ -195,7 +217,14 @@ impl LogFormat {
             Self::Ulog => RecordKind::Px4,
             Self::Rosbag | Self::Mcap => RecordKind::Message,
             Self::Vel | Self::Capture => RecordKind::LidarPacket,
+            Self::Csv | Self::Parquet => RecordKind::TableRow,
         }
+    }
+
+    /// Returns whether files of this format are tables. They are often outputs, so that they are
+    /// read only if they are named, and not because they are in a folder of logs.
+    pub fn is_table(self) -> bool {
+        self.record_kind() == RecordKind::TableRow
     }
 
     /// Returns whether the records are messages with definitions, as those of ROS.
@@ -205,7 +234,7 @@ impl LogFormat {
 
     /// Returns whether logs may have an index. If not, each request reads the whole file.
     pub fn has_index(self) -> bool {
-        matches!(self, Self::Rosbag | Self::Mcap)
+        matches!(self, Self::Rosbag | Self::Mcap | Self::Parquet)
     }
 
     /// Returns how the chunks of new logs can be compressed. The list is empty for formats without
@@ -214,7 +243,7 @@ impl LogFormat {
         match self {
             Self::Rosbag => &[Compression::None, Compression::Lz4, Compression::Bz2],
             Self::Mcap => &[Compression::None, Compression::Lz4, Compression::Zstd],
-            Self::Ulog | Self::Vel | Self::Capture => &[],
+            Self::Ulog | Self::Vel | Self::Capture | Self::Csv | Self::Parquet => &[],
         }
     }
 
@@ -232,7 +261,7 @@ impl LogFormat {
     /// Returns whether a log of this format can hold the unchanged records of logs of the format
     /// `other`.
     pub fn can_hold(self, other: Self) -> bool {
-        self == other || self.has_messages() && other.has_messages()
+        self == other && !self.is_table() || self.has_messages() && other.has_messages()
     }
 }
 

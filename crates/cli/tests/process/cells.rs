@@ -44,6 +44,12 @@ fn each_input_converts_to_the_formats_in_the_table_only() {
     let mut inputs: Vec<(&str, String)> =
         INPUTS.iter().map(|(name, file)| (*name, testdata(file))).collect();
     inputs.push(("mcap", "rover.mcap".to_owned()));
+    let rows = b"time,latitude,longitude,altitude\n1,49.5,11.25,300\n2,49.5,11.5,301\n";
+    folder.write("track.csv", rows);
+    let to_parquet = ["convert", "track.csv", "-q", "-o", "track.parquet"];
+    folder.run(&to_parquet).succeeded();
+    inputs.push(("csv", "track.csv".to_owned()));
+    inputs.push(("parquet", "track.parquet".to_owned()));
     let packets = folder.write("packets.bag", &bag_of_packets());
     let packets = packets.to_str().unwrap();
     folder.run(&["convert", packets, "-q", "-o", "packets.mcap"]).succeeded();
@@ -102,7 +108,7 @@ fn documentation_has_the_table_of_conversions() {
             };
             let output = table["writes"].as_array().unwrap().iter().find(matches);
             let from = &output.unwrap_or_else(|| panic!("{format}"))["from"];
-            let names = ["ulog", "rosbag", "mcap", "vel", "capture"];
+            let names = ["ulog", "rosbag", "mcap", "vel", "capture", "csv", "parquet"];
             let expected =
                 names.map(|name| if from.get(name).is_some() { "yes" } else { "" });
             assert_eq!(expected[..], *cells, "{format}");

@@ -72,10 +72,10 @@ fn every_command_takes_the_format() {
 fn wrong_input_format_is_an_error() {
     let Some(path) = sample("cases/mcap/m15_ZSTD.mcap") else { return };
     let folder = Folder::new();
-    for format in ["ulog", "bag", "vel", "pcap"] {
+    for format in ["ulog", "bag", "vel", "pcap", "csv", "parquet"] {
         let run = folder.run(&["info", "--input-format", format, &path]);
         run.ended(1, &["error: "]);
     }
-    let unknown = folder.run(&["info", "--input-format", "csv", &path]);
+    let unknown = folder.run(&["info", "--input-format", "text", &path]);
     unknown.ended(2, &["possible values: ulog, bag, mcap, vel, pcap"]);
 }

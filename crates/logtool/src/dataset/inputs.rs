@@ -305,7 +305,8 @@ fn inspect_file(path: &Path, is_named: bool) -> Result<Option<InputLog>> {
     }
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     // A file with the extension of a log is a damaged log, whatever its first bytes are.
-    let has_extension = LogFormat::from_file_name(name).is_some();
+    let has_extension =
+        LogFormat::from_file_name(name).is_some_and(|format| !format.is_table());
     if !is_named && !has_extension && !open::is_log(path)? {
         return Ok(None);
     }

@@ -53,9 +53,12 @@ fn digest_of_reading(
 ) -> String {
     // Not the key itself, because the digest is written to the dataset.
     let key = session.key.map(|key| blake3::hash(key.as_bytes()));
-    let Session { options, input_format, utc_start, .. } = session;
+    let Session { options, input_format, time_column, utc_start, .. } = session;
+    // Without a choice, the digest is the one of datasets that were made before there was one.
+    let time_column = time_column.as_ref().map(|choice| format!(" {choice:?}"));
+    let time_column = time_column.unwrap_or_default();
     digest(&format!(
-        "{lidar:?} {options:?} {input_format:?} {utc_start:?} {strictness:?} {key:?}"
+        "{lidar:?} {options:?} {input_format:?} {utc_start:?} {strictness:?} {key:?}{time_column}"
     ))
 }
 

@@ -53,6 +53,7 @@ const BAG: &[LogFormat] = &[LogFormat::Rosbag];
 const MCAP: &[LogFormat] = &[LogFormat::Mcap];
 const VEL: &[LogFormat] = &[LogFormat::Vel];
 const CAPTURE: &[LogFormat] = &[LogFormat::Capture];
+const TABLES: &[LogFormat] = &[LogFormat::Csv, LogFormat::Parquet];
 const MESSAGES: &[LogFormat] = &[LogFormat::Rosbag, LogFormat::Mcap];
 const PACKETS: &[LogFormat] = &[LogFormat::Vel, LogFormat::Capture];
 
@@ -125,6 +126,7 @@ pub const CONVERSIONS: &[Conversion] = &[
                  protobuf; packets, if they are selected or there are no points of them, as \
                  VelodyneScan",
             ),
+            (TABLES, "every row, as protobuf with a type made of the columns"),
         ],
     },
     Conversion {
@@ -148,6 +150,11 @@ pub const CONVERSIONS: &[Conversion] = &[
                 "scans as PointCloud2, images, positions and poses as messages of ROS, other \
                  messages as types made for them; packets, if they are selected or there are no \
                  points of them, as VelodyneScan",
+            ),
+            (
+                TABLES,
+                "every row, as a message with a type made of the flat columns; not tables with \
+                 lists of varying length",
             ),
         ],
     },
@@ -183,6 +190,11 @@ pub const CONVERSIONS: &[Conversion] = &[
                 PACKETS,
                 "numbers and texts of positions, poses and other messages, and of points if their \
                  topic is selected; not packets and images",
+            ),
+            (
+                TABLES,
+                "numbers, texts, and lists of numbers up to 4,096, with times in microseconds; \
+                 not binary data and lists of structs",
             ),
         ],
     },

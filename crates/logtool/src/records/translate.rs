@@ -12,6 +12,7 @@ mod metadata;
 mod protobuf;
 mod px4;
 mod ros;
+mod tables;
 
 use logtool_ulog::topic_names;
 use std::{
@@ -61,6 +62,10 @@ pub enum TranslationKind {
     Lidar(LidarMessageKind),
     /// An MCAP file of ROS 2 as messages of ROS 1.
     Cdr,
+    /// A table as protocol buffers.
+    TableProtobuf,
+    /// A table as messages of ROS 1.
+    TableRos,
 }
 
 /// A log that was translated for another format.
@@ -105,6 +110,10 @@ impl TranslationKind {
                 Some(Self::Lidar(LidarMessageKind::Foxglove))
             }
             RecordKind::LidarPacket => Some(Self::Lidar(LidarMessageKind::Ros)),
+            RecordKind::TableRow if is_mcap && messages != MessageTypes::Ros => {
+                Some(Self::TableProtobuf)
+            }
+            RecordKind::TableRow => Some(Self::TableRos),
             // Bags hold only the messages of ROS 1.
             RecordKind::Message => {
                 let is_cdr = !is_mcap && from.topics.iter().any(ros::is_foreign);
@@ -131,13 +140,13 @@ impl TranslationKind {
                 has_type(protobuf::TYPES_WITH_FRAMES).then_some("base_link")
             }
             Self::Px4 => has_type(ros::PX4_TYPES_WITH_FRAMES).then_some("base_link"),
-            Self::Cdr => None,
+            Self::Cdr | Self::TableProtobuf | Self::TableRos => None,
         }
     }
 
     /// Returns whether the topics of the new log are named after one vehicle.
     pub fn is_of_vehicle(self) -> bool {
-        self != Self::Cdr
+        !matches!(self, Self::Cdr | Self::TableProtobuf | Self::TableRos)
     }
 
     /// Returns whether each record of the file becomes one message; derived records become none.
@@ -150,7 +159,9 @@ impl TranslationKind {
         match self {
             Self::Protobuf | Self::Px4 => all_topics(manifest),
             Self::Lidar(_) => lidar::all_topics(manifest),
-            Self::Cdr => manifest.logged_topics(),
+            Self::Cdr | Self::TableProtobuf | Self::TableRos => {
+                manifest.logged_topics()
+            }
         }
     }
 
@@ -194,6 +205,10 @@ impl TranslationKind {
                 lidar::lidar(log, selection, moved, kind, frames, scans)
             }
             Self::Cdr => ros::cdr(log, &selection.topics, moved),
+            Self::TableProtobuf | Self::TableRos => {
+                let is_ros = self == Self::TableRos;
+                tables::tables(log, &selection.topics, moved, is_ros)
+            }
         }
     }
 
@@ -208,7 +223,7 @@ impl TranslationKind {
     ) -> Result<()> {
         match self {
             Self::Lidar(kind) => lidar::check_independence(manifest, topics, kind),
-            Self::Protobuf | Self::Px4 | Self::Cdr => Ok(()),
+            _ => Ok(()),
         }
     }
 

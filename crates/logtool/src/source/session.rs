@@ -16,6 +16,7 @@ use std::{
 
 use logtool_core::{FileSource, OpenOptions, Source};
 use logtool_rosbag::Key;
+use logtool_tables::time_column::TimeColumnChoice;
 
 pub(crate) use self::connection::Connection;
 use crate::{
@@ -43,6 +44,7 @@ pub struct Session {
     pub(crate) key: Option<Key>,
     pub(crate) utc_start: Option<i64>,
     pub(crate) input_format: Option<LogFormat>,
+    pub(crate) time_column: Option<TimeColumnChoice>,
     pub(crate) command: String,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) stop: Option<Stop>,
@@ -174,6 +176,7 @@ impl Session {
             key: None,
             utc_start: None,
             input_format: None,
+            time_column: None,
             command: String::new(),
             progress: Arc::new(NoProgress),
             stop: None,
@@ -226,6 +229,14 @@ impl Session {
     pub fn with_input_format(mut self, format: LogFormat) -> Self {
         self.input_format = Some(format);
         self.options.is_format_given = true;
+        self
+    }
+
+    /// Sets the column with the times of tables: CSV and Parquet files. By default, it is found by
+    /// its name or its type.
+    #[must_use]
+    pub fn with_time_column(mut self, choice: TimeColumnChoice) -> Self {
+        self.time_column = Some(choice);
         self
     }
 

@@ -186,6 +186,11 @@ pub fn format(
     let Some(own_format) = LogFormat::from_manifest(manifest) else {
         return Err(Error::failed(format!("{own} logs cannot be written")));
     };
+    if own_format.is_table() {
+        let what = format!("a {own} file is a table, which cannot be copied as a log");
+        let hint = "`logtool convert` writes it, also a part of it, in another format";
+        return Err(Error::invalid(what).with_hint(hint));
+    }
     if let Some(requested) = requested {
         if requested.can_hold(own_format) {
             return Ok(requested);

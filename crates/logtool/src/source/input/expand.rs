@@ -106,7 +106,8 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents
                 count_of(count, "object")
             ),
         };
-        let extensions = LogFormat::ALL.iter().flat_map(|format| format.extensions());
+        let formats = LogFormat::ALL.iter().filter(|format| !format.is_table());
+        let extensions = formats.flat_map(|format| format.extensions());
         let extensions: Vec<String> =
             extensions.map(|extension| format!(".{extension}")).collect();
         let hint = format!(
@@ -122,7 +123,7 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents
 /// Returns whether `name` has the extension of a log, compressed or not.
 fn has_log_extension(name: &str) -> bool {
     let unpacked = Packing::from_name(name).map_or(name, |(_, unpacked)| unpacked);
-    LogFormat::from_file_name(unpacked).is_some()
+    LogFormat::from_file_name(unpacked).is_some_and(|format| !format.is_table())
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@ use std::{fs, path::Path};
 use logtool_core::Source;
 
 /// The first bytes of known files that are not logs, and a description for users.
-const SIGNS: [(&[u8], &str); 15] = [
+const SIGNS: [(&[u8], &str); 14] = [
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
     (b"BZh", "bzip2: unpack it first"),
-    (b"PAR1", "a Parquet file, which is what `logtool convert` makes"),
     (b"ARROW1", "an Arrow file, which is what `logtool convert` makes"),
     (b"\xa3\x95", "an ArduPilot DataFlash log, which is not read"),
     (

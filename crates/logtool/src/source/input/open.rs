@@ -7,6 +7,7 @@ use logtool_core::{
     ErrorKind, Format, Log, LogAccess, Manifest, Selection, Source, Topic, TopicOrigin,
 };
 use logtool_rosbag::{EncryptionInfo, RosbagLog, RosbagOptions};
+use logtool_tables::{csv::Csv, parquet::Parquet};
 use logtool_ulog::UlogLog;
 use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 
@@ -145,7 +146,7 @@ fn open_as(
         );
     }
     let log = ProgressSource::open_with_progress(input, session, |source| {
-        open_well(format, source, session, lidar)
+        open_well(format, source, &stem_of(input)?, session, lidar)
     })?;
     let manifest = log.manifest();
     let is_empty = |topic: &Topic| {
@@ -164,10 +165,11 @@ fn open_as(
     Ok(log)
 }
 
-/// Opens `input` as `format`, without notes.
+/// Opens `source` as `format`, without notes. `topic` is the name of the topic of a table.
 fn open_well(
     format: LogFormat,
     source: Arc<dyn Source>,
+    topic: &str,
     session: &Session,
     lidar: Option<&LidarOptions>,
 ) -> Result<Box<dyn Log>> {
@@ -200,6 +202,20 @@ fn open_well(
         }
         (LogFormat::Vel, Some(lidar)) => open(&Vel::with_lidar(lidar.clone())),
         (LogFormat::Capture, Some(lidar)) => open(&Capture::with_lidar(lidar.clone())),
+        (LogFormat::Csv, _) => {
+            let csv = Csv::default().with_topic(topic);
+            open(&match &session.time_column {
+                Some(time) => csv.with_time_column(time.clone()),
+                None => csv,
+            })
+        }
+        (LogFormat::Parquet, _) => {
+            let parquet = Parquet::default().with_topic(topic);
+            open(&match &session.time_column {
+                Some(time) => parquet.with_time_column(time.clone()),
+                None => parquet,
+            })
+        }
         _ => open(format.format()),
     }
 }
@@ -274,14 +290,19 @@ pub fn is_surveyed(manifest: &Manifest) -> bool {
 /// Returns whether `head` is the start of a log, or of a compressed file.
 pub fn begins_as_log(head: &[u8]) -> bool {
     let head = Head::copy_from_slice(head);
-    Packing::detect(&head).is_some() || LogFormat::recognize("", &head).is_ok()
+    Packing::detect(&head).is_some() || is_recognized("", &head)
 }
 
 /// Returns whether the file at `path` starts like a log.
 pub fn is_log(path: &Path) -> io::Result<bool> {
     let (head, packing) = input::head(path)?;
     let name = unpacked_name(path, packing);
-    Ok(LogFormat::recognize(name, &Head::from(head)).is_ok())
+    Ok(is_recognized(name, &Head::from(head)))
+}
+
+/// Returns whether `head` is the start of a log, which is not a table.
+fn is_recognized(name: &str, head: &Head) -> bool {
+    LogFormat::recognize(name, head).is_ok_and(|format| !format.is_table())
 }
 
 /// Returns the name of the file at `path` without the extension of its compression.

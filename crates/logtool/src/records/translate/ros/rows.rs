@@ -8,12 +8,12 @@ use arrow_array::{
     Array as _, ArrayRef, RecordBatch,
     cast::AsArray as _,
     types::{
-        Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+        Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
         TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
 use arrow_schema::{DataType, Field, TimeUnit};
-use logtool_core::{Columns, Log, Topic, TopicId, Translation, View};
+use logtool_core::{Columns, Log, Topic, TopicId, Translation, UniqueNames, View};
 use logtool_rosmsg::{Definition, MessageWriter};
 
 use crate::{
@@ -30,16 +30,17 @@ pub(in crate::records::translate) fn rows(
     package: &str,
 ) -> Result<Result<Translation, String>> {
     let decoder = log.decoder(id, &Columns::all(View::Flat))?;
-    let mut text = String::new();
+    let (mut text, mut names) = (String::new(), UniqueNames::default());
     for field in decoder.schema().fields() {
+        let name = names.make_unique(field.name());
         let Some(kind) = kind(field.data_type()) else {
             let reason = format!("{} has the type {}", field.name(), field.data_type());
             return Ok(Err(reason));
         };
         if has_flag(field) {
-            text.push_str(&format!("bool has_{}\n", field.name()));
+            text.push_str(&format!("bool has_{name}\n"));
         }
-        text.push_str(&format!("{kind} {}\n", field.name()));
+        text.push_str(&format!("{kind} {name}\n"));
     }
     let type_name = format!("{package}/{}", logtool_rosmsg::type_name(&topic.name));
     let definition = match Definition::parse(&type_name, &text) {
@@ -72,6 +73,7 @@ fn has_flag(field: &Field) -> bool {
 fn kind(data_type: &DataType) -> Option<&'static str> {
     Some(match data_type {
         DataType::Boolean => "bool",
+        DataType::Int8 => "int8",
         DataType::UInt8 => "uint8",
         DataType::Int16 => "int16",
         DataType::UInt16 => "uint16",
@@ -109,6 +111,7 @@ fn append(
         DataType::Boolean => {
             message.u8(u8::from(is_valid && column.as_boolean().value(row)));
         }
+        DataType::Int8 => number!(Int8Type, 0),
         DataType::UInt8 => number!(UInt8Type, 0),
         DataType::Int16 => number!(Int16Type, 0),
         DataType::UInt16 => number!(UInt16Type, 0),

@@ -1,0 +1,39 @@
+//! Names of columns that differ from each other.
+
+use std::collections::HashMap;
+
+/// Returns a name for each of `names`, which differs from all others and from `time`: the second `x`
+/// is `x_2`.
+pub(crate) fn unique_names<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    // The number of the next column with this name, so that many equal names take no longer.
+    let mut used: HashMap<String, u64> = HashMap::from([("time".to_owned(), 2)]);
+    let unique = |name: &str| {
+        let Some(next) = used.get(name) else {
+            used.insert(name.to_owned(), 2);
+            return name.to_owned();
+        };
+        let mut number = *next;
+        let mut unique = format!("{name}_{number}");
+        while used.contains_key(&unique) {
+            number += 1;
+            unique = format!("{name}_{number}");
+        }
+        used.insert(name.to_owned(), number + 1);
+        used.insert(unique.clone(), 2);
+        unique
+    };
+    names.map(unique).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_occur_twice_get_numbers() {
+        let names = unique_names(["x", "time", "x_3", "x", "x", "x_2"].into_iter());
+        assert_eq!(names, ["x", "time_2", "x_3", "x_2", "x_4", "x_2_2"]);
+        let many = unique_names(std::iter::repeat_n("x", 65_536));
+        assert_eq!(many[65_535], "x_65536");
+    }
+}

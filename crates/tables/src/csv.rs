@@ -1,0 +1,29 @@
+//! Comma-separated values (RFC 4180), also separated by semicolons or tabs.
+//!
+//! ```text
+//! timestamp,voltage_v,cell_v[0],cell_v[1],message    the names of the columns
+//! 5020174,14.33,3.58,3.59,"low, but ""safe"""        a row; a cell in quotes may contain lines
+//! 5520174,,3.58,3.59,                                empty cells are null
+//! ```
+//!
+//! The type of a column follows from all of its cells. A record is a row, and its payload is the
+//! row as it is in the file, without the end of the line.
+
+// In reading order: each module uses only those above it.
+mod row_parser;
+
+mod cell_type;
+
+mod header;
+
+mod columns;
+
+mod cursor;
+
+mod first_pass;
+
+mod decoder;
+
+mod format;
+
+pub use self::format::{Csv, FORMAT};

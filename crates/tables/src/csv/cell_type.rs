@@ -1,0 +1,123 @@
+//! The type of a column, which follows from its cells.
+
+use serde::{Deserialize, Serialize};
+
+/// The type of cells: the narrowest one that holds all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CellType {
+    /// All cells are empty.
+    #[default]
+    Empty,
+    Bool,
+    /// Whole numbers that fit into 64 bits with and without a sign.
+    Natural,
+    /// Whole numbers that fit into 64 bits with a sign.
+    Signed,
+    /// Whole numbers that fit into 64 bits without a sign.
+    Unsigned,
+    Float,
+    Text,
+}
+
+impl CellType {
+    /// Returns the type of `cell`.
+    pub(super) fn of(cell: &[u8]) -> Self {
+        let cell = cell.trim_ascii();
+        if cell.is_empty() {
+            return Self::Empty;
+        }
+        // Names of floats, such as `nan` and `Infinity`, are short.
+        let Ok(text) = str::from_utf8(cell) else { return Self::Text };
+        if let Ok(value) = text.parse::<i64>() {
+            return if value < 0 { Self::Signed } else { Self::Natural };
+        }
+        if text.parse::<u64>().is_ok() {
+            return Self::Unsigned;
+        }
+        if parse_bool(text).is_some() {
+            return Self::Bool;
+        }
+        match text.parse::<f64>() {
+            Ok(_) => Self::Float,
+            Err(_) => Self::Text,
+        }
+    }
+
+    /// Returns the type that holds the cells of both types.
+    pub(super) fn join(self, other: Self) -> Self {
+        use CellType::{Empty, Float, Natural, Signed, Text, Unsigned};
+        match (self, other) {
+            (one, Empty) | (Empty, one) => one,
+            (one, other) if one == other => one,
+            (Natural, Signed) | (Signed, Natural) => Signed,
+            (Natural, Unsigned) | (Unsigned, Natural) => Unsigned,
+            (Float, Natural | Signed | Unsigned) => Float,
+            (Natural | Signed | Unsigned, Float) => Float,
+            // Floats would change such whole numbers: text keeps them.
+            (Signed, Unsigned) | (Unsigned, Signed) => Text,
+            _ => Text,
+        }
+    }
+
+    /// Returns whether the cells are numbers.
+    pub(super) fn is_number(self) -> bool {
+        matches!(self, Self::Natural | Self::Signed | Self::Unsigned | Self::Float)
+    }
+}
+
+/// Returns the Boolean `text`.
+pub(super) fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_of_a_cell_is_the_narrowest_one() {
+        use CellType::{Bool, Empty, Float, Natural, Signed, Text, Unsigned};
+        for (cell, kind) in [
+            ("", Empty),
+            (" ", Empty),
+            ("0", Natural),
+            (" 17 ", Natural),
+            ("-17", Signed),
+            ("9223372036854775807", Natural),
+            ("9223372036854775808", Unsigned),
+            ("18446744073709551616", Float),
+            ("1e-05", Float),
+            ("NaN", Float),
+            ("-inf", Float),
+            ("True", Bool),
+            ("0x10", Text),
+            ("1.2.3", Text),
+            ("2024-06-01", Text),
+        ] {
+            assert_eq!(CellType::of(cell.as_bytes()), kind, "{cell}");
+        }
+        assert_eq!(CellType::of(b"1\xff"), Text);
+    }
+
+    #[test]
+    fn joined_types_hold_all_cells() {
+        use CellType::{Bool, Empty, Float, Natural, Signed, Text, Unsigned};
+        let all = [Empty, Bool, Natural, Signed, Unsigned, Float, Text];
+        for one in all {
+            assert_eq!(one.join(Empty), one);
+            assert_eq!(one.join(one), one);
+            for other in all {
+                assert_eq!(one.join(other), other.join(one), "{one:?} {other:?}");
+            }
+        }
+        assert_eq!(Natural.join(Signed), Signed);
+        assert_eq!(Natural.join(Unsigned).join(Signed), Text);
+        assert_eq!(Signed.join(Float), Float);
+        assert_eq!(Bool.join(Natural), Text);
+    }
+}

@@ -1,0 +1,238 @@
+//! Decodes rows into columns.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, FixedSizeListArray, RecordBatch,
+    builder::{
+        BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
+    },
+};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
+use logtool_core::{
+    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
+    decode_text, time_array, time_field,
+};
+
+use crate::csv::{
+    cell_type::{CellType, parse_bool},
+    columns::{self, TableColumn},
+    first_pass::CsvState,
+    row_parser::{ParsedRow, RowParser},
+};
+
+/// The maximum size of the rows of a batch in bytes: decoding Latin-1 can double the size of
+/// strings, and an `i32` must be able to count their bytes.
+const MAX_BATCH_BYTES: usize = i32::MAX as usize / 3;
+
+/// The size of pending rows at which they should be taken.
+const FULL_BATCH_BYTES: usize = 64 << 20;
+
+/// Decodes rows into the selected columns.
+pub(super) struct RowDecoder {
+    schema: SchemaRef,
+    parser: RowParser,
+    times: Vec<i64>,
+    columns: Vec<SelectedColumn>,
+    cells: usize,
+    bytes: usize,
+}
+
+struct SelectedColumn {
+    field: FieldRef,
+    parts: Vec<CellBuilder>,
+}
+
+/// The pending values of a column of the file.
+struct CellBuilder {
+    /// The index of the cells.
+    cell: usize,
+    values: Values,
+}
+
+enum Values {
+    Bool(BooleanBuilder),
+    Signed(Int64Builder),
+    Unsigned(UInt64Builder),
+    Float(Float64Builder),
+    Text(StringBuilder),
+}
+
+/// Returns the columns of the nested view.
+pub(super) fn schema(state: &CsvState) -> SchemaRef {
+    schema_of(columns::nested(&state.columns).into_iter().map(|column| column.field))
+}
+
+fn schema_of(fields: impl Iterator<Item = FieldRef>) -> SchemaRef {
+    let time: FieldRef = Arc::new(time_field("time", "ns"));
+    Arc::new(Schema::new(std::iter::once(time).chain(fields).collect::<Vec<_>>()))
+}
+
+impl RowDecoder {
+    /// Creates a decoder of the selected `columns`.
+    ///
+    /// # Errors
+    /// `NoSuch` if a selected column does not exist.
+    pub(super) fn new(state: &CsvState, columns: &Columns) -> Result<Self> {
+        let all = match columns.view {
+            View::Nested => columns::nested(&state.columns),
+            View::Flat => columns::flat(&state.columns),
+        };
+        let count = all.len() + 1;
+        let mut selected: Vec<TableColumn> = all;
+        if let Some(only) = &columns.only {
+            if only.iter().any(|index| *index >= count) {
+                let message = format!("the table has {count} columns");
+                return Err(Error::new(ErrorKind::NoSuch, message));
+            }
+            let mut index = 0;
+            selected.retain(|_| {
+                index += 1;
+                only.contains(&index)
+            });
+        }
+        let selected = selected.into_iter().map(|column| {
+            let parts = column.parts.iter().filter_map(|part| state.columns.get(*part));
+            let parts = parts.map(|part| CellBuilder {
+                cell: part.cell,
+                values: Values::new(part.kind),
+            });
+            SelectedColumn { field: column.field, parts: parts.collect() }
+        });
+        let columns: Vec<SelectedColumn> = selected.collect();
+        let schema = schema_of(columns.iter().map(|column| column.field.clone()));
+        let parser = RowParser::new(state.delimiter);
+        let (times, cells) = (Vec::new(), state.cells);
+        Ok(Self { schema, parser, times, columns, cells, bytes: 0 })
+    }
+}
+
+impl Decoder for RowDecoder {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        for record in run.records() {
+            if self.bytes + record.payload.len() > MAX_BATCH_BYTES {
+                let lost = record.undecodable_damage().with_kind(DamageKind::OverLimit);
+                lost.add_to(damage);
+                continue;
+            }
+            let row = self.parser.parse(record.payload, true);
+            if !matches!(row, ParsedRow::Row { .. })
+                || self.parser.cells() != self.cells
+            {
+                record.undecodable_damage().add_to(damage);
+                continue;
+            }
+            self.bytes += record.payload.len();
+            self.times.push(record.time.as_nanos());
+            let (mut is_latin1, mut is_misfit) = (false, false);
+            for part in self.columns.iter_mut().flat_map(|column| &mut column.parts) {
+                let cell = self.parser.cell(part.cell).unwrap_or_default();
+                is_misfit |= !part.values.push(cell);
+                is_latin1 |= matches!(part.values, Values::Text(_))
+                    && str::from_utf8(cell).is_err();
+            }
+            for (is_found, kind) in
+                [(is_latin1, DamageKind::Latin1), (is_misfit, DamageKind::TypeMismatch)]
+            {
+                if is_found {
+                    record.undecodable_damage().with_kind(kind).add_to(damage);
+                }
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes > FULL_BATCH_BYTES
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        self.bytes = 0;
+        let mut arrays = vec![time_array(std::mem::take(&mut self.times))];
+        for column in &mut self.columns {
+            arrays.push(column.take()?);
+        }
+        RecordBatch::try_new(self.schema.clone(), arrays).map_err(inconsistent)
+    }
+}
+
+impl SelectedColumn {
+    fn take(&mut self) -> Result<ArrayRef> {
+        let parts: Vec<ArrayRef> =
+            self.parts.iter_mut().map(|part| part.values.take()).collect();
+        let DataType::FixedSizeList(item, len) = self.field.data_type() else {
+            let first = parts.into_iter().next();
+            return first.ok_or_else(|| {
+                Error::new(ErrorKind::Malformed, "a column without values")
+            });
+        };
+        let rows = parts.first().map_or(0, |part| part.len());
+        let values: Vec<_> = parts.iter().map(|part| &**part).collect();
+        let order: Vec<(usize, usize)> = (0..rows)
+            .flat_map(|row| (0..values.len()).map(move |part| (part, row)))
+            .collect();
+        let values = arrow_select::interleave::interleave(&values, &order);
+        let values = values.map_err(inconsistent)?;
+        let array = FixedSizeListArray::try_new(item.clone(), *len, values, None);
+        Ok(Arc::new(array.map_err(inconsistent)?))
+    }
+}
+
+impl Values {
+    fn new(kind: CellType) -> Self {
+        match kind {
+            CellType::Bool => Self::Bool(BooleanBuilder::new()),
+            CellType::Natural | CellType::Signed => Self::Signed(Int64Builder::new()),
+            CellType::Unsigned => Self::Unsigned(UInt64Builder::new()),
+            CellType::Float => Self::Float(Float64Builder::new()),
+            CellType::Empty | CellType::Text => Self::Text(StringBuilder::new()),
+        }
+    }
+
+    /// Appends the value of `cell`, which is null if it is empty. Returns `false` if it does not
+    /// have the type, which then is null too.
+    fn push(&mut self, cell: &[u8]) -> bool {
+        if let Self::Text(all) = self {
+            all.append_option((!cell.is_empty()).then(|| decode_text(cell)));
+            return true;
+        }
+        let text = str::from_utf8(cell).map(str::trim);
+        let is_empty = text == Ok("");
+        let text = text.ok().filter(|_| !is_empty);
+        macro_rules! push {
+            ($all:expr, $value:expr) => {{
+                let value = $value;
+                $all.append_option(value);
+                is_empty || value.is_some()
+            }};
+        }
+        match self {
+            Self::Bool(all) => push!(all, text.and_then(parse_bool)),
+            Self::Signed(all) => push!(all, text.and_then(|text| text.parse().ok())),
+            Self::Unsigned(all) => push!(all, text.and_then(|text| text.parse().ok())),
+            Self::Float(all) => push!(all, text.and_then(|text| text.parse().ok())),
+            Self::Text(_) => true,
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        match self {
+            Self::Bool(all) => Arc::new(all.finish()),
+            Self::Signed(all) => Arc::new(all.finish()),
+            Self::Unsigned(all) => Arc::new(all.finish()),
+            Self::Float(all) => Arc::new(all.finish()),
+            Self::Text(all) => Arc::new(all.finish()),
+        }
+    }
+}
+
+fn inconsistent(err: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+}

@@ -1,0 +1,30 @@
+//! Apache Parquet files.
+//!
+//! ```text
+//! PAR1 | row group | row group | ... | footer: the schema, and where the columns are | PAR1
+//! ```
+//!
+//! A record is a row, and its payload is the row in the row format of the crate `arrow-row`. Columns
+//! keep their types, except that dictionaries become the values in them, and strings and lists have
+//! 32-bit offsets.
+
+// In reading order: each module uses only those above it.
+mod error;
+
+mod footer;
+
+mod schema;
+
+mod pages;
+
+mod times;
+
+mod cursor;
+
+mod decoder;
+
+mod open_file;
+
+mod format;
+
+pub use self::format::{FORMAT, Parquet};

@@ -1,0 +1,30 @@
+//! Errors of the crate `parquet` as those of this one.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use logtool_core::{Error, ErrorKind, Result};
+use parquet::errors::ParquetError;
+
+/// Calls `read`, which reads a part of a file with the crate `parquet`. That crate may panic on a
+/// damaged file, which is an error like others.
+pub(super) fn read<T>(
+    what: &'static str,
+    read: impl FnOnce() -> std::result::Result<T, ParquetError>,
+) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(err)) => Err(from_parquet(what, err)),
+        Err(_) => Err(Error::new(ErrorKind::Malformed, what)),
+    }
+}
+
+fn from_parquet(what: &'static str, err: ParquetError) -> Error {
+    let kind = match &err {
+        ParquetError::NYI(_) => ErrorKind::Unsupported,
+        ParquetError::External(source) if source.is::<std::io::Error>() => {
+            ErrorKind::Io
+        }
+        _ => ErrorKind::Malformed,
+    };
+    Error::new(kind, what).from_source(err)
+}

@@ -1,0 +1,164 @@
+//! An open Parquet file: its columns, row groups and times.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::RecordBatch;
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
+use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source};
+use parquet::arrow::{
+    ProjectionMask,
+    arrow_reader::{
+        ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    },
+};
+
+use crate::parquet::{
+    error,
+    footer::{self, RowGroup, SourceChunks},
+    pages,
+};
+
+/// The size of the rows that are read at once, and their maximum number.
+const BATCH_BYTES: u64 = 4 << 20;
+const BATCH_ROWS: u64 = 1_024;
+
+/// A file whose footer is read when it is needed.
+pub(super) struct OpenFile {
+    source: Arc<dyn Source>,
+    metadata: OnceLock<ArrowReaderMetadata>,
+    /// The row groups with rows.
+    groups: OnceLock<Vec<RowGroup>>,
+    /// The maximum size of a page in bytes.
+    max_page: u64,
+}
+
+impl OpenFile {
+    pub(super) fn new(source: Arc<dyn Source>, options: OpenOptions) -> Self {
+        let max_page = u64::from(options.record_bytes);
+        Self { source, metadata: OnceLock::new(), groups: OnceLock::new(), max_page }
+    }
+
+    pub(super) fn source(&self) -> &Arc<dyn Source> {
+        &self.source
+    }
+
+    /// Returns the footer.
+    ///
+    /// # Errors
+    /// Those of [`footer::read`].
+    pub(super) fn metadata(&self) -> Result<&ArrowReaderMetadata> {
+        if let Some(metadata) = self.metadata.get() {
+            return Ok(metadata);
+        }
+        let metadata = footer::read(&self.source)?;
+        Ok(self.metadata.get_or_init(|| metadata))
+    }
+
+    /// Returns the columns of the file.
+    ///
+    /// # Errors
+    /// Those of [`metadata`](Self::metadata).
+    pub(super) fn schema(&self) -> Result<&SchemaRef> {
+        Ok(self.metadata()?.schema())
+    }
+
+    /// Returns the row groups with rows.
+    ///
+    /// # Errors
+    /// Those of [`metadata`](Self::metadata).
+    pub(super) fn row_groups(&self) -> Result<&[RowGroup]> {
+        let metadata = self.metadata()?.metadata();
+        let groups = || footer::row_groups(metadata, self.source.len());
+        Ok(self.groups.get_or_init(groups))
+    }
+
+    /// Starts to read the columns `only`, or all, of the rows of `group`.
+    ///
+    /// # Errors
+    /// `Malformed` if the crate `parquet` cannot read them, and `Limit` if they would take too much
+    /// memory.
+    pub(super) fn batches(
+        &self,
+        group: &RowGroup,
+        only: Option<usize>,
+    ) -> Result<RowBatches> {
+        let metadata = self.metadata()?.clone();
+        let chunks =
+            footer::chunks(metadata.metadata(), group, only, self.source.len());
+        pages::check(&*self.source, chunks.into_iter(), self.max_page)?;
+        let row_bytes = (group.uncompressed_bytes / group.rows.max(1)).max(1);
+        let rows = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
+        let reader = error::read("a row group", || {
+            let columns = metadata.parquet_schema();
+            let mask = match only {
+                Some(index) => ProjectionMask::roots(columns, [index]),
+                None => ProjectionMask::all(),
+            };
+            let chunks = SourceChunks(self.source.clone());
+            // A reader that knows all row groups takes time for each of them.
+            let only = footer::only_group(&metadata, group)?;
+            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, only)
+                .with_batch_size(usize::try_from(rows).unwrap_or(1))
+                .with_projection(mask)
+                .build()
+        })?;
+        Ok(RowBatches { reader, left: group.rows })
+    }
+}
+
+/// The rows of a row group, some at a time.
+pub(super) struct RowBatches {
+    reader: ParquetRecordBatchReader,
+    left: u64,
+}
+
+impl RowBatches {
+    /// Returns the number of rows that were not read.
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Returns the next rows, or `None` after the last one.
+    ///
+    /// # Errors
+    /// `Malformed` if the rest cannot be read.
+    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let Self { reader, left } = self;
+        let batch = error::read("a row group", || {
+            reader.next().transpose().map_err(|err| match err {
+                arrow_schema::ArrowError::ParquetError(text) => {
+                    parquet::errors::ParquetError::General(text)
+                }
+                other => parquet::errors::ParquetError::External(Box::new(other)),
+            })
+        })?;
+        let Some(batch) = batch else { return Ok(None) };
+        let rows = batch.num_rows() as u64;
+        if rows == 0 || rows > *left {
+            let message =
+                "a row group with another number of rows than the footer states";
+            return Err(Error::new(ErrorKind::Malformed, message));
+        }
+        *left -= rows;
+        Ok(Some(batch))
+    }
+}
+
+/// Returns the columns of `schema` without the time column.
+pub(super) fn own_fields(schema: &Schema, time: usize) -> Vec<FieldRef> {
+    let fields = schema.fields().iter().enumerate();
+    fields.filter(|(index, _)| *index != time).map(|(_, field)| field.clone()).collect()
+}
+
+/// Returns a converter between the columns `fields` and payloads.
+///
+/// # Errors
+/// `Unsupported` if the row format has no such column.
+pub(super) fn row_converter(fields: &[FieldRef]) -> Result<RowConverter> {
+    let sort = |field: &FieldRef| SortField::new(field.data_type().clone());
+    RowConverter::new(fields.iter().map(sort).collect()).map_err(|err| {
+        let message = "a column has a type that rows cannot hold";
+        Error::new(ErrorKind::Unsupported, message).from_source(err)
+    })
+}

@@ -1,0 +1,242 @@
+//! The headers of pages, which state how much memory the pages take.
+//!
+//! The crate `parquet` allocates the memory that a header states. So the headers are checked before.
+//!
+//! ```text
+//! column chunk   header | page | header | page | ...
+//! header         a struct in Thrift's compact protocol: 1 kind, 2 size without compression,
+//!                3 size in the file, 4 checksum, 5.. the header of a kind of page
+//! ```
+
+use std::ops::Range;
+
+use logtool_core::{Error, ErrorKind, Result, Source};
+
+/// Pages of more than this many times their size in the file, …
+const MAX_RATIO: u64 = 1_000;
+/// … and of more than this many bytes in a row group, are a decompression bomb.
+const SLACK: u64 = 64 << 20;
+
+/// The bytes that are read at once, and the maximum length of a header.
+const WINDOW_BYTES: u64 = 64 << 10;
+const MAX_HEADER_BYTES: u64 = 16 << 20;
+
+/// The maximum depth of nested values in a header.
+const MAX_DEPTH: u32 = 8;
+
+/// The sizes of a page in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PageSizes {
+    header: u64,
+    uncompressed: u64,
+    in_file: u64,
+}
+
+/// Checks the pages of the column chunks `chunks`. One page of each chunk is in memory at a time.
+/// No page may have more than `max_page` bytes.
+///
+/// # Errors
+/// `Limit` if they would take too much memory, `Malformed` if a header cannot be read, and errors
+/// of reading.
+pub(super) fn check(
+    source: &dyn Source,
+    chunks: impl Iterator<Item = Range<u64>>,
+    max_page: u64,
+) -> Result<()> {
+    let (mut memory, mut in_file) = (0_u64, 0_u64);
+    for chunk in chunks {
+        in_file = in_file.saturating_add(chunk.end - chunk.start);
+        let largest = largest_page(source, chunk)?;
+        memory = memory.saturating_add(largest);
+        if largest > max_page || memory > SLACK.saturating_add(in_file * MAX_RATIO) {
+            let message = format!("pages of {largest} bytes");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the size of the largest page in the column chunk `chunk`, without compression.
+fn largest_page(source: &dyn Source, chunk: Range<u64>) -> Result<u64> {
+    let (mut position, mut largest) = (chunk.start, 0);
+    let mut window = (position, source.read_at(position..position)?);
+    while position < chunk.end {
+        let mut want = WINDOW_BYTES;
+        let sizes = loop {
+            let offset = usize::try_from(position - window.0).unwrap_or(usize::MAX);
+            let header = Compact { bytes: window.1.get(offset..).unwrap_or_default() };
+            if let Some(sizes) = header.page_sizes() {
+                break sizes;
+            }
+            let is_all = window.0 == position && window.1.len() as u64 >= want;
+            if is_all && want >= MAX_HEADER_BYTES {
+                return Err(unreadable(position));
+            }
+            if is_all {
+                want *= 4;
+            } else if window.0 == position && !window.1.is_empty() {
+                return Err(unreadable(position));
+            }
+            let end = chunk.end.min(position + want);
+            window = (position, source.read_at(position..end)?);
+            if window.1.is_empty() {
+                return Err(unreadable(position));
+            }
+        };
+        largest = largest.max(sizes.uncompressed);
+        position = position.saturating_add(sizes.header).saturating_add(sizes.in_file);
+    }
+    Ok(largest)
+}
+
+fn unreadable(position: u64) -> Error {
+    let message = "the header of a page cannot be read";
+    Error::new(ErrorKind::Malformed, message).with_offset(position)
+}
+
+/// The rest of some bytes in Thrift's compact protocol.
+#[derive(Clone, Copy)]
+struct Compact<'b> {
+    bytes: &'b [u8],
+}
+
+impl Compact<'_> {
+    /// Parses a page header, unless the bytes end before it does.
+    fn page_sizes(mut self) -> Option<PageSizes> {
+        let len = self.bytes.len();
+        let (mut uncompressed, mut in_file, mut field) = (None, None, 0_i64);
+        loop {
+            let head = self.byte()?;
+            let (delta, kind) = (head >> 4, head & 15);
+            if kind == 0 {
+                break;
+            }
+            field = match delta {
+                0 => self.integer()?,
+                delta => field + i64::from(delta),
+            };
+            match (field, kind) {
+                (2, 5) => uncompressed = Some(u64::try_from(self.integer()?).ok()?),
+                (3, 5) => in_file = Some(u64::try_from(self.integer()?).ok()?),
+                _ => self.skip(kind, MAX_DEPTH)?,
+            }
+        }
+        let header = (len - self.bytes.len()) as u64;
+        Some(PageSizes { header, uncompressed: uncompressed?, in_file: in_file? })
+    }
+
+    /// Skips a value of the type `kind`. Booleans of fields have no bytes.
+    fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        match kind {
+            1 | 2 => Some(()),
+            3 => self.byte().map(drop),
+            4..=6 => self.varint().map(drop),
+            7 => self.take(8),
+            8 => {
+                let len = self.varint()?;
+                self.take(usize::try_from(len).ok()?)
+            }
+            9 | 10 => {
+                let head = self.byte()?;
+                let (count, item) = (u64::from(head >> 4), head & 15);
+                let count = if count == 15 { self.varint()? } else { count };
+                for _ in 0..count {
+                    match item {
+                        // Booleans in lists have a byte.
+                        1 | 2 => self.take(1)?,
+                        _ => self.skip(item, depth)?,
+                    }
+                }
+                Some(())
+            }
+            12 => loop {
+                let head = self.byte()?;
+                if head & 15 == 0 {
+                    return Some(());
+                }
+                if head >> 4 == 0 {
+                    self.varint()?;
+                }
+                self.skip(head & 15, depth)?;
+            },
+            _ => None,
+        }
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(*first)
+    }
+
+    fn take(&mut self, len: usize) -> Option<()> {
+        self.bytes = self.bytes.get(len..)?;
+        Some(())
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// Returns a signed integer, whose lowest bit is the sign.
+    fn integer(&mut self) -> Option<i64> {
+        let value = self.varint()?;
+        Some((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    /// A dictionary page of 100 bytes in 3, with a checksum and its header: by the definition of
+    /// PageHeader in parquet.thrift.
+    const HEADER: [u8; 16] = [
+        0x15, 4, // field 1, i32: 2
+        0x15, 0xc8, 1, // field 2, i32: 100
+        0x15, 6, // field 3, i32: 3
+        0x15, 1,    // field 4, i32: -1
+        0x3c, // field 7, a struct
+        0x15, 4, 0x15, 0, // fields 1 and 2, i32
+        0, 0, // the ends of both structs
+    ];
+
+    #[test]
+    fn header_states_the_sizes_of_its_page() {
+        let sizes = PageSizes { header: 16, uncompressed: 100, in_file: 3 };
+        assert_eq!(Compact { bytes: &HEADER }.page_sizes(), Some(sizes));
+        for len in 0..HEADER.len() {
+            assert_eq!(Compact { bytes: &HEADER[..len] }.page_sizes(), None, "{len}");
+        }
+        let deep = [0x1c; 100];
+        assert_eq!(Compact { bytes: &deep }.page_sizes(), None);
+    }
+
+    #[test]
+    fn pages_that_take_too_much_memory_are_refused() {
+        let pages: Vec<u8> = [&HEADER[..], b"abc", &HEADER, b"def"].concat();
+        let check = |pages: &[u8], most| {
+            let source = Bytes::copy_from_slice(pages);
+            let len = pages.len() as u64;
+            super::check(&source, std::iter::once(0..len), most)
+                .map_err(|err| err.kind())
+        };
+        assert_eq!(check(&pages, 100), Ok(()));
+        assert_eq!(check(&pages, 99), Err(ErrorKind::Limit));
+        assert_eq!(check(&pages[..30], 100), Err(ErrorKind::Malformed));
+        // 2^30 bytes in a page of 3.
+        let bomb = [0x15, 0, 0x15, 0x80, 0x80, 0x80, 0x80, 8, 0x15, 6, 0, 1, 2, 3];
+        assert_eq!(check(&bomb, u64::MAX), Err(ErrorKind::Limit));
+    }
+}
