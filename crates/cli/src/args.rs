@@ -124,7 +124,10 @@ pub(crate) struct GlobalArgs {
     /// Read files block by block, without mapping them into memory
     #[arg(long, global = true, hide_short_help = true)]
     pub(crate) no_mmap: bool,
-    /// File with the key of encrypted bags: 16 bytes, or 32 hexadecimal digits
+    /// File with the key of encrypted logs
+    ///
+    /// File with the key of encrypted logs: for ULogs (.ulge), the private RSA key in PEM format;
+    /// for bags, 16 bytes or 32 hexadecimal digits
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) key_file: Option<PathBuf>,
     /// Longest message and decompressed chunk, in MiB; longer ones are damage

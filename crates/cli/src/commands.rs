@@ -144,9 +144,7 @@ fn session(global: &GlobalArgs) -> Result<Session> {
     if let Some(megabytes) = global.record_limit {
         session = session.with_max_record_bytes(u32::from(megabytes) << 20);
     }
-    if let Some(key) = key::read(global.key_file.as_deref())? {
-        session = session.with_key(key);
-    }
+    session = key::add(session, global.key_file.as_deref())?;
     if let Some(nanos) = global.utc_start {
         session = session.with_utc_start(nanos);
     }

@@ -1,33 +1,38 @@
-//! The key of encrypted bags. It is read from a file, because other users can see arguments.
+//! The key of encrypted logs. It is read from a file, because other users can see arguments.
 
 use std::{fs::File, io::Read as _, path::Path};
 
-use logtool::{Error, Result, error::Context as _};
+use logtool::{Error, Result, Session, error::Context as _};
 use logtool_rosbag::Key;
 
-/// The maximum size of a key file in bytes.
-const MAX_FILE_BYTES: u64 = 4096;
+/// The maximum size of a key file in bytes. An RSA key of 8,192 bits has 6,400 bytes in PEM.
+const MAX_FILE_BYTES: u64 = 64 << 10;
 
-/// Reads the key in the file at `path`, if there is a path.
-pub(crate) fn read(path: Option<&Path>) -> Result<Option<Key>> {
-    path.map(|path| {
-        let name = || format!("the key in {}", path.display());
-        let mut bytes = Vec::new();
-        let file = File::open(path).cannot_open(path.display())?;
-        file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).with_context(name)?;
-        parse(&bytes).with_context(name)
-    })
-    .transpose()
+/// Returns `session` with the key in the file at `path`, if there is a path.
+pub(crate) fn add(session: Session, path: Option<&Path>) -> Result<Session> {
+    let Some(path) = path else { return Ok(session) };
+    let name = || format!("the key in {}", path.display());
+    let mut bytes = Vec::new();
+    let file = File::open(path).cannot_open(path.display())?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).with_context(name)?;
+    #[cfg(feature = "decrypt")]
+    if logtool_ulog::PrivateKey::is_pem(&bytes) {
+        let key = logtool_ulog::PrivateKey::from_pem(&bytes).with_context(name)?;
+        return Ok(session.with_private_key(key));
+    }
+    Ok(session.with_key(parse(&bytes).with_context(name)?))
 }
 
-/// Parses the contents of a key file.
+/// Parses the contents of a file with the key of a bag.
 fn parse(bytes: &[u8]) -> Result<Key> {
     if let Ok(bytes) = <[u8; 16]>::try_from(bytes) {
         return Ok(Key::new(bytes));
     }
     let digits = str::from_utf8(bytes).ok().map(str::trim);
     digits.and_then(|digits| Key::from_hex(digits).ok()).ok_or_else(|| {
-        Error::failed("it is neither 16 bytes nor 32 hexadecimal digits")
+        let what = "it is neither 16 bytes nor 32 hexadecimal digits, as the keys of bags are, nor \
+                    a private key in PEM, as those of ULogs are";
+        Error::failed(what)
             .with_hint("gpg --decrypt gives the key that a bag's header has encrypted")
     })
 }

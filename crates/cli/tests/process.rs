@@ -30,6 +30,8 @@ mod convert;
 mod datasets;
 #[path = "process/derived.rs"]
 mod derived;
+#[path = "process/encrypted.rs"]
+mod encrypted;
 #[path = "process/escape.rs"]
 mod escape;
 #[path = "process/expressions.rs"]

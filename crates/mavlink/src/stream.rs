@@ -228,7 +228,7 @@ impl UlogStream {
 
     /// Moves complete messages to `ulog`.
     fn write_complete(&mut self, arrival: u64, ulog: &mut Vec<u8>) {
-        let partial = std::mem::take(&mut self.partial);
+        let mut partial = std::mem::take(&mut self.partial);
         let mut rest = partial.as_slice();
         while let Some((message, after)) =
             ulog::message_bytes(rest).and_then(|length| rest.split_at_checked(length))
@@ -246,7 +246,11 @@ impl UlogStream {
             self.statistics.messages += 1;
             rest = after;
         }
-        self.partial = rest.to_vec();
+        // The rest stays where it is until a message is complete: copying it for each packet would
+        // take a time that grows with the square of its length.
+        let written = partial.len() - rest.len();
+        partial.drain(..written);
+        self.partial = partial;
     }
 
     /// Records the loss before the message of this time and arrival, or at the end of the stream.

@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use logtool::{Session, formats::LogFormat, lidar, time::typed_time};
 use logtool_rosbag::Key;
+use logtool_ulog::PrivateKey;
 use logtool_velodyne::{
     lidar::{ClockChoice, LidarOptions},
     points::Axes,
@@ -79,7 +80,7 @@ impl OpenArguments {
         let session = self.session.clone();
         let lidar = &mut self.lidar;
         self.session = match name {
-            "key" => session.with_key(key(value)?),
+            "key" => with_key(session, value)?,
             "strict_index" if value.is_truthy()? => session.with_strict_index(),
             "read_anyway" if value.is_truthy()? => session.with_incompatible_logs(),
             "strict_index" | "read_anyway" => session,
@@ -158,14 +159,23 @@ fn azimuth(degrees: f64) -> PyResult<u16> {
     }
 }
 
-/// Returns the key of encrypted bags: 16 bytes, or 32 hexadecimal digits.
-fn key(value: &Bound<'_, PyAny>) -> PyResult<Key> {
-    if let Ok(digits) = value.extract::<String>() {
-        return Key::from_hex(&digits).map_err(invalid);
+/// Returns `session` with the key of encrypted logs: a private key in PEM format for ULogs; 16 bytes
+/// or 32 hexadecimal digits for bags.
+fn with_key(session: Session, value: &Bound<'_, PyAny>) -> PyResult<Session> {
+    let text = value.extract::<String>().ok();
+    let bytes = match &text {
+        Some(text) => text.clone().into_bytes(),
+        None => value.extract()?,
+    };
+    if PrivateKey::is_pem(&bytes) {
+        let key = PrivateKey::from_pem(&bytes).map_err(invalid)?;
+        return Ok(session.with_private_key(key));
     }
-    let bytes: Vec<u8> = value.extract()?;
-    let bytes: [u8; 16] = bytes
-        .try_into()
-        .map_err(|_| invalid("a key is 16 bytes, or 32 hexadecimal digits"))?;
-    Ok(Key::new(bytes))
+    let key = match text {
+        Some(digits) => Key::from_hex(&digits).map_err(invalid)?,
+        None => Key::new(bytes.try_into().map_err(|_| {
+            invalid("a key is a text in PEM format, 16 bytes, or 32 hexadecimal digits")
+        })?),
+    };
+    Ok(session.with_key(key))
 }

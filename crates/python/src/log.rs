@@ -28,7 +28,8 @@ use crate::{
 
 /// Opens a log: a path, a URL, bytes, or a binary file object.
 ///
-/// Keywords: `key` of encrypted bags (16 bytes, or 32 hexadecimal digits), `utc_start`,
+/// Keywords: `key` of encrypted logs (the private key of a ULog in PEM format; 16 bytes or 32
+/// hexadecimal digits for a bag), `utc_start`,
 /// `input_format`, `record_limit` in bytes, `strict_index`, `read_anyway`, `remote_timeout` in
 /// seconds; for lidars `calibration` (a path), `model`, `formula`, `axes`, `cut`,
 /// `lidar_clock`. They are those of the command.

@@ -36,6 +36,8 @@
 mod level;
 mod wire;
 
+mod encryption;
+
 mod declarations;
 mod events;
 mod labels;
@@ -68,6 +70,7 @@ pub use crate::{
     declarations::metadata::{
         FileHeader, Metadata, Parameter, ParameterChange, ParameterValue,
     },
+    encryption::{is_encrypted, needs_key},
     events::{Argument, Catalog, Event, RawEvent},
     format::{FORMAT, Ulog},
     labels::msg_dir::read_msg_dir,
@@ -75,6 +78,9 @@ pub use crate::{
     level::Level,
     log::UlogLog,
 };
+
+#[cfg(feature = "decrypt")]
+pub use crate::encryption::{DecryptedSource, PrivateKey};
 
 /// Compiles the example in the README.
 #[cfg(doctest)]

@@ -26,8 +26,9 @@ impl UlogLog {
     /// Opens a log. This reads the whole file once.
     ///
     /// # Errors
-    /// `Unrecognized` if the file is not a ULog, `Unsupported` if it is encrypted,
-    /// `IncompatibleFlag` if it requires a newer reader, `Io` if reading fails.
+    /// `Unrecognized` if the file is not a ULog, `NeedsKey` if it is encrypted (`Unsupported`
+    /// without the feature `decrypt`), `IncompatibleFlag` if it requires a newer reader, `Io` if
+    /// reading fails.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
         let (manifest, format_state) = build_manifest(&source, options)?;
         Ok(Self::new(source, Arc::new(manifest), format_state, options))

@@ -77,9 +77,9 @@ fn log_without_its_header_is_read() {
 }
 
 #[test]
-fn encrypted_log_error_names_the_decryption_tool() {
+fn encrypted_log_error_names_the_key() {
     let Some(run) = run_case(&["info"], "12_ulge.ulg") else { return };
-    run.ended(1, &["XChaCha20", "RSA key number 1", "2048 bits", "decrypt_ulog.py"]);
+    run.ended(1, &["XChaCha20", "RSA key number 1", "2048 bits", "--key-file"]);
 }
 
 #[test]

@@ -62,13 +62,15 @@ fn unrecognized_input_is_named_with_a_hint() {
     folder.write("logs/readme", b"");
     folder.write("x.zip", b"PK\x03\x04xxxxxxxx");
     folder.write("x.ulge", b"ULogEnc\x01\x01\x00\x01\x00\x00xxxxxxxxxxxx");
+    folder.write("y.ulge", b"ULogEnc\x01\x01\x00\x01\x00\x00");
     let info = |name| folder.run(&["info", name]);
     info("empty.ulg").ended(1, &["error: cannot open empty.ulg:", "it is empty"]);
     info("logs").ended(1, &["error: cannot open logs: it is a directory", "logs/*"]);
     info("missing.ulg")
         .ended(1, &["error: cannot open missing.ulg: there is no such file"]);
     info("x.zip").ended(1, &["hint: it looks like a zip archive: unpack it first"]);
-    info("x.ulge").ended(1, &["x.ulge", "encrypted", "Decrypt it first"]);
+    info("x.ulge").ended(1, &["x.ulge", "encrypted", "unknown algorithm 120"]);
+    info("y.ulge").ended(1, &["y.ulge", "encrypted", "13 bytes of 22"]);
 }
 
 #[test]

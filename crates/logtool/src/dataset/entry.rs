@@ -264,8 +264,15 @@ mod tests {
     fn identify_accepts_longer_files_and_refuses_shorter_ones() {
         let origin = Arc::new(Bytes::from_static(b"0123456789"));
         let (name, source) = ("x.ulg".to_owned(), origin.clone());
-        let (packing, loss, is_remote) = (None, None, false);
-        let input = Input { name, source, origin, packing, loss, is_remote };
+        let input = Input {
+            name,
+            source,
+            origin,
+            packing: None,
+            loss: None,
+            is_decrypted: false,
+            is_remote: false,
+        };
         let whole = input.digest().unwrap();
         let log_entry = |source_bytes, digest: &str| LogEntry {
             source_bytes,

@@ -233,6 +233,7 @@ fn settings(log: &Log) -> Vec<String> {
     if parameters.is_none_or(|parameters| parameters.is_empty()) {
         problems.push("missing: parameters. PX4 then uses its defaults".to_owned());
     }
+    // 1 logs from boot until disarming, and 2 from boot until shutdown (PX4, logger/module.yaml).
     let mode = parameters.and_then(|parameters| parameters.get("SDLOG_MODE"));
     if let Some(Value::Int(mode)) = mode
         && !matches!(mode, 1 | 2)

@@ -127,7 +127,8 @@ impl Log {
         session: &Session,
         lidar: &LidarOptions,
     ) -> Result<Self> {
-        let input = Input::from_source(name, source)?.stoppable(session);
+        let input = Input::from_source(name, source)?;
+        let input = input.decrypted(Path::new(name), session)?.stoppable(session);
         Ok(Self::from_opened(open::open_input(input, session, lidar)?))
     }
 

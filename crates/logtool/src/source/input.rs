@@ -1,6 +1,8 @@
 //! Opens the bytes of an input: a file, a URL, standard input, or a compressed file.
 
 mod decompress;
+#[cfg(feature = "decrypt")]
+mod decrypt;
 pub mod digest;
 pub mod expand;
 pub mod file_signatures;
@@ -49,14 +51,16 @@ pub const STDIN_NAME: &str = "standard input";
 pub struct Input {
     /// The name in messages.
     pub name: String,
-    /// The bytes, decompressed.
+    /// The bytes, decompressed and decrypted.
     pub source: Arc<dyn Source>,
-    /// The original bytes, which may be compressed.
+    /// The original bytes, which may be compressed or encrypted.
     pub origin: Arc<dyn Source>,
     /// The compression of the original bytes.
     pub packing: Option<Packing>,
     /// The loss due to damage of the compressed bytes.
     pub loss: Option<Finding>,
+    /// Whether the bytes are decrypted while they are read.
+    pub is_decrypted: bool,
     /// Whether the original bytes are fetched from a server when they are read.
     pub is_remote: bool,
 }
@@ -69,7 +73,24 @@ impl Input {
             Some(url) => Self::open_remote(url, session),
             None => Self::open_local(path, session),
         };
-        Ok(input?.stoppable(session))
+        Ok(input?.decrypted(path, session)?.stoppable(session))
+    }
+
+    /// Decrypts the bytes if they are an encrypted ULog, with the key of the session.
+    #[cfg(feature = "decrypt")]
+    pub(crate) fn decrypted(mut self, path: &Path, session: &Session) -> Result<Self> {
+        let decrypted = decrypt::decrypted(&self.source, path, session);
+        if let Some(source) = decrypted.cannot_open(&self.name)? {
+            self.source = source;
+            self.is_decrypted = true;
+        }
+        Ok(self)
+    }
+
+    /// Leaves encrypted bytes as they are: this library was built without decryption.
+    #[cfg(not(feature = "decrypt"))]
+    pub(crate) fn decrypted(self, _: &Path, _: &Session) -> Result<Self> {
+        Ok(self)
     }
 
     /// Makes reading fail when the session should end its calls.
@@ -97,7 +118,15 @@ impl Input {
                 (Arc::new(Bytes::from(bytes)) as Arc<dyn Source>, loss)
             }
         };
-        Ok(Self { name, source, origin, packing, loss, is_remote: false })
+        Ok(Self {
+            name,
+            source,
+            origin,
+            packing,
+            loss,
+            is_decrypted: false,
+            is_remote: false,
+        })
     }
 
     fn open_remote(url: &str, session: &Session) -> Result<Self> {
@@ -106,7 +135,15 @@ impl Input {
         let Some(packing) = Packing::detect(&head) else {
             let (source, is_remote) = (origin.clone(), !is_whole);
             let (packing, loss) = (None, None);
-            return Ok(Self { name, source, origin, packing, loss, is_remote });
+            return Ok(Self {
+                name,
+                source,
+                origin,
+                packing,
+                loss,
+                is_decrypted: false,
+                is_remote,
+            });
         };
         let mut stream = SourceReader::new(origin.clone());
         let unpacked = packing.unpack(&mut stream, origin.len());
@@ -115,7 +152,15 @@ impl Input {
         stream.end().cannot_open(&name)?;
         let (source, packing) =
             (source(&name, file, session).cannot_open(&name)?, Some(packing));
-        Ok(Self { name, source, origin, packing, loss, is_remote: true })
+        Ok(Self {
+            name,
+            source,
+            origin,
+            packing,
+            loss,
+            is_decrypted: false,
+            is_remote: true,
+        })
     }
 
     fn open_local(path: &Path, session: &Session) -> Result<Self> {
@@ -132,7 +177,15 @@ impl Input {
             let source = source(&name, file, session).cannot_open(&name)?;
             let origin = source.clone();
             let (packing, loss, is_remote) = (None, None, false);
-            return Ok(Self { name, source, origin, packing, loss, is_remote });
+            return Ok(Self {
+                name,
+                source,
+                origin,
+                packing,
+                loss,
+                is_decrypted: false,
+                is_remote,
+            });
         };
         let packed = FileSource::new(file.try_clone().cannot_open(&name)?);
         let origin = Arc::new(packed.cannot_open(&name)?);
@@ -140,7 +193,15 @@ impl Input {
         let (file, loss) = unpacked.cannot_open(&name)?;
         let (source, packing) =
             (source(&name, file, session).cannot_open(&name)?, Some(packing));
-        Ok(Self { name, source, origin, packing, loss, is_remote: false })
+        Ok(Self {
+            name,
+            source,
+            origin,
+            packing,
+            loss,
+            is_decrypted: false,
+            is_remote: false,
+        })
     }
 
     /// Returns the [digest] of the original bytes.

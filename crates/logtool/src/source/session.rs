@@ -17,6 +17,8 @@ use std::{
 use logtool_core::{FileSource, OpenOptions, Source};
 use logtool_rosbag::Key;
 use logtool_tables::time_column::TimeColumnChoice;
+#[cfg(feature = "decrypt")]
+use logtool_ulog::PrivateKey;
 
 pub(crate) use self::connection::Connection;
 use crate::{
@@ -42,6 +44,8 @@ const MAX_RECORD_BYTES: u32 = 2_047 << 20;
 pub struct Session {
     pub(crate) options: OpenOptions,
     pub(crate) key: Option<Key>,
+    #[cfg(feature = "decrypt")]
+    pub(crate) private_key: Option<PrivateKey>,
     pub(crate) utc_start: Option<i64>,
     pub(crate) input_format: Option<LogFormat>,
     pub(crate) time_column: Option<TimeColumnChoice>,
@@ -174,6 +178,8 @@ impl Session {
         Self {
             options: OpenOptions::default(),
             key: None,
+            #[cfg(feature = "decrypt")]
+            private_key: None,
             utc_start: None,
             input_format: None,
             time_column: None,
@@ -213,6 +219,14 @@ impl Session {
     #[must_use]
     pub fn with_key(mut self, key: Key) -> Self {
         self.key = Some(key);
+        self
+    }
+
+    /// Sets the private key of encrypted ULogs.
+    #[cfg(feature = "decrypt")]
+    #[must_use]
+    pub fn with_private_key(mut self, key: PrivateKey) -> Self {
+        self.private_key = Some(key);
         self
     }
 

@@ -336,3 +336,29 @@ fn other_header_is_a_restart_and_the_same_one_a_repetition() {
     assert_eq!(stream.push(packet(0, Some(0), &other), 0, &mut ulog), Err(Restarted));
     assert_eq!(stream.statistics().repeated_packets, 1);
 }
+
+#[test]
+fn long_message_in_short_packets_is_not_copied_for_each_packet() {
+    let mut ulog = HEADER.to_vec();
+    ulog.extend(u16::MAX.to_le_bytes());
+    ulog.push(b'L');
+    ulog.resize(ulog.len() + usize::from(u16::MAX), b'x');
+    let mut stream = UlogStream::default();
+    let mut written = Vec::new();
+    let mut places = 0;
+    let mut place = stream.partial.as_ptr();
+    // The first packet has the header; the others have one byte each.
+    for (index, data) in
+        std::iter::once(&ulog[..17]).chain(ulog[17..].chunks(1)).enumerate()
+    {
+        let first_message = (index == 0).then_some(0);
+        let sequence = u16::try_from(index & 0xffff).unwrap();
+        stream.push(packet(sequence, first_message, data), 0, &mut written).unwrap();
+        places += usize::from(place != stream.partial.as_ptr());
+        place = stream.partial.as_ptr();
+    }
+    assert!(written == ulog);
+    assert_eq!(stream.statistics().messages, 1);
+    // A buffer that doubles its length moves 17 times while it gets 65,538 bytes.
+    assert!(places <= 17, "the buffer moved {places} times");
+}

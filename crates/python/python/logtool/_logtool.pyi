@@ -76,9 +76,10 @@ def open(
 ) -> Log:
     """Open a log: a path, a URL, bytes, or a binary file object.
 
-    ``key`` is that of encrypted bags: 16 bytes, or 32 hexadecimal digits. ``record_limit`` is
-    in bytes, ``remote_timeout`` in seconds. ``calibration`` is the path of the calibration of a
-    lidar. All keywords are those of the command.
+    ``key`` is that of encrypted logs: the private key of a ULog in PEM format, or that of a bag,
+    16 bytes or 32 hexadecimal digits. ``record_limit`` is in bytes, ``remote_timeout`` in
+    seconds. ``calibration`` is the path of the calibration of a lidar. All keywords are those of
+    the command.
     """
 
 @final

@@ -8,6 +8,7 @@ use logtool_core::{
 
 use crate::{
     declarations::metadata::FileHeader,
+    encryption,
     topics::resync,
     wire::{self, FixedHeader, kind},
 };
@@ -31,9 +32,7 @@ pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<FileStar
     let head =
         source.read_at(0..(wire::FILE_HEADER_LEN + wire::MAX_MESSAGE_LEN) as u64)?;
     if head.starts_with(wire::ENCRYPTED_MAGIC) {
-        return Err(
-            Error::new(ErrorKind::Unsupported, encrypted_message(&head)).with_offset(0)
-        );
+        return Err(encryption::needs_key(source));
     }
     let (file_header, start) = match wire::file_header(&head) {
         Some(file_header) => (file_header, wire::FILE_HEADER_LEN),
@@ -91,25 +90,6 @@ pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<FileStar
     sections.push(from..source.len());
     sections.retain(|section| !section.is_empty());
     Ok(FileStart { file_header: header, sections, lost })
-}
-
-/// Returns the error message for the encrypted log that starts with `head`. The file
-/// starts with a magic of 7 bytes, the version, a time, the algorithm (`u8`) and the
-/// index of the key (`u8`). The lengths of the wrapped session key and of the nonce
-/// follow (`u16` each), then both of these (PX4 User Guide, "Log Encryption").
-fn encrypted_message(head: &[u8]) -> String {
-    let key = head.get(16..22).map_or(String::new(), |head| {
-        let bits = 8 * u32::from(u16::from_le_bytes([head[2], head[3]]));
-        format!(
-            " Its session key is wrapped with the public RSA key number {} of the vehicle \
-             ({bits} bits).",
-            head[1]
-        )
-    });
-    format!(
-        "an encrypted ULog (.ulge, XChaCha20), which logtool does not decrypt.{key} Decrypt it \
-         first: PX4's Tools/decrypt_ulog.py does so with the private key of the vehicle's owner"
-    )
 }
 
 /// Returns notes about anomalies of the header.

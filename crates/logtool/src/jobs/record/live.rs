@@ -300,6 +300,7 @@ impl<'r> Recorder<'r> {
                 .with_hint("--restart stops the other stream first");
         }
         match self.refusal {
+            // Bit 1 of SDLOG_BACKEND is MAVLink, and bit 0 the SD card (PX4, logger/module.yaml).
             Some(CommandResult::TemporarilyRejected) => not_found(
                 "the vehicle refuses to start a log stream now".to_owned(),
             )

@@ -167,8 +167,8 @@ impl Streams {
             let count = count_of(frames, "MAVLink message");
             let error = Error::not_found(format!("no log stream in {count}"));
             error.with_hint(
-                "a ground station records one if log streaming is on (in QGroundControl: MAVLink 2 \
-                 logging)",
+                "a ground station records one if log streaming is on (in QGroundControl: \"Enable \
+                 automatic logging\" under \"MAVLink 2.0 Logging\")",
             )
         }
     }

@@ -62,7 +62,7 @@ impl GrowingLog {
     /// end.
     ///
     /// # Errors
-    /// `Unsupported` if it is not a ULog, is compressed, or is not a file; and those of
+    /// `Unsupported` if it is not a ULog, is compressed or encrypted, or is not a file; and those of
     /// [`open`](open::open).
     pub fn open(path: &Path, session: &Session) -> Result<(Self, OpenLog)> {
         let unsupported = |what: &str| {
@@ -77,6 +77,9 @@ impl GrowingLog {
         let opened = open::open(path, session)?;
         if opened.input.packing.is_some() {
             return Err(unsupported("it is compressed, and cannot be followed"));
+        }
+        if opened.input.is_decrypted {
+            return Err(unsupported("it is encrypted, and cannot be followed"));
         }
         if LogFormat::from_manifest(opened.log.manifest()) != Some(LogFormat::Ulog) {
             let format = &opened.log.manifest().format;

@@ -181,7 +181,8 @@ pub(super) const PLOTS: &[Px4Plot] = &[
     Px4Plot::new("Motor speed", "1/min", escs!("esc_rpm")).without_zero_lines(),
     Px4Plot::new("ESC current", "A", escs!("esc_current")).without_zero_lines(),
     Px4Plot::new("ESC voltage", "V", escs!("esc_voltage")).without_zero_lines(),
-    // Drivers of UAVCAN wrote kelvin in older releases.
+    // Before 1.16, PX4 stored the kelvin of UAVCAN in the field for degrees Celsius
+    // (PX4/PX4-Autopilot#24911, and #24970 for 1.16).
     Px4Plot::new("ESC temperature", "°C (K if above 200)", escs!("esc_temperature"))
         .without_zero_lines(),
 ];
