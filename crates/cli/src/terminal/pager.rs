@@ -3,6 +3,7 @@
 use std::{
     env,
     io::{self, Write},
+    path::Path,
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -22,6 +23,8 @@ pub(crate) fn enable(option: Option<&str>) {
     let Some((columns, rows)) = terminal_size::terminal_size() else { return };
     let variable = env::var("PAGER").ok();
     let command = match option.or(variable.as_deref()) {
+        // A pager that does not exist would lose the text.
+        Some(command) if !can_start(command) => return,
         Some(command) => command.trim(),
         // Without this check, the text would be lost on small systems, such as containers.
         None if is_installed("less") => "less",
@@ -31,6 +34,17 @@ pub(crate) fn enable(option: Option<&str>) {
         let screen = Screen { columns: columns.0.into(), rows: rows.0.into() };
         *text() = Some(PagedText::new(command, screen));
     }
+}
+
+/// Returns whether the shell can probably start `command`: its first word is a program. Words such
+/// as `LESS=R` are settings for the program after them.
+fn can_start(command: &str) -> bool {
+    let is_setting = |word: &&str| word.contains('=');
+    let program = command.split_whitespace().find(|word| !is_setting(word));
+    program.is_none_or(|program| {
+        let is_quoted = program.contains(['"', '\'']);
+        is_quoted || Path::new(program).is_file() || is_installed(program)
+    })
 }
 
 /// Returns whether a folder of `PATH` has the program `name`.
@@ -156,6 +170,8 @@ mod tests {
     fn only_programs_in_the_path_are_installed() {
         assert!(is_installed("sh"));
         assert!(!is_installed("no-such-pager"));
+        assert!(can_start("LESS=R sh -c cat") && can_start("/bin/sh") && can_start(""));
+        assert!(!can_start("no-such-pager -R") && !can_start("/no/such/pager"));
     }
 
     #[test]

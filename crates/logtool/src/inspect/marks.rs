@@ -1,16 +1,13 @@
 //! Marks on the time axes of plots: changes of parameters, dropouts and damage.
 
-use std::sync::Arc;
-
-use logtool_core::{Damage, Log as _, OpenOptions, TimeRange};
+use logtool_core::{Damage, Log as _, TimeRange};
 use logtool_plot::{Mark, Rgb};
 use logtool_ulog::{UlogLog, topic_names};
 
 use crate::{
     error::Result,
-    formats::LogFormat,
     inspect::parameters::{NamedChange, ShownValue, changes_of},
-    records::{log::Log, signals},
+    records::signals,
 };
 
 /// The colours of the kinds.
@@ -31,19 +28,6 @@ pub(super) struct MarkBuilder {
     /// mark.
     columns: u32,
     marks: Vec<Mark>,
-}
-
-/// Opens `log` as a ULog, if it is one, without reading it again.
-///
-/// # Errors
-/// If reading fails.
-pub(super) fn open_ulog(log: &Log) -> Result<Option<UlogLog>> {
-    let manifest = log.manifest();
-    if LogFormat::from_manifest(manifest) != Some(LogFormat::Ulog) {
-        return Ok(None);
-    }
-    let (source, manifest) = (log.input().source.clone(), Arc::new(manifest.clone()));
-    Ok(Some(UlogLog::open_with_manifest(source, manifest, OpenOptions::default())?))
 }
 
 impl MarkBuilder {

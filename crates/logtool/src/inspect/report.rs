@@ -20,7 +20,7 @@ use crate::{
     error::{Context as _, Error, Result},
     inspect::{
         info::TextOptions,
-        marks::{self, MarkBuilder},
+        marks::MarkBuilder,
         plot,
         report::{flight::FlightReport, plots::PlotContext},
     },
@@ -178,7 +178,7 @@ impl ReportRequest {
         let states = plot::vtol_states(format_log, time.end.as_nanos())?;
         // The summary comes first on the page, but has the damage that all others meet.
         let mut damage: Vec<Damage> = Vec::new();
-        let ulog = marks::open_ulog(log)?;
+        let ulog = log.ulog()?;
         let mut marks = MarkBuilder::new(time, MARK_COLUMNS);
         if let Some(ulog) = &ulog {
             marks.add_parameter_changes(ulog);

@@ -8,12 +8,15 @@ use std::{fmt, path::Path, sync::Arc, thread};
 
 use bytes::Bytes;
 use logtool_core::{
-    Damage, Log as FormatLog, Manifest, Selection, Source, TimeRange, Topic,
+    Damage, Log as FormatLog, Manifest, OpenOptions, Selection, Source, TimeRange,
+    Topic,
 };
+use logtool_ulog::UlogLog;
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     error::Result,
+    formats::LogFormat,
     records::parallel::{OrderedResults, PushResult},
     source::{
         input::{
@@ -154,6 +157,22 @@ impl Log {
     /// Returns the bytes of the log, and where they come from.
     pub(crate) fn input(&self) -> &Input {
         &self.input
+    }
+
+    /// Returns the ULog, if the log is one, without reading it again.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub(crate) fn ulog(&self) -> Result<Option<UlogLog>> {
+        let manifest = self.manifest();
+        if LogFormat::from_manifest(manifest) != Some(LogFormat::Ulog) {
+            return Ok(None);
+        }
+        let (source, manifest) =
+            (self.input.source.clone(), Arc::new(manifest.clone()));
+        let log =
+            UlogLog::open_with_manifest(source, manifest, OpenOptions::default())?;
+        Ok(Some(log))
     }
 
     /// Returns the log as its format reads it.

@@ -17,7 +17,7 @@ pub mod utc_start;
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{self, File},
     io::{self, IsTerminal as _, Read, Seek as _},
     path::Path,
     sync::Arc,
@@ -255,6 +255,7 @@ fn open_file(path: &Path) -> Result<File> {
     if metadata.is_dir() {
         let hint = match file_signatures::folder_kind(path) {
             Some(kind) => format!("it looks like {kind}"),
+            None if fs::read_dir(path)?.next().is_none() => "it is empty".to_owned(),
             None => format!("name the logs in it, e.g. {}", path.join("*").display()),
         };
         return Err(Error::failed("it is a directory").with_hint(hint));

@@ -13,6 +13,9 @@ use crate::{
     wire::{self, KeyedValue, kind},
 };
 
+/// The beginnings of names of multi information whose parts are lines.
+const PREFIXES_OF_LINES: [&str; 2] = ["perf_counter_", "perf_top_"];
+
 /// The maximum number of bytes of information and parameters.
 const MAX_BYTES: usize = 64 << 20;
 
@@ -180,10 +183,30 @@ impl Metadata {
         }
     }
 
+    /// Returns the text of each value of the multi information `name`. Values that are no strings
+    /// are left out.
+    ///
+    /// PX4's logger cuts long texts into parts. Those of performance counters and of lists of
+    /// processes are lines without an end of line, and get one here (Flight Review,
+    /// `configured_plots.py`). Those of other texts, such as the console, are cut anywhere.
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        let has_lines = PREFIXES_OF_LINES.iter().any(|prefix| name.starts_with(prefix));
+        let join = |parts: Vec<&str>| {
+            let mut text = String::new();
+            for part in parts {
+                text.push_str(part);
+                if has_lines && !part.ends_with('\n') {
+                    text.push('\n');
+                }
+            }
+            text
+        };
+        self.text_parts(name).into_iter().map(join).collect()
+    }
+
     /// Returns the parts of each value of the multi information `name`, as they are in the file.
-    /// PX4's logger writes each line of `perf_top_preflight` and the like as a part, without an
-    /// end of line. A value has one part if it is not a string, or not in UTF-8.
-    pub fn text_parts(&self, name: &str) -> Vec<Vec<&str>> {
+    /// A value has one part if it is not in UTF-8.
+    fn text_parts(&self, name: &str) -> Vec<Vec<&str>> {
         let values = self.info_multiple.get(name).into_iter().flatten().enumerate();
         let parts = values.filter_map(|(index, value)| {
             let Value::Text(text) = value else { return None };
@@ -380,5 +403,20 @@ mod tests {
         }
         metadata.finish(&mut Formats::default());
         assert_eq!(metadata.text_parts("t"), [["aéb"], ["cd"]]);
+    }
+
+    #[test]
+    fn texts_of_performance_counters_have_lines_and_those_of_the_console_do_not() {
+        let mut metadata = Metadata::default();
+        for name in ["perf_top_preflight", "boot_console_output"] {
+            for (continued, value) in [(0, b"a: 1"), (1, b"b: 2")] {
+                let key = format!("char[4] {name}");
+                let message = [&[continued, key.len() as u8], key.as_bytes(), value];
+                metadata.add(kind::INFO_MULTIPLE, &message.concat(), None).unwrap();
+            }
+        }
+        metadata.finish(&mut Formats::default());
+        assert_eq!(metadata.texts("perf_top_preflight"), ["a: 1\nb: 2\n"]);
+        assert_eq!(metadata.texts("boot_console_output"), ["a: 1b: 2"]);
     }
 }

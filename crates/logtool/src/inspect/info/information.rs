@@ -26,9 +26,15 @@ impl LogInfo {
     /// `boot_console_output` or `perf_counter_preflight`.
     ///
     /// # Errors
-    /// `NotFound` if there is no such information; the hint has the names.
+    /// `NotFound` if there is no such information; the hint has the names. Others if the input
+    /// cannot be read.
     pub fn information(&self, key: &str) -> Result<Information> {
         let all = all(self.log().manifest());
+        if let Some(texts) = self.logger_texts(key)? {
+            return Ok(Information {
+                values: texts.into_iter().map(Value::Text).collect(),
+            });
+        }
         if let Some(values) = all.get(key) {
             let values = values.iter().map(|value| (*value).clone()).collect();
             return Ok(Information { values });
@@ -47,6 +53,16 @@ impl LogInfo {
             near => format!("{near} {list}"),
         };
         Err(error.with_hint(hint))
+    }
+
+    /// Returns the texts of the multi information `key` of a ULog, if all of its values are texts.
+    fn logger_texts(&self, key: &str) -> Result<Option<Vec<String>>> {
+        let Some(ulog) = self.log().ulog()? else { return Ok(None) };
+        let Some(values) = ulog.metadata().info_multiple.get(key) else {
+            return Ok(None);
+        };
+        let texts = ulog.metadata().texts(key);
+        Ok((texts.len() == values.len()).then_some(texts))
     }
 }
 

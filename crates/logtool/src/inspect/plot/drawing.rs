@@ -9,7 +9,7 @@ use logtool_series::SeriesComponent;
 use crate::{
     error::{Error, Result},
     inspect::{
-        marks::{self, MarkBuilder},
+        marks::MarkBuilder,
         plot::{
             PlotRequest,
             axis::{first_and_last, flight_mode_bands, outlier_note, time_axis},
@@ -144,7 +144,7 @@ pub(super) fn draw(
         let mut marks = MarkBuilder::new(TimeRange { start, end }, width);
         // An index does not state the damage of the records, which is found by reading them.
         marks.add_damage(manifest.damage.iter().chain(&damage));
-        if let Some(ulog) = marks::open_ulog(log)? {
+        if let Some(ulog) = log.ulog()? {
             marks.add_parameter_changes(&ulog);
             marks.add_dropouts(&ulog)?;
         }

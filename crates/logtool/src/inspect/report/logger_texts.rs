@@ -12,23 +12,14 @@ const MAX_BYTES: usize = 256 << 10;
 /// The maximum number of values of a multi information that are shown.
 const MAX_VALUES: usize = 50;
 
-/// How the parts of a text are joined. Parts of the console are cut anywhere; those of the others
-/// are lines without an end of line (Flight Review, `configured_plots.py`).
-#[derive(Clone, Copy)]
-enum Joined {
-    Directly,
-    ByLines,
-}
-
 /// A section, and the texts in it: the name of the multi information, and the title.
-type TextSection = (&'static str, Joined, &'static [(&'static str, &'static str)]);
+type TextSection = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// The sections, in the order of the page.
 const SECTIONS: [TextSection; 4] = [
-    ("Console", Joined::Directly, &[("boot_console_output", "Console output at boot")]),
+    ("Console", &[("boot_console_output", "Console output at boot")]),
     (
         "Performance counters",
-        Joined::ByLines,
         &[
             ("perf_counter_preflight", "Before the flight"),
             ("perf_counter_postflight", "After the flight"),
@@ -37,14 +28,13 @@ const SECTIONS: [TextSection; 4] = [
     ),
     (
         "Processes",
-        Joined::ByLines,
         &[
             ("perf_top_preflight", "Before the flight"),
             ("perf_top_postflight", "After the flight"),
             ("perf_top_watchdog", "When the watchdog found a busy processor"),
         ],
     ),
-    ("Hard faults", Joined::Directly, &[("hardfault_plain", "Dump")]),
+    ("Hard faults", &[("hardfault_plain", "Dump")]),
 ];
 
 /// The title of the section with dumps of hard faults.
@@ -53,18 +43,18 @@ pub(super) const HARD_FAULTS: &str = "Hard faults";
 
 /// Returns the sections that the log has: their titles and their blocks.
 pub(super) fn sections(ulog: &UlogLog) -> Vec<(&'static str, Vec<Block>)> {
-    let section = |(title, joined, texts): &TextSection| {
+    let section = |(title, texts): &TextSection| {
         let blocks = texts.iter().flat_map(|(name, title)| {
-            let values = ulog.metadata().text_parts(name);
+            let values = ulog.metadata().texts(name);
             let count = values.len();
             let shown = values.into_iter().take(MAX_VALUES).enumerate();
             let mut blocks: Vec<Block> = shown
-                .map(|(index, parts)| {
+                .map(|(index, value)| {
                     let title = match count {
                         1 => (*title).to_owned(),
                         _ => format!("{title} {}", index + 1),
                     };
-                    Block::Details(title, text(&parts, *joined))
+                    Block::Details(title, text(value))
                 })
                 .collect();
             if count > MAX_VALUES {
@@ -79,15 +69,8 @@ pub(super) fn sections(ulog: &UlogLog) -> Vec<(&'static str, Vec<Block>)> {
     SECTIONS.iter().map(section).collect()
 }
 
-/// Returns the text of `parts`, and a note if it is too long.
-fn text(parts: &[&str], joined: Joined) -> Vec<Block> {
-    let mut text = String::new();
-    for part in parts {
-        text.push_str(part);
-        if matches!(joined, Joined::ByLines) && !part.ends_with('\n') {
-            text.push('\n');
-        }
-    }
+/// Returns the blocks of `text`: with a note if it is too long.
+fn text(mut text: String) -> Vec<Block> {
     let more = text.len().saturating_sub(MAX_BYTES);
     if more == 0 {
         return vec![Block::Columns(text)];
@@ -104,19 +87,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_separated_and_pieces_of_the_console_are_not() {
-        let shown = |joined| match text(&["a: 1", "b: 2"], joined).pop() {
-            Some(Block::Columns(text)) => text,
-            _ => String::new(),
-        };
-        assert_eq!(shown(Joined::ByLines), "a: 1\nb: 2\n");
-        assert_eq!(shown(Joined::Directly), "a: 1b: 2");
-    }
-
-    #[test]
     fn long_text_is_cut_and_the_rest_is_counted() {
         let long = "é".repeat(MAX_BYTES);
-        let blocks = text(&[&long], Joined::Directly);
+        let blocks = text(long);
         let [Block::Columns(text), Block::Note(note)] = &*blocks else {
             panic!("{} blocks", blocks.len());
         };
