@@ -64,7 +64,7 @@ fn telemetry_log(bytes: &[u8]) {
     }
 }
 
-/// Lets time pass, and checks that what the receiver sends are sound frames.
+/// Advances the time, and checks that the receiver sends only sound frames.
 fn talk(vehicle: &mut Vehicle, now: &mut u64) {
     *now += PERIOD;
     vehicle.advance(*now);
