@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import logtool
 import pytest
@@ -17,8 +18,6 @@ from rosbags.rosbag1 import Reader
 
 
 def test_paths_bytes_and_file_objects_are_the_same_log(rover, tmp_path):
-    from pathlib import Path
-
     data = Path(rover).read_bytes()
     packed = tmp_path / "rover.bag.gz"
     packed.write_bytes(gzip.compress(data))
@@ -194,6 +193,23 @@ def test_keywords_of_open_have_an_effect(flight, capture, rover):
     assert (manual["y"] == ros["x"]).all() and not (manual["x"] == ros["x"]).all()
     with pytest.raises(logtool.Error):
         logtool.open(rover, input_format="ulog")
+
+
+def test_encrypted_ulog_is_read_with_its_private_key(flight):
+    testdata = Path(flight).parent
+    encrypted = testdata / "encrypted"
+    pem = (encrypted / "private_key.pem").read_bytes()
+    want = logtool.open(testdata / "pasta.ulg")["kitchen_status"].to_arrow()
+    for key in pem, pem.decode():
+        for name in "pasta.ulge", "pasta.ulgc":
+            log = logtool.open(encrypted / name, key=key)
+            assert log["kitchen_status"].to_arrow().equals(want)
+    with pytest.raises(logtool.NeedsKeyError):
+        logtool.open(encrypted / "pasta.ulge")
+    with pytest.raises(logtool.UnsupportedError, match="the key is wrong"):
+        logtool.open(encrypted / "pasta.ulge", key=(encrypted / "other.pem").read_text())
+    with pytest.raises(ValueError, match="public key"):
+        logtool.open(encrypted / "pasta.ulge", key=(encrypted / "public.pem").read_text())
 
 
 def test_broken_definitions_are_no_crash():

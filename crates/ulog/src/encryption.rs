@@ -35,7 +35,7 @@ pub fn is_encrypted(source: &dyn Source) -> Result<bool> {
 }
 
 /// Returns the error for the encrypted log in `source`, which is opened without its key. It states
-/// with which key the log was encrypted, or what is wrong with the header.
+/// the number and the length of the public key, or the defect of the header.
 pub fn needs_key(source: &dyn Source) -> Error {
     let header = match KeyHeader::read(source, wire::ENCRYPTED_MAGIC) {
         Ok(header) => header,

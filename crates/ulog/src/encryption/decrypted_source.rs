@@ -21,7 +21,7 @@ use crate::{
 const KEY_FILE_MAGIC: &[u8; 7] = b"ULogKey";
 
 /// The bytes of a ULog, which are decrypted when they are read. Any range can be decrypted alone,
-/// so that several threads can read, and memory is needed for what is read.
+/// so that several threads can read, and each read needs only the memory of its range.
 pub struct DecryptedSource {
     encrypted: Arc<dyn Source>,
     /// The offset of the first byte of the ULog in `encrypted`.
