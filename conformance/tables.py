@@ -168,6 +168,9 @@ def round_trips(root, folder, tally):
             want = {field(key): value for key, value in data.data.items() if "_padding" not in key}
             tables += 1
             faults += [f"{name}: {fault}" for fault in same_ulog(want, found)]
+            if kind == "parquet":
+                types = [column for column in want if want[column].dtype != found[column].dtype]
+                faults += [f"{name}: the type of {column}" for column in types]
         tally.check(f"ULog to {kind} to ULog", faults, f"{tables} tables")
 
 

@@ -46,7 +46,8 @@ fn unsuitable_formats_are_rejected_with_the_possible_ones() {
         (&["repair", &bag, "--format", "vel"], possible),
         (&["filter", "flight.ulg", "--format", "mcap"], "a ulog log can be ulog;"),
         (&["merge", &bag, &bag, "--format", "pcap"], possible),
-        (&["filter", &bag, "--format", "csv"], "possible values: ulog, bag, mcap, vel"),
+        (&["filter", &bag, "--format", "csv"], possible),
+        (&["filter", &bag, "--format", "txt"], "possible values: ulog, bag, mcap, vel"),
     ] {
         folder.run(&[args, &["-o", "copy"]].concat()).ended(2, &[words]);
     }
