@@ -27,16 +27,17 @@ pub(super) fn robust_range(
         }
     }
     // Among groups of equal size, the latest: a clock that is not yet set shows 1970.
-    let most = groups.iter().max_by_key(|(_, count)| *count).map(|(time, _)| *time)?;
-    let others: usize =
-        groups.iter().filter(|(time, _)| *time != most).map(|g| g.1).sum();
-    if others > 0 {
+    let most_frequent =
+        groups.iter().max_by_key(|(_, count)| *count).map(|(time, _)| *time)?;
+    let other_count: usize =
+        groups.iter().filter(|(time, _)| *time != most_frequent).map(|g| g.1).sum();
+    if other_count > 0 {
         remarks.push(format!(
-            "{others} of {} parts have times years away from the others",
+            "{other_count} of {} parts have times years away from the others",
             parts.len()
         ));
     }
-    Some(most)
+    Some(most_frequent)
 }
 
 fn is_near(group: &TimeRange, next: &TimeRange) -> bool {
