@@ -47,20 +47,28 @@ pub struct Confidence {
 /// The minimum requirements of a reliable fit.
 struct Requirements {
     /// The minimum peak ratio, below which the peak may be the wrong one.
-    peak: f64,
+    min_peak_ratio: f64,
     /// The minimum correlation, below which the signals are not of the same motion.
-    alike: f64,
+    min_correlation: f64,
     /// The minimum number of windows that agree.
-    windows: usize,
+    min_windows: usize,
     /// The minimum fraction of windows that agree.
-    part: f64,
+    min_fraction: f64,
 }
 
-const USUAL: Requirements =
-    Requirements { peak: 1.15, alike: 0.3, windows: 5, part: 0.6 };
+const USUAL: Requirements = Requirements {
+    min_peak_ratio: 1.15,
+    min_correlation: 0.3,
+    min_windows: 5,
+    min_fraction: 0.6,
+};
 /// A short overlap fits by chance more easily, so all requirements are higher.
-const SHORT: Requirements =
-    Requirements { peak: 1.4, alike: 0.6, windows: 4, part: 0.75 };
+const SHORT: Requirements = Requirements {
+    min_peak_ratio: 1.4,
+    min_correlation: 0.6,
+    min_windows: 4,
+    min_fraction: 0.75,
+};
 /// The length in seconds below which an overlap is short.
 const SHORT_SECONDS: f64 = 100.0;
 /// The maximum drift in parts per million.
@@ -69,7 +77,7 @@ const MOST_DRIFT: f64 = 250.0;
 impl Confidence {
     /// Returns the reasons why an estimate with this drift is unreliable.
     pub(crate) fn doubts(&self, drift_ppm: f64) -> Vec<String> {
-        let Requirements { peak, alike, windows, part } =
+        let Requirements { min_peak_ratio, min_correlation, min_windows, min_fraction } =
             if self.is_short() { SHORT } else { USUAL };
         let suffix = if self.is_short() {
             format!(" for {:.0} s", self.overlap_seconds)
@@ -77,24 +85,25 @@ impl Confidence {
             String::new()
         };
         let mut doubts = Vec::new();
-        if self.correlation < alike {
+        if self.correlation < min_correlation {
             doubts.push(format!(
-                "the signals are not alike: their correlation is {:.2}, and {alike} is \
-                 the least{suffix}",
+                "the signals are not alike: their correlation is {:.2}, and at least \
+                 {min_correlation} is required{suffix}",
                 self.correlation
             ));
         }
-        if self.peak_ratio < peak {
+        if self.peak_ratio < min_peak_ratio {
             doubts.push(format!(
                 "another offset fits as well: the best is {:.2} times as good as the next, \
-                 and {peak} is the least{suffix}",
+                 and at least {min_peak_ratio} is required{suffix}",
                 self.peak_ratio
             ));
         }
-        let enough = ((part * self.windows as f64).ceil() as usize).max(windows);
-        if self.agreeing < enough {
+        let min_agreeing =
+            ((min_fraction * self.windows as f64).ceil() as usize).max(min_windows);
+        if self.agreeing < min_agreeing {
             doubts.push(format!(
-                "{} of {} windows agree, and {enough} is the least{suffix}",
+                "{} of {} windows agree, and at least {min_agreeing} must agree{suffix}",
                 self.agreeing, self.windows
             ));
         }

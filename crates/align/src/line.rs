@@ -31,12 +31,12 @@ impl Line {
     /// Fits a line to `points`: first with the median of all slopes (Theil-Sen), then
     /// with iteratively reweighted least squares.
     pub(crate) fn fit(points: &[Point]) -> Self {
-        let pairs = points.iter().enumerate().flat_map(|(index, one)| {
-            points.iter().skip(index + 1).map(move |other| (one, other))
+        let pairs = points.iter().enumerate().flat_map(|(index, first)| {
+            points.iter().skip(index + 1).map(move |second| (first, second))
         });
-        let distinct = pairs.filter(|(one, other)| one.x != other.x);
+        let distinct = pairs.filter(|(first, second)| first.x != second.x);
         let mut slopes: Vec<f64> = distinct
-            .map(|(one, other)| (other.y - one.y) / (other.x - one.x))
+            .map(|(first, second)| (second.y - first.y) / (second.x - first.x))
             .collect();
         let slope = median(&mut slopes);
         let mut heights: Vec<f64> = points.iter().map(|p| p.y - slope * p.x).collect();
@@ -67,11 +67,13 @@ impl Line {
             .iter()
             .map(|point| {
                 let ratio = self.residual(point) / (BEYOND * self.scale);
-                let near = (1.0 - ratio * ratio).max(0.0);
-                Point { weight: point.weight * near * near, ..*point }
+                let closeness = (1.0 - ratio * ratio).max(0.0);
+                Point { weight: point.weight * closeness * closeness, ..*point }
             })
             .collect();
-        let sum = |of: &dyn Fn(&Point) -> f64| -> f64 { weighted.iter().map(of).sum() };
+        let sum = |value_of: &dyn Fn(&Point) -> f64| -> f64 {
+            weighted.iter().map(value_of).sum()
+        };
         let weight = sum(&|p| p.weight);
         if weight <= 0.0 {
             return self;

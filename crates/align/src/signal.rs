@@ -26,11 +26,11 @@ impl Signal {
             samples.iter().copied().filter(|(_, value)| value.is_finite()).collect();
         samples.sort_by_key(|(time, _)| *time);
         samples.dedup_by(|next, last| {
-            let is_same = next.0 == last.0;
-            if is_same {
+            let is_same_time = next.0 == last.0;
+            if is_same_time {
                 last.1 = next.1;
             }
-            is_same
+            is_same_time
         });
         let zero = samples.first().map_or(0, |(time, _)| *time);
         if samples.len() < FEWEST {
@@ -46,7 +46,7 @@ impl Signal {
         let mut periods: Vec<f64> = seconds
             .iter()
             .zip(seconds.iter().skip(1))
-            .map(|(one, next)| next - one)
+            .map(|(sample, next)| next - sample)
             .collect();
         let period = median(&mut periods).max(1e-6);
         let values = samples.iter().map(|(_, value)| *value).collect();
