@@ -10,22 +10,23 @@ use crate::{
 };
 
 /// The maximum number of compared values per second.
-const RATE: f64 = 200.0;
+const MAX_RATE: f64 = 200.0;
 /// The number of windows in the overlap, unless it is very short or long.
 const WINDOWS: f64 = 24.0;
 /// The maximum offset of a window in values of the grid.
-const MOST_REACH: f64 = 120.0;
-/// In short signals, the maximum offset of a window is this fraction of the overlap.
-const SHORT_REACH: f64 = 40.0;
+const MAX_SHIFT_VALUES: f64 = 120.0;
+/// In short signals, the maximum offset of a window is the overlap divided by this
+/// number.
+const SHORT_OVERLAP_DIVISOR: f64 = 40.0;
 /// Values between two samples are interpolated. So the offset is not known better than
 /// this fraction of the sample period, however well the windows agree.
-const BETWEEN: f64 = 1e-3;
+const MIN_PERIOD_FRACTION: f64 = 1e-3;
 /// The number of rounds in which the drift is removed and the rest is estimated.
 const ROUNDS: usize = 4;
 /// The maximum length of a grid. The rate is reduced for longer signals.
-const LONGEST: f64 = (1 << 22) as f64;
+const MAX_GRID_LEN: f64 = (1 << 22) as f64;
 
-/// Estimates the offset to add to the times of `b` to get those of the clock of `a`. Both
+/// Estimates the offset to add to the times of `b` to get times of the clock of `a`. Both
 /// signals measure one motion: times in nanoseconds and values, in any order. The values
 /// can differ by a factor and a constant, and each signal can have its own noise.
 ///
@@ -170,10 +171,10 @@ impl Fit {
         let overlap = end - start;
         // Short signals have short windows, so that there are several to compare.
         let search_seconds =
-            (3.0 * coarse.width).min(overlap / SHORT_REACH).clamp(0.2, 2.0);
+            (3.0 * coarse.width).min(overlap / SHORT_OVERLAP_DIVISOR).clamp(0.2, 2.0);
         let fastest = 1.0 / a.period.min(b.period);
-        let rate = RATE.min(fastest).min(MOST_REACH / search_seconds);
-        let rate = rate.min(LONGEST / overlap.max(1.0));
+        let rate = MAX_RATE.min(fastest).min(MAX_SHIFT_VALUES / search_seconds);
+        let rate = rate.min(MAX_GRID_LEN / overlap.max(1.0));
         let len = (overlap * rate) as usize + 1;
         let axis = GridAxis { start, rate, len };
         let seconds: Vec<f64> = b.seconds.iter().map(|time| model.map(*time)).collect();
@@ -207,7 +208,7 @@ impl Fit {
             windows: windows.eventful,
             agreeing: agreeing.len(),
             residual_seconds: (squares / agreeing.len().max(1) as f64).sqrt(),
-            offset_error_seconds: line.height_error.hypot(BETWEEN / rate),
+            offset_error_seconds: line.height_error.hypot(MIN_PERIOD_FRACTION / rate),
             drift_error_ppm: line.slope_error * 1e6,
         };
         Self { line, confidence }

@@ -8,15 +8,15 @@ use crate::{
 };
 
 /// The rate in values per second, which suffices for a coarse search.
-const RATE: f64 = 25.0;
+const COARSE_RATE: f64 = 25.0;
 /// The maximum length of a grid.
-const LONGEST: f64 = (1 << 20) as f64;
+const MAX_GRID_LEN: f64 = (1 << 20) as f64;
 /// The maximum drift of the search, as a fraction.
-pub(crate) const MOST_DRIFT: f64 = 200e-6;
+pub(crate) const MAX_DRIFT: f64 = 200e-6;
 /// The maximum number of drifts to try on each side of 0.
-const MOST_TRIED: f64 = 20.0;
+const MAX_DRIFTS: f64 = 20.0;
 /// A peak ends where it has fallen to this fraction of its height.
-const FOOT: f64 = 0.3;
+const PEAK_END_FRACTION: f64 = 0.3;
 
 /// The result of the coarse search.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,9 @@ pub(crate) struct CoarseEstimate {
 /// Tries all offsets, and all drifts that clocks have.
 pub(crate) fn search(a: &Signal, b: &Signal) -> Option<CoarseEstimate> {
     let max_span = a.span().max(b.span());
-    let rate = RATE.min(LONGEST / max_span.max(1.0)).min(1.0 / a.period.min(b.period));
+    let rate = COARSE_RATE
+        .min(MAX_GRID_LEN / max_span.max(1.0))
+        .min(1.0 / a.period.min(b.period));
     let len = |signal: &Signal| (signal.span() * rate) as usize + 1;
     let axis = |len| GridAxis { start: 0.0, rate, len };
     let mut planner = RealFftPlanner::<f64>::new();
@@ -53,8 +55,8 @@ pub(crate) fn search(a: &Signal, b: &Signal) -> Option<CoarseEstimate> {
     let spectrum_a = spectrum(&resampled_a)?;
     // A drift error of this size smears the peak by one value of the grid.
     let shorter = a.span().min(b.span()).max(1.0);
-    let step = (2.0 / rate / shorter).max(MOST_DRIFT / MOST_TRIED);
-    let tried = (MOST_DRIFT / step).floor() as i32;
+    let step = (2.0 / rate / shorter).max(MAX_DRIFT / MAX_DRIFTS);
+    let tried = (MAX_DRIFT / step).floor() as i32;
     let middle = b.span() / 2.0;
     let mut best: Option<CoarseEstimate> = None;
     for drift in (-tried..=tried).map(|n| f64::from(n) * step) {
@@ -128,7 +130,7 @@ fn peak(scores: &[f64], len_b: usize, rate: f64, drift: f64) -> Option<CoarseEst
     let height = highest(scores).filter(|height| *height > 0.0)?;
     let index = scores.iter().position(|score| *score == height)?;
     let (before, after) = scores.split_at(index);
-    let is_foot = |score: &f64| *score < FOOT * height;
+    let is_foot = |score: &f64| *score < PEAK_END_FRACTION * height;
     let left = before.iter().rev().position(is_foot).unwrap_or(before.len());
     let right = after.iter().position(is_foot).unwrap_or(after.len());
     let peaks_elsewhere =

@@ -56,29 +56,29 @@ struct Requirements {
     min_fraction: f64,
 }
 
-const USUAL: Requirements = Requirements {
+const LONG_OVERLAP: Requirements = Requirements {
     min_peak_ratio: 1.15,
     min_correlation: 0.3,
     min_windows: 5,
     min_fraction: 0.6,
 };
 /// A short overlap fits by chance more easily, so all requirements are higher.
-const SHORT: Requirements = Requirements {
+const SHORT_OVERLAP: Requirements = Requirements {
     min_peak_ratio: 1.4,
     min_correlation: 0.6,
     min_windows: 4,
     min_fraction: 0.75,
 };
 /// The length in seconds below which an overlap is short.
-const SHORT_SECONDS: f64 = 100.0;
+const MIN_LONG_SECONDS: f64 = 100.0;
 /// The maximum drift in parts per million.
-const MOST_DRIFT: f64 = 250.0;
+const MAX_DRIFT_PPM: f64 = 250.0;
 
 impl Confidence {
     /// Returns the reasons why an estimate with this drift is unreliable.
     pub(crate) fn doubts(&self, drift_ppm: f64) -> Vec<String> {
         let Requirements { min_peak_ratio, min_correlation, min_windows, min_fraction } =
-            if self.is_short() { SHORT } else { USUAL };
+            if self.is_short() { SHORT_OVERLAP } else { LONG_OVERLAP };
         let suffix = if self.is_short() {
             format!(" for {:.0} s", self.overlap_seconds)
         } else {
@@ -107,10 +107,11 @@ impl Confidence {
                 self.agreeing, self.windows
             ));
         }
-        if drift_ppm.abs() > MOST_DRIFT && drift_ppm.abs() > 3.0 * self.drift_error_ppm
+        if drift_ppm.abs() > MAX_DRIFT_PPM
+            && drift_ppm.abs() > 3.0 * self.drift_error_ppm
         {
             doubts.push(format!(
-                "no clocks run apart by {drift_ppm:.0} millionths: {MOST_DRIFT} is the most"
+                "no clocks run apart by {drift_ppm:.0} millionths: {MAX_DRIFT_PPM} is the most"
             ));
         }
         doubts
@@ -118,7 +119,7 @@ impl Confidence {
 
     /// Returns whether the overlap is short, so that the requirements are higher.
     pub(crate) fn is_short(&self) -> bool {
-        self.overlap_seconds < SHORT_SECONDS
+        self.overlap_seconds < MIN_LONG_SECONDS
     }
 
     /// Returns whether the drift is known to 20 ppm.

@@ -2,14 +2,14 @@
 
 /// Slower changes, in seconds, are removed: offsets and trends contain no information
 /// about time.
-const SLOW: f64 = 20.0;
+const REMOVED_PERIOD_SECONDS: f64 = 20.0;
 
-/// A pause of this many usual periods is a gap.
-const GAP: f64 = 5.0;
+/// A pause of this many median periods is a gap.
+const GAP_PERIODS: f64 = 5.0;
 
 /// Values above this multiple of the root mean square are clipped, so that one outlier is
 /// no match.
-const HIGHEST: f64 = 6.0;
+const CLIP_FACTOR: f64 = 6.0;
 
 /// The times of the values of a grid.
 #[derive(Clone, Copy, Debug)]
@@ -30,14 +30,14 @@ pub(crate) fn resample(
     axis: GridAxis,
 ) -> Vec<f64> {
     let cells = sample_at(seconds, values, period, axis);
-    let half_width =
-        ((SLOW / 2.0 * axis.rate) as usize).clamp(1, (axis.len / 4).max(1));
+    let half_width = ((REMOVED_PERIOD_SECONDS / 2.0 * axis.rate) as usize)
+        .clamp(1, (axis.len / 4).max(1));
     let mut smoothed = without_mean(&cells, half_width);
     let energy: f64 = smoothed.iter().map(|value| value * value).sum();
     let count = cells.iter().filter(|cell| cell.is_some()).count();
     let effective = (energy / count.max(1) as f64).sqrt();
     if effective > 0.0 {
-        let scaled = |value: &f64| (value / effective).clamp(-HIGHEST, HIGHEST);
+        let scaled = |value: &f64| (value / effective).clamp(-CLIP_FACTOR, CLIP_FACTOR);
         smoothed = smoothed.iter().map(scaled).collect();
     }
     smoothed
@@ -73,7 +73,7 @@ fn sample_at(
         }
         let gap_cells = match (last, samples.peek()) {
             (Some((before, from)), Some((after, to)))
-                if after - before <= GAP * period =>
+                if after - before <= GAP_PERIODS * period =>
             {
                 Some(from + (to - from) * (time - before) / (after - before))
             }
@@ -88,8 +88,8 @@ fn sample_at(
     cells
 }
 
-/// Returns `cells` minus the mean of those within a distance of `half_width` on both sides, or
-/// 0 for missing values.
+/// Returns `cells` minus the mean of the cells up to `half_width` before and after each, or 0
+/// for missing values.
 fn without_mean(cells: &[Option<f64>], half_width: usize) -> Vec<f64> {
     // Sums of large numbers would lose the small changes.
     let first = cells.iter().flatten().next().copied().unwrap_or(0.0);

@@ -23,9 +23,9 @@ pub(crate) struct Line {
 }
 
 /// Points further than this many scales from the line have no weight (Tukey's biweight).
-const BEYOND: f64 = 4.685;
+const MAX_SCALES: f64 = 4.685;
 /// The minimum scale, which is the resolution of the data.
-const LEAST: f64 = 1e-6;
+const MIN_SCALE: f64 = 1e-6;
 
 impl Line {
     /// Fits a line to `points`: first with the median of all slopes (Theil-Sen), then
@@ -57,7 +57,7 @@ impl Line {
         let mut deviations: Vec<f64> =
             points.iter().map(|point| self.residual(point).abs()).collect();
         // Half of a normal distribution is within 1 / 1.4826 of its standard deviation.
-        (1.4826 * median(&mut deviations)).max(LEAST)
+        (1.4826 * median(&mut deviations)).max(MIN_SCALE)
     }
 
     /// Returns the least-squares line of the points, weighted by their distance from
@@ -66,7 +66,7 @@ impl Line {
         let weighted: Vec<Point> = points
             .iter()
             .map(|point| {
-                let ratio = self.residual(point) / (BEYOND * self.scale);
+                let ratio = self.residual(point) / (MAX_SCALES * self.scale);
                 let closeness = (1.0 - ratio * ratio).max(0.0);
                 Point { weight: point.weight * closeness * closeness, ..*point }
             })

@@ -3,7 +3,7 @@
 use crate::confidence::UnusableSignal;
 
 /// The minimum number of samples.
-const FEWEST: usize = 50;
+const MIN_SAMPLES: usize = 50;
 
 /// A signal: values at ascending times.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Signal {
     /// The times in seconds since the first sample.
     pub(crate) seconds: Vec<f64>,
     pub(crate) values: Vec<f64>,
-    /// The usual distance of samples in seconds.
+    /// The median time between samples in seconds.
     pub(crate) period: f64,
 }
 
@@ -33,7 +33,7 @@ impl Signal {
             is_same_time
         });
         let zero = samples.first().map_or(0, |(time, _)| *time);
-        if samples.len() < FEWEST {
+        if samples.len() < MIN_SAMPLES {
             return Err(UnusableSignal::Few(samples.len()));
         }
         let first = samples.first().map_or(0.0, |(_, value)| *value);

@@ -25,11 +25,11 @@ pub(crate) struct Windows {
     pub(crate) eventful: usize,
 }
 
-/// The minimum energy of a window relative to the usual energy. Windows with less are
+/// The minimum energy of a window relative to the mean energy. Windows with less are
 /// ignored.
-const EVENTFUL: f64 = 0.1;
+const MIN_RELATIVE_ENERGY: f64 = 0.1;
 /// Windows with a lower correlation are ignored.
-const LEAST_ALIKE: f64 = 0.2;
+const MIN_CORRELATION: f64 = 0.2;
 
 /// Cuts `a` and `b`, which have the same grid, into windows.
 pub(crate) fn measure_windows(a: &[f64], b: &[f64], layout: WindowLayout) -> Windows {
@@ -43,17 +43,17 @@ pub(crate) fn measure_windows(a: &[f64], b: &[f64], layout: WindowLayout) -> Win
     let mut start = layout.max_shift;
     while start + layout.len + layout.max_shift <= len {
         let end = start + layout.len;
-        let (energy_of_a, energy_of_b) = (
+        let (values_of_a, values_of_b) = (
             a.get(start - layout.max_shift..end + layout.max_shift),
             b.get(start..end),
         );
-        let (energy_of_a, energy_of_b) =
-            (energy_of_a.unwrap_or_default(), energy_of_b.unwrap_or_default());
-        if mean(energy_of_a) >= EVENTFUL * means.0
-            && mean(energy_of_b) >= EVENTFUL * means.1
+        let (values_of_a, values_of_b) =
+            (values_of_a.unwrap_or_default(), values_of_b.unwrap_or_default());
+        if mean(values_of_a) >= MIN_RELATIVE_ENERGY * means.0
+            && mean(values_of_b) >= MIN_RELATIVE_ENERGY * means.1
         {
             windows.eventful += 1;
-            if let Some((place, correlation)) = best_position(energy_of_a, energy_of_b)
+            if let Some((place, correlation)) = best_position(values_of_a, values_of_b)
             {
                 let y = (place - layout.max_shift as f64) / layout.rate;
                 let x = (start as f64 + layout.len as f64 / 2.0) / layout.rate;
@@ -71,14 +71,18 @@ pub(crate) fn measure_windows(a: &[f64], b: &[f64], layout: WindowLayout) -> Win
 /// Returns the position in `a` at which the shorter `b` fits best, interpolated between
 /// values, and their correlation. Returns `None` if the position is at an end.
 fn best_position(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
-    let own: f64 = b.iter().map(|value| value * value).sum();
+    let energy_of_b: f64 = b.iter().map(|value| value * value).sum();
     let correlation_of = |part: &[f64]| {
         let (mut sum, mut energy) = (0.0, 0.0);
         for (a, b) in part.iter().zip(b) {
             sum += a * b;
             energy += a * a;
         }
-        if energy * own > 0.0 { sum / (energy * own).sqrt() } else { 0.0 }
+        if energy * energy_of_b > 0.0 {
+            sum / (energy * energy_of_b).sqrt()
+        } else {
+            0.0
+        }
     };
     let correlations: Vec<f64> =
         a.windows(b.len().max(1)).map(correlation_of).collect();
@@ -89,7 +93,7 @@ fn best_position(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     // The vertex of the parabola through the three values.
     let bend = before - 2.0 * highest + after;
     let shift = if bend < 0.0 { (before - after) / (2.0 * bend) } else { 0.0 };
-    (highest >= LEAST_ALIKE).then_some((index as f64 + shift, highest))
+    (highest >= MIN_CORRELATION).then_some((index as f64 + shift, highest))
 }
 
 /// Returns the correlation of `a` and `b` from -1 to 1, where both have values.
