@@ -5,8 +5,8 @@ use logtool_core::{Part, TimeRange};
 /// Times that are further apart than this do not belong to one recording.
 const FAR_NANOS: i64 = 366 * 86_400 * 1_000_000_000;
 
-/// Returns the time range from the first record to the last, without parts whose times lie
-/// years away from those of most parts.
+/// Returns the time range from the first record to the last. Parts whose times are years
+/// away from the times of most parts are ignored.
 pub(super) fn robust_range(
     parts: &[Part],
     remarks: &mut Vec<String>,

@@ -77,7 +77,7 @@ impl PartScanner {
     }
 
     /// Returns the messages outside chunks that begin at `at`, and their end. They belong to
-    /// one chunk: they lie before the next part, and are limited to the maximum size of a
+    /// one chunk, so they end before the next part and are at most as long as the longest
     /// chunk. (Compressed content is read as a chunk of its own.)
     fn messages_at(&mut self, at: u64) -> Result<(ChunkMessages, u64)> {
         if self.toplevel.chunk(at)?.is_some() {
