@@ -10,22 +10,23 @@ use crate::{
 };
 
 /// The maximum number of compared values per second.
-const RATE: f64 = 200.0;
+const MAX_RATE: f64 = 200.0;
 /// The number of windows in the overlap, unless it is very short or long.
 const WINDOWS: f64 = 24.0;
 /// The maximum offset of a window in values of the grid.
-const MOST_REACH: f64 = 120.0;
-/// In short signals, the maximum offset of a window is this fraction of the overlap.
-const SHORT_REACH: f64 = 40.0;
+const MAX_SHIFT_VALUES: f64 = 120.0;
+/// In short signals, the maximum offset of a window is the overlap divided by this
+/// number.
+const SHORT_OVERLAP_DIVISOR: f64 = 40.0;
 /// Values between two samples are interpolated. So the offset is not known better than
 /// this fraction of the sample period, however well the windows agree.
-const BETWEEN: f64 = 1e-3;
+const MIN_PERIOD_FRACTION: f64 = 1e-3;
 /// The number of rounds in which the drift is removed and the rest is estimated.
 const ROUNDS: usize = 4;
 /// The maximum length of a grid. The rate is reduced for longer signals.
-const LONGEST: f64 = (1 << 22) as f64;
+const MAX_GRID_LEN: f64 = (1 << 22) as f64;
 
-/// Estimates the offset to add to the times of `b` to get those of the clock of `a`. Both
+/// Estimates the offset to add to the times of `b` to get times of the clock of `a`. Both
 /// signals measure one motion: times in nanoseconds and values, in any order. The values
 /// can differ by a factor and a constant, and each signal can have its own noise.
 ///
@@ -111,15 +112,15 @@ impl Model {
 
     /// Returns the mean of both models, and half of the differences of their offsets and
     /// drifts.
-    fn mean_with(self, other: Self) -> (Self, f64, f64) {
-        let other = other.with_reference(self.reference);
+    fn mean_with(self, second: Self) -> (Self, f64, f64) {
+        let second = second.with_reference(self.reference);
         let mean = Self {
-            offset: f64::midpoint(self.offset, other.offset),
-            drift: f64::midpoint(self.drift, other.drift),
+            offset: f64::midpoint(self.offset, second.offset),
+            drift: f64::midpoint(self.drift, second.drift),
             ..self
         };
-        let half = |one: f64, other: f64| (one - other).abs() / 2.0;
-        (mean, half(self.offset, other.offset), half(self.drift, other.drift))
+        let half = |first: f64, second: f64| (first - second).abs() / 2.0;
+        (mean, half(self.offset, second.offset), half(self.drift, second.drift))
     }
 
     /// Returns the range in which both signals have samples, on the clock of `a`.
@@ -169,25 +170,32 @@ impl Fit {
         let (start, end) = model.overlap(a, b);
         let overlap = end - start;
         // Short signals have short windows, so that there are several to compare.
-        let reach = (3.0 * coarse.width).min(overlap / SHORT_REACH).clamp(0.2, 2.0);
+        let search_seconds =
+            (3.0 * coarse.width).min(overlap / SHORT_OVERLAP_DIVISOR).clamp(0.2, 2.0);
         let fastest = 1.0 / a.period.min(b.period);
-        let rate = RATE.min(fastest).min(MOST_REACH / reach);
-        let rate = rate.min(LONGEST / overlap.max(1.0));
+        let rate = MAX_RATE.min(fastest).min(MAX_SHIFT_VALUES / search_seconds);
+        let rate = rate.min(MAX_GRID_LEN / overlap.max(1.0));
         let len = (overlap * rate) as usize + 1;
         let axis = GridAxis { start, rate, len };
         let seconds: Vec<f64> = b.seconds.iter().map(|time| model.map(*time)).collect();
-        let of_a = resample(&a.seconds, &a.values, a.period, axis);
-        let of_b = resample(&seconds, &b.values, b.period, axis);
-        let longest = (overlap / 200.0).max(60.0);
-        let window = (overlap / WINDOWS).clamp(2.0, longest).max(4.0 * reach);
-        let reach = ((reach * rate) as usize).max(2);
-        let cut = WindowLayout { len: ((window * rate) as usize).max(8), reach, rate };
-        let mut windows: Windows = measure_windows(&of_a, &of_b, cut);
+        let resampled_a = resample(&a.seconds, &a.values, a.period, axis);
+        let resampled_b = resample(&seconds, &b.values, b.period, axis);
+        let max_window = (overlap / 200.0).max(60.0);
+        let window =
+            (overlap / WINDOWS).clamp(2.0, max_window).max(4.0 * search_seconds);
+        let search_samples = ((search_seconds * rate) as usize).max(2);
+        let layout = WindowLayout {
+            len: ((window * rate) as usize).max(8),
+            max_shift: search_samples,
+            rate,
+        };
+        let mut windows: Windows = measure_windows(&resampled_a, &resampled_b, layout);
         let reference = model.map(model.reference) - start;
         windows.points.iter_mut().for_each(|point| point.x -= reference);
         let line = Line::fit(&windows.points);
 
-        let bound = (4.0 * line.scale).clamp(0.5 / rate, reach as f64 / rate / 5.0);
+        let bound =
+            (4.0 * line.scale).clamp(0.5 / rate, search_samples as f64 / rate / 5.0);
         let residuals = windows.points.iter().map(|point| line.residual(point));
         let agreeing: Vec<f64> =
             residuals.filter(|residual| residual.abs() <= bound).collect();
@@ -195,12 +203,12 @@ impl Fit {
         let confidence = Confidence {
             overlap_seconds: overlap,
             rate_hz: rate,
-            correlation: correlation(&of_a, &of_b),
+            correlation: correlation(&resampled_a, &resampled_b),
             peak_ratio: 0.0,
             windows: windows.eventful,
             agreeing: agreeing.len(),
             residual_seconds: (squares / agreeing.len().max(1) as f64).sqrt(),
-            offset_error_seconds: line.height_error.hypot(BETWEEN / rate),
+            offset_error_seconds: line.height_error.hypot(MIN_PERIOD_FRACTION / rate),
             drift_error_ppm: line.slope_error * 1e6,
         };
         Self { line, confidence }

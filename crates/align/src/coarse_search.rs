@@ -8,15 +8,15 @@ use crate::{
 };
 
 /// The rate in values per second, which suffices for a coarse search.
-const RATE: f64 = 25.0;
+const COARSE_RATE: f64 = 25.0;
 /// The maximum length of a grid.
-const LONGEST: f64 = (1 << 20) as f64;
+const MAX_GRID_LEN: f64 = (1 << 20) as f64;
 /// The maximum drift of the search, as a fraction.
-pub(crate) const MOST_DRIFT: f64 = 200e-6;
+pub(crate) const MAX_DRIFT: f64 = 200e-6;
 /// The maximum number of drifts to try on each side of 0.
-const MOST_TRIED: f64 = 20.0;
+const MAX_DRIFTS: f64 = 20.0;
 /// A peak ends where it has fallen to this fraction of its height.
-const FOOT: f64 = 0.3;
+const PEAK_END_FRACTION: f64 = 0.3;
 
 /// The result of the coarse search.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +34,10 @@ pub(crate) struct CoarseEstimate {
 
 /// Tries all offsets, and all drifts that clocks have.
 pub(crate) fn search(a: &Signal, b: &Signal) -> Option<CoarseEstimate> {
-    let longest = a.span().max(b.span());
-    let rate = RATE.min(LONGEST / longest.max(1.0)).min(1.0 / a.period.min(b.period));
+    let max_span = a.span().max(b.span());
+    let rate = COARSE_RATE
+        .min(MAX_GRID_LEN / max_span.max(1.0))
+        .min(1.0 / a.period.min(b.period));
     let len = |signal: &Signal| (signal.span() * rate) as usize + 1;
     let axis = |len| GridAxis { start: 0.0, rate, len };
     let mut planner = RealFftPlanner::<f64>::new();
@@ -49,19 +51,19 @@ pub(crate) fn search(a: &Signal, b: &Signal) -> Option<CoarseEstimate> {
         forward.process(&mut padded, &mut spectrum).ok()?;
         Some(spectrum)
     };
-    let of_a = resample(&a.seconds, &a.values, a.period, axis(len(a)));
-    let spectrum_a = spectrum(&of_a)?;
+    let resampled_a = resample(&a.seconds, &a.values, a.period, axis(len(a)));
+    let spectrum_a = spectrum(&resampled_a)?;
     // A drift error of this size smears the peak by one value of the grid.
     let shorter = a.span().min(b.span()).max(1.0);
-    let step = (2.0 / rate / shorter).max(MOST_DRIFT / MOST_TRIED);
-    let tried = (MOST_DRIFT / step).floor() as i32;
+    let step = (2.0 / rate / shorter).max(MAX_DRIFT / MAX_DRIFTS);
+    let tried = (MAX_DRIFT / step).floor() as i32;
     let middle = b.span() / 2.0;
     let mut best: Option<CoarseEstimate> = None;
     for drift in (-tried..=tried).map(|n| f64::from(n) * step) {
         let warped = |t: &f64| t + drift * (t - middle);
         let seconds: Vec<f64> = b.seconds.iter().map(warped).collect();
-        let of_b = resample(&seconds, &b.values, b.period, axis(len(b)));
-        let mut product = spectrum(&of_b)?;
+        let resampled_b = resample(&seconds, &b.values, b.period, axis(len(b)));
+        let mut product = spectrum(&resampled_b)?;
         for (b, a) in product.iter_mut().zip(&spectrum_a) {
             *b = a * b.conj();
         }
@@ -71,8 +73,8 @@ pub(crate) fn search(a: &Signal, b: &Signal) -> Option<CoarseEstimate> {
         }
         let mut sums = back.make_output_vec();
         back.process(&mut product, &mut sums).ok()?;
-        let scores = scores(&of_a, &of_b, &sums, rate, shorter);
-        if let Some(candidate) = peak(&scores, of_b.len(), rate, drift)
+        let scores = scores(&resampled_a, &resampled_b, &sums, rate, shorter);
+        if let Some(candidate) = peak(&scores, resampled_b.len(), rate, drift)
             && best.is_none_or(|best| candidate.height > best.height)
         {
             best = Some(candidate);
@@ -93,13 +95,13 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
         let energies: Vec<f64> = [0.0].into_iter().chain(sum).collect();
         energies
     };
-    let (of_a, of_b) = (energies(a), energies(b));
+    let (energy_of_a, energy_of_b) = (energies(a), energies(b));
     let energy_of = |energies: &[f64], from: usize, to: usize| {
         let at = |index| energies.get(index).copied().unwrap_or(0.0);
         at(to) - at(from)
     };
-    let least = (0.2 * shorter).max(shorter.min(20.0) / 2.0) * rate;
-    let least = (least as usize).max(2);
+    let min_overlap = (0.2 * shorter).max(shorter.min(20.0) / 2.0) * rate;
+    let min_overlap = (min_overlap as usize).max(2);
     let score = |place: usize| {
         // a[i + lag] is compared with b[i].
         let (skip_a, skip_b) = if place + 1 >= b.len() {
@@ -108,11 +110,11 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
             (0, b.len() - 1 - place)
         };
         let count = (a.len().saturating_sub(skip_a)).min(b.len() - skip_b);
-        if count < least {
+        if count < min_overlap {
             return 0.0;
         }
-        let energy = energy_of(&of_a, skip_a, skip_a + count)
-            * energy_of(&of_b, skip_b, skip_b + count);
+        let energy = energy_of(&energy_of_a, skip_a, skip_a + count)
+            * energy_of(&energy_of_b, skip_b, skip_b + count);
         let place = (place + 1 + sums.len() - b.len()) % sums.len();
         let sum = sums.get(place).copied().unwrap_or(0.0) / sums.len() as f64;
         // Constant sections have no match.
@@ -126,17 +128,18 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
 fn peak(scores: &[f64], len_b: usize, rate: f64, drift: f64) -> Option<CoarseEstimate> {
     let highest = |range: &[f64]| range.iter().copied().max_by(f64::total_cmp);
     let height = highest(scores).filter(|height| *height > 0.0)?;
-    let place = scores.iter().position(|score| *score == height)?;
-    let (before, after) = scores.split_at(place);
-    let is_foot = |score: &f64| *score < FOOT * height;
+    let index = scores.iter().position(|score| *score == height)?;
+    let (before, after) = scores.split_at(index);
+    let is_foot = |score: &f64| *score < PEAK_END_FRACTION * height;
     let left = before.iter().rev().position(is_foot).unwrap_or(before.len());
     let right = after.iter().position(is_foot).unwrap_or(after.len());
-    let others = [highest(&before[..before.len() - left]), highest(&after[right..])];
-    let other = others.into_iter().flatten().fold(0.0, f64::max);
+    let peaks_elsewhere =
+        [highest(&before[..before.len() - left]), highest(&after[right..])];
+    let second_peak = peaks_elsewhere.into_iter().flatten().fold(0.0, f64::max);
     Some(CoarseEstimate {
-        offset: (place as f64 - (len_b as f64 - 1.0)) / rate,
+        offset: (index as f64 - (len_b as f64 - 1.0)) / rate,
         drift,
-        peak_ratio: height / other.max(height / 100.0),
+        peak_ratio: height / second_peak.max(height / 100.0),
         width: left.max(right).max(1) as f64 / rate,
         height,
     })

@@ -47,61 +47,71 @@ pub struct Confidence {
 /// The minimum requirements of a reliable fit.
 struct Requirements {
     /// The minimum peak ratio, below which the peak may be the wrong one.
-    peak: f64,
+    min_peak_ratio: f64,
     /// The minimum correlation, below which the signals are not of the same motion.
-    alike: f64,
+    min_correlation: f64,
     /// The minimum number of windows that agree.
-    windows: usize,
+    min_windows: usize,
     /// The minimum fraction of windows that agree.
-    part: f64,
+    min_fraction: f64,
 }
 
-const USUAL: Requirements =
-    Requirements { peak: 1.15, alike: 0.3, windows: 5, part: 0.6 };
+const LONG_OVERLAP: Requirements = Requirements {
+    min_peak_ratio: 1.15,
+    min_correlation: 0.3,
+    min_windows: 5,
+    min_fraction: 0.6,
+};
 /// A short overlap fits by chance more easily, so all requirements are higher.
-const SHORT: Requirements =
-    Requirements { peak: 1.4, alike: 0.6, windows: 4, part: 0.75 };
+const SHORT_OVERLAP: Requirements = Requirements {
+    min_peak_ratio: 1.4,
+    min_correlation: 0.6,
+    min_windows: 4,
+    min_fraction: 0.75,
+};
 /// The length in seconds below which an overlap is short.
-const SHORT_SECONDS: f64 = 100.0;
+const MIN_LONG_SECONDS: f64 = 100.0;
 /// The maximum drift in parts per million.
-const MOST_DRIFT: f64 = 250.0;
+const MAX_DRIFT_PPM: f64 = 250.0;
 
 impl Confidence {
     /// Returns the reasons why an estimate with this drift is unreliable.
     pub(crate) fn doubts(&self, drift_ppm: f64) -> Vec<String> {
-        let Requirements { peak, alike, windows, part } =
-            if self.is_short() { SHORT } else { USUAL };
+        let Requirements { min_peak_ratio, min_correlation, min_windows, min_fraction } =
+            if self.is_short() { SHORT_OVERLAP } else { LONG_OVERLAP };
         let suffix = if self.is_short() {
             format!(" for {:.0} s", self.overlap_seconds)
         } else {
             String::new()
         };
         let mut doubts = Vec::new();
-        if self.correlation < alike {
+        if self.correlation < min_correlation {
             doubts.push(format!(
-                "the signals are not alike: their correlation is {:.2}, and {alike} is \
-                 the least{suffix}",
+                "the signals are not alike: their correlation is {:.2}, and at least \
+                 {min_correlation} is required{suffix}",
                 self.correlation
             ));
         }
-        if self.peak_ratio < peak {
+        if self.peak_ratio < min_peak_ratio {
             doubts.push(format!(
                 "another offset fits as well: the best is {:.2} times as good as the next, \
-                 and {peak} is the least{suffix}",
+                 and at least {min_peak_ratio} is required{suffix}",
                 self.peak_ratio
             ));
         }
-        let enough = ((part * self.windows as f64).ceil() as usize).max(windows);
-        if self.agreeing < enough {
+        let min_agreeing =
+            ((min_fraction * self.windows as f64).ceil() as usize).max(min_windows);
+        if self.agreeing < min_agreeing {
             doubts.push(format!(
-                "{} of {} windows agree, and {enough} is the least{suffix}",
+                "{} of {} windows agree, and at least {min_agreeing} must agree{suffix}",
                 self.agreeing, self.windows
             ));
         }
-        if drift_ppm.abs() > MOST_DRIFT && drift_ppm.abs() > 3.0 * self.drift_error_ppm
+        if drift_ppm.abs() > MAX_DRIFT_PPM
+            && drift_ppm.abs() > 3.0 * self.drift_error_ppm
         {
             doubts.push(format!(
-                "the drift is {drift_ppm:.0} ppm, and {MOST_DRIFT} ppm is the most"
+                "the drift is {drift_ppm:.0} ppm, and {MAX_DRIFT_PPM} ppm is the maximum"
             ));
         }
         doubts
@@ -109,7 +119,7 @@ impl Confidence {
 
     /// Returns whether the overlap is short, so that the requirements are higher.
     pub(crate) fn is_short(&self) -> bool {
-        self.overlap_seconds < SHORT_SECONDS
+        self.overlap_seconds < MIN_LONG_SECONDS
     }
 
     /// Returns whether the drift is known to 20 ppm.

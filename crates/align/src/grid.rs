@@ -2,14 +2,14 @@
 
 /// Slower changes, in seconds, are removed: offsets and trends contain no information
 /// about time.
-const SLOW: f64 = 20.0;
+const REMOVED_PERIOD_SECONDS: f64 = 20.0;
 
-/// A pause of this many usual periods is a gap.
-const GAP: f64 = 5.0;
+/// A pause of this many median periods is a gap.
+const GAP_PERIODS: f64 = 5.0;
 
 /// Values above this multiple of the root mean square are clipped, so that one outlier is
 /// no match.
-const HIGHEST: f64 = 6.0;
+const CLIP_FACTOR: f64 = 6.0;
 
 /// The times of the values of a grid.
 #[derive(Clone, Copy, Debug)]
@@ -30,16 +30,17 @@ pub(crate) fn resample(
     axis: GridAxis,
 ) -> Vec<f64> {
     let cells = sample_at(seconds, values, period, axis);
-    let reach = ((SLOW / 2.0 * axis.rate) as usize).clamp(1, (axis.len / 4).max(1));
-    let mut all = without_mean(&cells, reach);
-    let energy: f64 = all.iter().map(|value| value * value).sum();
+    let half_width = ((REMOVED_PERIOD_SECONDS / 2.0 * axis.rate) as usize)
+        .clamp(1, (axis.len / 4).max(1));
+    let mut smoothed = without_mean(&cells, half_width);
+    let energy: f64 = smoothed.iter().map(|value| value * value).sum();
     let count = cells.iter().filter(|cell| cell.is_some()).count();
     let effective = (energy / count.max(1) as f64).sqrt();
     if effective > 0.0 {
-        let scaled = |value: &f64| (value / effective).clamp(-HIGHEST, HIGHEST);
-        all = all.iter().map(scaled).collect();
+        let scaled = |value: &f64| (value / effective).clamp(-CLIP_FACTOR, CLIP_FACTOR);
+        smoothed = smoothed.iter().map(scaled).collect();
     }
-    all
+    smoothed
 }
 
 /// Returns the value at each time of `axis`: interpolated, or the mean of several samples
@@ -70,9 +71,9 @@ fn sample_at(
         while let Some(sample) = samples.next_if(|(next, _)| *next <= time) {
             last = Some(sample);
         }
-        let between = match (last, samples.peek()) {
+        let gap_cells = match (last, samples.peek()) {
             (Some((before, from)), Some((after, to)))
-                if after - before <= GAP * period =>
+                if after - before <= GAP_PERIODS * period =>
             {
                 Some(from + (to - from) * (time - before) / (after - before))
             }
@@ -80,16 +81,16 @@ fn sample_at(
             _ => None,
         };
         cells.push(match count {
-            0 => between,
+            0 => gap_cells,
             count => Some(sum / f64::from(count)),
         });
     }
     cells
 }
 
-/// Returns `cells` minus the mean of those within a distance of `reach` on both sides, or
-/// 0 for missing values.
-fn without_mean(cells: &[Option<f64>], reach: usize) -> Vec<f64> {
+/// Returns `cells` minus the mean of the cells up to `half_width` before and after each, or 0
+/// for missing values.
+fn without_mean(cells: &[Option<f64>], half_width: usize) -> Vec<f64> {
     // Sums of large numbers would lose the small changes.
     let first = cells.iter().flatten().next().copied().unwrap_or(0.0);
     let mut sums = vec![(0.0, 0_u64)];
@@ -99,11 +100,14 @@ fn without_mean(cells: &[Option<f64>], reach: usize) -> Vec<f64> {
         count += u64::from(cell.is_some());
         sums.push((sum, count));
     }
-    let upto =
+    let sum_before =
         |index: usize| sums.get(index.min(cells.len())).copied().unwrap_or_default();
     let less = |(index, cell): (usize, &Option<f64>)| {
         let Some(value) = cell else { return 0.0 };
-        let (from, to) = (upto(index.saturating_sub(reach)), upto(index + reach + 1));
+        let (from, to) = (
+            sum_before(index.saturating_sub(half_width)),
+            sum_before(index + half_width + 1),
+        );
         value - first - (to.0 - from.0) / (to.1 - from.1).max(1) as f64
     };
     cells.iter().enumerate().map(less).collect()
@@ -135,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn trend_is_removed() {
+    fn resampling_removes_the_trend() {
         let seconds: Vec<f64> = (0..1000).map(|n| f64::from(n) / 10.0).collect();
         let values: Vec<f64> =
             seconds.iter().map(|t| 1e6 + 5.0 * t + (t * 6.0).sin()).collect();

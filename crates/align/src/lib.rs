@@ -2,8 +2,9 @@
 //! same motion.
 //!
 //! [`align`] takes two signals, each with times of its own clock. It returns the offset
-//! to add to the times of the second clock to get those of the first, the drift, and the
-//! confidence of the estimate. This crate only knows numbers over time, and no logs.
+//! to add to the times of the second clock to get times of the first clock, the drift,
+//! and the confidence of the estimate. This crate only knows numbers over time, and no
+//! logs.
 
 mod align;
 mod coarse_search;

@@ -23,20 +23,20 @@ pub(crate) struct Line {
 }
 
 /// Points further than this many scales from the line have no weight (Tukey's biweight).
-const BEYOND: f64 = 4.685;
+const MAX_SCALES: f64 = 4.685;
 /// The minimum scale, which is the resolution of the data.
-const LEAST: f64 = 1e-6;
+const MIN_SCALE: f64 = 1e-6;
 
 impl Line {
     /// Fits a line to `points`: first with the median of all slopes (Theil-Sen), then
     /// with iteratively reweighted least squares.
     pub(crate) fn fit(points: &[Point]) -> Self {
-        let pairs = points.iter().enumerate().flat_map(|(index, one)| {
-            points.iter().skip(index + 1).map(move |other| (one, other))
+        let pairs = points.iter().enumerate().flat_map(|(index, first)| {
+            points.iter().skip(index + 1).map(move |second| (first, second))
         });
-        let distinct = pairs.filter(|(one, other)| one.x != other.x);
+        let distinct = pairs.filter(|(first, second)| first.x != second.x);
         let mut slopes: Vec<f64> = distinct
-            .map(|(one, other)| (other.y - one.y) / (other.x - one.x))
+            .map(|(first, second)| (second.y - first.y) / (second.x - first.x))
             .collect();
         let slope = median(&mut slopes);
         let mut heights: Vec<f64> = points.iter().map(|p| p.y - slope * p.x).collect();
@@ -57,7 +57,7 @@ impl Line {
         let mut deviations: Vec<f64> =
             points.iter().map(|point| self.residual(point).abs()).collect();
         // Half of a normal distribution is within 1 / 1.4826 of its standard deviation.
-        (1.4826 * median(&mut deviations)).max(LEAST)
+        (1.4826 * median(&mut deviations)).max(MIN_SCALE)
     }
 
     /// Returns the least-squares line of the points, weighted by their distance from
@@ -66,12 +66,14 @@ impl Line {
         let weighted: Vec<Point> = points
             .iter()
             .map(|point| {
-                let ratio = self.residual(point) / (BEYOND * self.scale);
-                let near = (1.0 - ratio * ratio).max(0.0);
-                Point { weight: point.weight * near * near, ..*point }
+                let ratio = self.residual(point) / (MAX_SCALES * self.scale);
+                let closeness = (1.0 - ratio * ratio).max(0.0);
+                Point { weight: point.weight * closeness * closeness, ..*point }
             })
             .collect();
-        let sum = |of: &dyn Fn(&Point) -> f64| -> f64 { weighted.iter().map(of).sum() };
+        let sum = |value_of: &dyn Fn(&Point) -> f64| -> f64 {
+            weighted.iter().map(value_of).sum()
+        };
         let weight = sum(&|p| p.weight);
         if weight <= 0.0 {
             return self;

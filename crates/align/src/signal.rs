@@ -3,7 +3,7 @@
 use crate::confidence::UnusableSignal;
 
 /// The minimum number of samples.
-const FEWEST: usize = 50;
+const MIN_SAMPLES: usize = 50;
 
 /// A signal: values at ascending times.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Signal {
     /// The times in seconds since the first sample.
     pub(crate) seconds: Vec<f64>,
     pub(crate) values: Vec<f64>,
-    /// The usual distance of samples in seconds.
+    /// The median time between samples in seconds.
     pub(crate) period: f64,
 }
 
@@ -26,14 +26,14 @@ impl Signal {
             samples.iter().copied().filter(|(_, value)| value.is_finite()).collect();
         samples.sort_by_key(|(time, _)| *time);
         samples.dedup_by(|next, last| {
-            let is_same = next.0 == last.0;
-            if is_same {
+            let is_same_time = next.0 == last.0;
+            if is_same_time {
                 last.1 = next.1;
             }
-            is_same
+            is_same_time
         });
         let zero = samples.first().map_or(0, |(time, _)| *time);
-        if samples.len() < FEWEST {
+        if samples.len() < MIN_SAMPLES {
             return Err(UnusableSignal::Few(samples.len()));
         }
         let first = samples.first().map_or(0.0, |(_, value)| *value);
@@ -46,7 +46,7 @@ impl Signal {
         let mut periods: Vec<f64> = seconds
             .iter()
             .zip(seconds.iter().skip(1))
-            .map(|(one, next)| next - one)
+            .map(|(sample, next)| next - sample)
             .collect();
         let period = median(&mut periods).max(1e-6);
         let values = samples.iter().map(|(_, value)| *value).collect();

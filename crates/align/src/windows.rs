@@ -8,7 +8,7 @@ pub(crate) struct WindowLayout {
     /// The length of a window.
     pub(crate) len: usize,
     /// The maximum offset of a window.
-    pub(crate) reach: usize,
+    pub(crate) max_shift: usize,
     /// The number of values per second.
     pub(crate) rate: f64,
 }
@@ -25,32 +25,38 @@ pub(crate) struct Windows {
     pub(crate) eventful: usize,
 }
 
-/// The minimum energy of a window relative to the usual energy. Windows with less are
+/// The minimum energy of a window relative to the mean energy. Windows with less are
 /// ignored.
-const EVENTFUL: f64 = 0.1;
+const MIN_RELATIVE_ENERGY: f64 = 0.1;
 /// Windows with a lower correlation are ignored.
-const LEAST_ALIKE: f64 = 0.2;
+const MIN_CORRELATION: f64 = 0.2;
 
 /// Cuts `a` and `b`, which have the same grid, into windows.
-pub(crate) fn measure_windows(a: &[f64], b: &[f64], cut: WindowLayout) -> Windows {
+pub(crate) fn measure_windows(a: &[f64], b: &[f64], layout: WindowLayout) -> Windows {
     let mut windows = Windows::default();
     let len = a.len().min(b.len());
     let mean = |values: &[f64]| {
         values.iter().map(|value| value * value).sum::<f64>()
             / values.len().max(1) as f64
     };
-    let usual = (mean(a), mean(b));
-    let mut start = cut.reach;
-    while start + cut.len + cut.reach <= len {
-        let end = start + cut.len;
-        let (of_a, of_b) =
-            (a.get(start - cut.reach..end + cut.reach), b.get(start..end));
-        let (of_a, of_b) = (of_a.unwrap_or_default(), of_b.unwrap_or_default());
-        if mean(of_a) >= EVENTFUL * usual.0 && mean(of_b) >= EVENTFUL * usual.1 {
+    let means = (mean(a), mean(b));
+    let mut start = layout.max_shift;
+    while start + layout.len + layout.max_shift <= len {
+        let end = start + layout.len;
+        let (values_of_a, values_of_b) = (
+            a.get(start - layout.max_shift..end + layout.max_shift),
+            b.get(start..end),
+        );
+        let (values_of_a, values_of_b) =
+            (values_of_a.unwrap_or_default(), values_of_b.unwrap_or_default());
+        if mean(values_of_a) >= MIN_RELATIVE_ENERGY * means.0
+            && mean(values_of_b) >= MIN_RELATIVE_ENERGY * means.1
+        {
             windows.eventful += 1;
-            if let Some((place, correlation)) = best_position(of_a, of_b) {
-                let y = (place - cut.reach as f64) / cut.rate;
-                let x = (start as f64 + cut.len as f64 / 2.0) / cut.rate;
+            if let Some((place, correlation)) = best_position(values_of_a, values_of_b)
+            {
+                let y = (place - layout.max_shift as f64) / layout.rate;
+                let x = (start as f64 + layout.len as f64 / 2.0) / layout.rate;
                 // The variance of a delay is that of its noise: 1/r² - 1.
                 let weight = correlation * correlation
                     / (1.0 - correlation * correlation).max(0.01);
@@ -65,25 +71,29 @@ pub(crate) fn measure_windows(a: &[f64], b: &[f64], cut: WindowLayout) -> Window
 /// Returns the position in `a` at which the shorter `b` fits best, interpolated between
 /// values, and their correlation. Returns `None` if the position is at an end.
 fn best_position(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
-    let own: f64 = b.iter().map(|value| value * value).sum();
+    let energy_of_b: f64 = b.iter().map(|value| value * value).sum();
     let correlation_of = |part: &[f64]| {
         let (mut sum, mut energy) = (0.0, 0.0);
         for (a, b) in part.iter().zip(b) {
             sum += a * b;
             energy += a * a;
         }
-        if energy * own > 0.0 { sum / (energy * own).sqrt() } else { 0.0 }
+        if energy * energy_of_b > 0.0 {
+            sum / (energy * energy_of_b).sqrt()
+        } else {
+            0.0
+        }
     };
     let correlations: Vec<f64> =
         a.windows(b.len().max(1)).map(correlation_of).collect();
     let highest = correlations.iter().copied().max_by(f64::total_cmp)?;
-    let place = correlations.iter().position(|correlation| *correlation == highest)?;
-    let before = *correlations.get(place.checked_sub(1)?)?;
-    let after = *correlations.get(place + 1)?;
+    let index = correlations.iter().position(|correlation| *correlation == highest)?;
+    let before = *correlations.get(index.checked_sub(1)?)?;
+    let after = *correlations.get(index + 1)?;
     // The vertex of the parabola through the three values.
     let bend = before - 2.0 * highest + after;
-    let more = if bend < 0.0 { (before - after) / (2.0 * bend) } else { 0.0 };
-    (highest >= LEAST_ALIKE).then_some((place as f64 + more, highest))
+    let shift = if bend < 0.0 { (before - after) / (2.0 * bend) } else { 0.0 };
+    (highest >= MIN_CORRELATION).then_some((index as f64 + shift, highest))
 }
 
 /// Returns the correlation of `a` and `b` from -1 to 1, where both have values.
@@ -110,8 +120,8 @@ mod tests {
         let a: Vec<f64> = (0..2000).map(|n| wave(f64::from(n) / 100.0)).collect();
         let b: Vec<f64> =
             (0..2000).map(|n| wave(f64::from(n) / 100.0 + 0.0123)).collect();
-        let cut = WindowLayout { len: 200, reach: 20, rate: 100.0 };
-        let windows = measure_windows(&a, &b, cut);
+        let layout = WindowLayout { len: 200, max_shift: 20, rate: 100.0 };
+        let windows = measure_windows(&a, &b, layout);
         assert_eq!((windows.eventful, windows.points.len()), (9, 9));
         for point in &windows.points {
             assert!((point.y - 0.0123).abs() < 5e-4, "{point:?}");

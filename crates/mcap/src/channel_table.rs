@@ -12,12 +12,12 @@ use crate::wire::{Channel, Schema};
 pub(crate) struct ChannelTable {
     schemas: HashMap<u16, KnownSchema>,
     /// The indices of distinct schema contents.
-    alike: HashMap<(String, String, Vec<u8>), SchemaIndex>,
+    numbers_by_schema: HashMap<(String, String, Vec<u8>), SchemaIndex>,
     pub(crate) channels: Vec<ChannelEntry>,
     by_id: HashMap<u16, usize>,
     topics: HashMap<TopicKey, TopicId>,
     /// The channels of each topic.
-    of_topics: Vec<Vec<usize>>,
+    by_topic: Vec<Vec<usize>>,
     /// The number of declarations that contradict earlier ones.
     pub(crate) conflicts: u64,
 }
@@ -53,11 +53,14 @@ impl ChannelTable {
     /// Adds a schema, which is declared at `position`.
     pub(crate) fn schema(&mut self, schema: Schema, position: Range<u64>) {
         match self.schemas.get(&schema.id) {
-            Some(known) => self.conflicts += u64::from(*known.schema != schema),
+            Some(existing) => self.conflicts += u64::from(*existing.schema != schema),
             None => {
                 let Schema { id, name, encoding, data } = schema.clone();
-                let next = self.alike.len();
-                let number = *self.alike.entry((name, encoding, data)).or_insert(next);
+                let next = self.numbers_by_schema.len();
+                let number = *self
+                    .numbers_by_schema
+                    .entry((name, encoding, data))
+                    .or_insert(next);
                 let schema = Arc::new(schema);
                 self.schemas.insert(id, KnownSchema { number, schema, position });
             }
@@ -66,24 +69,27 @@ impl ChannelTable {
 
     /// Adds a channel.
     pub(crate) fn channel(&mut self, channel: Channel) {
-        let known = self.by_id.get(&channel.id).and_then(|at| self.channels.get(*at));
-        if let Some(known) = known {
-            self.conflicts += u64::from(known.channel != channel);
+        let existing =
+            self.by_id.get(&channel.id).and_then(|at| self.channels.get(*at));
+        if let Some(existing) = existing {
+            self.conflicts += u64::from(existing.channel != channel);
             return;
         }
-        let known = self.schemas.get(&channel.schema);
-        let number = known.map(|known| known.number);
-        let schema = known.map(|known| known.schema.clone()).unwrap_or_default();
-        let schema_position = known.map_or(0..0, |known| known.position.clone());
+        let existing = self.schemas.get(&channel.schema);
+        let number = existing.map(|existing| existing.number);
+        let schema =
+            existing.map(|existing| existing.schema.clone()).unwrap_or_default();
+        let schema_position =
+            existing.map_or(0..0, |existing| existing.position.clone());
         let key = (channel.topic.clone(), channel.encoding.clone(), number);
         let new = TopicId(self.topics.len() as u32);
         let topic = *self.topics.entry(key).or_insert(new);
         self.by_id.insert(channel.id, self.channels.len());
         if topic == new {
-            self.of_topics.push(Vec::new());
+            self.by_topic.push(Vec::new());
         }
-        if let Some(of_topic) = self.of_topics.get_mut(topic.index()) {
-            of_topic.push(self.channels.len());
+        if let Some(channels_of_topic) = self.by_topic.get_mut(topic.index()) {
+            channels_of_topic.push(self.channels.len());
         }
         self.channels.push(ChannelEntry { channel, schema, schema_position, topic });
     }
@@ -108,7 +114,7 @@ impl ChannelTable {
         &self,
         topic: TopicId,
     ) -> impl Iterator<Item = (usize, &ChannelEntry)> {
-        let streams = self.of_topics.get(topic.index()).into_iter().flatten();
+        let streams = self.by_topic.get(topic.index()).into_iter().flatten();
         streams.filter_map(|stream| Some((*stream, self.channels.get(*stream)?)))
     }
 }

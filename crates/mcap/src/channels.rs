@@ -63,6 +63,7 @@ impl Channels {
 
 /// Returns the topics that are derived from the logged topics among `topics`.
 pub(crate) fn derived_of(topics: &[Topic]) -> DerivedTopics {
-    let own = topics.iter().filter(|topic| topic.origin == TopicOrigin::Logged);
-    DerivedTopics::new(own.map(Derivation::from_topic))
+    let logged_topics =
+        topics.iter().filter(|topic| topic.origin == TopicOrigin::Logged);
+    DerivedTopics::new(logged_topics.map(Derivation::from_topic))
 }

@@ -84,29 +84,29 @@ impl Compression {
         }
     }
 
-    /// Compresses `bytes` into `room` if that is empty. Returns the result, and a
+    /// Compresses `bytes` into `buffer` if that is empty. Returns the result, and a
     /// buffer that can be reused.
     pub(crate) fn compress(
         self,
         bytes: Vec<u8>,
-        mut room: Vec<u8>,
+        mut buffer: Vec<u8>,
     ) -> io::Result<(Vec<u8>, Vec<u8>)> {
         match self {
-            Self::None => Ok((bytes, room)),
+            Self::None => Ok((bytes, buffer)),
             Self::Lz4 => {
                 // Most readers lose the rest of a damaged block, so blocks are short.
                 let info = FrameInfo::new()
                     .block_size(BlockSize::Max64KB)
                     .block_mode(BlockMode::Independent);
-                let mut frame = FrameEncoder::with_frame_info(info, room);
+                let mut frame = FrameEncoder::with_frame_info(info, buffer);
                 io::Write::write_all(&mut frame, &bytes)?;
                 Ok((frame.finish().map_err(io::Error::other)?, bytes))
             }
             Self::Zstd => {
-                room.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
+                buffer.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
                 zstd::bulk::Compressor::new(1)?
-                    .compress_to_buffer(&bytes, &mut room)?;
-                Ok((room, bytes))
+                    .compress_to_buffer(&bytes, &mut buffer)?;
+                Ok((buffer, bytes))
             }
         }
     }
@@ -123,7 +123,7 @@ pub(crate) struct DecompressedChunk {
     /// The records, as far as they could be decompressed.
     pub(crate) records: Bytes,
     /// The offset of the records in the chunk record, if they are not compressed.
-    pub(crate) plain: Option<usize>,
+    pub(crate) records_start: Option<usize>,
     pub(crate) result: Decompression,
     /// The name of the compression in the file.
     pub(crate) compression: Bytes,
@@ -165,7 +165,7 @@ impl DecompressedChunk {
         chunk: Range<u64>,
         records: &Range<usize>,
     ) -> Range<u64> {
-        match self.plain {
+        match self.records_start {
             Some(at) => {
                 let at = chunk.start + at as u64;
                 at + records.start as u64..at + records.end as u64
@@ -206,17 +206,17 @@ impl DecompressedChunk {
         let (records, result) = extended.unwrap_or_else(|| {
             decompress(compression, &compressed, chunk.size, limit, is_cut)
         });
-        let is_all = records.len() as u64 == chunk.size;
+        let is_size_correct = records.len() as u64 == chunk.size;
         let has_checksum = chunk.crc != 0;
         let fits = has_checksum && crc32fast::hash(&records) == chunk.crc;
         // Both lengths may be wrong.
-        let is_cut = is_cut && !(is_all && fits);
+        let is_cut = is_cut && !(is_size_correct && fits);
         let is_ended = result == Decompression::Complete && !is_cut;
         let result = match result {
-            Decompression::Complete if is_all && (fits || !has_checksum) => {
+            Decompression::Complete if is_size_correct && (fits || !has_checksum) => {
                 Decompression::Complete
             }
-            Decompression::Complete if is_all => Decompression::WrongChecksum,
+            Decompression::Complete if is_size_correct => Decompression::WrongChecksum,
             Decompression::Complete
                 if fits || !has_checksum && are_valid_records(&records) =>
             {
@@ -228,10 +228,10 @@ impl DecompressedChunk {
         // A record that ends too early is not reported as misstated.
         let is_contradictory = result == Decompression::Complete
             && !is_cut
-            && (!is_right || !is_all || chunk.compressed_len > rest);
+            && (!is_right || !is_size_correct || chunk.compressed_len > rest);
         Some(Self {
             records,
-            plain: (compression == Some(Compression::None)).then_some(at),
+            records_start: (compression == Some(Compression::None)).then_some(at),
             result,
             compression: record.slice_ref(chunk.compression),
             compressed_len: compressed.len() as u64,
@@ -256,10 +256,10 @@ impl DecompressedChunk {
                 damage(DamageKind::Index).map(|damage| damage.with_reason(reason))
             }
             (Decompression::Complete, HeaderState::Damaged(len)) => {
-                let head =
+                let first_bytes =
                     position.start..position.end.min(position.start + len as u64);
                 let reason = "the header of the chunk is damaged";
-                Some(Damage::new(DamageKind::Garbled, head).with_reason(reason))
+                Some(Damage::new(DamageKind::Garbled, first_bytes).with_reason(reason))
             }
             (Decompression::OverLimit, _) => damage(DamageKind::OverLimit),
             (Decompression::WrongChecksum, _) => damage(DamageKind::Doubtful),
@@ -336,7 +336,7 @@ fn without_header(record: &Bytes, limit: usize) -> Option<DecompressedChunk> {
         }
     };
     Some(DecompressedChunk {
-        plain: (compression == Compression::None).then_some(at),
+        records_start: (compression == Compression::None).then_some(at),
         result,
         compression: Bytes::from_static(compression.name().as_bytes()),
         compressed_len: (record.len() - at) as u64,
@@ -359,11 +359,11 @@ fn matches_header(chunk: &Chunk<'_>, records: &[u8]) -> bool {
 
 /// Returns true if `records` consist of valid records only.
 fn are_valid_records(records: &[u8]) -> bool {
-    let mut is_whole = true;
+    let mut are_valid = true;
     contents::for_each_record(records, |item| {
-        is_whole &= !matches!(item, ContentItem::Damaged(_))
+        are_valid &= !matches!(item, ContentItem::Damaged(_))
     });
-    is_whole
+    are_valid
 }
 
 /// Decompresses `compressed`, which should result in `size` bytes. `is_cut` means that the
@@ -393,8 +393,8 @@ fn lz4(
     is_cut: bool,
 ) -> (Bytes, Decompression) {
     let declared = usize::try_from(size).unwrap_or(usize::MAX);
-    let room = declared.min(MAX_FIRST_ALLOCATION as usize).min(limit);
-    let mut records = OutputBuffer::with_buffer(BytesMut::new(), room);
+    let capacity = declared.min(MAX_FIRST_ALLOCATION as usize).min(limit);
+    let mut records = OutputBuffer::with_buffer(BytesMut::new(), capacity);
     let result =
         match logtool_lz4::unpack(compressed, declared, limit, is_cut, &mut records) {
             // Only the end mark is missing; the header of the chunk declares the length of

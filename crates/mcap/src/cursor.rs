@@ -28,7 +28,7 @@ enum RemainingContent {
     Chunk(Arc<dyn Source>, Range<u64>),
     /// Records outside chunks.
     Records {
-        walk: RecordScanner,
+        scanner: RecordScanner,
         damaged_ranges: Arc<[Damage]>,
         gap: DamagedRangeCursor,
     },
@@ -77,10 +77,10 @@ impl McapCursor {
     ) -> Self {
         let reader = MessageReader::new(channels, selection, options);
         let gap = DamagedRangeCursor::new(&damaged_ranges, position.start);
-        let walk = RecordScanner::new(source.clone(), position, options);
+        let scanner = RecordScanner::new(source.clone(), position, options);
         Self {
             reader,
-            remaining: RemainingContent::Records { walk, damaged_ranges, gap },
+            remaining: RemainingContent::Records { scanner, damaged_ranges, gap },
         }
     }
 }
@@ -104,9 +104,9 @@ impl Cursor for McapCursor {
                 *remaining = RemainingContent::Done;
                 Ok(true)
             }
-            RemainingContent::Records { walk, damaged_ranges, gap } => {
-                let start = walk.position();
-                walk.fill(block, |block, bytes, used| {
+            RemainingContent::Records { scanner, damaged_ranges, gap } => {
+                let start = scanner.position();
+                scanner.fill(block, |block, bytes, used| {
                     let at = start + used as u64;
                     let gap = gap.step(damaged_ranges, at);
                     gap.unwrap_or_else(|| reader.step(block, at, bytes, used))
@@ -127,8 +127,14 @@ impl MessageReader {
     }
 
     /// Reads the record at `used` of `bytes`, which is at offset `at` of the file.
-    fn step(&self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> ScanStep {
-        let rest = bytes.get(used..).unwrap_or_default();
+    fn step(
+        &self,
+        block: &mut Block,
+        at: u64,
+        bytes: &[u8],
+        scanned_len: usize,
+    ) -> ScanStep {
+        let rest = bytes.get(scanned_len..).unwrap_or_default();
         let Some((op, len)) = wire::record_header(rest) else {
             return ScanStep::Partial { len: RECORD_HEADER_LEN };
         };
@@ -143,7 +149,12 @@ impl MessageReader {
             return ScanStep::Partial { len };
         };
         let file = at..at + len as u64;
-        self.message(block, content, used + RECORD_HEADER_LEN..used + len, file);
+        self.message(
+            block,
+            content,
+            scanned_len + RECORD_HEADER_LEN..scanned_len + len,
+            file,
+        );
         ScanStep::Whole { len }
     }
 
@@ -165,7 +176,7 @@ impl MessageReader {
             inspection.check(&position, &decompressed);
         }
         let records = decompressed.records.clone();
-        match decompressed.plain {
+        match decompressed.records_start {
             Some(at) => block.reset(records.clone(), position.start + at as u64),
             None => block.reset_unpacked(records.clone(), position.start),
         }
@@ -216,8 +227,8 @@ impl MessageReader {
         if self.has_derived {
             // After the channel id and the header bytes.
             let payload = range.start + 2 + PAYLOAD_HEADER_LEN as usize..range.end;
-            let (derived, of) = (&self.channels.derived, (topic, stream));
-            derived.derive(block, &self.selection, of, time, payload);
+            let (derived, topic_and_stream) = (&self.channels.derived, (topic, stream));
+            derived.derive(block, &self.selection, topic_and_stream, time, payload);
         }
         if self.selection.wants(topic, time) {
             // Everything after the channel id.

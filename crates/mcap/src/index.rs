@@ -32,8 +32,8 @@ pub(crate) fn build_manifest(
     options: OpenOptions,
 ) -> Result<(Manifest, FormatState)> {
     let mut window = WindowReader::new(source);
-    let head = window.peek(0, MAGIC.len())?; // no read-ahead: a summary may follow
-    let has_magic = head.starts_with(&MAGIC);
+    let first_bytes = window.peek(0, MAGIC.len())?; // no read-ahead: a summary may follow
+    let has_magic = first_bytes.starts_with(&MAGIC);
     if !has_magic && !options.is_format_given {
         let message = "the file does not start with the MCAP magic bytes";
         return Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0));
@@ -110,8 +110,8 @@ impl IndexPass {
         let is_unknown = |name: &str| Compression::from_name(name.as_bytes()).is_none();
         let unknown =
             self.compressions.iter().filter(move |(name, _)| is_unknown(name));
-        let shown = unknown.take(MAX_NAMES);
-        shown.map(|(name, statistics)| {
+        let named = unknown.take(MAX_NAMES);
+        named.map(|(name, statistics)| {
             (name.chars().take(MAX_NAME_CHARS).collect(), statistics.chunks)
         })
     }

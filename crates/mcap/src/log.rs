@@ -267,11 +267,12 @@ impl McapLog {
         selection: &Selection,
     ) -> impl Iterator<Item = McapCursor> {
         let parts = &self.manifest.parts;
-        let first = parts.partition_point(|one| one.bytes.start < part.bytes.start);
+        let first = parts
+            .partition_point(|inner_part| inner_part.bytes.start < part.bytes.start);
         let inner_parts = parts.get(first..).unwrap_or_default().iter();
-        let inner_parts =
-            inner_parts.take_while(move |one| one.bytes.end <= part.bytes.end);
-        inner_parts.map(|one| self.cursor(one.bytes.clone(), selection))
+        let inner_parts = inner_parts
+            .take_while(move |inner_part| inner_part.bytes.end <= part.bytes.end);
+        inner_parts.map(|inner_part| self.cursor(inner_part.bytes.clone(), selection))
     }
 
     fn cursor(&self, bytes: Range<u64>, selection: &Selection) -> McapCursor {

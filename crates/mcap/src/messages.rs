@@ -39,7 +39,7 @@ pub(crate) fn decoder(
             Some(types) => reader.with_types(types),
             None => reader,
         };
-        return tree_decoder(reader.shape().clone(), reader, topic, columns);
+        return tree_decoder(reader.struct_type().clone(), reader, topic, columns);
     }
     match layout(topic) {
         Some(Ok(layout)) if topic.encoding == CDR.0 => {
@@ -54,12 +54,12 @@ pub(crate) fn decoder(
 }
 
 fn tree_decoder(
-    shape: StructType,
+    struct_type: StructType,
     reader: impl TreeReader + 'static,
     topic: &Topic,
     columns: &Columns,
 ) -> Result<Box<dyn Decoder>> {
-    Ok(Box::new(TreeDecoder::new(&shape, reader, topic.header_len, columns)?))
+    Ok(Box::new(TreeDecoder::new(&struct_type, reader, topic.header_len, columns)?))
 }
 
 /// Returns a reader of the messages of `topic`, if they are JSON.

@@ -26,7 +26,9 @@ pub(crate) fn record(bytes: &[u8], left: u64) -> Option<u64> {
     let (op, len) = wire::record_header(bytes)?;
     let content = bytes.get(RECORD_HEADER_LEN..)?;
     let content = content.get(..content.len().min(usize::try_from(len).ok()?))?;
-    let all = len.checked_add(RECORD_HEADER_LEN as u64).filter(|all| *all <= left)?;
+    let record_len = len
+        .checked_add(RECORD_HEADER_LEN as u64)
+        .filter(|record_len| *record_len <= left)?;
     let fits = match op {
         op::HEADER | op::METADATA => len >= 8,
         op::FOOTER => len == 20,
@@ -50,7 +52,7 @@ pub(crate) fn record(bytes: &[u8], left: u64) -> Option<u64> {
         op::DATA_END => len == 4,
         _ => false,
     };
-    fits.then_some(all)
+    fits.then_some(record_len)
 }
 
 /// Returns true if an array with items of `item` bytes fits at offset `at` of a record
@@ -73,9 +75,12 @@ fn extended_chunk(bytes: &[u8], left: u64) -> Option<u64> {
     let (op, len) = wire::record_header(bytes)?;
     let chunk = bytes.get(RECORD_HEADER_LEN..).and_then(wire::Chunk::parse)?;
     let fields = chunk.compressed_len.checked_add(chunk.compressed_start() as u64)?;
-    let is_extended = len.checked_sub(fields).is_some_and(|more| more <= MAX_EXTENSION);
-    let all = len.checked_add(RECORD_HEADER_LEN as u64).filter(|all| *all <= left)?;
-    (op == op::CHUNK && chunk.start <= chunk.end && is_extended).then_some(all)
+    let is_extended =
+        len.checked_sub(fields).is_some_and(|extra| extra <= MAX_EXTENSION);
+    let record_len = len
+        .checked_add(RECORD_HEADER_LEN as u64)
+        .filter(|record_len| *record_len <= left)?;
+    (op == op::CHUNK && chunk.start <= chunk.end && is_extended).then_some(record_len)
 }
 
 /// Returns the offset of the first chain of records in `bytes`. `is_last` means that
@@ -90,15 +95,16 @@ fn is_chain(bytes: &[u8], mut at: usize, is_last: bool) -> bool {
         if is_last && (rest.is_empty() || rest == MAGIC) {
             return true;
         }
-        let sight = rest.get(..INSPECTED_LEN).unwrap_or(rest);
+        let first_bytes = rest.get(..INSPECTED_LEN).unwrap_or(rest);
         let left = if is_last { rest.len() as u64 } else { u64::MAX };
-        let len = record(sight, left).or_else(|| extended_chunk(sight, left));
+        let len =
+            record(first_bytes, left).or_else(|| extended_chunk(first_bytes, left));
         let Some(len) = len else { return false };
         match usize::try_from(len).ok().and_then(|len| at.checked_add(len)) {
             Some(next) if next <= bytes.len() => at = next,
             // The record exceeds the available bytes: only a chunk is plausible on its
             // own.
-            _ => return !is_last && sight.first() == Some(&op::CHUNK),
+            _ => return !is_last && first_bytes.first() == Some(&op::CHUNK),
         }
     }
     true

@@ -107,19 +107,24 @@ impl<'w> McapSink<'w> {
         for ((extract, format_state), translations) in
             extracts.iter().zip(states).zip(translations)
         {
-            remarks.extend(translations.values().filter_map(|one| one.remark.clone()));
-            let same = format_state.as_ref().filter(|_| may_copy(extracts, options));
+            remarks.extend(
+                translations
+                    .values()
+                    .filter_map(|translation| translation.remark.clone()),
+            );
+            let mcap_state =
+                format_state.as_ref().filter(|_| may_copy(extracts, options));
             state.push(SelectionState::new(
                 &mut writer,
                 extract,
                 translations,
                 options,
-                same,
+                mcap_state,
             )?);
-            for (name, words) in
+            for (name, metadata) in
                 format_state.iter().flat_map(|format_state| &format_state.metadata)
             {
-                writer.metadata(name, words)?;
+                writer.metadata(name, metadata)?;
             }
             let attachments = format_state
                 .map(|format_state| format_state.attachments)
@@ -133,8 +138,8 @@ impl<'w> McapSink<'w> {
         }
         // New metadata records follow the existing ones, e.g. those about the origin of
         // the file.
-        for (name, words) in &options.metadata {
-            writer.metadata(name, words)?;
+        for (name, metadata) in &options.metadata {
+            writer.metadata(name, metadata)?;
         }
         Ok(Self {
             writer,
@@ -254,13 +259,14 @@ impl RecordSink for McapSink<'_> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let translations = self.extracts.iter().flat_map(|of| of.translations.values());
-        let beyond: u64 = translations.map(Transcoder::times_after_2038).sum();
+        let translations =
+            self.extracts.iter().flat_map(|selected| selected.translations.values());
+        let unrepresentable: u64 = translations.map(Transcoder::times_after_2038).sum();
         let remark = format!(
-            "{beyond} times are after 2038-01-19, which ROS 2 cannot represent; readers \
+            "{unrepresentable} times are after 2038-01-19, which ROS 2 cannot represent; readers \
              take them as times before 1970"
         );
-        let remark = (beyond > 0).then_some(remark);
+        let remark = (unrepresentable > 0).then_some(remark);
         let doubtful = self.doubtful.remarks();
         self.remarks.iter().cloned().chain(remark).chain(doubtful).collect()
     }
@@ -277,8 +283,8 @@ impl OutputChannel {
         if !self.is_mcap || self.header_len != PAYLOAD_HEADER_LEN {
             return None;
         }
-        let mut cut = ByteReader::new(record.payload);
-        let (sequence, _, published) = (cut.u32()?, cut.u64()?, cut.u64()?);
+        let mut reader = ByteReader::new(record.payload);
+        let (sequence, _, published) = (reader.u32()?, reader.u64()?, reader.u64()?);
         Some((sequence, published))
     }
 }
@@ -289,10 +295,10 @@ impl SelectionState {
         extract: &LogSlice<'_>,
         translations: BTreeMap<TopicId, Translation>,
         options: &WriteOptions,
-        same: Option<&FormatState>,
+        mcap_state: Option<&FormatState>,
     ) -> Result<Self> {
         let LogSlice { manifest, selection } = extract;
-        let mut verbatim = match same {
+        let mut verbatim = match mcap_state {
             Some(format_state) => VerbatimChunks::new(extract, format_state, options)?,
             None => None,
         };
@@ -326,17 +332,17 @@ impl SelectionState {
                 None => {
                     let ids =
                         verbatim.as_ref().and_then(|verbatim| verbatim.ids(stream));
-                    let same =
+                    let mcap_state =
                         ids.and_then(|ids| same_channel(writer, topic, ids, &metadata));
                     if let Some(verbatim) = &mut verbatim {
-                        verbatim.set_channel(stream, same.as_ref().map(|_| id));
+                        verbatim.set_channel(stream, mcap_state.as_ref().map(|_| id));
                     }
-                    match same {
-                        Some((same, declarations)) => {
+                    match mcap_state {
+                        Some((mcap_state, declarations)) => {
                             if let Some(verbatim) = &mut verbatim {
                                 verbatim.declare(declarations);
                             }
-                            same
+                            mcap_state
                         }
                         None => {
                             let schema = schema(writer, manifest, topic)?;
@@ -352,7 +358,8 @@ impl SelectionState {
         let topics = manifest.topics.iter();
         let is_derived = topics.map(|topic| topic.origin == TopicOrigin::Derived);
         let translations = translations.into_iter();
-        let translations = translations.map(|(id, one)| (id, one.transcoder));
+        let translations =
+            translations.map(|(id, translation)| (id, translation.transcoder));
         Ok(Self {
             channels,
             is_derived: is_derived.collect(),
@@ -416,8 +423,9 @@ fn translations(
     let topics = extract.manifest.topics().filter(|(id, topic)| {
         topic.origin != TopicOrigin::Derived && extract.selection.topics.contains(*id)
     });
-    let translations = topics
-        .map(|(id, topic)| Ok(Translation::new(topic, encoding)?.map(|one| (id, one))));
+    let translations = topics.map(|(id, topic)| {
+        Ok(Translation::new(topic, encoding)?.map(|translation| (id, translation)))
+    });
     translations.filter_map(Result::transpose).collect()
 }
 
@@ -425,14 +433,16 @@ fn translations(
 /// streams is one stream.
 fn streams(manifest: &Manifest) -> Vec<(u32, TopicId, BTreeMap<String, String>)> {
     let properties = (0..).zip(&manifest.streams);
-    let mut all: Vec<_> = properties
+    let mut streams_of_topics: Vec<_> = properties
         .map(|(number, stream)| (number, stream.topic, channel_metadata(stream)))
         .collect();
     let has_streams: TopicSet =
         manifest.streams.iter().map(|stream| stream.topic).collect();
-    let without = manifest.topics().filter(|(id, _)| !has_streams.contains(*id));
-    all.extend(without.map(|(id, _)| (0, id, BTreeMap::new())));
-    all
+    let topics_without_streams =
+        manifest.topics().filter(|(id, _)| !has_streams.contains(*id));
+    streams_of_topics
+        .extend(topics_without_streams.map(|(id, _)| (0, id, BTreeMap::new())));
+    streams_of_topics
 }
 
 /// Returns the channel metadata of `stream`, without the properties that the channel

@@ -52,8 +52,8 @@ pub(crate) mod op {
 /// Returns the opcode and the content length of the record at the start of `bytes`.
 #[inline]
 pub(crate) fn record_header(bytes: &[u8]) -> Option<(u8, u64)> {
-    let mut cut = ByteReader::new(bytes);
-    Some((cut.u8()?, cut.u64()?))
+    let mut reader = ByteReader::new(bytes);
+    Some((reader.u8()?, reader.u64()?))
 }
 
 /// Returns the opcode and the content of the record at the start of `bytes`, if it is
@@ -67,8 +67,8 @@ pub(crate) fn record(bytes: &[u8]) -> Option<(u8, &[u8])> {
 
 /// Parses a header record: the profile, and the library that wrote the file.
 pub(crate) fn header(content: &[u8]) -> Option<(String, String)> {
-    let mut cut = ByteReader::new(content);
-    Some((text(&mut cut)?.into_owned(), text(&mut cut)?.into_owned()))
+    let mut reader = ByteReader::new(content);
+    Some((text(&mut reader)?.into_owned(), text(&mut reader)?.into_owned()))
 }
 
 /// The schema of the messages of a channel.
@@ -82,12 +82,12 @@ pub(crate) struct Schema {
 
 impl Schema {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = ByteReader::new(content);
+        let mut reader = ByteReader::new(content);
         Some(Self {
-            id: cut.u16()?,
-            name: text(&mut cut)?.into_owned(),
-            encoding: text(&mut cut)?.into_owned(),
-            data: length_prefixed(&mut cut)?.to_vec(),
+            id: reader.u16()?,
+            name: text(&mut reader)?.into_owned(),
+            encoding: text(&mut reader)?.into_owned(),
+            data: length_prefixed(&mut reader)?.to_vec(),
         })
     }
 }
@@ -105,13 +105,13 @@ pub(crate) struct Channel {
 
 impl Channel {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = ByteReader::new(content);
+        let mut reader = ByteReader::new(content);
         Some(Self {
-            id: cut.u16()?,
-            schema: cut.u16()?,
-            topic: text(&mut cut)?.into_owned(),
-            encoding: text(&mut cut)?.into_owned(),
-            metadata: string_map(&mut cut)?,
+            id: reader.u16()?,
+            schema: reader.u16()?,
+            topic: text(&mut reader)?.into_owned(),
+            encoding: text(&mut reader)?.into_owned(),
+            metadata: string_map(&mut reader)?,
         })
     }
 }
@@ -119,10 +119,10 @@ impl Channel {
 /// Returns the channel id and the log time of a message.
 #[inline]
 pub(crate) fn message(content: &[u8]) -> Option<(u16, u64)> {
-    let mut cut = ByteReader::new(content.get(..MESSAGE_HEADER_LEN)?);
-    let channel = cut.u16()?;
-    cut.u32()?;
-    Some((channel, cut.u64()?))
+    let mut reader = ByteReader::new(content.get(..MESSAGE_HEADER_LEN)?);
+    let channel = reader.u16()?;
+    reader.u32()?;
+    Some((channel, reader.u64()?))
 }
 
 /// Converts nanoseconds since 1970 to a timestamp, [`Timestamp::MAX`] if they exceed
@@ -150,11 +150,12 @@ pub(crate) struct Chunk<'b> {
 impl<'b> Chunk<'b> {
     /// Parses the content of a chunk record, or its first part.
     pub(crate) fn parse(content: &'b [u8]) -> Option<Self> {
-        let mut cut = ByteReader::new(content);
-        let (start, end, size, crc) = (cut.u64()?, cut.u64()?, cut.u64()?, cut.u32()?);
-        let compression = length_prefixed(&mut cut)?;
-        let compressed_len = cut.u64()?;
-        let rest = cut.remaining();
+        let mut reader = ByteReader::new(content);
+        let (start, end, size, crc) =
+            (reader.u64()?, reader.u64()?, reader.u64()?, reader.u32()?);
+        let compression = length_prefixed(&mut reader)?;
+        let compressed_len = reader.u64()?;
+        let rest = reader.remaining();
         let len = usize::try_from(compressed_len).unwrap_or(usize::MAX).min(rest.len());
         let compressed = rest.get(..len)?;
         Some(Self { start, end, size, crc, compression, compressed_len, compressed })
@@ -186,9 +187,10 @@ pub(crate) struct ChunkIndex {
 
 impl ChunkIndex {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = ByteReader::new(content);
-        let (start, end, at, len) = (cut.u64()?, cut.u64()?, cut.u64()?, cut.u64()?);
-        let mut offsets = ByteReader::new(length_prefixed(&mut cut)?);
+        let mut reader = ByteReader::new(content);
+        let (start, end, at, len) =
+            (reader.u64()?, reader.u64()?, reader.u64()?, reader.u64()?);
+        let mut offsets = ByteReader::new(length_prefixed(&mut reader)?);
         let mut channels = Vec::new();
         while let (Some(channel), Some(at)) = (offsets.u16(), offsets.u64()) {
             channels.push((channel, at));
@@ -199,10 +201,10 @@ impl ChunkIndex {
             at,
             len,
             channels,
-            index_len: cut.u64()?,
-            compression: text(&mut cut)?.into_owned(),
-            compressed_len: cut.u64()?,
-            size: cut.u64()?,
+            index_len: reader.u64()?,
+            compression: text(&mut reader)?.into_owned(),
+            compressed_len: reader.u64()?,
+            size: reader.u64()?,
         })
     }
 }
@@ -222,12 +224,13 @@ pub(crate) struct Statistics {
 
 impl Statistics {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = ByteReader::new(content);
-        let messages = cut.u64()?;
-        cut.bytes(2 + 4)?; // the number of schemas and of channels
-        let (attachments, metadata, chunks) = (cut.u32()?, cut.u32()?, cut.u32()?);
-        let times = (cut.u64()?, cut.u64()?);
-        let mut counts = ByteReader::new(length_prefixed(&mut cut)?);
+        let mut reader = ByteReader::new(content);
+        let messages = reader.u64()?;
+        reader.bytes(2 + 4)?; // the number of schemas and of channels
+        let (attachments, metadata, chunks) =
+            (reader.u32()?, reader.u32()?, reader.u32()?);
+        let times = (reader.u64()?, reader.u64()?);
+        let mut counts = ByteReader::new(length_prefixed(&mut reader)?);
         let mut of_channels = BTreeMap::new();
         while let (Some(channel), Some(count)) = (counts.u16(), counts.u64()) {
             of_channels.insert(channel, count);
@@ -246,9 +249,9 @@ impl Statistics {
 
 /// Returns the entries of a message index, each with a time and an offset in the chunk.
 pub(crate) fn message_index(content: &[u8]) -> Option<&[u8]> {
-    let mut cut = ByteReader::new(content);
-    cut.u16()?; // the channel
-    length_prefixed(&mut cut)
+    let mut reader = ByteReader::new(content);
+    reader.u16()?; // the channel
+    length_prefixed(&mut reader)
 }
 
 /// Parses a footer: the offset of the summary (0 for no summary), and its CRC-32 (0 for
@@ -260,20 +263,20 @@ pub(crate) fn footer(content: &[u8]) -> Option<(u64, u32)> {
 /// Like [`footer`], but with the offset of the summary offset records (0 for none) in
 /// between.
 pub(crate) fn footer_with_offsets(content: &[u8]) -> Option<(u64, u64, u32)> {
-    let mut cut = ByteReader::new(content);
-    Some((cut.u64()?, cut.u64()?, cut.u32()?))
+    let mut reader = ByteReader::new(content);
+    Some((reader.u64()?, reader.u64()?, reader.u32()?))
 }
 
 /// Returns the opcode and the byte range of the record that an attachment index, a
 /// metadata index or a summary offset declares.
 pub(crate) fn declared_range(op: u8, content: &[u8]) -> Option<(u8, Range<u64>)> {
-    let mut cut = ByteReader::new(content);
+    let mut reader = ByteReader::new(content);
     let kind = match op {
         op::ATTACHMENT_INDEX => op::ATTACHMENT,
         op::METADATA_INDEX => op::METADATA,
-        _ => cut.u8()?,
+        _ => reader.u8()?,
     };
-    let (at, len) = (cut.u64()?, cut.u64()?);
+    let (at, len) = (reader.u64()?, reader.u64()?);
     Some((kind, at..at.checked_add(len)?))
 }
 
@@ -291,11 +294,11 @@ pub(crate) struct Attachment {
 impl Attachment {
     /// Parses the content of an attachment record, or its first part.
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = ByteReader::new(content);
-        let (log_time, create_time) = (cut.u64()?, cut.u64()?);
-        let (name, media_type) = (text(&mut cut)?, text(&mut cut)?);
+        let mut reader = ByteReader::new(content);
+        let (log_time, create_time) = (reader.u64()?, reader.u64()?);
+        let (name, media_type) = (text(&mut reader)?, text(&mut reader)?);
         let (name, media_type) = (name.into_owned(), media_type.into_owned());
-        Some(Self { log_time, create_time, name, media_type, len: cut.u64()? })
+        Some(Self { log_time, create_time, name, media_type, len: reader.u64()? })
     }
 }
 
@@ -303,37 +306,38 @@ impl Attachment {
 /// is the whole content or its first part. Fields that a later specification adds
 /// follow the checksum.
 pub(crate) fn attachment_crc(content: &[u8]) -> Option<u64> {
-    let mut cut = ByteReader::new(content);
-    cut.bytes(8 + 8)?; // log time and creation time
-    let (name, media_type) = (length_prefixed(&mut cut)?, length_prefixed(&mut cut)?);
-    let len = cut.u64()?;
+    let mut reader = ByteReader::new(content);
+    reader.bytes(8 + 8)?; // log time and creation time
+    let (name, media_type) =
+        (length_prefixed(&mut reader)?, length_prefixed(&mut reader)?);
+    let len = reader.u64()?;
     let fields = 8 + 8 + 4 + name.len() + 4 + media_type.len() + 8;
     len.checked_add(fields as u64)
 }
 
 /// Parses a metadata record: its name and its entries.
 pub(crate) fn metadata(content: &[u8]) -> Option<(String, BTreeMap<String, String>)> {
-    let mut cut = ByteReader::new(content);
-    Some((text(&mut cut)?.into_owned(), string_map(&mut cut)?))
+    let mut reader = ByteReader::new(content);
+    Some((text(&mut reader)?.into_owned(), string_map(&mut reader)?))
 }
 
 /// Reads a `u32` length, and that number of bytes.
-fn length_prefixed<'b>(cut: &mut ByteReader<'b>) -> Option<&'b [u8]> {
-    let len = cut.u32()?;
-    cut.bytes(len as usize)
+fn length_prefixed<'b>(reader: &mut ByteReader<'b>) -> Option<&'b [u8]> {
+    let len = reader.u32()?;
+    reader.bytes(len as usize)
 }
 
-fn text<'b>(cut: &mut ByteReader<'b>) -> Option<Cow<'b, str>> {
-    length_prefixed(cut).map(logtool_core::decode_text)
+fn text<'b>(reader: &mut ByteReader<'b>) -> Option<Cow<'b, str>> {
+    length_prefixed(reader).map(logtool_core::decode_text)
 }
 
 /// Reads a `u32` length in bytes, and pairs of strings of this total length.
-fn string_map(cut: &mut ByteReader<'_>) -> Option<BTreeMap<String, String>> {
-    let mut pairs = ByteReader::new(length_prefixed(cut)?);
-    let mut texts = BTreeMap::new();
+fn string_map(reader: &mut ByteReader<'_>) -> Option<BTreeMap<String, String>> {
+    let mut pairs = ByteReader::new(length_prefixed(reader)?);
+    let mut entries = BTreeMap::new();
     while !pairs.remaining().is_empty() {
         let (key, value) = (text(&mut pairs)?, text(&mut pairs)?);
-        texts.insert(key.into_owned(), value.into_owned());
+        entries.insert(key.into_owned(), value.into_owned());
     }
-    Some(texts)
+    Some(entries)
 }

@@ -71,7 +71,7 @@ impl Default for WriterOptions {
 /// ```
 #[derive(Debug)]
 pub struct Writer<W> {
-    place: OutputWriter<W>,
+    output: OutputWriter<W>,
     options: WriterOptions,
     schemas: Schemas,
     channels: Vec<ChannelState>,
@@ -118,15 +118,15 @@ impl<W: Output> Writer<W> {
     /// # Errors
     /// `Io` if writing fails.
     pub fn new(out: W, options: WriterOptions) -> Result<Self> {
-        let mut place = OutputWriter::new(out, 0);
+        let mut output = OutputWriter::new(out, 0);
         let mut records = Records::default();
         let library = concat!("logtool ", env!("CARGO_PKG_VERSION"));
         records.add(op::HEADER, |content| {
             content.text(&options.profile).text(library);
         });
-        place.append(&[&MAGIC, records.bytes()].concat())?;
+        output.append(&[&MAGIC, records.bytes()].concat())?;
         Ok(Self {
-            place,
+            output,
             options,
             schemas: Schemas::default(),
             channels: Vec::new(),
@@ -192,8 +192,8 @@ impl<W: Output> Writer<W> {
         let handle = ChannelHandle(channel.id);
         let id = usize::from(channel.id);
         self.by_id.resize(self.by_id.len().max(id + 1), None);
-        if let Some(place) = self.by_id.get_mut(id) {
-            *place = Some(self.channels.len());
+        if let Some(output) = self.by_id.get_mut(id) {
+            *output = Some(self.channels.len());
         }
         self.channels.push(ChannelState { channel, is_declared: false, messages: 0 });
         handle
@@ -238,23 +238,23 @@ impl<W: Output> Writer<W> {
         Ok(())
     }
 
-    /// Writes a metadata record with the entries `words`.
+    /// Writes a metadata record with the entries `metadata`.
     ///
     /// # Errors
     /// `Io` if writing fails.
     pub fn metadata(
         &mut self,
         name: &str,
-        words: &BTreeMap<String, String>,
+        metadata: &BTreeMap<String, String>,
     ) -> Result<()> {
         self.flush()?;
         let mut records = Records::default();
         records.add(op::METADATA, |content| {
-            content.text(name).texts(words);
+            content.text(name).texts(metadata);
         });
-        let (at, len) = (self.place.position(), records.bytes().len() as u64);
+        let (at, len) = (self.output.position(), records.bytes().len() as u64);
         self.metadata.push((name.to_owned(), at, len));
-        self.place.append(records.bytes())
+        self.output.append(records.bytes())
     }
 
     /// Ends the current chunk if it has messages, and compresses and writes all chunks.
@@ -267,7 +267,7 @@ impl<W: Output> Writer<W> {
         while let Some(compressed) = self.queue.wait() {
             self.write_chunk(compressed?)?;
         }
-        self.place.flush()
+        self.output.flush()
     }
 
     /// Writes the summary, and returns the output.
@@ -280,8 +280,8 @@ impl<W: Output> Writer<W> {
         end.add(op::DATA_END, |content| {
             content.u32(0);
         });
-        self.place.append(end.bytes())?;
-        let start = self.place.position();
+        self.output.append(end.bytes())?;
+        let start = self.output.position();
         let mut summary = Records::default();
         let mut groups = Vec::new();
         let mut group = |summary: &mut Records, op: u8, add: &dyn Fn(&mut Records)| {
@@ -322,9 +322,9 @@ impl<W: Output> Writer<W> {
             });
         }
         summary.footer(start, offsets);
-        self.place.append(summary.bytes())?;
-        self.place.append(&MAGIC)?;
-        self.place.into_inner()
+        self.output.append(summary.bytes())?;
+        self.output.append(&MAGIC)?;
+        self.output.into_inner()
     }
 
     /// Adds the statistics record.

@@ -37,8 +37,8 @@ fn file(compression: Compression) -> Vec<u8> {
         let channel = if number % 2 == 0 { channel_one } else { two };
         file.write(channel, number, time, time, b"\x01\0\0\0x").unwrap();
     }
-    let words = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
-    file.metadata("words", &words).unwrap();
+    let metadata = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
+    file.metadata("words", &metadata).unwrap();
     let mut bytes = file.finish().unwrap().into_inner();
     let crc = bytes.len() - MAGIC.len() - 4;
     bytes[crc..crc + 4].fill(0);
@@ -60,11 +60,11 @@ fn content(bytes: &[u8], op: u8, index: usize) -> usize {
     positions[index]
 }
 
-/// A file without a summary that contains `more` between its header and its end.
-fn plain(more: &[u8], has_data_end: bool) -> Vec<u8> {
+/// A file without a summary that contains `content` between its header and its end.
+fn without_summary(content: &[u8], has_data_end: bool) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(b"\x01\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
-    bytes.extend(more);
+    bytes.extend(content);
     if has_data_end {
         bytes.extend(b"\x0f\x04\0\0\0\0\0\0\0\0\0\0\0");
     }
@@ -87,14 +87,14 @@ fn codes(bytes: Vec<u8>) -> Vec<&'static str> {
 }
 
 /// Returns the codes after `change` to a file of uncompressed chunks.
-fn changed(change: impl FnOnce(&mut Vec<u8>)) -> Vec<&'static str> {
+fn codes_after(change: impl FnOnce(&mut Vec<u8>)) -> Vec<&'static str> {
     let mut bytes = file(Compression::None);
     change(&mut bytes);
     codes(bytes)
 }
 
-fn add(bytes: &mut [u8], at: usize, more: u8) {
-    bytes[at] = bytes[at].wrapping_add(more);
+fn add(bytes: &mut [u8], at: usize, added: u8) {
+    bytes[at] = bytes[at].wrapping_add(added);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn wrong_chunk_headers_are_found() {
     // The first byte of the string in the last message of the first chunk.
     let first_byte = |b: &[u8]| content(b, MESSAGE_INDEX, 0) - 9 - 1;
     assert_eq!(
-        changed(|b| {
+        codes_after(|b| {
             let at = first_byte(b);
             add(b, at, 1);
         }),
@@ -117,14 +117,14 @@ fn wrong_chunk_headers_are_found() {
     );
     // start u64, end u64, size u64, crc u32, compression
     assert_eq!(
-        changed(|b| {
+        codes_after(|b| {
             let at = content(b, CHUNK, 0) + 16;
             add(b, at, 1)
         }),
         ["mcap.chunk.size", "mcap.chunk_index.differs"]
     );
     assert_eq!(
-        changed(|b| {
+        codes_after(|b| {
             let at = content(b, CHUNK, 0);
             add(b, at, 5)
         }),
@@ -141,28 +141,28 @@ fn wrong_chunk_headers_are_found() {
 #[test]
 fn wrong_indexes_are_found() {
     // channel u16, length u32, then time and offset
-    let codes = changed(|b| {
+    let codes = codes_after(|b| {
         let at = content(b, MESSAGE_INDEX, 0) + 6 + 8;
         add(b, at, 1)
     });
     assert_eq!(codes, ["mcap.message_index.offset"]);
-    let codes = changed(|b| {
+    let codes = codes_after(|b| {
         let at = content(b, MESSAGE_INDEX, 0);
         add(b, at, 40)
     });
-    let want = [
+    let expected = [
         "mcap.message_index.count",
         "mcap.message_index.offset",
         "mcap.message_index.place",
     ];
-    assert_eq!(codes, want);
+    assert_eq!(codes, expected);
     // start u64, end u64, offset u64
-    let codes = changed(|b| {
+    let codes = codes_after(|b| {
         let at = content(b, CHUNK_INDEX, 1) + 16;
         add(b, at, 1)
     });
     assert_eq!(codes, ["mcap.chunk_index.missing", "mcap.chunk_index.place"]);
-    let codes = changed(|b| {
+    let codes = codes_after(|b| {
         let at = content(b, METADATA_INDEX, 0);
         add(b, at, 1)
     });
@@ -179,8 +179,8 @@ fn empty_summary_group_is_valid() {
     offset.extend((footer as u64).to_le_bytes());
     offset.extend(0_u64.to_le_bytes());
     bytes.splice(footer..footer, offset);
-    let whole = codes(file(Compression::None));
-    assert_eq!(codes(bytes.clone()), whole);
+    let codes_of_whole = codes(file(Compression::None));
+    assert_eq!(codes(bytes.clone()), codes_of_whole);
     bytes[footer + 18] = 1; // the group is no longer empty
     assert!(codes(bytes).contains(&"mcap.index.place"));
 }
@@ -189,7 +189,7 @@ fn empty_summary_group_is_valid() {
 fn wrong_statistics_are_found() {
     // messages u64, 2, 4, 4, 4, 4, first u64, last u64
     for at in [0, 14, 18, 26, 34] {
-        let codes = changed(|b| {
+        let codes = codes_after(|b| {
             let at = content(b, STATISTICS, 0) + at;
             add(b, at, 1)
         });
@@ -199,18 +199,18 @@ fn wrong_statistics_are_found() {
 
 #[test]
 fn wrong_checksums_of_data_and_summary_are_found() {
-    let with_crc = |more: u8| {
-        changed(|b| {
+    let with_crc = |added: u8| {
+        codes_after(|b| {
             let at = content(b, DATA_END, 0);
             let crc = crc32fast::hash(&b[..at - 9]).to_le_bytes();
             b[at..at + 4].copy_from_slice(&crc);
-            add(b, at, more);
+            add(b, at, added);
         })
     };
     assert_eq!(with_crc(0), [""; 0]);
     assert_eq!(with_crc(1), ["mcap.data.crc"]);
     assert_eq!(
-        changed(|b| {
+        codes_after(|b| {
             let at = content(b, FOOTER, 0) + 16;
             add(b, at, 1)
         }),
@@ -220,19 +220,22 @@ fn wrong_checksums_of_data_and_summary_are_found() {
 
 #[test]
 fn missing_or_misplaced_end_is_found() {
-    assert_eq!(changed(|b| b.truncate(b.len() - 8)), ["mcap.magic.end"]);
-    let cut = changed(|b| b.truncate(content(b, DATA_END, 0) - 9));
+    assert_eq!(codes_after(|b| b.truncate(b.len() - 8)), ["mcap.magic.end"]);
+    let cut = codes_after(|b| b.truncate(content(b, DATA_END, 0) - 9));
     assert_eq!(cut, ["mcap.footer.missing", "mcap.magic.end"]);
     assert_eq!(
-        changed(|b| {
+        codes_after(|b| {
             let at = content(b, FOOTER, 0);
             add(b, at, 1)
         }),
         ["mcap.summary.place"]
     );
-    assert_eq!(changed(|b| b.extend(b"after it")), ["mcap.trailing"]);
-    assert_eq!(codes(plain(b"", true)), ["mcap.summary.missing"]);
-    assert_eq!(codes(plain(b"", false)), ["mcap.data.end", "mcap.summary.missing"]);
+    assert_eq!(codes_after(|b| b.extend(b"after it")), ["mcap.trailing"]);
+    assert_eq!(codes(without_summary(b"", true)), ["mcap.summary.missing"]);
+    assert_eq!(
+        codes(without_summary(b"", false)),
+        ["mcap.data.end", "mcap.summary.missing"]
+    );
 }
 
 #[test]
@@ -246,33 +249,33 @@ fn inconsistent_channels_and_schemas_are_found() {
         let at = content(b, CHUNK, 0) + 24;
         b[at..at + 4].fill(0);
     };
-    let codes = changed(|b| {
-        let (one, other) = (in_chunk(b), content(b, CHANNEL, 0));
-        b[one + 2] = 9;
+    let codes = codes_after(|b| {
+        let (in_chunk_at, other) = (in_chunk(b), content(b, CHANNEL, 0));
+        b[in_chunk_at + 2] = 9;
         b[other + 2] = 9;
         forget_crc(b);
     });
     assert_eq!(codes, ["mcap.channel.schema"]);
-    let codes = changed(|b| {
-        let (one, other) = (in_chunk(b), content(b, CHANNEL, 0));
-        b[one + 2] = 0;
+    let codes = codes_after(|b| {
+        let (in_chunk_at, other) = (in_chunk(b), content(b, CHANNEL, 0));
+        b[in_chunk_at + 2] = 0;
         b[other + 2] = 0;
         forget_crc(b);
     });
     assert_eq!(codes, ["mcap.channel.schemaless"]);
     // The summary has a different topic.
-    let codes = changed(|b| {
+    let codes = codes_after(|b| {
         let at = content(b, CHANNEL, 0) + 9;
         b[at] = b'O'
     });
     assert_eq!(codes, ["mcap.id.reused"]);
-    let codes = changed(|b| {
+    let codes = codes_after(|b| {
         let at = content(b, CHANNEL, 1);
         b[at] = 55
     });
     assert_eq!(codes, ["mcap.channel.summary"]);
     // The first message of the first chunk has an unknown channel.
-    let codes = changed(|b| {
+    let codes = codes_after(|b| {
         let at = content(b, CHUNK, 0);
         let head = [&[MESSAGE, 27][..], &[0; 7], &[0, 0]].concat();
         let message = b[at..].windows(head.len()).position(|bytes| bytes == head);
@@ -292,13 +295,13 @@ fn attachments_and_unknown_records_are_checked() {
     for (crc, count) in [(crc, 0), (crc ^ 1, 1)] {
         let content = [&attached[..], &crc.to_le_bytes()].concat();
         let head = [&[9_u8][..], &(content.len() as u64).to_le_bytes()].concat();
-        let codes = codes(plain(&[head, content].concat(), true));
+        let codes = codes(without_summary(&[head, content].concat(), true));
         assert_eq!(codes[..count], ["mcap.attachment.crc"][..count]);
         assert_eq!(codes[count..], ["mcap.summary.missing"]);
     }
     // The metadata record gets an unknown opcode, then one for private use.
     let become_one = |op: u8| {
-        changed(|b| {
+        codes_after(|b| {
             let at = content(b, METADATA, 0) - 9;
             b[at] = op;
         })

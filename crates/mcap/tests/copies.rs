@@ -18,8 +18,8 @@ fn file(compression: Compression) -> Bytes {
     (options.compression, options.chunk_bytes) = (compression, 200);
     let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
     let schema = file.schema("std_msgs/String", "ros1msg", b"string data\n").unwrap();
-    let words = BTreeMap::from([("callerid".to_owned(), "/node".to_owned())]);
-    let a = file.channel("/a", schema, "ros1", words).unwrap();
+    let metadata = BTreeMap::from([("callerid".to_owned(), "/node".to_owned())]);
+    let a = file.channel("/a", schema, "ros1", metadata).unwrap();
     let b = file.channel("/b", Default::default(), "odd", BTreeMap::new()).unwrap();
     for number in 0..40_u32 {
         let time = Timestamp::from_nanos(1_000 + i64::from(number));
@@ -38,7 +38,7 @@ fn open(bytes: &Bytes) -> McapLog {
 /// Returns all messages: time, topic and payload.
 fn messages(bytes: &Bytes) -> Vec<(i64, String, Vec<u8>)> {
     let log = open(bytes);
-    let (mut all, mut block) = (Vec::new(), Block::default());
+    let (mut copied_messages, mut block) = (Vec::new(), Block::default());
     for part in log.manifest().plan(&Selection::default(), 0) {
         let mut cursor = log.read(&part, &Selection::default()).unwrap();
         while cursor.fill(&mut block).unwrap() {
@@ -46,11 +46,15 @@ fn messages(bytes: &Bytes) -> Vec<(i64, String, Vec<u8>)> {
             for record in block.iter() {
                 let topic = log.manifest().get(record.topic).unwrap();
                 let nanos = record.time.as_nanos();
-                all.push((nanos, topic.name.clone(), record.payload.to_vec()));
+                copied_messages.push((
+                    nanos,
+                    topic.name.clone(),
+                    record.payload.to_vec(),
+                ));
             }
         }
     }
-    all
+    copied_messages
 }
 
 /// Returns the file that contains `selection` of `bytes`, and the result of the copy.
@@ -133,16 +137,16 @@ fn chunks_in_selected_time_range_are_copied() {
     let time = TimeRange { start: at(1_013), end: at(1_033) };
     let selection = Selection { time, ..Selection::default() };
     let (part, in_parts) = extract(&bytes, &selection, &WriteOptions::default());
-    let mut want = messages(&bytes);
-    want.retain(|(time, ..)| (1_013..1_033).contains(time));
-    assert_eq!(messages(&part), want);
-    assert!(in_parts > 0 && in_parts < want.len() as u64, "{in_parts}");
+    let mut expected = messages(&bytes);
+    expected.retain(|(time, ..)| (1_013..1_033).contains(time));
+    assert_eq!(messages(&part), expected);
+    assert!(in_parts > 0 && in_parts < expected.len() as u64, "{in_parts}");
     // The channels of copied chunks are declared before them, for readers that do not
     // use the summary.
-    let mut cut = part.to_vec();
+    let mut cut_bytes = part.to_vec();
     let data_end = chunks(&part).last().unwrap().end;
-    cut.truncate(data_end);
-    assert_eq!(messages(&cut.into()).len(), want.len());
+    cut_bytes.truncate(data_end);
+    assert_eq!(messages(&cut_bytes.into()).len(), expected.len());
 }
 
 #[test]
@@ -150,8 +154,8 @@ fn changed_topics_or_compression_are_not_copied_as_chunks() {
     let bytes = file(Compression::Zstd);
     let log = open(&bytes);
     let topics = [log.manifest().topic("/a").unwrap()].into_iter().collect();
-    let only = Selection { topics, ..Selection::default() };
-    let (some, in_parts) = extract(&bytes, &only, &WriteOptions::default());
+    let one_topic = Selection { topics, ..Selection::default() };
+    let (some, in_parts) = extract(&bytes, &one_topic, &WriteOptions::default());
     assert_eq!(messages(&some).len(), 40);
     assert!((1..40).contains(&in_parts), "chunks with only /a: {in_parts}");
     let (mut lz4, mut renamed) = (WriteOptions::default(), WriteOptions::default());

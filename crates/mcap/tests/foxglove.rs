@@ -160,12 +160,15 @@ fn foxglove_clouds_in_json_have_same_points() {
 
 #[test]
 fn truncated_or_invalid_cloud_is_damage() {
-    let whole = cloud(b"\0\0\x80\x3f\x01\0");
-    let short = cloud(b"\0\0\x80\x3f\x01\0\0\0\0"); // a point and a half
-    let none = whole[..whole.len() - 1].to_vec();
-    let mut beyond = whole.clone();
-    beyond[29] = 5; // `i` starts at byte 5 of 6
-    let log = open(file(&descriptors(4), &[whole, short, none, beyond]));
+    let complete = cloud(b"\0\0\x80\x3f\x01\0");
+    let incomplete = cloud(b"\0\0\x80\x3f\x01\0\0\0\0"); // a point and a half
+    let without_last_byte = complete[..complete.len() - 1].to_vec();
+    let mut beyond_end = complete.clone();
+    beyond_end[29] = 5; // `i` starts at byte 5 of 6
+    let log = open(file(
+        &descriptors(4),
+        &[complete, incomplete, without_last_byte, beyond_end],
+    ));
     let (points, damage) = table(&log, "/cloud/points");
     assert_eq!(points.num_rows(), 3);
     // If a field of a cloud exceeds its points, the other fields are decoded.

@@ -48,16 +48,16 @@ fn open(bytes: &[u8]) -> McapLog {
 
 /// Returns the byte range of the second chunk.
 fn second(bytes: &[u8]) -> Range<usize> {
-    let place = open(bytes).manifest().parts[1].bytes.clone();
-    place.start as usize..place.end as usize
+    let range = open(bytes).manifest().parts[1].bytes.clone();
+    range.start as usize..range.end as usize
 }
 
 /// Returns a byte of each message, and the damage.
 fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
-    let (all, mut block) = (Selection::default(), Block::default());
+    let (selection, mut block) = (Selection::default(), Block::default());
     let (mut messages, mut damage) = (Vec::new(), Vec::new());
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             messages.extend(block.iter().map(|record| *record.payload.last().unwrap()));
             damage.extend_from_slice(block.damage());
@@ -120,12 +120,12 @@ fn wrong_length_or_size_in_header_loses_nothing() {
                 assert_eq!(messages, numbers(), "{case} {damage:?}");
                 assert!(!damage.is_empty(), "{case}");
                 assert!(
-                    damage.iter().all(|one| !one.kind.is_loss()),
+                    damage.iter().all(|entry| !entry.kind.is_loss()),
                     "{case} {damage:?}"
                 );
                 let reported = &log.manifest().damage;
                 assert!(
-                    reported.iter().all(|one| !one.kind.is_loss()),
+                    reported.iter().all(|entry| !entry.kind.is_loss()),
                     "{case} {reported:?}"
                 );
             }
@@ -139,7 +139,7 @@ fn wrong_size_and_checksum_are_a_loss() {
     let at = second(&bytes).start + CRC;
     bytes[at] ^= 1;
     let (_, damage) = read(&open(&bytes));
-    assert!(damage.iter().any(|one| one.kind.is_loss()), "{damage:?}");
+    assert!(damage.iter().any(|entry| entry.kind.is_loss()), "{damage:?}");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn records_after_damaged_header_are_found() {
             let (messages, damage) = read(&open(&broken(compression, at, wrong, true)));
             assert_eq!(messages, numbers(), "{case} {damage:?}");
             // An unverifiable checksum may be reported in addition to the damage.
-            let is_damage = |one: &&Damage| one.kind != DamageKind::Doubtful;
+            let is_damage = |entry: &&Damage| entry.kind != DamageKind::Doubtful;
             assert_eq!(damage.iter().filter(is_damage).count(), 1, "{case} {damage:?}");
         }
     }
@@ -224,33 +224,33 @@ fn unknown_compression_is_named() {
     assert!(log.manifest().remarks.contains(&remark.to_owned()));
 
     // All chunks, and their entries in the summary if there is one.
-    let whole = file(Compression::Lz4);
-    let end = open(&whole).manifest().parts.last().unwrap().bytes.end as usize;
-    let mut all = whole.clone();
+    let sound = file(Compression::Lz4);
+    let end = open(&sound).manifest().parts.last().unwrap().bytes.end as usize;
+    let mut selection = sound.clone();
     let name = b"\x03\0\0\0lz4";
-    for at in 0..all.len() - name.len() {
-        if all[at..].starts_with(name) {
-            all[at + 4..at + 7].copy_from_slice(b"xyz");
+    for at in 0..selection.len() - name.len() {
+        if selection[at..].starts_with(name) {
+            selection[at + 4..at + 7].copy_from_slice(b"xyz");
         }
     }
     // The summary has no checksum.
-    let crc = all.len() - 8 - 4;
-    all[crc..crc + 4].fill(0);
+    let crc = selection.len() - 8 - 4;
+    selection[crc..crc + 4].fill(0);
     for (bytes, access) in
-        [(&all[..], LogAccess::Indexed), (&all[..end], LogAccess::Damaged)]
+        [(&selection[..], LogAccess::Indexed), (&selection[..end], LogAccess::Damaged)]
     {
         let log = open(bytes);
         assert_eq!(log.manifest().access, access);
-        let all = Selection::default();
-        let part = &log.manifest().plan(&all, 0)[0];
-        let err = log.read(part, &all).err().unwrap();
+        let selection = Selection::default();
+        let part = &log.manifest().plan(&selection, 0)[0];
+        let err = log.read(part, &selection).err().unwrap();
         assert_eq!(err.kind(), ErrorKind::Unsupported);
         let message = "its chunks have the unknown compression \"xyz\"";
         assert!(err.to_string().contains(message), "{err}");
         assert!(codes(&log).contains(&"mcap.chunk.packing"));
     }
     // Only the summary declares the unknown compression, so it is not used.
-    let mut lying = all[..].to_vec();
-    lying[..end].copy_from_slice(&whole[..end]);
+    let mut lying = selection[..].to_vec();
+    lying[..end].copy_from_slice(&sound[..end]);
     assert_eq!(read(&open(&lying)).0, numbers());
 }

@@ -32,19 +32,19 @@ fn file(compression: Compression) -> Bytes {
             file.write(raw, number, time, time, &[7; 9]).unwrap();
         }
     }
-    let words = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
-    file.metadata("words", &words).unwrap();
+    let metadata = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
+    file.metadata("words", &metadata).unwrap();
     file.finish().unwrap().into_inner().into()
 }
 
 /// Returns the contents of `file` without chunks and without a summary.
 fn without_chunks() -> Bytes {
-    let whole = file(Compression::None);
-    let (mut at, mut out) = (8, whole[..8].to_vec());
+    let bytes = file(Compression::None);
+    let (mut at, mut out) = (8, bytes[..8].to_vec());
     loop {
         let len =
-            u64::from_le_bytes(whole[at + 1..at + 9].try_into().unwrap()) as usize;
-        let record = &whole[at..at + 9 + len];
+            u64::from_le_bytes(bytes[at + 1..at + 9].try_into().unwrap()) as usize;
+        let record = &bytes[at..at + 9 + len];
         match record[0] {
             6 => out.extend_from_slice(&record[9 + 40..]),
             7 => {} // message indexes belong to chunks
@@ -66,10 +66,10 @@ fn open(bytes: &Bytes) -> McapLog {
 
 /// Returns the number of records, and the damage that was reported.
 fn read(log: &McapLog) -> (usize, Vec<(DamageKind, std::ops::Range<u64>)>) {
-    let (all, mut block) = (Selection::default(), Block::default());
+    let (selection, mut block) = (Selection::default(), Block::default());
     let (mut records, mut damage) = (0, Vec::new());
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             records += block.len();
             damage.extend(block.damage().iter().map(|d| (d.kind, d.bytes.clone())));
@@ -95,16 +95,16 @@ fn file_without_chunks_satisfies_laws() {
 #[test]
 fn records_with_unknown_opcodes_are_skipped() {
     // Records for private use after the header and before the end of the data.
-    let own = |op: u8| [&[op, 5, 0, 0, 0, 0, 0, 0, 0][..], b"hello"].concat();
+    let custom_record = |op: u8| [&[op, 5, 0, 0, 0, 0, 0, 0, 0][..], b"hello"].concat();
     let whole = without_chunks();
     let header = 8 + 9 + u64::from_le_bytes(whole[9..17].try_into().unwrap()) as usize;
     let data_end = whole.len() - 8 - 29 - 13;
     let bytes = [
         &whole[..header],
-        &own(0x80),
-        &own(0xff),
+        &custom_record(0x80),
+        &custom_record(0xff),
         &whole[header..data_end],
-        &own(0x90),
+        &custom_record(0x90),
         &whole[data_end..],
     ];
     let bytes = Bytes::from(bytes.concat());
@@ -115,17 +115,17 @@ fn records_with_unknown_opcodes_are_skipped() {
 #[test]
 fn truncated_file_satisfies_laws_and_keeps_complete_chunks() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
-        let whole = file(compression);
-        let log = open(&whole);
+        let bytes = file(compression);
+        let log = open(&bytes);
         assert_eq!(log.manifest().access, LogAccess::Indexed);
         let end = log.manifest().parts.last().unwrap().bytes.end as usize;
-        let cut = whole.slice(..end);
+        let cut = bytes.slice(..end);
         conformance::check_damaged(&FORMAT, cut.clone());
         assert_eq!(read(&open(&cut)), (25, vec![]));
         // Half of the last chunk is missing; the chunks before it are complete.
         let last = log.manifest().parts.last().unwrap().bytes.clone();
         let middle = (last.start + last.end) / 2;
-        let cut = whole.slice(..middle as usize);
+        let cut = bytes.slice(..middle as usize);
         conformance::check_damaged(&FORMAT, cut.clone());
         let (_, damage) = read(&open(&cut));
         assert_eq!(damage, [(DamageKind::Truncated, last.start..middle)]);
@@ -146,9 +146,9 @@ fn damaged_chunk_is_skipped_and_reported() {
     let (records, damage) = read(&log);
     let lost: usize = {
         let only = |log: &McapLog, part| {
-            let (all, mut block, mut records) =
+            let (selection, mut block, mut records) =
                 (Selection::default(), Block::default(), 0);
-            let mut cursor = log.read(part, &all).unwrap();
+            let mut cursor = log.read(part, &selection).unwrap();
             while cursor.fill(&mut block).unwrap() {
                 records += block.len();
             }
@@ -165,11 +165,11 @@ fn damaged_chunk_is_skipped_and_reported() {
 
 #[test]
 fn invalid_summary_is_not_used() {
-    let whole = file(Compression::Lz4);
+    let bytes = file(Compression::Lz4);
     // The offset of the summary is the first field of the footer.
-    let footer = whole.len() - 8 - 20;
+    let footer = bytes.len() - 8 - 20;
     for start in [1_u64, 9, footer as u64, u64::MAX] {
-        let mut changed = whole.to_vec();
+        let mut changed = bytes.to_vec();
         changed[footer..footer + 8].copy_from_slice(&start.to_le_bytes());
         let log = open(&changed.into());
         assert_eq!(read(&log), (25, vec![]), "{start}");
@@ -184,8 +184,9 @@ fn channels_of_topic_are_streams_and_may_be_latched() {
     let names: Vec<_> =
         manifest.topics.iter().map(|t| t.label().into_owned()).collect();
     assert_eq!(names, ["/chatter", "/raw"]);
-    let of: Vec<u32> = manifest.streams.iter().map(|stream| stream.topic.0).collect();
-    assert_eq!(of, [0, 0, 1]);
+    let topics: Vec<u32> =
+        manifest.streams.iter().map(|stream| stream.topic.0).collect();
+    assert_eq!(topics, [0, 0, 1]);
     assert_eq!(manifest.topics[0].latched, [0]);
     let counts: Vec<_> = manifest.topics.iter().map(|topic| topic.records).collect();
     assert_eq!(counts, [Some(20), Some(5)]);

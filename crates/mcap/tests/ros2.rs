@@ -36,10 +36,10 @@ fn file(topics: &[Topic<'_>], profile: &str) -> Bytes {
     let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
     for (topic, encoding, type_name, definition, schema_encoding, messages) in topics {
         let schema = file.schema(type_name, schema_encoding, definition.as_bytes());
-        let words = [("latching", "1"), ("md5sum", "*"), ("callerid", "/node")];
-        let words = words.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let words = BTreeMap::from(words);
-        let channel = file.channel(topic, schema.unwrap(), encoding, words).unwrap();
+        let metadata = [("latching", "1"), ("md5sum", "*"), ("callerid", "/node")];
+        let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let metadata = BTreeMap::from(metadata);
+        let channel = file.channel(topic, schema.unwrap(), encoding, metadata).unwrap();
         for (number, message) in (0..).zip(messages) {
             let time = Timestamp::from_nanos(1_000 + i64::from(number));
             file.write(channel, number, time, time, message).unwrap();
@@ -209,8 +209,8 @@ fn durability_is_read_as_number_and_as_word() {
         options.profile = "ros2".to_owned();
         let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
         let schema = file.schema("a/msg/B", "ros2msg", b"uint8 a").unwrap();
-        let words = [("offered_qos_profiles".to_owned(), profiles.to_owned())];
-        let channel = file.channel("/x", schema, "cdr", words.into()).unwrap();
+        let metadata = [("offered_qos_profiles".to_owned(), profiles.to_owned())];
+        let channel = file.channel("/x", schema, "cdr", metadata.into()).unwrap();
         let time = Timestamp::from_nanos(1);
         file.write(channel, 0, time, time, &[0, 1, 0, 0, 5]).unwrap();
         let log = open(&file.finish().unwrap().into_inner().into());

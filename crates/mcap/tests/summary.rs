@@ -96,11 +96,11 @@ fn file(parts: Parts) -> Vec<u8> {
             offsets = [&id[..], &index_at.to_le_bytes()].concat();
         }
         let index_len = bytes.len() as u64 - index_at;
-        let place =
+        let position =
             [times.start, times.end - 1, at, len].map(u64::to_le_bytes).concat();
         let sizes = [packed_len, size].map(u64::to_le_bytes).concat();
         let fields =
-            [&place[..], &sized(&offsets), &index_len.to_le_bytes(), &name, &sizes];
+            [&position[..], &sized(&offsets), &index_len.to_le_bytes(), &name, &sizes];
         indexes.extend(record(8, &fields.concat(), padding));
     }
     bytes.extend(record(0x0f, &[0; 4], b""));
@@ -126,8 +126,8 @@ fn file(parts: Parts) -> Vec<u8> {
     bytes.extend(indexes);
     let offsets = bytes.len() as u64;
     bytes.extend(record(0x0e, &[&[8][..], &[0; 16]].concat(), padding));
-    let places = [start, offsets].map(u64::to_le_bytes).concat();
-    bytes.extend(record(2, &[&places[..], &[0; 4]].concat(), b""));
+    let positions = [start, offsets].map(u64::to_le_bytes).concat();
+    bytes.extend(record(2, &[&positions[..], &[0; 4]].concat(), b""));
     bytes.extend(MAGIC);
     bytes
 }
@@ -138,10 +138,10 @@ fn open(bytes: Vec<u8>) -> McapLog {
 
 /// Returns the last byte of each message, which is its time, and the damage.
 fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
-    let (all, mut block) = (Selection::default(), Block::default());
+    let (selection, mut block) = (Selection::default(), Block::default());
     let (mut messages, mut damage) = (Vec::new(), Vec::new());
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             messages.extend(block.iter().map(|record| *record.payload.last().unwrap()));
             damage.extend_from_slice(block.damage());

@@ -30,7 +30,7 @@ pub use self::labels::labels;
 /// Decodes messages of a type.
 #[derive(Clone)]
 pub struct MessageReader {
-    shape: StructType,
+    struct_type: StructType,
     root: Arc<MessageType>,
 }
 
@@ -41,13 +41,13 @@ impl MessageReader {
     /// `NoSuch` if this type, or the type of a field, does not exist; `Unsupported` if it cannot
     /// be mapped to columns, e.g. because it contains itself; `Limit` if it has too many fields.
     pub fn new(files: &FileSet, type_name: &str) -> Result<Self> {
-        let (shape, root) = types::resolve(files, type_name)?;
-        Ok(Self { shape, root })
+        let (struct_type, root) = types::resolve(files, type_name)?;
+        Ok(Self { struct_type, root })
     }
 
     /// Returns the structure of the rows.
     pub fn shape(&self) -> &StructType {
-        &self.shape
+        &self.struct_type
     }
 }
 
@@ -56,15 +56,16 @@ impl TreeReader for MessageReader {
         &mut self,
         payload: &[u8],
         row: &mut Branch,
-        most: u64,
+        max_items: u64,
     ) -> Option<RowSummary> {
-        let mut decoder = read::RowDecoder { most, added: 0, extra_bytes: 0 };
+        let mut decoder =
+            read::RowDecoder { max_items, added_items: 0, extra_bytes: 0 };
         decoder.root(&self.root, payload, row)?;
-        if decoder.added <= most {
+        if decoder.added_items <= max_items {
             read::close(&self.root, row)?;
         }
         Some(RowSummary {
-            items: decoder.added,
+            items: decoder.added_items,
             type_mismatches: 0,
             extra_bytes: decoder.extra_bytes,
         })
@@ -74,7 +75,7 @@ impl TreeReader for MessageReader {
 impl fmt::Debug for MessageReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MessageReader")
-            .field("type_name", &self.shape.type_name)
+            .field("type_name", &self.struct_type.type_name)
             .finish_non_exhaustive()
     }
 }

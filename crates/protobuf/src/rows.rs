@@ -54,7 +54,7 @@ impl RowMessages {
             oneofs.push(format!("_{}", field.name));
             fields.push(field);
             let is_micros =
-                column.metadata().get(TIME_UNIT_KEY).is_some_and(|u| u == "us");
+                column.metadata().get(TIME_UNIT_KEY).is_some_and(|unit| unit == "us");
             divisors.push(if is_micros { 1_000 } else { 1 });
         }
         let name = UniqueNames::default().make_unique(name);

@@ -32,10 +32,10 @@ pub(crate) enum Wire<'b> {
 
 /// Reads a varint.
 #[inline]
-pub(crate) fn varint(cut: &mut ByteReader<'_>) -> Option<u64> {
+pub(crate) fn varint(reader: &mut ByteReader<'_>) -> Option<u64> {
     let (mut value, mut shift) = (0_u64, 0);
     loop {
-        let byte = cut.u8()?;
+        let byte = reader.u8()?;
         let bits = u64::from(byte & 0x7f);
         // The tenth byte has one significant bit; readers ignore the others.
         value |= bits << shift;
@@ -51,14 +51,14 @@ pub(crate) fn varint(cut: &mut ByteReader<'_>) -> Option<u64> {
 
 /// Reads a field: its number, and its value.
 #[inline]
-pub(crate) fn field<'b>(cut: &mut ByteReader<'b>) -> Option<(u32, Wire<'b>)> {
-    let (number, wire) = key(cut)?;
+pub(crate) fn field<'b>(reader: &mut ByteReader<'b>) -> Option<(u32, Wire<'b>)> {
+    let (number, wire) = key(reader)?;
     let value = match wire {
         3 => {
-            pass_group(cut, number)?;
+            pass_group(reader, number)?;
             Wire::Group
         }
-        wire => value(cut, wire)?,
+        wire => value(reader, wire)?,
     };
     Some((number, value))
 }
@@ -69,35 +69,35 @@ pub(crate) fn field_number(bytes: &[u8]) -> Option<u32> {
     matches!(wire, VARINT | FIXED64 | SIZED | FIXED32).then_some(number)
 }
 
-fn key(cut: &mut ByteReader<'_>) -> Option<(u32, u32)> {
-    let key = u32::try_from(varint(cut)?).ok()?;
+fn key(reader: &mut ByteReader<'_>) -> Option<(u32, u32)> {
+    let key = u32::try_from(varint(reader)?).ok()?;
     (key >> 3 > 0).then_some((key >> 3, key & 7))
 }
 
-fn value<'b>(cut: &mut ByteReader<'b>, wire: u32) -> Option<Wire<'b>> {
+fn value<'b>(reader: &mut ByteReader<'b>, wire: u32) -> Option<Wire<'b>> {
     Some(match wire {
-        VARINT => Wire::Varint(varint(cut)?),
-        FIXED64 => Wire::Fixed64(cut.u64()?),
-        SIZED => Wire::Sized(length_prefixed(cut)?),
-        FIXED32 => Wire::Fixed32(cut.u32()?),
+        VARINT => Wire::Varint(varint(reader)?),
+        FIXED64 => Wire::Fixed64(reader.u64()?),
+        SIZED => Wire::Sized(length_prefixed(reader)?),
+        FIXED32 => Wire::Fixed32(reader.u32()?),
         _ => return None,
     })
 }
 
 /// Reads a length, and as many bytes.
-fn length_prefixed<'b>(cut: &mut ByteReader<'b>) -> Option<&'b [u8]> {
-    let len = varint(cut)?;
-    cut.bytes(usize::try_from(len).ok()?)
+fn length_prefixed<'b>(reader: &mut ByteReader<'b>) -> Option<&'b [u8]> {
+    let len = varint(reader)?;
+    reader.bytes(usize::try_from(len).ok()?)
 }
 
 /// Skips to the end of the group with the number `number`.
-fn pass_group(cut: &mut ByteReader<'_>, number: u32) -> Option<()> {
+fn pass_group(reader: &mut ByteReader<'_>, number: u32) -> Option<()> {
     let mut open = vec![number];
     while let Some(inner) = open.last() {
-        match key(cut)? {
+        match key(reader)? {
             (number, 3) => open.push(number),
             (number, 4) if number == *inner => drop(open.pop()),
-            (_, wire) => drop(value(cut, wire)?),
+            (_, wire) => drop(value(reader, wire)?),
         }
     }
     Some(())
@@ -149,8 +149,8 @@ pub(crate) fn put_sized(
 pub(crate) fn end_sized(out: &mut Vec<u8>, start: usize) {
     let len = out.len() - start - 1;
     if len < 0x80 {
-        if let Some(place) = out.get_mut(start) {
-            *place = len as u8;
+        if let Some(len_bytes) = out.get_mut(start) {
+            *len_bytes = len as u8;
         }
         return;
     }
@@ -166,9 +166,9 @@ mod tests {
     /// The examples of the documentation.
     #[test]
     fn numbers_and_strings_have_the_documented_encoding() {
-        let mut cut = ByteReader::new(b"\x08\x96\x01\x12\x07testing");
-        assert_eq!(field(&mut cut), Some((1, Wire::Varint(150))));
-        assert_eq!(field(&mut cut), Some((2, Wire::Sized(b"testing"))));
+        let mut reader = ByteReader::new(b"\x08\x96\x01\x12\x07testing");
+        assert_eq!(field(&mut reader), Some((1, Wire::Varint(150))));
+        assert_eq!(field(&mut reader), Some((2, Wire::Sized(b"testing"))));
         let mut out = Vec::new();
         put_number(&mut out, 1, 150);
         put_bytes(&mut out, 2, b"testing");
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn groups_are_skipped_with_nested_ones() {
         let bytes = [0x0b, 0x13, 0x08, 5, 0x14, 0x0c, 0x10, 1];
-        let mut cut = ByteReader::new(&bytes);
-        assert_eq!(field(&mut cut), Some((1, Wire::Group)));
-        assert_eq!(field(&mut cut), Some((2, Wire::Varint(1))));
+        let mut reader = ByteReader::new(&bytes);
+        assert_eq!(field(&mut reader), Some((1, Wire::Group)));
+        assert_eq!(field(&mut reader), Some((2, Wire::Varint(1))));
         assert_eq!(field(&mut ByteReader::new(&bytes[..5])), None);
     }
 

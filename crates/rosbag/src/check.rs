@@ -34,9 +34,9 @@ pub(crate) fn check(
     log: CheckedBag,
     findings: &mut Findings,
 ) -> Result<Option<ChunkChecker>> {
-    head(&log, findings);
+    check_header(&log, findings);
     definitions::check(&log, findings);
-    if log.bag.head.is_v1() {
+    if log.bag.file_header.is_v1() {
         return Ok(None); // it has neither chunks nor an index at the end
     }
     let layout = FileLayout::read(&log, findings)?;
@@ -57,8 +57,8 @@ pub(crate) fn check(
 }
 
 /// Checks the first line and the header.
-fn head(log: &CheckedBag, findings: &mut Findings) {
-    let FileHeader { version, has_header, .. } = &*log.bag.head;
+fn check_header(log: &CheckedBag, findings: &mut Findings) {
+    let FileHeader { version, has_header, .. } = &*log.bag.file_header;
     match version {
         None => findings.add(Finding::new(
             &code::LINE_MISSING,
@@ -71,7 +71,7 @@ fn head(log: &CheckedBag, findings: &mut Findings) {
         }
     }
     if !has_header {
-        let at = log.bag.head.records_at;
+        let at = log.bag.file_header.records_at;
         let message = "there is no bag header after the first line";
         findings.add(Finding::new(&code::HEADER_MISSING, message).with_bytes(at..at));
     }

@@ -1,4 +1,5 @@
-//! The connections of a bag: who published which messages, of which type and definition.
+//! The connections of a bag. Each declares a publisher, a topic, and the type and
+//! definition of its messages.
 
 pub(crate) mod connection;
 pub(crate) mod connection_table;

@@ -28,11 +28,13 @@ impl Format for Rosbag {
         FORMAT_NAME
     }
 
-    fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence {
+    fn probe(&self, name: &str, first_bytes: &[u8]) -> MatchConfidence {
         let is_named = name.ends_with(".bag") || name.ends_with(".bag.active");
-        if head.starts_with(wire::MAGIC) || head.starts_with(wire::RECORD_MAGIC) {
+        if first_bytes.starts_with(wire::MAGIC)
+            || first_bytes.starts_with(wire::RECORD_MAGIC)
+        {
             MatchConfidence::Certain
-        } else if is_named && !head.is_empty() {
+        } else if is_named && !first_bytes.is_empty() {
             // The first bytes may be lost, or the file may be a pointer to a bag.
             MatchConfidence::Perhaps
         } else {

@@ -14,7 +14,8 @@ pub(crate) const FORMAT_NAME: &str = "rosbag";
 /// What readers of parts need in addition to the manifest. (Not the key: it stays secret.)
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FormatState {
-    pub(crate) head: FileHeader,
+    #[serde(rename = "head")]
+    pub(crate) file_header: FileHeader,
     pub(crate) connections: Vec<StoredEntry>,
     /// The ids of all connections, if an excerpt leaves some out.
     #[serde(default, skip_serializing_if = "IdSet::is_empty")]

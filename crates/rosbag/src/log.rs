@@ -81,7 +81,7 @@ impl RosbagLog {
         options: RosbagOptions,
     ) -> Self {
         let FormatState {
-            head,
+            file_header,
             connections,
             known_ids,
             too_wide,
@@ -95,7 +95,7 @@ impl RosbagLog {
         let defining_entries = vec![OnceLock::new(); table.topics()];
         let derived = derived_topics(&table).with_point_columns(point_columns);
         let derived = Arc::new(derived);
-        let bag = Bag::new(source, head, &options);
+        let bag = Bag::new(source, file_header, &options);
         let starts = manifest.parts.iter().map(|part| part.bytes.start);
         let end = manifest.parts.last().map(|part| part.bytes.end);
         let bounds = match bounds.is_empty() {
@@ -159,13 +159,14 @@ impl RosbagLog {
         let bounds = &*self.parts.bounds;
         let first = bounds.partition_point(|bound| *bound < part.bytes.start);
         let end = bounds.partition_point(|bound| *bound <= part.bytes.end);
-        let near = first.saturating_sub(BOUNDS_BEFORE)..(end + 1).min(bounds.len());
-        bounds.get(near).unwrap_or_default()
+        let bounds_range =
+            first.saturating_sub(BOUNDS_BEFORE)..(end + 1).min(bounds.len());
+        bounds.get(bounds_range).unwrap_or_default()
     }
 
     /// Returns the version of the format, e.g. `(2, 0)`, or `None` if the first line is damaged.
     pub fn version(&self) -> Option<(u32, u32)> {
-        self.parts.bag.head.version
+        self.parts.bag.file_header.version
     }
 }
 
@@ -201,10 +202,10 @@ impl Log for RosbagLog {
         let mut bounds: Vec<u64> = all_bounds.last().copied().into_iter().collect();
         let mut ranges = Vec::new();
         for part in parts {
-            let around = self.bounds_around(part);
-            let start = around.first().copied().unwrap_or(part.bytes.start);
+            let part_bounds = self.bounds_around(part);
+            let start = part_bounds.first().copied().unwrap_or(part.bytes.start);
             ranges.push(start..part.bytes.end);
-            bounds.extend(around);
+            bounds.extend(part_bounds);
         }
         bounds.sort_unstable();
         bounds.dedup();
@@ -219,7 +220,7 @@ impl Log for RosbagLog {
         let mut included = derived.with_relatives(&of_entries.collect());
         included.extend(&selected);
         let state = FormatState {
-            head: FileHeader::clone(&bag.head),
+            file_header: FileHeader::clone(&bag.file_header),
             connections: table.store_some(&entries, &included),
             known_ids: table.known_ids().clone(),
             too_wide: self.too_wide.numbered_within(&included),

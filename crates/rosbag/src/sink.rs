@@ -65,7 +65,7 @@ struct SelectedLog {
     /// Whether all connections are selected.
     wants_all_topics: bool,
     /// Descriptions of the connections that are not written unchanged.
-    changed: Vec<String>,
+    connection_changes: Vec<String>,
 }
 
 impl<'w> BagSink<'w> {
@@ -82,10 +82,11 @@ impl<'w> BagSink<'w> {
         let compression =
             options.compression.as_deref().map(parse_compression).transpose()?;
         check_names(extracts, options)?;
-        let own = extracts
+        let first_compression = extracts
             .first()
             .and_then(|extract| most_frequent_compression(extract.manifest));
-        let compression_of_chunks = compression.or(own).unwrap_or(Compression::None);
+        let compression_of_chunks =
+            compression.or(first_compression).unwrap_or(Compression::None);
         let opened: Vec<_> =
             extracts.iter().map(SelectedLog::open).collect::<Result<Vec<_>>>()?;
         let connections = extracts.iter().zip(&opened).map(|(extract, selected)| {
@@ -119,14 +120,14 @@ impl BagSink<'_> {
         source: &dyn Source,
     ) -> Result<Option<Vec<CopiedChunk>>> {
         let selected = self.extracts.get(from).ok_or_else(|| no_selection(from))?;
-        let whole = ChunkCopier {
+        let copier = ChunkCopier {
             selected,
             writer: &self.writer,
             compression: self.compression,
             looks_inside: self.looks_inside || !selected.wants_all_topics,
             source,
         };
-        whole.chunks(part)
+        copier.chunks(part)
     }
 }
 
@@ -201,11 +202,13 @@ impl RecordSink for BagSink<'_> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let changed = || self.extracts.iter().flat_map(|selected| &selected.changed);
-        let mut remarks: Vec<String> = changed().take(CHANGES).cloned().collect();
-        let more = changed().count() - remarks.len();
-        if more > 0 {
-            remarks.push(format!("{more} more connections were changed"));
+        let connection_changes =
+            || self.extracts.iter().flat_map(|selected| &selected.connection_changes);
+        let mut remarks: Vec<String> =
+            connection_changes().take(CHANGES).cloned().collect();
+        let unlisted = connection_changes().count() - remarks.len();
+        if unlisted > 0 {
+            remarks.push(format!("{unlisted} more connections were changed"));
         }
         if self.extracts.iter().any(|selected| selected.is_encrypted) {
             remarks.push("the input is encrypted, and the new bag is not".to_owned());
@@ -236,20 +239,22 @@ impl SelectedLog {
                 is_encrypted: false,
                 compression_of_chunks: None,
                 wants_all_topics: true,
-                changed: Vec::new(),
+                connection_changes: Vec::new(),
             });
         }
-        let FormatState { head, connections, .. } =
+        let FormatState { file_header, connections, .. } =
             manifest.decode_state(FORMAT_NAME)?;
         let topics = manifest.topics();
         let derived = topics.filter(|(_, topic)| topic.origin == TopicOrigin::Derived);
         let derived = derived.map(|(id, _)| id).collect();
         let parts = manifest.parts.iter();
-        let encryption = Encryption::new(&head.encryptor, &head.user, None);
+        let encryption =
+            Encryption::new(&file_header.encryptor, &file_header.user, None);
         let table = ConnectionTable::restore(connections);
-        let wants = |entry: &ConnectionEntry| selection.topics.contains(entry.topic);
+        let is_selected =
+            |entry: &ConnectionEntry| selection.topics.contains(entry.topic);
         Ok(Self {
-            wants_all_topics: table.entries.iter().all(wants),
+            wants_all_topics: table.entries.iter().all(is_selected),
             table,
             selection: selection.clone(),
             new_handles: Vec::new(),
@@ -257,10 +262,10 @@ impl SelectedLog {
             parts: parts.map(|part| [part.bytes.start, part.bytes.end]).collect(),
             header_lens,
             is_bag: true,
-            is_v1: head.is_v1(),
+            is_v1: file_header.is_v1(),
             is_encrypted: !matches!(encryption, Encryption::None),
             compression_of_chunks: most_frequent_compression(manifest),
-            changed: Vec::new(),
+            connection_changes: Vec::new(),
         })
     }
 
@@ -272,7 +277,7 @@ impl SelectedLog {
         {
             let Connection { id, topic, .. } = connection;
             for change in repair_header(connection, is_careful).changes {
-                self.changed
+                self.connection_changes
                     .push(format!("the connection {id}, of {topic:?}, {change}"));
             }
         }
@@ -343,10 +348,10 @@ fn parse_compression(name: &str) -> Result<Compression> {
 fn most_frequent_compression(manifest: &Manifest) -> Option<Compression> {
     let chunks = manifest.file_metadata(MetadataKey::Chunks)?;
     let statistics = ChunkStatistics::from_value(chunks)?;
-    let known = statistics.by_compression.iter().filter_map(|(name, statistics)| {
+    let counts = statistics.by_compression.iter().filter_map(|(name, statistics)| {
         Some((statistics.chunks, Compression::from_name(name.as_bytes())?))
     });
-    known.max_by_key(|(chunks, _)| *chunks).map(|(_, compression)| compression)
+    counts.max_by_key(|(chunks, _)| *chunks).map(|(_, compression)| compression)
 }
 
 fn no_selection(from: usize) -> Error {

@@ -136,15 +136,16 @@ impl ChunkInfo {
     }
 }
 
-/// Parses the first line of a bag at the start of `head`.
-pub(crate) fn version(head: &[u8]) -> Option<Version> {
-    let digits =
-        head.strip_prefix(MAGIC).or_else(|| head.strip_prefix(RECORD_MAGIC))?;
+/// Parses the first line of a bag at the start of `first_bytes`.
+pub(crate) fn version(first_bytes: &[u8]) -> Option<Version> {
+    let digits = first_bytes
+        .strip_prefix(MAGIC)
+        .or_else(|| first_bytes.strip_prefix(RECORD_MAGIC))?;
     let line: &[u8] = digits.get(..MAX_LINE.min(digits.len()))?;
     let end = line.iter().position(|byte| !byte.is_ascii_digit() && *byte != b'.')?;
     let (number, rest) = line.split_at_checked(end)?;
     let (major, minor) = str::from_utf8(number).ok()?.split_once('.')?;
-    let line_len = head.len() - digits.len() + end + 1;
+    let line_len = first_bytes.len() - digits.len() + end + 1;
     Some(Version {
         major: major.parse().ok()?,
         minor: minor.parse().ok()?,
@@ -156,14 +157,14 @@ pub(crate) fn version(head: &[u8]) -> Option<Version> {
 /// Determines the frame of the record at the start of `bytes`.
 #[inline]
 pub(crate) fn frame(bytes: &[u8]) -> FrameMatch {
-    let mut cut = ByteReader::new(bytes);
-    let Some(fields_len) = cut.u32().map(|len| len as usize) else {
+    let mut reader = ByteReader::new(bytes);
+    let Some(fields_len) = reader.u32().map(|len| len as usize) else {
         return FrameMatch::Partial(4);
     };
     if !(MIN_HEADER..=MAX_HEADER).contains(&fields_len) {
         return FrameMatch::No;
     }
-    match cut.bytes(fields_len).and_then(|_| cut.u32()) {
+    match reader.bytes(fields_len).and_then(|_| reader.u32()) {
         Some(data_len) => FrameMatch::Whole(Frame { fields_len, data_len }),
         None => FrameMatch::Partial(8 + fields_len),
     }
@@ -172,19 +173,19 @@ pub(crate) fn frame(bytes: &[u8]) -> FrameMatch {
 /// Returns the fields of the record at the start of `bytes`, which has this frame.
 pub(crate) fn fields(bytes: &[u8], frame: Frame) -> Fields<'_> {
     let fields = bytes.get(4..4 + frame.fields_len).unwrap_or_default();
-    Fields { cut: ByteReader::new(fields), is_broken: false }
+    Fields { reader: ByteReader::new(fields), is_broken: false }
 }
 
 /// Named values, each as `length u32 | name=value`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'b> {
-    cut: ByteReader<'b>,
+    reader: ByteReader<'b>,
     is_broken: bool,
 }
 
 impl<'b> Fields<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
-        Self { cut: ByteReader::new(bytes), is_broken: false }
+        Self { reader: ByteReader::new(bytes), is_broken: false }
     }
 
     /// Returns whether the bytes did not consist of fields.
@@ -193,8 +194,8 @@ impl<'b> Fields<'b> {
     }
 
     fn read_field(&mut self) -> Option<(&'b [u8], &'b [u8])> {
-        let len = self.cut.u32()?;
-        let field = self.cut.bytes(len as usize)?;
+        let len = self.reader.u32()?;
+        let field = self.reader.bytes(len as usize)?;
         let equals = field.iter().position(|byte| *byte == b'=')?;
         let (name, value) = field.split_at_checked(equals)?;
         Some((name, value.get(1..)?))
@@ -205,7 +206,7 @@ impl<'b> Iterator for Fields<'b> {
     type Item = (&'b [u8], &'b [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.cut.remaining().is_empty() || self.is_broken {
+        if self.reader.remaining().is_empty() || self.is_broken {
             return None;
         }
         let field = self.read_field();
@@ -235,11 +236,11 @@ struct RecordFields<'b> {
 /// Parses the header that consists of `fields`, in any order. Returns `None` if it is broken or
 /// lacks a field that records of its kind have.
 pub(crate) fn header(mut fields: Fields<'_>) -> Option<Header<'_>> {
-    let mut known = RecordFields::default();
+    let mut fields_by_name = RecordFields::default();
     for (name, value) in fields.by_ref() {
-        known.set(name, value);
+        fields_by_name.set(name, value);
     }
-    if fields.is_broken() { None } else { known.header() }
+    if fields.is_broken() { None } else { fields_by_name.header() }
 }
 
 impl<'b> RecordFields<'b> {
@@ -311,20 +312,20 @@ impl<'b> RecordFields<'b> {
 /// begin with `op`.
 #[inline]
 pub(crate) fn usual_message(bytes: &[u8]) -> Option<(u32, Timestamp, Frame)> {
-    let mut cut = ByteReader::new(bytes.first_chunk::<46>()?);
-    let (is_usual, connection) = match cut.bytes(13)? {
+    let mut reader = ByteReader::new(bytes.first_chunk::<46>()?);
+    let (is_usual, connection) = match reader.bytes(13)? {
         b"\x26\0\0\0\x09\0\0\0conn=" => {
-            let connection = cut.u32()?;
-            (cut.bytes(8)? == b"\x04\0\0\0op=\x02", connection)
+            let connection = reader.u32()?;
+            (reader.bytes(8)? == b"\x04\0\0\0op=\x02", connection)
         }
         b"\x26\0\0\0\x04\0\0\0op=\x02\x09" => {
-            (cut.bytes(8)? == b"\0\0\0conn=", cut.u32()?)
+            (reader.bytes(8)? == b"\0\0\0conn=", reader.u32()?)
         }
         _ => return None,
     };
-    let is_usual = is_usual && cut.bytes(9)? == b"\x0d\0\0\0time=";
-    let time = time_from(cut.u32()?, cut.u32()?);
-    let frame = Frame { fields_len: 38, data_len: cut.u32()? };
+    let is_usual = is_usual && reader.bytes(9)? == b"\x0d\0\0\0time=";
+    let time = time_from(reader.u32()?, reader.u32()?);
+    let frame = Frame { fields_len: 38, data_len: reader.u32()? };
     is_usual.then_some((connection, time, frame))
 }
 
@@ -336,8 +337,8 @@ pub(crate) const INDEX_HEAD: u64 = 4 + 8 + 12 + 13 + 14 + 4;
 pub(crate) fn index_entries(data: &[u8]) -> impl Iterator<Item = (Timestamp, u32)> {
     let (entries, _) = data.as_chunks::<12>();
     entries.iter().filter_map(|entry| {
-        let mut cut = ByteReader::new(entry);
-        Some((time_from(cut.u32()?, cut.u32()?), cut.u32()?))
+        let mut reader = ByteReader::new(entry);
+        Some((time_from(reader.u32()?, reader.u32()?), reader.u32()?))
     })
 }
 
@@ -345,8 +346,8 @@ pub(crate) fn index_entries(data: &[u8]) -> impl Iterator<Item = (Timestamp, u32
 pub(crate) fn chunk_counts(data: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     let (entries, _) = data.as_chunks::<8>();
     entries.iter().filter_map(|entry| {
-        let mut cut = ByteReader::new(entry);
-        Some((cut.u32()?, cut.u32()?))
+        let mut reader = ByteReader::new(entry);
+        Some((reader.u32()?, reader.u32()?))
     })
 }
 
@@ -356,9 +357,9 @@ pub(crate) fn time_from(secs: u32, nanos: u32) -> Timestamp {
 }
 
 fn time_of(value: &[u8]) -> Option<Timestamp> {
-    let mut cut = ByteReader::new(value);
-    let time = time_from(cut.u32()?, cut.u32()?);
-    cut.remaining().is_empty().then_some(time)
+    let mut reader = ByteReader::new(value);
+    let time = time_from(reader.u32()?, reader.u32()?);
+    reader.remaining().is_empty().then_some(time)
 }
 
 pub(crate) fn u32_of(value: &[u8]) -> Option<u32> {

@@ -73,7 +73,7 @@ const MAX_DECLARED: usize = 16 << 20;
 pub struct Writer<W> {
     output: OutputWriter<W>,
     options: WriterOptions,
-    head: EditableHeader,
+    bag_header: EditableHeader,
     connections: Vec<NewConnection>,
     /// Indices into `connections` by connection id.
     by_id: HashMap<u32, usize>,
@@ -137,11 +137,12 @@ impl<W: Output> Writer<W> {
     /// # Errors
     /// `Io` if writing fails.
     pub fn new(out: W, options: WriterOptions) -> Result<Self> {
-        let (head, bytes) = EditableHeader::new(LINE.len() as u64);
-        let head = head.ok_or_else(|| {
+        let (bag_header, bytes) = EditableHeader::new(LINE.len() as u64);
+        let bag_header = bag_header.ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "the new bag header cannot be read")
         })?;
-        let mut writer = Self::with_header(OutputWriter::new(out, 0), options, head);
+        let mut writer =
+            Self::with_header(OutputWriter::new(out, 0), options, bag_header);
         writer.output.append(&[LINE, &bytes].concat())?;
         writer.output.flush()?;
         Ok(writer)
@@ -150,12 +151,12 @@ impl<W: Output> Writer<W> {
     fn with_header(
         output: OutputWriter<W>,
         options: WriterOptions,
-        head: EditableHeader,
+        bag_header: EditableHeader,
     ) -> Self {
         Self {
             output,
             options,
-            head,
+            bag_header,
             connections: Vec::new(),
             by_id: HashMap::new(),
             chunk_builder: ChunkBuilder::default(),
@@ -232,12 +233,12 @@ impl<W: Output> Writer<W> {
         } else {
             64 + declared.topic.len() + declared.header.len()
         };
-        let more = header as u64 + encode::MESSAGE_HEAD + payload.len() as u64;
+        let added_bytes = header as u64 + encode::MESSAGE_HEAD + payload.len() as u64;
         let len = self.chunk_builder.len() as u64;
-        if len + more > MAX_CHUNK && self.chunk_builder.has_messages() {
+        if len + added_bytes > MAX_CHUNK && self.chunk_builder.has_messages() {
             self.end_chunk()?;
         }
-        if self.chunk_builder.len() as u64 + more > u64::from(u32::MAX) {
+        if self.chunk_builder.len() as u64 + added_bytes > u64::from(u32::MAX) {
             let message = format!("a message of {} bytes is too long", payload.len());
             return Err(Error::new(ErrorKind::Limit, message));
         }
@@ -281,8 +282,8 @@ impl<W: Output> Writer<W> {
         }
         self.output.append(&bytes)?;
         let (connections, chunks) = (self.connections.len(), self.chunks.len());
-        self.head.set(index_at, connections as u32, chunks as u32);
-        self.output.finish(self.head.at, &self.head.fields)
+        self.bag_header.set(index_at, connections as u32, chunks as u32);
+        self.output.finish(self.bag_header.at, &self.bag_header.fields)
     }
 
     /// Declares a connection in the current chunk, unless it is already declared.
@@ -308,8 +309,8 @@ impl<W: Output> Writer<W> {
     }
 
     fn end_chunk(&mut self) -> Result<()> {
-        let room = self.spare.pop().unwrap_or_default();
-        let Some(full) = self.chunk_builder.take(self.index_order, room) else {
+        let buffer = self.spare.pop().unwrap_or_default();
+        let Some(full) = self.chunk_builder.take(self.index_order, buffer) else {
             return Ok(());
         };
         if self.options.compression == Compression::None {
@@ -318,11 +319,11 @@ impl<W: Output> Writer<W> {
             return self.put_chunk(CompressedChunk { bytes, free, size, chunk_index });
         }
         let compression = self.options.compression;
-        let room = self.spare.pop().unwrap_or_default();
+        let buffer = self.spare.pop().unwrap_or_default();
         self.queue.push(move || {
             let FullChunk { bytes, chunk_index } = full;
             let size = bytes.len();
-            let (bytes, free) = compression.compress(bytes, room)?;
+            let (bytes, free) = compression.compress(bytes, buffer)?;
             Ok(CompressedChunk { bytes, free, size, chunk_index })
         });
         while let Some(packed) = self.queue.next() {
@@ -351,8 +352,8 @@ impl<W: Output> Writer<W> {
     /// Keeps a buffer for the next chunks, unless it is far longer than they are. There are at
     /// most as many as there are chunks in progress.
     fn recycle(&mut self, mut buffer: Vec<u8>) {
-        let room = 1..=4 * self.options.chunk_bytes as usize;
-        if room.contains(&buffer.capacity()) {
+        let accepted = 1..=4 * self.options.chunk_bytes as usize;
+        if accepted.contains(&buffer.capacity()) {
             buffer.clear();
             self.spare.push(buffer);
         }

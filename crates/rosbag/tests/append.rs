@@ -30,10 +30,10 @@ type Message = (String, Vec<u8>, Timestamp, Vec<u8>);
 /// Returns all messages of a bag in the order of the file.
 fn read(log: &RosbagLog) -> Vec<Message> {
     let connections: Vec<_> = log.connections().collect();
-    let (all, mut block, mut messages) =
+    let (selection, mut block, mut messages) =
         (Selection::default(), Block::default(), vec![]);
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             for record in block.iter() {
                 let connection = connections[record.stream as usize];
@@ -84,7 +84,7 @@ fn append_keeps_existing_chunks_and_connections() {
     for name in ["ok_none.bag", "ok_lz4.bag", "hdr_unpadded.bag", "hdr_4096_total.bag"]
     {
         let Some(before) = sample(&format!("edge/{name}")) else { return };
-        let old = read(&open(&before, OpenMode::Index));
+        let old_messages = read(&open(&before, OpenMode::Index));
         let (_folder, path) = file(&before);
         let mut bag = append(&path, Compression::Bz2).unwrap();
         let times = add(&mut bag);
@@ -95,8 +95,8 @@ fn append_keeps_existing_chunks_and_connections() {
             let log = open(&after, mode);
             assert_eq!(log.manifest().damage, [], "{name} {mode:?}");
             let messages = read(&log);
-            assert!(messages.starts_with(&old), "{name} {mode:?}");
-            let new = messages[old.len()..].iter();
+            assert!(messages.starts_with(&old_messages), "{name} {mode:?}");
+            let new = messages[old_messages.len()..].iter();
             assert!(new.clone().all(|message| message.0 == "/added"), "{name}");
             assert!(new.map(|message| message.2).eq(times.iter().copied()), "{name}");
         }
@@ -153,7 +153,7 @@ fn append_keeps_the_field_order_of_index_data() {
 fn append_works_for_a_bag_without_messages() {
     for name in ["no-messages.bag", "edge/conn_without_msgs.bag"] {
         let Some(before) = sample(name) else { return };
-        let old = read(&open(&before, OpenMode::Index)).len();
+        let old_messages = read(&open(&before, OpenMode::Index)).len();
         let (_folder, path) = file(&before);
         let mut bag = append(&path, Compression::None).unwrap();
         add(&mut bag);
@@ -161,7 +161,7 @@ fn append_works_for_a_bag_without_messages() {
         let log = open(&fs::read(&path).unwrap(), OpenMode::Full);
         assert_eq!(
             (read(&log).len(), &log.manifest().damage[..]),
-            (old + 100, &[][..])
+            (old_messages + 100, &[][..])
         );
     }
 }
@@ -169,10 +169,10 @@ fn append_works_for_a_bag_without_messages() {
 #[test]
 fn killed_append_leaves_a_bag_without_an_index() {
     let Some(before) = sample("edge/ok_lz4.bag") else { return };
-    let old = read(&open(&before, OpenMode::Index));
+    let old_messages = read(&open(&before, OpenMode::Index));
     let (_folder, path) = file(&before);
     drop(append(&path, Compression::Lz4).unwrap());
-    assert_eq!(read(&open(&fs::read(&path).unwrap(), OpenMode::Auto)), old);
+    assert_eq!(read(&open(&fs::read(&path).unwrap(), OpenMode::Auto)), old_messages);
 
     let (_folder, path) = file(&before);
     let mut bag = append(&path, Compression::Lz4).unwrap();
@@ -182,9 +182,9 @@ fn killed_append_leaves_a_bag_without_an_index() {
     let after = fs::read(&path).unwrap();
     for len in (before.len()..after.len()).step_by(41).chain([after.len()]) {
         let messages = read(&open(&after[..len], OpenMode::Auto));
-        assert!(messages.starts_with(&old), "cut to {len}");
+        assert!(messages.starts_with(&old_messages), "cut to {len}");
         if len == after.len() {
-            assert_eq!(messages.len(), old.len() + 100);
+            assert_eq!(messages.len(), old_messages.len() + 100);
         }
     }
 }
@@ -194,7 +194,7 @@ fn connection_only_in_the_index_survives_a_killed_append() {
     // The recorder of Hydro left such bags after a split: see ros_comm.
     let Some(before) = sample("edge/ok_none.bag") else { return };
     let log = open(&before, OpenMode::Index);
-    let old = read(&log);
+    let old_messages = read(&log);
     // The connection in the chunk becomes a record of an unknown kind.
     let mut before = before.to_vec();
     let chunks = log.manifest().parts[0].bytes.start as usize
@@ -205,8 +205,8 @@ fn connection_only_in_the_index_survives_a_killed_append() {
         .collect();
     assert!(!connections.is_empty());
     connections.iter().for_each(|at| before[*at] = 0x42);
-    assert_eq!(read(&open(&before, OpenMode::Index)), old);
-    assert_eq!(read(&open(&before, OpenMode::Scan)), old);
+    assert_eq!(read(&open(&before, OpenMode::Index)), old_messages);
+    assert_eq!(read(&open(&before, OpenMode::Scan)), old_messages);
 
     let (_folder, path) = file(&before);
     let mut bag = append(&path, Compression::None).unwrap();
@@ -214,7 +214,10 @@ fn connection_only_in_the_index_survives_a_killed_append() {
     bag.flush().unwrap();
     drop(bag);
     let messages = read(&open(&fs::read(&path).unwrap(), OpenMode::Auto));
-    assert!(messages.starts_with(&old) && messages.len() == old.len() + 100);
+    assert!(
+        messages.starts_with(&old_messages)
+            && messages.len() == old_messages.len() + 100
+    );
 }
 
 #[test]

@@ -30,11 +30,11 @@ fn bag() -> Vec<u8> {
 }
 
 /// Returns the positions of `needle`: in the chunk, and in the index.
-fn places(bytes: &[u8], needle: &[u8]) -> [usize; 2] {
-    let places = bytes.windows(needle.len()).enumerate();
-    let places = places.filter(|(_, window)| *window == needle);
-    let places: Vec<usize> = places.map(|(at, _)| at).collect();
-    places.try_into().unwrap()
+fn positions_of(bytes: &[u8], needle: &[u8]) -> [usize; 2] {
+    let positions_of = bytes.windows(needle.len()).enumerate();
+    let positions_of = positions_of.filter(|(_, window)| *window == needle);
+    let positions_of: Vec<usize> = positions_of.map(|(at, _)| at).collect();
+    positions_of.try_into().unwrap()
 }
 
 fn open(bytes: &[u8], mode: OpenMode) -> RosbagLog {
@@ -100,9 +100,9 @@ fn sound_copy_replaces_a_corrupted_connection() {
             [9, ..] => &[&[10, 0, 0, 0][..], b"latching="].concat(),
             _ => needle,
         };
-        for (copy, place) in places(&sound, needle).into_iter().enumerate() {
+        for (copy, position) in positions_of(&sound, needle).into_iter().enumerate() {
             let mut bytes = sound.clone();
-            bytes[place + offset] = byte;
+            bytes[position + offset] = byte;
             for mode in MODES {
                 let log = open(&bytes, mode);
                 let headers: Vec<_> = log.connections().map(|c| c.header()).collect();
@@ -126,9 +126,9 @@ fn unreadable_connection_is_a_finding() {
         !finding_counts(&open(&sound, OpenMode::Auto))
             .contains_key("bag.connection.broken")
     );
-    for place in places(&sound, b"\x0a\0\0\0latching=") {
+    for position in positions_of(&sound, b"\x0a\0\0\0latching=") {
         let mut bytes = sound.clone();
-        bytes[place + 1] = 0x80;
+        bytes[position + 1] = 0x80;
         let codes = finding_counts(&open(&bytes, OpenMode::Auto));
         assert_eq!(codes.get("bag.connection.broken"), Some(&1));
     }
@@ -137,26 +137,27 @@ fn unreadable_connection_is_a_finding() {
 #[test]
 fn connection_without_a_sound_copy_is_written_in_readable_form() {
     let mut bytes = bag();
-    for place in places(&bytes, b"message_definition=") {
-        bytes[place - 3] = 0x80;
+    for position in positions_of(&bytes, b"message_definition=") {
+        bytes[position - 3] = 0x80;
     }
     let log = open(&bytes, OpenMode::Auto);
     let kinds: Vec<_> =
         log.manifest().damage.iter().map(|damage| damage.kind).collect();
     assert_eq!(kinds, [DamageKind::Garbled]);
     // Made by hand: the fields before the broken length, and the other required fields.
-    let want = b"\x0a\0\0\0latching=0\x27\0\0\0md5sum=992ce8a1687cec8c8bd883ec73ca41d1\
+    let expected =
+        b"\x0a\0\0\0latching=0\x27\0\0\0md5sum=992ce8a1687cec8c8bd883ec73ca41d1\
                  \x13\0\0\0message_definition=\x0e\0\0\0topic=/chatter\x06\0\0\0type=*";
-    assert_eq!(rewritten(&log), want);
+    assert_eq!(rewritten(&log), expected);
 }
 
 #[test]
 fn bag_that_ends_before_its_index_reports_truncation() {
     let sound = bag();
-    let [_, in_index] = places(&sound, b"string data\n");
+    let [_, in_index] = positions_of(&sound, b"string data\n");
     let index_at = u64::from_le_bytes({
-        let place = sound.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
-        sound[place..place + 8].try_into().unwrap()
+        let position = sound.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
+        sound[position..position + 8].try_into().unwrap()
     });
     assert!((in_index as u64) > index_at);
     // One byte of the index data of the chunk is missing, or all of them.
@@ -176,8 +177,8 @@ fn bag_that_ends_before_its_index_reports_truncation() {
     }
     // The index is complete, and only its position in the header is wrong.
     let mut bytes = sound;
-    let place = bytes.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
-    bytes[place + 3] = 1;
+    let position = bytes.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
+    bytes[position + 3] = 1;
     assert_eq!(open(&bytes, OpenMode::Auto).manifest().damage, []);
 }
 
@@ -196,11 +197,11 @@ fn unknown_record_in_a_chunk_is_a_finding() {
 fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
     let sound = bag();
     let name = b"topic=/chatter";
-    let places: Vec<usize> = (0..sound.len() - name.len())
+    let positions_of: Vec<usize> = (0..sound.len() - name.len())
         .filter(|at| sound[*at..].starts_with(name))
         .collect();
     // In the chunk: the record, then its header; in the index: the same.
-    let [_, _, record, own] = places[..] else { panic!("{places:?}") };
+    let [_, _, record, own] = positions_of[..] else { panic!("{positions_of:?}") };
     for wrong in [&[record][..], &[record, own], &[own]] {
         let mut bytes = sound.clone();
         wrong.iter().for_each(|at| bytes[at + 8] = b'x');
@@ -235,7 +236,7 @@ fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
 #[test]
 fn truncated_connection_is_located_in_its_chunk() {
     let mut bytes = bag();
-    let [in_chunk, in_index] = places(&bytes, b"message_definition=");
+    let [in_chunk, in_index] = positions_of(&bytes, b"message_definition=");
     bytes[in_chunk - 3] = 0x80;
     let chunk = bytes.windows(10).position(|w| w == b"chunk_pos=").unwrap() + 10;
     let chunk = u64::from_le_bytes(bytes[chunk..chunk + 8].try_into().unwrap());
@@ -282,8 +283,8 @@ fn unknown_compression_is_named_and_other_chunks_are_read() {
 #[test]
 fn repaired_bag_has_its_strings_in_utf8() {
     let mut bytes = bag();
-    for place in places(&bytes, b"string data\n") {
-        bytes[place + 11] = 0xb0; // a degree sign in Latin-1
+    for position in positions_of(&bytes, b"string data\n") {
+        bytes[position + 11] = 0xb0; // a degree sign in Latin-1
     }
     let log = open(&bytes, OpenMode::Auto);
     let mut options = WriteOptions::default();

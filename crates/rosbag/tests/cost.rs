@@ -29,7 +29,7 @@ struct Counting {
     bytes: Bytes,
     read: AtomicU64,
     /// The long reads.
-    long: Mutex<Vec<Range<u64>>>,
+    long_reads: Mutex<Vec<Range<u64>>>,
 }
 
 impl Source for Counting {
@@ -40,7 +40,7 @@ impl Source for Counting {
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
         let bytes = self.bytes.read_at(range.clone())?;
         if bytes.len() >= LONG {
-            self.long.lock().unwrap().push(range);
+            self.long_reads.lock().unwrap().push(range);
         }
         self.read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(bytes)
@@ -49,8 +49,8 @@ impl Source for Counting {
 
 fn sample(name: &str) -> Option<Arc<Counting>> {
     let bytes = conformance::sample(&format!("rosbag/{name}"))?;
-    let (read, long) = (AtomicU64::new(0), Mutex::default());
-    Some(Arc::new(Counting { bytes, read, long }))
+    let (read, long_reads) = (AtomicU64::new(0), Mutex::default());
+    Some(Arc::new(Counting { bytes, read, long_reads }))
 }
 
 fn read(
@@ -78,9 +78,9 @@ fn opening_reads_the_index_and_the_headers_of_some_chunks() {
     assert_eq!(log.manifest().parts.len(), 10);
     assert!(opened < 300_000, "{opened} of {} bytes were read", source.len());
 
-    let (records, all) = read(&source, &log, &Selection::default());
+    let (records, full_len) = read(&source, &log, &Selection::default());
     assert_eq!(records, 16_806); // as the Python package rosbags 0.11 counts
-    assert!(all < source.len() + 300_000, "{all} bytes were read");
+    assert!(full_len < source.len() + 300_000, "{full_len} bytes were read");
 }
 
 #[test]
@@ -88,13 +88,13 @@ fn checking_reads_compressed_chunks_once() {
     for name in ["example-bz2.bag", "example-lz4.bag"] {
         let Some(source) = sample(name) else { continue };
         let log = RosbagLog::open(source.clone(), RosbagOptions::default()).unwrap();
-        source.long.lock().unwrap().clear();
+        source.long_reads.lock().unwrap().clear();
         check(&log, &|_| {}).unwrap();
-        let mut long = source.long.lock().unwrap().clone();
-        long.sort_by_key(|range| range.start);
-        assert!(!long.is_empty(), "{name} has a chunk");
+        let mut long_reads = source.long_reads.lock().unwrap().clone();
+        long_reads.sort_by_key(|range| range.start);
+        assert!(!long_reads.is_empty(), "{name} has a chunk");
         let is_behind = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
-        assert!(long.windows(2).all(is_behind), "{name}: {long:?}");
+        assert!(long_reads.windows(2).all(is_behind), "{name}: {long_reads:?}");
     }
 }
 
@@ -102,14 +102,17 @@ fn checking_reads_compressed_chunks_once() {
 fn selection_reads_only_chunks_that_may_match() {
     let Some(source) = sample("robot_localization-test1.bag") else { return };
     let log = RosbagLog::open(source.clone(), RosbagOptions::default()).unwrap();
-    let (_, whole) = read(&source, &log, &Selection::default());
+    let (_, full_len) = read(&source, &log, &Selection::default());
     let first = log.manifest().parts[0].time;
     let end = Timestamp::from_nanos(first.start.as_nanos() + 1);
     let time = TimeRange { start: first.start, end };
-    let (records, some) = read(&source, &log, &Selection { time, ..all() });
-    assert!(records > 0 && some < whole / 4, "{some} of {whole} bytes for {records}");
+    let (records, some) = read(&source, &log, &Selection { time, ..everything() });
+    assert!(
+        records > 0 && some < full_len / 4,
+        "{some} of {full_len} bytes for {records}"
+    );
     let (records, none) =
-        read(&source, &log, &Selection { topics: TopicSet::EMPTY, ..all() });
+        read(&source, &log, &Selection { topics: TopicSet::EMPTY, ..everything() });
     assert_eq!((records, none), (0, 0));
 }
 
@@ -157,15 +160,15 @@ fn unselected_uncompressed_messages_are_not_read() {
         (OpenMode::Full, bag.clone()),
         (OpenMode::Index, with_op_first(bag)),
     ] {
-        let (read_bytes, long) = (AtomicU64::new(0), Mutex::default());
+        let (read_bytes, long_reads) = (AtomicU64::new(0), Mutex::default());
         let bytes = Bytes::from(bag);
-        let source = Arc::new(Counting { bytes, read: read_bytes, long });
+        let source = Arc::new(Counting { bytes, read: read_bytes, long_reads });
         let options = RosbagOptions::default().with_mode(mode);
         let log = RosbagLog::open(source.clone(), options).unwrap();
         let selection_of = |name: &str| {
             let topics = log.manifest().topics();
             let matches = topics.filter(|(_, topic)| topic.name == name);
-            Selection { topics: matches.map(|(id, _)| id).collect(), ..all() }
+            Selection { topics: matches.map(|(id, _)| id).collect(), ..everything() }
         };
         let (records, some) = read(&source, &log, &selection_of("/short"));
         // Three in each of eight chunks, of 9.6 MB.
@@ -174,11 +177,11 @@ fn unselected_uncompressed_messages_are_not_read() {
         let (records, most) = read(&source, &log, &selection_of("/long"));
         assert_eq!(records, 16);
         assert!(most > 8 * 1_200_000, "{most} bytes were read");
-        let (records, _) = read(&source, &log, &all());
+        let (records, _) = read(&source, &log, &everything());
         assert_eq!(records, 40);
     }
 }
 
-fn all() -> Selection {
+fn everything() -> Selection {
     Selection::default()
 }

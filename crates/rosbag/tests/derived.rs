@@ -86,8 +86,8 @@ fn points_have_the_columns_of_their_messages_also_in_a_resumed_log() {
     let names = "time stamp index x y z intensity ring";
     assert_eq!(table(&log, points), (names.to_owned(), 20 * 24));
     // The manifest comes from the index alone, and has the columns common to all points.
-    let known = &log.manifest().topics[points.index()].schema;
-    assert_eq!(known.fields().len(), 3);
+    let schema = &log.manifest().topics[points.index()].schema;
+    assert_eq!(schema.fields().len(), 3);
 
     let manifest = Arc::new(log.manifest().clone());
     let source = Arc::new(bytes.clone());

@@ -27,10 +27,10 @@ struct Read {
 
 fn read(bytes: &Bytes, options: RosbagOptions) -> Result<Read> {
     let log = RosbagLog::open(Arc::new(bytes.clone()), options)?;
-    let (all, mut block) = (Selection::default(), Block::default());
+    let (selection, mut block) = (Selection::default(), Block::default());
     let (mut records, mut damage) = (0, Vec::new());
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all)?;
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection)?;
         while cursor.fill(&mut block)? {
             records += block.len() as u64;
             damage.extend_from_slice(block.damage());
@@ -273,14 +273,14 @@ fn compressed_chunk_with_a_broken_header_is_read() {
 #[test]
 fn chunk_with_too_long_a_length_is_read_exactly_to_its_end() {
     for (name, _, data, end) in SECOND {
-        for more in [100, 500, u32::MAX - 10_000] {
+        for added_len in [100, 500, u32::MAX - 10_000] {
             let Some(mut bytes) = bytes_of(name) else { return };
-            let len = (end - data) as u32 + more;
+            let len = (end - data) as u32 + added_len;
             bytes[data - 4..data].copy_from_slice(&len.to_le_bytes());
             for mode in MODES {
                 let options = RosbagOptions::default().with_mode(mode);
                 let read = read(&Bytes::from(bytes.clone()), options).unwrap();
-                assert_eq!(read.records, 100, "{name} {more} {mode:?}");
+                assert_eq!(read.records, 100, "{name} {added_len} {mode:?}");
             }
         }
     }

@@ -57,8 +57,8 @@ fn read(log: &RosbagLog, selection: &Selection) -> Vec<Message> {
 
 /// Returns the connections of a bag: ids, topics, headers.
 fn connections(log: &RosbagLog) -> Vec<(u32, Vec<u8>, Vec<u8>)> {
-    let whole = log.connections();
-    whole.map(|c| (c.id, c.topic_bytes().to_vec(), c.header().to_vec())).collect()
+    let connections = log.connections();
+    connections.map(|c| (c.id, c.topic_bytes().to_vec(), c.header().to_vec())).collect()
 }
 
 fn options(compression: Option<&str>) -> WriteOptions {
@@ -140,10 +140,10 @@ fn chunk_len(bytes: &[u8]) -> usize {
 #[test]
 fn completely_selected_chunks_are_copied_byte_for_byte() {
     for (name, log) in some("rosbag", &OF_ROS) {
-        let all = logged(log.manifest());
-        let (bytes, copied) = extract(&log, &all, &options(None));
+        let selection = logged(log.manifest());
+        let (bytes, copied) = extract(&log, &selection, &options(None));
         let records = log.manifest().topics.iter().filter_map(|topic| topic.records);
-        let is_logged = read(&log, &all).len() as u64;
+        let is_logged = read(&log, &selection).len() as u64;
         assert!(copied == is_logged && records.sum::<u64>() >= copied, "{name}");
 
         let whole = log.source().read_at(0..u64::MAX).unwrap();
@@ -158,7 +158,10 @@ fn completely_selected_chunks_are_copied_byte_for_byte() {
         }
         let copy = open(bytes, OpenMode::Full).unwrap();
         assert_eq!(copy.manifest().damage, [], "{name}");
-        assert!(read(&copy, &logged(copy.manifest())) == read(&log, &all), "{name}");
+        assert!(
+            read(&copy, &logged(copy.manifest())) == read(&log, &selection),
+            "{name}"
+        );
         assert_eq!(connections(&copy), connections(&log), "{name}");
     }
 }
@@ -166,9 +169,9 @@ fn completely_selected_chunks_are_copied_byte_for_byte() {
 #[test]
 fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
     for (name, log) in some("rosbag", &["robot_localization-test1.bag"]) {
-        let all = logged(log.manifest());
+        let selection = logged(log.manifest());
         let mut out = Cursor::new(vec![]);
-        let mut sink = sink(&mut out, &log, &all, &options(None));
+        let mut sink = sink(&mut out, &log, &selection, &options(None));
         let whole = &log.manifest().plan(&Selection::default(), u64::MAX)[0];
         let Part { bytes, .. } = whole;
         let cases = [
@@ -187,7 +190,7 @@ fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
                 "{part:?}"
             );
         }
-        let records = read(&log, &all).len() as u64;
+        let records = read(&log, &selection).len() as u64;
         assert_eq!(
             sink.copy_part_verbatim(0, whole, &**log.source()).unwrap(),
             Some(records)
@@ -199,7 +202,7 @@ fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
         sink.finish().unwrap();
         let copy = open(out.into_inner().into(), OpenMode::Full).unwrap();
         assert_eq!(copy.manifest().damage, [], "{name}");
-        assert!(read(&copy, &all) == read(&log, &all), "{name}");
+        assert!(read(&copy, &selection) == read(&log, &selection), "{name}");
     }
 }
 
@@ -224,10 +227,10 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
         };
         let mut retiming = options(None);
         retiming.retimed = true;
-        let own = name.trim_start_matches("ok_").trim_end_matches(".bag");
+        let stem = name.trim_start_matches("ok_").trim_end_matches(".bag");
         for (selection, options, is_none) in [
-            (&all, &options(Some(own)), false),
-            (&all, &options(Some(if own == "bz2" { "lz4" } else { "bz2" })), true),
+            (&all, &options(Some(stem)), false),
+            (&all, &options(Some(if stem == "bz2" { "lz4" } else { "bz2" })), true),
             (&all, &renaming, true),
             (&all, &retiming, true),
             (&one_topic, &options(None), true),
@@ -274,17 +277,17 @@ fn readable_messages_of_every_damaged_bag_are_written_to_a_sound_bag() {
     for (name, bytes) in conformance::samples("rosbag/edge", &["bag"]) {
         for mode in [OpenMode::Index, OpenMode::Full] {
             let Ok(log) = open(bytes.clone(), mode) else { continue };
-            let all = logged(log.manifest());
+            let selection = logged(log.manifest());
             let is_shut = log
                 .read(
                     &Part { bytes: 0..0, topics: TopicSet::All, time: TimeRange::ALL },
-                    &all,
+                    &selection,
                 )
                 .is_err();
             if name == BOMB || is_shut {
                 continue;
             }
-            let (bytes, copied) = extract(&log, &all, &options(None));
+            let (bytes, copied) = extract(&log, &selection, &options(None));
             let copy = open(bytes, OpenMode::Full).unwrap();
             // Contents that the index does not list are copied unchanged.
             let is_known = mode == OpenMode::Full;
@@ -294,7 +297,8 @@ fn readable_messages_of_every_damaged_bag_are_written_to_a_sound_bag() {
                 && damage.iter().all(|one| one.kind == DamageKind::Definition);
             let is_mended = damage.is_empty() || is_unusable;
             assert!(!is_known || is_mended, "{name}: {damage:?}");
-            let (new, old) = (read(&copy, &logged(copy.manifest())), read(&log, &all));
+            let (new, old) =
+                (read(&copy, &logged(copy.manifest())), read(&log, &selection));
             assert!(!is_known || copied <= new.len() as u64, "{name}");
             assert!(new == old, "{name} {mode:?}: {} of {}", new.len(), old.len());
         }
@@ -315,15 +319,16 @@ fn connections_stay_one_to_one() {
         "conn_without_msgs.bag",
     ];
     for (name, log) in some("rosbag/edge", &names) {
-        let all = logged(log.manifest());
-        let (bytes, _) = extract(&log, &all, &options(Some("lz4")));
+        let selection = logged(log.manifest());
+        let (bytes, _) = extract(&log, &selection, &options(Some("lz4")));
         let copy = open(bytes, OpenMode::Auto).unwrap();
         assert_eq!(connections(&copy), connections(&log), "{name}");
         for (id, _) in
-            log.manifest().topics().filter(|(id, _)| all.topics.contains(*id))
+            log.manifest().topics().filter(|(id, _)| selection.topics.contains(*id))
         {
-            let one = Selection { topics: [id].into_iter().collect(), ..all.clone() };
-            let (bytes, _) = extract(&log, &one, &options(None));
+            let one_topic =
+                Selection { topics: [id].into_iter().collect(), ..selection.clone() };
+            let (bytes, _) = extract(&log, &one_topic, &options(None));
             let copy = open(bytes, OpenMode::Auto).unwrap();
             let of_topic = log.connections_of(id).map(|c| (c.id, c.header().to_vec()));
             let new = copy.connections().map(|c| (c.id, c.header().to_vec()));

@@ -36,9 +36,9 @@ fn read(bytes: Bytes, mode: OpenMode) {
     open.record_bytes = 1 << 20;
     let options = RosbagOptions::from(open).with_mode(mode);
     let Ok(log) = RosbagLog::open(Arc::new(bytes), options) else { return };
-    let (all, mut block) = (Selection::default(), Block::default());
-    for part in log.manifest().plan(&all, 4096) {
-        let mut cursor = match log.read(&part, &all) {
+    let (selection, mut block) = (Selection::default(), Block::default());
+    for part in log.manifest().plan(&selection, 4096) {
+        let mut cursor = match log.read(&part, &selection) {
             // The change may have produced an unknown compression.
             Err(err)
                 if [ErrorKind::Unsupported, ErrorKind::NeedsKey]
@@ -169,8 +169,8 @@ fn thousands_of_definitions_with_many_columns_open_soon() {
     let manifest = log.manifest();
     assert_eq!(manifest.topics.len(), 2_000);
     let columns = |topic: &Topic| topic.schema.flattened_fields().len();
-    let all: usize = manifest.topics.iter().map(columns).sum();
-    assert!((1 << 19..1 << 21).contains(&all), "{all} columns");
+    let selection: usize = manifest.topics.iter().map(columns).sum();
+    assert!((1 << 19..1 << 21).contains(&selection), "{selection} columns");
     // Topics beyond the column budget have only raw bytes, and a reason.
     let is_raw = |topic: &&Topic| columns(topic) == 2;
     let raw = manifest.topics.iter().filter(is_raw).count();

@@ -36,8 +36,9 @@ fn bag(chunks: i64) -> Vec<u8> {
 fn info(bytes: &[u8], number: usize) -> Range<usize> {
     let long =
         |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
-    let place = bytes.windows(10).position(|name| name == b"index_pos=").unwrap() + 10;
-    let (mut at, mut infos) = (long(place), 0);
+    let position =
+        bytes.windows(10).position(|name| name == b"index_pos=").unwrap() + 10;
+    let (mut at, mut infos) = (long(position), 0);
     loop {
         let data = at + 4 + long(at);
         let end = data + 4 + long(data);
@@ -53,10 +54,10 @@ fn info(bytes: &[u8], number: usize) -> Range<usize> {
 
 /// Returns the bag without the chunk info with the index `number`, and with a matching header.
 fn without_info(mut bytes: Vec<u8>, number: usize, chunks: u32) -> Vec<u8> {
-    let place =
+    let position =
         bytes.windows(12).position(|name| name == b"chunk_count=").unwrap() + 12;
-    assert_eq!(bytes[place..place + 4], chunks.to_le_bytes());
-    bytes[place..place + 4].copy_from_slice(&(chunks - 1).to_le_bytes());
+    assert_eq!(bytes[position..position + 4], chunks.to_le_bytes());
+    bytes[position..position + 4].copy_from_slice(&(chunks - 1).to_le_bytes());
     let info = info(&bytes, number);
     bytes.drain(info);
     bytes
@@ -100,16 +101,16 @@ fn read(
     let options = RosbagOptions::default().with_open(options);
     let log =
         RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap();
-    let mut all = Selection::default();
+    let mut selection = Selection::default();
     if let Some(topic) = topic {
-        all.topics = [log.manifest().topic(topic).unwrap()].into_iter().collect();
+        selection.topics = [log.manifest().topic(topic).unwrap()].into_iter().collect();
     }
     let [start, end] =
         [secs.start, secs.end].map(|s| Timestamp::from_nanos(s * SECOND));
-    all.time = TimeRange { start, end };
+    selection.time = TimeRange { start, end };
     let (mut block, mut records, mut damage) = (Block::default(), 0, Vec::new());
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             records += block.len();
             damage.extend_from_slice(block.damage());
@@ -163,9 +164,9 @@ fn chunk_info_that_contradicts_its_index_data_is_found_by_comparison() {
 #[test]
 fn every_chunk_is_compared_if_the_header_counts_more_chunks() {
     let mut bytes = without_info(bag(100), 52, 100);
-    let place =
+    let position =
         bytes.windows(12).position(|name| name == b"chunk_count=").unwrap() + 12;
-    bytes[place..place + 4].copy_from_slice(&100_u32.to_le_bytes());
+    bytes[position..position + 4].copy_from_slice(&100_u32.to_le_bytes());
     let (records, damage, remarks) = read(&bytes, None, 53..54, false);
     assert_eq!((records, damage, remarks.len()), (11, vec![], 1));
 }
@@ -174,9 +175,9 @@ fn every_chunk_is_compared_if_the_header_counts_more_chunks() {
 fn change_chunk_position(bytes: &mut [u8], number: usize, change: impl Fn(u64) -> u64) {
     let info = info(bytes, number);
     let name = bytes[info.clone()].windows(10).position(|name| name == b"chunk_pos=");
-    let place = info.start + name.unwrap() + 10;
-    let at = u64::from_le_bytes(bytes[place..place + 8].try_into().unwrap());
-    bytes[place..place + 8].copy_from_slice(&change(at).to_le_bytes());
+    let position = info.start + name.unwrap() + 10;
+    let at = u64::from_le_bytes(bytes[position..position + 8].try_into().unwrap());
+    bytes[position..position + 8].copy_from_slice(&change(at).to_le_bytes());
 }
 
 #[test]
@@ -198,15 +199,15 @@ fn several_wrong_positions_in_one_chunk_duplicate_nothing() {
 
 #[test]
 fn chunk_with_a_wrong_position_in_the_index_is_read_once() {
-    for more in [1, 8, 4096] {
+    for added_len in [1, 8, 4096] {
         let mut bytes = bag(100);
-        change_chunk_position(&mut bytes, 50, |at| at + more);
+        change_chunk_position(&mut bytes, 50, |at| at + added_len);
         let (records, damage, _) = read(&bytes, None, 0..999, false);
-        assert_eq!((records, damage.len()), (1_100, 1), "{more}: {damage:?}");
+        assert_eq!((records, damage.len()), (1_100, 1), "{added_len}: {damage:?}");
         assert_eq!(damage[0].kind, DamageKind::Index);
         // A selection of the time range in the chunk info returns all of the chunk.
-        assert_eq!(read(&bytes, None, 51..52, false).0, 11, "{more}");
-        assert_eq!(read(&bytes, None, 50..51, false).0, 11, "{more}");
+        assert_eq!(read(&bytes, None, 51..52, false).0, 11, "{added_len}");
+        assert_eq!(read(&bytes, None, 50..51, false).0, 11, "{added_len}");
     }
 }
 

@@ -24,8 +24,8 @@ impl Format for FixedMode {
         FORMAT.name()
     }
 
-    fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence {
-        FORMAT.probe(name, head)
+    fn probe(&self, name: &str, first_bytes: &[u8]) -> MatchConfidence {
+        FORMAT.probe(name, first_bytes)
     }
 
     fn open(
@@ -51,9 +51,10 @@ impl Format for FixedMode {
 fn is_sound(bytes: &Bytes) -> Option<bool> {
     let options = RosbagOptions::default().with_mode(OpenMode::Full);
     let log = RosbagLog::open(Arc::new(bytes.clone()), options).ok()?;
-    let (all, mut block, mut records) = (Selection::default(), Block::default(), 0);
-    for part in log.manifest().plan(&all, u64::MAX) {
-        let mut cursor = log.read(&part, &all).ok()?;
+    let (selection, mut block, mut records) =
+        (Selection::default(), Block::default(), 0);
+    for part in log.manifest().plan(&selection, u64::MAX) {
+        let mut cursor = log.read(&part, &selection).ok()?;
         while cursor.fill(&mut block).unwrap() {
             records += block.len();
         }

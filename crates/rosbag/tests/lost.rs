@@ -36,8 +36,8 @@ struct Read {
 impl Read {
     /// Returns the number of lost records that the parts or the manifest report.
     fn lost(&self) -> u64 {
-        let sum = |damage: &[Damage]| damage.iter().map(|one| one.records).sum();
-        u64::max(sum(&self.in_manifest), sum(&self.damage))
+        let records = |damage: &[Damage]| damage.iter().map(|loss| loss.records).sum();
+        u64::max(records(&self.in_manifest), records(&self.damage))
     }
 
     fn is_loss_reported(&self) -> bool {
@@ -50,11 +50,11 @@ fn read(bytes: &[u8], options: RosbagOptions) -> Read {
     let log = RosbagLog::open(source, options).unwrap();
     // Points are rows in addition to the messages that they are derived from.
     let topics = log.manifest().logged_topics();
-    let (all, mut block) =
+    let (selection, mut block) =
         (Selection { topics, ..Selection::default() }, Block::default());
     let (mut records, mut damage) = (0, Vec::new());
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             records += block.len() as u64;
             damage.extend_from_slice(block.damage());
@@ -116,8 +116,12 @@ fn zeroed_chunk_is_reported_by_topic_count_and_time() {
             bytes[start..lost_chunk.end].fill(0);
             for mode in MODES {
                 let read = read_as(&bytes, mode);
-                let all: u64 = counts.iter().sum();
-                assert_eq!((read.records, read.lost()), (491 - all, all), "{mode:?}");
+                let lost_records: u64 = counts.iter().sum();
+                assert_eq!(
+                    (read.records, read.lost()),
+                    (491 - lost_records, lost_records),
+                    "{mode:?}"
+                );
                 let lost = read.damage.iter().filter(|damage| damage.records > 0);
                 let mut records: Vec<u64> = Vec::new();
                 for damage in lost {
@@ -229,7 +233,8 @@ fn chunk_with_a_broken_lz4_block_is_read_up_to_its_damage() {
     for mode in MODES {
         let read = read_as(&bytes, mode);
         assert_eq!((read.records, read.lost()), (490, 1), "{mode:?}");
-        let kinds: Vec<DamageKind> = read.damage.iter().map(|one| one.kind).collect();
+        let kinds: Vec<DamageKind> =
+            read.damage.iter().map(|damage| damage.kind).collect();
         assert_eq!(kinds, [DamageKind::Garbled, DamageKind::Doubtful]);
         assert!(read.damage[0].topic.is_some());
     }

@@ -24,8 +24,8 @@ fn field(name: &str, value: &[u8]) -> Vec<u8> {
 
 fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
     let fields = fields.concat();
-    let lens = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
-    [&lens[0], fields.as_slice(), &lens[1], data].concat()
+    let lengths = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
+    [&lengths[0], fields.as_slice(), &lengths[1], data].concat()
 }
 
 fn connection(id: u32, topic: &str, type_name: &str, text: &str) -> Vec<u8> {
@@ -96,7 +96,7 @@ impl Writer {
         self
     }
 
-    fn plain(mut self, bytes: &[u8]) -> Self {
+    fn append(mut self, bytes: &[u8]) -> Self {
         self.bytes.extend(bytes);
         self
     }
@@ -132,9 +132,9 @@ fn read(bytes: &[u8]) -> Vec<Vec<(String, usize)>> {
         let source = Arc::new(Bytes::copy_from_slice(bytes));
         let log = RosbagLog::open(source, options).unwrap();
         let mut counts = vec![0; log.manifest().topics.len()];
-        let (all, mut block) = (Selection::default(), Block::default());
-        for part in log.manifest().plan(&all, 0) {
-            let mut cursor = log.read(&part, &all).unwrap();
+        let (selection, mut block) = (Selection::default(), Block::default());
+        for part in log.manifest().plan(&selection, 0) {
+            let mut cursor = log.read(&part, &selection).unwrap();
             while cursor.fill(&mut block).unwrap() {
                 for record in block.iter() {
                     counts[record.topic.index()] += 1;
@@ -151,22 +151,25 @@ fn read(bytes: &[u8]) -> Vec<Vec<(String, usize)>> {
 
 /// Checks that all ways of opening read this number of messages of one topic.
 fn assert_chatter(bytes: &[u8], count: usize) {
-    let want = vec![("/chatter".to_owned(), count)];
-    assert_eq!(read(bytes), [want.clone(), want.clone(), want.clone(), want]);
+    let expected = vec![("/chatter".to_owned(), count)];
+    assert_eq!(
+        read(bytes),
+        [expected.clone(), expected.clone(), expected.clone(), expected]
+    );
 }
 
 #[test]
 fn messages_outside_chunks_are_read() {
-    let outside = Writer::new().plain(&chatter()).plain(&messages(0..10));
+    let outside = Writer::new().append(&chatter()).append(&messages(0..10));
     assert_chatter(&outside.finish(&[chatter()]), 10);
-    let unindexed = Writer::new().plain(&chatter()).plain(&messages(0..10));
+    let unindexed = Writer::new().append(&chatter()).append(&messages(0..10));
     assert_chatter(&unindexed.bytes, 10);
 }
 
 #[test]
 fn messages_between_chunks_are_read() {
     let bag = Writer::new().chunk(&[chatter(), messages(0..3)].concat(), 3);
-    let bag = bag.plain(&messages(3..5)).chunk(&messages(5..9), 4);
+    let bag = bag.append(&messages(3..5)).chunk(&messages(5..9), 4);
     assert_chatter(&bag.finish(&[chatter()]), 9);
 }
 
@@ -177,7 +180,7 @@ fn connection_only_in_the_index_suffices() {
 }
 
 #[test]
-fn connection_declared_twice_is_one() {
+fn identical_declarations_of_a_connection_are_merged() {
     let bag = Writer::new().chunk(&[chatter(), chatter(), messages(0..5)].concat(), 5);
     assert_chatter(&bag.finish(&[chatter(), chatter()]), 5);
 }
@@ -187,9 +190,9 @@ fn reused_connection_id_is_valid_from_its_declaration_on() {
     let other = connection(0, "/other", "std_msgs/String", "string data");
     let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let bag = bag.chunk(&[other, messages(5..8)].concat(), 3);
-    let want = vec![("/chatter".to_owned(), 5), ("/other".to_owned(), 3)];
+    let expected = vec![("/chatter".to_owned(), 5), ("/other".to_owned(), 3)];
     for read in read(&bag.bytes) {
-        assert_eq!(read, want);
+        assert_eq!(read, expected);
     }
 }
 
@@ -205,7 +208,7 @@ fn chunk_that_the_index_does_not_list_is_found() {
 #[test]
 fn few_zero_bytes_between_records_are_no_damage() {
     let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
-    let bag = bag.plain(&[0; 49]).chunk(&messages(5..9), 4).plain(&[0; 3]);
+    let bag = bag.append(&[0; 49]).chunk(&messages(5..9), 4).append(&[0; 3]);
     let bytes = bag.finish(&[chatter()]);
     assert_chatter(&bytes, 9);
     let options = RosbagOptions::default().with_mode(OpenMode::Full);
@@ -226,9 +229,9 @@ fn two_definitions_of_one_topic_are_two_topics() {
     let number = connection(0, "/chatter", "std_msgs/Int64", "int64 data");
     let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let bag = bag.chunk(&[number, messages(5..8)].concat(), 3);
-    let want = vec![("/chatter".to_owned(), 5), ("/chatter.1".to_owned(), 3)];
+    let expected = vec![("/chatter".to_owned(), 5), ("/chatter.1".to_owned(), 3)];
     for read in read(&bag.bytes) {
-        assert_eq!(read, want);
+        assert_eq!(read, expected);
     }
 }
 
@@ -279,7 +282,7 @@ fn nanoseconds_over_a_second_are_a_finding_and_times_are_kept() {
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     let mut matches =
-        findings.iter().filter(|one| one.code.name == "bag.message.nanoseconds");
+        findings.iter().filter(|f| f.code.name == "bag.message.nanoseconds");
     assert_eq!(matches.next().map(|finding| finding.count), Some(2));
     // 5 s + 4.294967295 s; ROS carries the excess over too.
     assert_eq!(log.manifest().time.unwrap().end.as_nanos() - 1, 9_294_967_295);
@@ -310,7 +313,8 @@ fn bag_with_only_its_first_line_is_truncated() {
         let source = Arc::new(Bytes::from(line));
         let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
         let damage = log.manifest().damage.iter();
-        let entries: Vec<_> = damage.map(|one| (one.kind, one.bytes.clone())).collect();
+        let entries: Vec<_> =
+            damage.map(|entry| (entry.kind, entry.bytes.clone())).collect();
         assert_eq!(entries, [(DamageKind::Truncated, 13..13)]);
     }
     // If the header declares empty counts, nothing is lost.

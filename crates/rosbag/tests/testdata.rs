@@ -35,9 +35,10 @@ fn bags_in_testdata_are_small() {
 fn read(bytes: &Bytes, mode: OpenMode) -> (usize, Vec<Damage>) {
     let options = RosbagOptions::default().with_mode(mode);
     let log = RosbagLog::open(Arc::new(bytes.clone()), options).unwrap();
-    let own = log.manifest().topics().filter(|(_, topic)| topic.encoding == "ros1");
+    let ros1_topics =
+        log.manifest().topics().filter(|(_, topic)| topic.encoding == "ros1");
     let selection = Selection {
-        topics: own
+        topics: ros1_topics
             .filter(|(_, topic)| topic.origin == logtool_core::TopicOrigin::Logged)
             .map(|(id, _)| id)
             .collect(),

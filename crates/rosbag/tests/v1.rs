@@ -23,8 +23,8 @@ fn record(fields: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
         [&len.to_le_bytes()[..], name.as_bytes(), b"=", value].concat()
     });
     let fields: Vec<u8> = fields.collect();
-    let lens = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
-    [&lens[0], fields.as_slice(), &lens[1], data].concat()
+    let lengths = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
+    [&lengths[0], fields.as_slice(), &lengths[1], data].concat()
 }
 
 fn definition(topic: &str, (name, sum): Type, text: &str) -> Vec<u8> {
@@ -77,9 +77,9 @@ type Seen = (String, Option<String>, Vec<u8>);
 /// Returns all records, and the damage that cursors report.
 fn read(log: &RosbagLog) -> (Vec<Seen>, Vec<Damage>) {
     let (mut records, mut damage) = (Vec::new(), Vec::new());
-    let (all, mut block) = (Selection::default(), Block::default());
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    let (selection, mut block) = (Selection::default(), Block::default());
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             damage.extend_from_slice(block.damage());
             records.extend(block.iter().map(|record| {
@@ -161,11 +161,11 @@ fn publishers_and_latching_are_kept_in_a_copy() {
         publishers.sort_unstable();
         publishers
     };
-    let want = [("/one".to_owned(), true), ("/two".to_owned(), false)];
+    let expected = [("/one".to_owned(), true), ("/two".to_owned(), false)];
     let one =
         |caller: &str, data: u8| ("/a".to_owned(), Some(caller.to_owned()), vec![data]);
     let records = vec![one("/one", 1), one("/two", 2), one("/one", 3)];
-    assert_eq!(publishers_of(&log), want);
+    assert_eq!(publishers_of(&log), expected);
     assert_eq!(read(&log), (records.clone(), vec![]));
     assert_eq!(log.manifest().damage, []);
     assert_eq!(log.manifest().topics[0].latched.len(), 1);
@@ -185,5 +185,5 @@ fn publishers_and_latching_are_kept_in_a_copy() {
     sink.finish().unwrap();
     let copy = open(out.into_inner());
     assert_eq!(copy.version(), Some((2, 0)));
-    assert_eq!((publishers_of(&copy), read(&copy).0), (want.to_vec(), records));
+    assert_eq!((publishers_of(&copy), read(&copy).0), (expected.to_vec(), records));
 }

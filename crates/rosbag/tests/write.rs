@@ -25,8 +25,8 @@ fn field(name: &str, value: &[u8]) -> Vec<u8> {
 
 fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
     let fields = fields.concat();
-    let lens = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
-    [&lens[0], fields.as_slice(), &lens[1], data].concat()
+    let lengths = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
+    [&lengths[0], fields.as_slice(), &lengths[1], data].concat()
 }
 
 fn secs(secs: i64) -> Timestamp {
@@ -46,10 +46,10 @@ fn read(bytes: &[u8], mode: OpenMode) -> Vec<Message> {
     let log =
         RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap();
     let connections: Vec<u32> = log.connections().map(|c| c.id).collect();
-    let (all, mut block, mut messages) =
+    let (selection, mut block, mut messages) =
         (Selection::default(), Block::default(), vec![]);
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             messages.extend(block.iter().map(|record| {
                 let id = connections[record.stream as usize];
@@ -156,8 +156,8 @@ fn bag_has_the_bytes_that_ros_writes() {
     let padding = vec![b' '; 4096 - header.concat().len()];
     let header = record(&header, &padding);
     let line = b"#ROSBAG V2.0\n".to_vec();
-    let want = [line, header, chunk, index, connection, info].concat();
-    assert_eq!(bytes, want);
+    let expected = [line, header, chunk, index, connection, info].concat();
+    assert_eq!(bytes, expected);
 }
 
 #[test]
@@ -166,10 +166,10 @@ fn written_messages_are_read_back_with_every_compression() {
     for compression in PACKINGS {
         let mut bag =
             Writer::new(Cursor::new(vec![]), small_chunks(compression)).unwrap();
-        let want = fill(&mut bag, &messages);
+        let expected = fill(&mut bag, &messages);
         let bytes = bag.finish().unwrap().into_inner();
         for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
-            assert!(read(&bytes, mode) == want, "{compression:?} {mode:?}");
+            assert!(read(&bytes, mode) == expected, "{compression:?} {mode:?}");
         }
         let source = Arc::new(Bytes::from(bytes));
         let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
@@ -225,7 +225,7 @@ fn bag_of_a_killed_writer_is_read_up_to_the_last_complete_chunk() {
     for compression in PACKINGS {
         let out = Watched::default();
         let mut bag = Writer::new(out.clone(), small_chunks(compression)).unwrap();
-        let want = fill(&mut bag, &messages);
+        let expected = fill(&mut bag, &messages);
         bag.finish().unwrap();
         // Everything that was written before an overwrite.
         let bytes = out.before.lock().unwrap().take().unwrap();
@@ -245,7 +245,7 @@ fn bag_of_a_killed_writer_is_read_up_to_the_last_complete_chunk() {
         assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
         for len in (4117..bytes.len()).step_by(997).chain(ends.iter().copied()) {
             let records = read(&bytes[..len], OpenMode::Auto);
-            assert!(want.starts_with(&records), "cut to {len}");
+            assert!(expected.starts_with(&records), "cut to {len}");
             let chunks = ends.partition_point(|end| *end <= len);
             let least = chunks.checked_sub(1).map_or(0, |last| counts[last]);
             assert!(
@@ -254,7 +254,7 @@ fn bag_of_a_killed_writer_is_read_up_to_the_last_complete_chunk() {
                 records.len()
             );
         }
-        assert_eq!(read(&bytes, OpenMode::Auto), want);
+        assert_eq!(read(&bytes, OpenMode::Auto), expected);
     }
 }
 
@@ -265,11 +265,11 @@ fn chunks_are_compressed_on_a_pool_of_one_thread() {
     let write = || {
         let mut bag =
             Writer::new(Cursor::new(vec![]), small_chunks(Compression::Lz4)).unwrap();
-        let want = fill(&mut bag, &messages);
-        (bag.finish().unwrap().into_inner(), want)
+        let expected = fill(&mut bag, &messages);
+        (bag.finish().unwrap().into_inner(), expected)
     };
-    let (actual, want) = pool.install(write);
-    assert!(read(&actual, OpenMode::Full) == want);
+    let (actual, expected) = pool.install(write);
+    assert!(read(&actual, OpenMode::Full) == expected);
     // The result does not depend on the number of threads.
     assert!(write().0 == actual);
 }
@@ -311,8 +311,8 @@ fn unsupported_times_and_lengths_are_refused_without_changes() {
     let unknown = ConnectionHeader::new("/x", "x/X", "this is no definition = = =\n[");
     assert!(bag.connect(&unknown).is_err());
     let bytes = bag.finish().unwrap().into_inner();
-    let want = [(0, secs(1), b"one".to_vec()), (0, last, b"two".to_vec())];
-    assert_eq!(read(&bytes, OpenMode::Full), want);
+    let expected = [(0, secs(1), b"one".to_vec()), (0, last, b"two".to_vec())];
+    assert_eq!(read(&bytes, OpenMode::Full), expected);
 }
 
 #[test]

@@ -126,14 +126,18 @@ impl Definition {
             return builtin_definitions::by_name(time)
                 .ok_or_else(|| malformed("no messages of times"));
         }
-        let own = Self { types: ros1::rewrite(&types)? };
-        let layout = own.layout()?;
-        if own.name() == ros2::LOG.1 && layout == Self::ros2_log()?.layout()? {
+        let rewritten = Self { types: ros1::rewrite(&types)? };
+        let layout = rewritten.layout()?;
+        if rewritten.name() == ros2::LOG.1 && layout == Self::ros2_log()?.layout()? {
             return builtin_definitions::by_name(ros2::LOG.0)
                 .ok_or_else(|| malformed("no log messages"));
         }
-        let is_same = |common: &Self| common.layout().is_ok_and(|of| of == layout);
-        Ok(builtin_definitions::by_name(own.name()).filter(is_same).unwrap_or(own))
+        let is_same = |common: &Self| {
+            common.layout().is_ok_and(|common_layout| common_layout == layout)
+        };
+        Ok(builtin_definitions::by_name(rewritten.name())
+            .filter(is_same)
+            .unwrap_or(rewritten))
     }
 
     /// Returns whether the ROS 2 definition `text` has fields that
@@ -157,7 +161,7 @@ impl Definition {
 
     /// Returns the name of the type, e.g. `sensor_msgs/Imu`.
     pub fn name(&self) -> &str {
-        self.types.first().map_or("", |of| &of.name)
+        self.types.first().map_or("", |message_type| &message_type.name)
     }
 
     /// Returns the name of the type in ROS 2, e.g. `sensor_msgs/msg/Imu`.

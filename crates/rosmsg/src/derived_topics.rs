@@ -1,29 +1,29 @@
-//! Topics that are derived from the messages of others: points and packets.
+//! Topics of points and packets, derived from the messages of other topics.
 //!
-//! A topic of clouds or scans has a derived topic of their points, whose name ends in `/points`,
-//! and a topic of `velodyne_msgs/VelodyneScan` has one of its packets, whose name ends in
-//! `/packets`. (If the log has a logged topic with that name, the derived one is the next
-//! instance.) The ids of derived topics follow those of all logged topics. A topic is treated as
-//! one of clouds if its type has the name *and* the fields of the real type.
+//! A topic of clouds or scans has a derived topic of points, whose name ends in `/points`. A
+//! topic of `velodyne_msgs/VelodyneScan` has a derived topic of packets, whose name ends in
+//! `/packets`. (If the log has a logged topic with that name, the derived topic is the next
+//! instance.) The ids of derived topics follow the ids of all logged topics. A topic contains
+//! clouds if its type has the name *and* the fields of the ROS type.
 //!
-//! **Points.** A record is the whole message. Its rows are the points: the time of the record, the
-//! `stamp` of the header, the `index` of the point in its message, the `row` and `column` if the
-//! points are organized in rows (a height above 1), then the fields of each point. Points without
-//! a position (NaN) are rows like all others.
+//! **Points.** A record is the whole message. Its rows are the points. The columns are the time of
+//! the record, the `stamp` of the header, the `index` of the point in its message, the `row` and
+//! `column` if the points are organized in rows (a height above 1), and the fields of the points.
+//! Points without a position (NaN) are rows, too.
 //!
 //! The fields of a `PointCloud2` are declared in its messages only, and opening a log reads none.
-//! So the columns of a topic are those of all messages that are inspected when a decoder is first
-//! requested: the first ones, and some all over the log. (Until then the manifest has the columns
-//! that all points have.) A message that lacks some of them has nulls there. A field that no
-//! inspected message has, or that lies outside the points, has no column and is reported as
+//! So some messages are inspected when a decoder is first requested: the first ones, and some at
+//! several places in the log. Their fields are the columns of the topic. (Until then the manifest
+//! has the columns that all points have.) If a message lacks a field, its column is null. A field
+//! that no inspected message has, or that is outside the points, has no column and is reported as
 //! damage; the other fields are read. The topic of the messages has all fields.
 //!
-//! **Packets.** A record is the 1206 bytes of a packet. Its time is the stamp of the packet if it
-//! lies within a [second](NEAR) of the time of its message, i.e. if the clocks of lidar, driver and
-//! recorder agree; otherwise it is the time of the message. The reason is that parts of the log are
-//! selected by their times without reading them, so the time of a packet must be near that of its
-//! message. (The topic of the messages has all stamps.) A message that is not a whole number of
-//! packets is one record, which is reported as damage when it is decoded.
+//! **Packets.** A record is the 1206 bytes of a packet. Its time is the stamp of the packet if the
+//! stamp is within a [second](NEAR) of the time of the message, i.e. if the clocks of lidar, driver
+//! and recorder agree. Otherwise it is the time of the message. The reason is that parts of the log
+//! are selected by their times without reading them, so the time of a packet must be near the time
+//! of its message. (The topic of the messages has all stamps.) A message whose length is not a
+//! multiple of the packet length is one record, which is reported as damage when it is decoded.
 
 mod column_inspection;
 mod kind;
@@ -65,14 +65,15 @@ pub struct DerivedTopics {
     logged: usize,
     list: Vec<DerivedTopic>,
     /// For each logged topic, the index of its derived topic.
-    places: Vec<Option<u32>>,
+    child_indices: Vec<Option<u32>>,
 }
 
 /// The columns of the points of a derived topic, as messages declare them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PointColumns {
     topic: TopicId,
-    shape: PointSchema,
+    #[serde(rename = "shape")]
+    point_schema: PointSchema,
 }
 
 /// A derived topic.
@@ -81,19 +82,22 @@ struct DerivedTopic {
     parent: TopicId,
     derivation: Derivation,
     /// The columns of points; determined on first use.
-    shape: OnceLock<Arc<PointSchema>>,
+    point_schema: OnceLock<Arc<PointSchema>>,
 }
 
 impl DerivedTopics {
     /// Creates the derived topics from the derivation of each logged topic.
-    pub fn new(of_each: impl IntoIterator<Item = Option<Derivation>>) -> Self {
+    pub fn new(derivations: impl IntoIterator<Item = Option<Derivation>>) -> Self {
         let mut derived = Self::default();
-        for (parent, derivation) in (0..).map(TopicId).zip(of_each) {
+        for (parent, derivation) in (0..).map(TopicId).zip(derivations) {
             derived.logged += 1;
-            derived.places.push(derivation.map(|_| derived.list.len() as u32));
-            let shape = OnceLock::new();
-            let derived_topic =
-                derivation.map(|derivation| DerivedTopic { parent, derivation, shape });
+            derived.child_indices.push(derivation.map(|_| derived.list.len() as u32));
+            let point_schema = OnceLock::new();
+            let derived_topic = derivation.map(|derivation| DerivedTopic {
+                parent,
+                derivation,
+                point_schema,
+            });
             derived.list.extend(derived_topic);
         }
         derived
@@ -131,8 +135,8 @@ impl DerivedTopics {
         self.iter().map(|(id, derived_topic)| (id, derived_topic.parent))
     }
 
-    /// Returns `topics` with those that are derived from them, and those that they are
-    /// derived from.
+    /// Returns `topics`, together with the topics derived from them and the topics from
+    /// which they are derived.
     pub fn with_relatives(&self, topics: &TopicSet) -> TopicSet {
         if *topics == TopicSet::All {
             return TopicSet::All;
@@ -147,8 +151,8 @@ impl DerivedTopics {
 
     /// Returns the topic that is derived from `parent`.
     pub fn child(&self, parent: TopicId) -> Option<TopicId> {
-        let place = (*self.places.get(parent.index())?)?;
-        Some(TopicId(self.logged as u32 + place))
+        let child_index = (*self.child_indices.get(parent.index())?)?;
+        Some(TopicId(self.logged as u32 + child_index))
     }
 
     /// Widens the times of the `parts` that contain packets, so that they include packets with
@@ -187,7 +191,7 @@ impl DerivedTopics {
         else {
             return;
         };
-        match derived.derivation.what {
+        match derived.derivation.kind {
             DerivedKind::Points(_) if selection.wants(id, time) => {
                 block.push_from_stream(id, stream, time, payload);
             }
@@ -218,20 +222,24 @@ impl DerivedTopics {
         columns: &Columns,
     ) -> Option<Result<Box<dyn Decoder>>> {
         let derived = self.get(id)?;
-        Some(match derived.derivation.what {
+        Some(match derived.derivation.kind {
             DerivedKind::Packets => {
                 PacketDecoder::new(columns).map(|derived| Box::new(derived) as _)
             }
-            DerivedKind::Points(source) => derived.shape(log, id).and_then(|shape| {
-                let encoding = derived.derivation.encoding;
-                let decoder = PointDecoder::new(source, encoding, shape, columns)?;
-                Ok(Box::new(decoder) as _)
-            }),
+            DerivedKind::Points(source) => {
+                derived.point_schema(log, id).and_then(|point_schema| {
+                    let encoding = derived.derivation.encoding;
+                    let decoder =
+                        PointDecoder::new(source, encoding, point_schema, columns)?;
+                    Ok(Box::new(decoder) as _)
+                })
+            }
         })
     }
 
     /// Returns the columns of those `topics` of `log` whose messages declare them, for
-    /// [`with_point_columns`](Self::with_point_columns) of a log that has only the `included` topics.
+    /// [`with_point_columns`](Self::with_point_columns) of a log that has only the `included`
+    /// topics.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -244,13 +252,13 @@ impl DerivedTopics {
         let ids = topics.ids(self.logged + self.list.len());
         let columns = ids.filter_map(|id| {
             let derived = self.get(id)?;
-            let is_points = matches!(derived.derivation.what, DerivedKind::Points(_));
+            let is_points = matches!(derived.derivation.kind, DerivedKind::Points(_));
             is_points.then_some((id, included.position(id)?, derived))
         });
         columns
             .map(|(id, topic, derived)| {
-                let shape = PointSchema::clone(&*derived.shape(log, id)?);
-                Ok(PointColumns { topic, shape })
+                let point_schema = PointSchema::clone(&*derived.point_schema(log, id)?);
+                Ok(PointColumns { topic, point_schema })
             })
             .collect()
     }
@@ -258,9 +266,9 @@ impl DerivedTopics {
     /// Sets columns that are known, so that no messages are inspected for them.
     #[must_use]
     pub fn with_point_columns(self, columns: Vec<PointColumns>) -> Self {
-        for PointColumns { topic, shape } in columns {
+        for PointColumns { topic, point_schema } in columns {
             if let Some(derived) = self.get(topic) {
-                derived.shape.get_or_init(|| Arc::new(shape));
+                derived.point_schema.get_or_init(|| Arc::new(point_schema));
             }
         }
         self
@@ -278,7 +286,7 @@ impl DerivedTopics {
     /// Returns the topics of packets.
     fn packets(&self) -> TopicSet {
         let are_packets = |(id, derived): (_, &DerivedTopic)| {
-            (derived.derivation.what == DerivedKind::Packets).then_some(id)
+            (derived.derivation.kind == DerivedKind::Packets).then_some(id)
         };
         self.iter().filter_map(are_packets).collect()
     }
@@ -286,17 +294,16 @@ impl DerivedTopics {
 
 impl DerivedTopic {
     /// Returns the columns of the points of this topic, which is `id` of `log`.
-    fn shape(&self, log: &dyn Log, id: TopicId) -> Result<Arc<PointSchema>> {
-        if let Some(shape) = self.shape.get() {
-            return Ok(shape.clone());
+    fn point_schema(&self, log: &dyn Log, id: TopicId) -> Result<Arc<PointSchema>> {
+        if let Some(point_schema) = self.point_schema.get() {
+            return Ok(point_schema.clone());
         }
-        let shape = match self.derivation.shape() {
-            Some(shape) => shape,
-            None => {
-                column_inspection::shape(self.derivation, log, id)?.unwrap_or_default()
-            }
+        let point_schema = match self.derivation.point_schema() {
+            Some(point_schema) => point_schema,
+            None => column_inspection::point_schema(self.derivation, log, id)?
+                .unwrap_or_default(),
         };
-        Ok(self.shape.get_or_init(|| Arc::new(shape)).clone())
+        Ok(self.point_schema.get_or_init(|| Arc::new(point_schema)).clone())
     }
 }
 
@@ -311,7 +318,7 @@ fn topic(
         name,
         instance,
         origin: TopicOrigin::Derived,
-        content: match derivation.what {
+        content: match derivation.kind {
             DerivedKind::Points(_) => TopicContent::CloudPoints,
             DerivedKind::Packets => TopicContent::LidarPackets,
         },
@@ -324,7 +331,7 @@ fn topic(
         bytes: parent.bytes.filter(|_| parent.header_len == 0),
         ..parent.clone()
     };
-    if derivation.what == DerivedKind::Packets {
+    if derivation.kind == DerivedKind::Packets {
         topic.encoding = "velodyne".to_owned();
         (topic.type_name, topic.definition) = (String::new(), String::new());
         // The number of packets in a message is not known.
@@ -337,10 +344,10 @@ fn topic(
 
 /// Returns `time` widened by `nanos` nanoseconds on both sides.
 fn widen(time: TimeRange, nanos: i64) -> TimeRange {
-    let moved = |time: Timestamp, by: i64| {
-        Timestamp::from_nanos(time.as_nanos().saturating_add(by))
+    let shifted = |time: Timestamp, nanos_added: i64| {
+        Timestamp::from_nanos(time.as_nanos().saturating_add(nanos_added))
     };
-    TimeRange { start: moved(time.start, -nanos), end: moved(time.end, nanos) }
+    TimeRange { start: shifted(time.start, -nanos), end: shifted(time.end, nanos) }
 }
 
 /// Returns the time of each packet of the scan in `payload`, which was recorded at `time`, and the

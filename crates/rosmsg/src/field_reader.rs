@@ -71,7 +71,7 @@ pub(crate) struct FieldReader<'b> {
 impl<'b> FieldReader<'b> {
     /// Starts reading `payload`, or returns `None` if its encapsulation is unknown.
     pub(crate) fn new(payload: &'b [u8], encoding: Encoding) -> Option<Self> {
-        let plain = |bytes, is_big, most_aligned, has_lengths| Self {
+        let with_order = |bytes, is_big, most_aligned, has_lengths| Self {
             encoding,
             bytes,
             at: 0,
@@ -80,19 +80,19 @@ impl<'b> FieldReader<'b> {
             has_lengths,
         };
         match encoding {
-            Encoding::Ros1 => return Some(plain(payload, false, 1, false)),
+            Encoding::Ros1 => return Some(with_order(payload, false, 1, false)),
             Encoding::Cdr => {}
             // The order of their fields is not fixed.
             Encoding::Protobuf | Encoding::Json => return None,
         }
-        let (head, bytes) = payload.split_at_checked(CDR_HEAD_LEN)?;
+        let (encapsulation, bytes) = payload.split_at_checked(CDR_HEAD_LEN)?;
         // DDS-XTypes 1.3, table 59: CDR_BE, CDR_LE, CDR2_BE, CDR2_LE. The other bytes are
         // options.
-        match head.first_chunk()? {
-            [0, 0] => Some(plain(bytes, true, 8, false)),
-            [0, 1] => Some(plain(bytes, false, 8, false)),
-            [0, 6] => Some(plain(bytes, true, 4, true)),
-            [0, 7] => Some(plain(bytes, false, 4, true)),
+        match encapsulation.first_chunk()? {
+            [0, 0] => Some(with_order(bytes, true, 8, false)),
+            [0, 1] => Some(with_order(bytes, false, 8, false)),
+            [0, 6] => Some(with_order(bytes, true, 4, true)),
+            [0, 7] => Some(with_order(bytes, false, 4, true)),
             _ => None,
         }
     }
@@ -121,7 +121,7 @@ impl<'b> FieldReader<'b> {
     }
 
     /// Skips `len` bytes; returns their range in the payload.
-    pub(crate) fn place(&mut self, len: usize) -> Option<Range<usize>> {
+    pub(crate) fn take_range(&mut self, len: usize) -> Option<Range<usize>> {
         self.take(1, len)?;
         let before = match self.encoding {
             Encoding::Ros1 | Encoding::Protobuf | Encoding::Json => 0,

@@ -120,24 +120,24 @@ impl ImageType {
 }
 
 fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
-    let mut cut = FieldReader::new(payload, encoding)?;
-    let header = cut.header()?;
-    let (height, width) = (cut.u32()?, cut.u32()?);
-    let name = decode_text(cut.text()?);
-    let is_big = cut.u8()? != 0;
-    let step = cut.u32()?;
-    let data = cut.numbers(1)?;
+    let mut reader = FieldReader::new(payload, encoding)?;
+    let header = reader.header()?;
+    let (height, width) = (reader.u32()?, reader.u32()?);
+    let name = decode_text(reader.text()?);
+    let is_big = reader.u8()? != 0;
+    let step = reader.u32()?;
+    let data = reader.numbers(1)?;
     let image = RawImage { width, height, encoding: name.clone(), is_big, step, data };
-    Some(message(header, name, pixels(image), cut.extra_bytes()))
+    Some(message(header, name, pixels(image), reader.extra_bytes()))
 }
 
 fn compressed_image(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
-    let mut cut = FieldReader::new(payload, encoding)?;
-    let header = cut.header()?;
-    let format = decode_text(cut.text()?);
-    let data = cut.numbers(1)?;
+    let mut reader = FieldReader::new(payload, encoding)?;
+    let header = reader.header()?;
+    let format = decode_text(reader.text()?);
+    let data = reader.numbers(1)?;
     let content = file(&format, Cow::Borrowed(data));
-    Some(message(header, format, content, cut.extra_bytes()))
+    Some(message(header, format, content, reader.extra_bytes()))
 }
 
 /// Parses an image of Foxglove's own type.

@@ -21,23 +21,23 @@ pub const MAX_UNPACKED: usize = 256 << 20;
 const MAX_RATIO: u64 = 1024;
 
 impl Encoding {
-    /// Returns the message in `payload`, decompressed if it is compressed, of at most `room`
+    /// Returns the message in `payload`, decompressed if it is compressed, of at most `max_bytes`
     /// bytes.
     ///
     /// # Errors
-    /// `OverLimit` if the message is longer than `room`; `Undecodable` if it cannot be
+    /// `OverLimit` if the message is longer than `max_bytes`; `Undecodable` if it cannot be
     /// decompressed.
     pub fn decompress(
         self,
         payload: &[u8],
-        room: usize,
+        max_bytes: usize,
     ) -> Result<Cow<'_, [u8]>, DamageKind> {
         if self != Self::Cdr || !payload.starts_with(&MAGIC) {
             return Ok(Cow::Borrowed(payload));
         }
         let size = zstd::zstd_safe::get_frame_content_size(payload);
         let size = size.map_err(|_| DamageKind::Undecodable)?;
-        if size.is_some_and(|size| size > room as u64) {
+        if size.is_some_and(|size| size > max_bytes as u64) {
             return Err(DamageKind::OverLimit);
         }
         if let Some(size) = size
@@ -49,9 +49,9 @@ impl Encoding {
         let decoder = zstd::stream::read::Decoder::with_buffer(payload);
         let decoder = decoder.map_err(|_| DamageKind::Undecodable)?;
         let mut message = Vec::new();
-        let read = decoder.take(room as u64 + 1).read_to_end(&mut message);
+        let read = decoder.take(max_bytes as u64 + 1).read_to_end(&mut message);
         match read {
-            Ok(len) if len > room => Err(DamageKind::OverLimit),
+            Ok(len) if len > max_bytes => Err(DamageKind::OverLimit),
             Ok(_) => Ok(Cow::Owned(message)),
             Err(_) => Err(DamageKind::Undecodable),
         }
@@ -72,16 +72,16 @@ mod tests {
         let message = Encoding::Cdr.decompress(FRAME, 12).unwrap();
         assert_eq!(&*message, b"\0\x01\0\0\x07\0\0\0\x08\0\0\0");
         assert_eq!(&*Encoding::Ros1.decompress(FRAME, 12).unwrap(), FRAME);
-        let plain = b"\0\x01\0\0\x07\0\0\0";
-        assert_eq!(&*Encoding::Cdr.decompress(plain, 0).unwrap(), plain);
+        let uncompressed = b"\0\x01\0\0\x07\0\0\0";
+        assert_eq!(&*Encoding::Cdr.decompress(uncompressed, 0).unwrap(), uncompressed);
     }
 
     #[test]
     fn sizes_are_bounded_and_broken_frames_are_undecodable() {
         assert_eq!(Encoding::Cdr.decompress(FRAME, 11), Err(DamageKind::OverLimit));
         for len in 4..FRAME.len() {
-            let cut = Encoding::Cdr.decompress(&FRAME[..len], 12);
-            assert_eq!(cut, Err(DamageKind::Undecodable), "{len}");
+            let truncated = Encoding::Cdr.decompress(&FRAME[..len], 12);
+            assert_eq!(truncated, Err(DamageKind::Undecodable), "{len}");
         }
         // A frame that declares 2^62 bytes, and one of 32 KiB of one byte that declares no size
         // (RFC 8878, 3.1.1.2: a window of 32 KiB, an RLE block).

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn topic_metadata_has_the_keys_of_bags() {
-        let known = TopicMetadata {
+        let connection = TopicMetadata {
             md5sum: Some("*"),
             callers: Some("/a, /b"),
             connections: Some(2),
@@ -146,7 +146,7 @@ mod tests {
             raw_reason: None,
         };
         let mut metadata = BTreeMap::new();
-        known.insert_into(&mut metadata);
+        connection.insert_into(&mut metadata);
         let text: Vec<_> = metadata.iter().map(|(k, v)| format!("{k}={v}")).collect();
         assert_eq!(
             text,

@@ -11,7 +11,7 @@ use logtool_core::Primitive;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
-    fields::{NO_COLUMN, PointField, display_name, fills, shape},
+    fields::{NO_COLUMN, PointField, display_name, fills, point_schema},
     grid::{Grid, StridedValues},
 };
 
@@ -51,9 +51,9 @@ pub(crate) struct MessagePoints<'b> {
     pub(crate) missing: usize,
     /// The number of points in a row.
     pub(crate) width: u32,
-    /// The values of each column of the shape.
+    /// The values of each column of the point schema.
     pub(crate) columns: Vec<PointValues<'b>>,
-    pub(crate) untold: MissingColumn,
+    pub(crate) missing_columns: MissingColumn,
     /// The number of bytes after the last field of the message.
     pub(crate) extra_bytes: usize,
 }
@@ -62,9 +62,9 @@ pub(crate) struct MessagePoints<'b> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MissingColumn {
     /// The field is impossible.
-    pub(crate) odd: Option<String>,
+    pub(crate) impossible: Option<String>,
     /// There is no such column.
-    pub(crate) late: Option<String>,
+    pub(crate) not_in_schema: Option<String>,
 }
 
 /// The values of a column.
@@ -92,7 +92,8 @@ const MAX_VALUES: u32 = 4096;
 const MAX_NAMES: usize = 64 << 10;
 
 impl PointSchema {
-    /// Creates a shape with `columns`, or returns `None` if there are more than any sensor has.
+    /// Creates a point schema with `columns`, or returns `None` if there are more than any sensor
+    /// has.
     pub(crate) fn new(columns: Vec<PointColumn>, has_rows: bool) -> Option<Self> {
         let add = |sum: u32, column: &PointColumn| {
             sum.checked_add(column.count).filter(|sum| *sum <= MAX_VALUES)

@@ -52,13 +52,13 @@ const CDR_LE: [u8; 4] = [0, 1, 0, 0];
 #[derive(Debug)]
 pub struct Transcoder {
     program: Program,
-    beyond: AtomicU64,
+    times_out_of_range: AtomicU64,
 }
 
 impl Transcoder {
     fn new(layout: &Layout, is_of_ros1: bool, has_added: bool) -> Result<Self> {
         let program = Program::compile(layout, is_of_ros1, has_added)?;
-        Ok(Self { program, beyond: AtomicU64::new(0) })
+        Ok(Self { program, times_out_of_range: AtomicU64::new(0) })
     }
 
     /// Creates a transcoder for messages with this `layout` in ROS 1: in CDR, headers have no
@@ -84,7 +84,10 @@ impl Transcoder {
     /// Creates a transcoder between `rosgraph_msgs/Log` of ROS 1 and `rcl_interfaces/Log` in CDR,
     /// which has no `frame_id` and no `topics`, and levels from 10 to 50.
     pub fn for_log_messages() -> Self {
-        Self { program: Program::for_log_messages(), beyond: AtomicU64::new(0) }
+        Self {
+            program: Program::for_log_messages(),
+            times_out_of_range: AtomicU64::new(0),
+        }
     }
 
     /// Creates a transcoder for messages with the same fields in CDR as in `layout`.
@@ -104,7 +107,11 @@ impl Transcoder {
         match fits {
             None => out.truncate(before),
             Some(0) => {}
-            Some(beyond) => _ = self.beyond.fetch_add(beyond, Ordering::Relaxed),
+            Some(times_out_of_range) => {
+                _ = self
+                    .times_out_of_range
+                    .fetch_add(times_out_of_range, Ordering::Relaxed)
+            }
         }
         fits.is_some()
     }
@@ -112,7 +119,7 @@ impl Transcoder {
     /// Returns the number of times, on the way to CDR, after 2^31 s (2038), which ROS 2 cannot
     /// represent. They keep their bits, which ROS 2 reads as times before 1970.
     pub fn times_after_2038(&self) -> u64 {
-        self.beyond.load(Ordering::Relaxed)
+        self.times_out_of_range.load(Ordering::Relaxed)
     }
 
     /// Appends the message in `payload`, in CDR, in the form of the layout to `out`. Both byte

@@ -161,7 +161,8 @@ impl Lidar {
     /// Returns the duration of `packet` in nanoseconds, which depends on the return mode
     /// of the packet.
     pub fn packet_nanos(&self, packet: &[u8]) -> f64 {
-        let sensor = |of: Firings<'_>| self.points.sensor(self.sensor, &of.headers());
+        let sensor =
+            |firings: Firings<'_>| self.points.sensor(self.sensor, &firings.headers());
         Firings::new(packet).map_or(self.sensor, sensor).packet_nanos()
     }
 
@@ -184,7 +185,7 @@ impl Lidar {
 
     /// Returns how the points are made, as metadata for outputs.
     pub fn provenance(&self) -> BTreeMap<String, String> {
-        let mut all = BTreeMap::from([
+        let mut metadata = BTreeMap::from([
             (info::LIDAR.to_owned(), self.sensor.to_string()),
             (info::REASONS.to_owned(), self.reasons.join("; ")),
             (
@@ -206,13 +207,13 @@ impl Lidar {
             self.calibration.warnings.iter().chain(&self.calibration_warning);
         let warnings: Vec<&str> = warnings.map(String::as_str).collect();
         if !warnings.is_empty() {
-            all.insert(info::CALIBRATION_WARNING.to_owned(), warnings.join("; "));
+            metadata.insert(info::CALIBRATION_WARNING.to_owned(), warnings.join("; "));
         }
         let times = match self.points.time {
             TimeSource::Record => "those of the records",
             TimeSource::Sensor { .. } => "those of the lidar's own clock",
         };
-        all.insert("times".to_owned(), times.to_owned());
+        metadata.insert("times".to_owned(), times.to_owned());
         if let Some(sector) = self.points.blanked {
             let (from, to) = sector.edges_deg();
             let suffix = if sector.starts_later {
@@ -223,10 +224,10 @@ impl Lidar {
             let description = format!(
                 "{to} to {from} deg: the lidar does not measure from {from} to {to} deg{suffix}"
             );
-            all.insert(info::FIELD_OF_VIEW.to_owned(), description);
+            metadata.insert(info::FIELD_OF_VIEW.to_owned(), description);
         }
         if let Some(change) = &self.returns_change {
-            all.insert("returns".to_owned(), change.clone());
+            metadata.insert("returns".to_owned(), change.clone());
         }
         if self.calibration.sends_corrected_intensity {
             let by_lidar = "corrected by the lidar itself (power level A8)";
@@ -235,30 +236,30 @@ impl Lidar {
             } else {
                 format!("{by_lidar}: not corrected again")
             };
-            all.insert("intensity".to_owned(), description);
+            metadata.insert("intensity".to_owned(), description);
         }
-        if let Err(misfit) = self.calibration.check_model(self.sensor.model) {
-            all.insert(info::CALIBRATION_MISFIT.to_owned(), misfit.to_string());
+        if let Err(mismatch) = self.calibration.check_model(self.sensor.model) {
+            metadata.insert(info::CALIBRATION_MISFIT.to_owned(), mismatch.to_string());
         }
         if let Some(remark) = &self.clock_warning {
-            all.insert(info::CLOCK_WARNING.to_owned(), remark.clone());
+            metadata.insert(info::CLOCK_WARNING.to_owned(), remark.clone());
         }
         let packets = self.rate_warning.iter().chain(&self.motor_warning);
         let packets = packets.chain(&self.time_warnings);
         let packets: Vec<&str> = packets.map(String::as_str).collect();
         if !packets.is_empty() {
-            all.insert(info::PACKET_WARNING.to_owned(), packets.join("; "));
+            metadata.insert(info::PACKET_WARNING.to_owned(), packets.join("; "));
         }
         if let Some(model_warning) = &self.model_warning {
-            all.insert(info::MODEL_WARNING.to_owned(), model_warning.clone());
+            metadata.insert(info::MODEL_WARNING.to_owned(), model_warning.clone());
         }
         if !self.conflicts.is_empty() {
-            all.insert(info::MODEL_CONFLICT.to_owned(), self.conflicts.join("; "));
+            metadata.insert(info::MODEL_CONFLICT.to_owned(), self.conflicts.join("; "));
         }
         if let Some(clock) = &self.clock {
-            all.insert(info::CLOCK.to_owned(), clock.clone());
+            metadata.insert(info::CLOCK.to_owned(), clock.clone());
         }
-        all
+        metadata
     }
 
     /// Returns all warnings, one sentence each.
@@ -268,12 +269,16 @@ impl Lidar {
         };
         let model_warning = self.model_warning.iter().cloned();
         let conflicts = model_warning.chain(self.conflicts.iter().map(conflict));
-        let complaint = self.calibration_warning.iter().cloned();
+        let calibration_warning = self.calibration_warning.iter().cloned();
         let clock = self.clock_warning.iter().chain(&self.returns_change).cloned();
         let calibration = self.calibration.warnings.iter().cloned();
         let packets = self.rate_warning.iter().chain(&self.motor_warning);
         let packets = packets.chain(&self.time_warnings).cloned();
-        conflicts.chain(packets).chain(calibration).chain(complaint).chain(clock)
+        conflicts
+            .chain(packets)
+            .chain(calibration)
+            .chain(calibration_warning)
+            .chain(clock)
     }
 
     /// Returns the topic of the points, which are decoded from the records of `packets`.

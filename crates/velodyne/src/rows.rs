@@ -43,13 +43,13 @@ pub(crate) fn selected_columns(
     columns: &Columns,
 ) -> Result<Vec<bool>> {
     let count = schema.fields().len();
-    let only = columns.only.as_deref();
-    if only.is_some_and(|only| only.iter().any(|index| *index >= count)) {
+    let selected = columns.only.as_deref();
+    if selected.is_some_and(|selected| selected.iter().any(|index| *index >= count)) {
         let message = format!("the topic has {count} columns");
         return Err(Error::new(ErrorKind::NoSuch, message));
     }
-    let wants = |index| only.is_none_or(|only| only.contains(&index));
-    Ok((1..count).map(wants).collect())
+    let is_selected = |index| selected.is_none_or(|selected| selected.contains(&index));
+    Ok((1..count).map(is_selected).collect())
 }
 
 impl<R: RowBuilders + 'static> RowsDecoder<R> {

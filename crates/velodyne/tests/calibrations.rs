@@ -42,13 +42,13 @@ fn numbers(laser: &Laser) -> [f64; 11] {
 }
 
 #[track_caller]
-fn same(a: &Calibration, b: &Calibration, tolerances: [f64; 11], name: &str) {
+fn assert_equal(a: &Calibration, b: &Calibration, tolerances: [f64; 11], name: &str) {
     assert_eq!(a.lasers.len(), b.lasers.len(), "{name}");
     for (a, b) in a.lasers.iter().zip(&b.lasers) {
         assert_eq!(a.id, b.id, "{name}");
         for (at, (x, y)) in numbers(a).iter().zip(numbers(b)).enumerate() {
-            let near = (x - y).abs() <= tolerances[at];
-            assert!(near, "{name}, laser {}, number {at}: {x} and {y}", a.id);
+            let is_near = (x - y).abs() <= tolerances[at];
+            assert!(is_near, "{name}, laser {}, number {at}: {x} and {y}", a.id);
         }
     }
 }
@@ -81,8 +81,8 @@ fn calibration_files_in_circulation_round_trip() {
         assert!(!implausible, "{name}: {:?}", calibration.warnings);
         let xml = Calibration::from_xml(&calibration.to_xml(), "written").unwrap();
         let yaml = Calibration::from_yaml(&calibration.to_yaml(), "written").unwrap();
-        same(&calibration, &xml, [1e-9; 11], &name);
-        same(&calibration, &yaml, [1e-9; 11], &name);
+        assert_equal(&calibration, &xml, [1e-9; 11], &name);
+        assert_equal(&calibration, &yaml, [1e-9; 11], &name);
         let step = calibration.distance_step_m.unwrap_or(0.002);
         assert!((xml.distance_step_m.unwrap() - step).abs() < 1e-12, "{name}");
     }
@@ -93,8 +93,14 @@ fn calibration_files_in_circulation_round_trip() {
 fn db_xml_and_its_converted_yaml_are_equal() {
     let Some(samples) = samples() else { return };
     for name in ["S3735", "ajaayc_db", "opendlv_db", "s2.1_sztaki", "veloview_HDL-64"] {
-        let of = |end: &str| read(&samples.join(format!("calib_hdl64e_{name}.{end}")));
-        same(&of("xml"), &of("yml"), [1e-9; 11], name);
+        let read_calibration =
+            |end: &str| read(&samples.join(format!("calib_hdl64e_{name}.{end}")));
+        assert_equal(
+            &read_calibration("xml"),
+            &read_calibration("yml"),
+            [1e-9; 11],
+            name,
+        );
     }
 }
 
@@ -216,14 +222,14 @@ const DIGITS: [f64; 11] = {
 #[test]
 fn calibration_in_packets_equals_the_simulated_one_despite_losses() {
     let Some(samples) = samples() else { return };
-    for (name, truth, period, check) in STREAMS {
-        let truth = read(&samples.join(truth));
+    for (name, expected, period, check) in STREAMS {
+        let expected = read(&samples.join(expected));
         for (percent, rounds) in [(0, 1), (1, 3), (10, 5)] {
             let report = stream(name, period, rounds, |n| is_lost(n, percent)).report();
             assert!(report.incomplete.is_empty(), "{name}, {percent} % lost");
             assert_eq!(report.check, check, "{name}, {percent} % lost");
             let actual = report.calibration.unwrap();
-            same(&truth, &actual, DIGITS, name);
+            assert_equal(&expected, &actual, DIGITS, name);
         }
     }
 }
@@ -231,7 +237,7 @@ fn calibration_in_packets_equals_the_simulated_one_despite_losses() {
 #[test]
 fn calibration_is_complete_with_swapped_packets() {
     let Some(samples) = samples() else { return };
-    for (name, truth, period, check) in STREAMS {
+    for (name, expected, period, check) in STREAMS {
         let mut tails: Vec<_> = packets(&samples.join(name))
             .iter()
             .map(|(_, payload)| Firings::new(payload).unwrap().tail())
@@ -245,14 +251,19 @@ fn calibration_is_complete_with_swapped_packets() {
         });
         let report = stream.report();
         assert_eq!((report.check, report.incomplete), (check, vec![]), "{name}");
-        same(&read(&samples.join(truth)), &report.calibration.unwrap(), DIGITS, name);
+        assert_equal(
+            &read(&samples.join(expected)),
+            &report.calibration.unwrap(),
+            DIGITS,
+            name,
+        );
     }
 }
 
 #[test]
 fn calibration_is_complete_from_the_sample_alone() {
     let Some(samples) = samples() else { return };
-    for (name, truth, period, check) in STREAMS {
+    for (name, expected, period, check) in STREAMS {
         let mut stream = StatusStream::new(period);
         for (_, payload) in packets(&samples.join(name)) {
             let tail = Firings::new(&payload).unwrap().tail();
@@ -261,7 +272,7 @@ fn calibration_is_complete_from_the_sample_alone() {
         let report = stream.report();
         assert_eq!(report.check, check, "{name}");
         let actual = report.calibration.as_ref().unwrap();
-        same(&read(&samples.join(truth)), actual, DIGITS, name);
+        assert_equal(&read(&samples.join(expected)), actual, DIGITS, name);
         assert_eq!(report.gps, Some(b'A'));
         assert_eq!(report.temperature, Some(31));
         assert_eq!(report.rpm, Some(600));
@@ -361,7 +372,7 @@ fn lost_values_come_from_the_default_and_others_as_sent() {
 fn calibration_is_complete_despite_long_gaps_and_wrong_values() {
     let Some(samples) = samples() else { return };
     let sample = packets(&samples.join("sim_hdl64e_s3_single.pcap"));
-    let truth = read(&samples.join("calib_vd_HDL-64E_S3-VeloView.yml"));
+    let expected = read(&samples.join("calib_vd_HDL-64E_S3-VeloView.yml"));
     let mut stream = StatusStream::new(288.0);
     for round in 0..5_u32 {
         // 100 s and some packets between the rounds, which are all cut at both ends.
@@ -375,7 +386,7 @@ fn calibration_is_complete_despite_long_gaps_and_wrong_values() {
     }
     let report = stream.report();
     assert_eq!((report.check, report.incomplete), (ValueVerification::Crc, vec![]));
-    same(&truth, &report.calibration.unwrap(), DIGITS, "s3");
+    assert_equal(&expected, &report.calibration.unwrap(), DIGITS, "s3");
 }
 
 #[test]

@@ -68,10 +68,10 @@ fn read(name: &str) -> (CaptureLog, Found) {
 
 fn opened(bytes: Bytes) -> (CaptureLog, Found) {
     let log = CaptureLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
-    let (all, mut block, mut packets_by_topic) =
+    let (selection, mut block, mut packets_by_topic) =
         (Selection::default(), Block::default(), Found::new());
-    for part in log.manifest().plan(&all, u64::MAX) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    for part in log.manifest().plan(&selection, u64::MAX) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             for record in block.iter() {
                 let topic = log.manifest().get(record.topic).unwrap();
@@ -200,7 +200,7 @@ fn missing_fragment_is_reported_with_its_position() {
         let log = CaptureLog::open(source, OpenOptions::default()).unwrap();
         assert_eq!(count(&log, "packets"), 59);
         let damage = &log.manifest().damage;
-        let places = damage.iter().map(|gap| (gap.bytes.start, gap.records));
+        let places = damage.iter().map(|entry| (entry.bytes.start, entry.records));
         assert_eq!(places.collect::<Vec<_>>(), [(frames[6].start as u64, 1)]);
     }
 }
@@ -398,10 +398,10 @@ fn maximum_lengths_at_any_offset_do_not_panic() {
             let Ok(log) = CaptureLog::open(source, OpenOptions::default()) else {
                 continue;
             };
-            let (all, mut block, mut records) =
+            let (selection, mut block, mut records) =
                 (Selection::default(), Block::default(), 0);
-            for part in log.manifest().plan(&all, 0) {
-                let mut cursor = log.read(&part, &all).unwrap();
+            for part in log.manifest().plan(&selection, 0) {
+                let mut cursor = log.read(&part, &selection).unwrap();
                 while cursor.fill(&mut block).unwrap() {
                     records += block.len() as u64;
                 }

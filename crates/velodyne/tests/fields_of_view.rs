@@ -88,11 +88,11 @@ impl Setup {
 
     /// Returns the times of all firings if the field of view is limited after `begin`
     /// nanoseconds.
-    fn firings(&self, begin: f64) -> Vec<f64> {
+    fn firings(&self, start: f64) -> Vec<f64> {
         let (_, _, interval) = layout(self.model, self.returns);
         let last = (self.rotations / (self.rate() / 36_000.0) / interval) as u64;
         let all = (0..last).map(|n| n as f64 * interval);
-        all.filter(|nanos| *nanos < begin || self.is_visible(*nanos)).collect()
+        all.filter(|nanos| *nanos < start || self.is_visible(*nanos)).collect()
     }
 
     /// Returns the numbers of the packets that cross the blanked sector.
@@ -108,11 +108,11 @@ impl Setup {
 
     /// Returns a capture with nanoseconds. The field of view is limited after `begin`
     /// nanoseconds. Packets for which `is_lost` returns true are omitted.
-    fn capture(&self, begin: f64, is_lost: impl Fn(usize) -> bool) -> Bytes {
+    fn capture(&self, start: f64, is_lost: impl Fn(usize) -> bool) -> Bytes {
         let (blocks, used, interval) = layout(self.model, self.returns);
         let sensor = Sensor { model: self.model, returns: self.returns };
         let firings = used / blocks;
-        let visible = self.firings(begin);
+        let visible = self.firings(start);
         let mut bytes = Vec::new();
         let header = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1];
         header.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
@@ -133,9 +133,9 @@ impl Setup {
                 Stamp::Sensor => stamp + 400_000.0,
             };
             let nanos = (BEGUN + arrival) as u64;
-            let lens = [1_248_u32; 2];
+            let lengths = [1_248_u32; 2];
             let head = [(nanos / 1_000_000_000) as u32, (nanos % 1_000_000_000) as u32];
-            head.into_iter().chain(lens).for_each(|w| bytes.extend(w.to_le_bytes()));
+            head.into_iter().chain(lengths).for_each(|w| bytes.extend(w.to_le_bytes()));
             bytes.extend(FRAME);
             for block in 0..12 {
                 if block >= used {
@@ -218,9 +218,10 @@ impl Setup {
         };
         for at in 0..times.len() {
             let nanos = times[at] as f64 - BEGUN + shift;
-            let truth = self.azimuth(nanos) / 100.0;
-            let mut deviation =
-                (truth - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
+            let true_azimuth = self.azimuth(nanos) / 100.0;
+            let mut deviation = (true_azimuth - f64::from(azimuths[at]) + 180.0)
+                .rem_euclid(360.0)
+                - 180.0;
             if deviation > 0.0 && is_still {
                 deviation = (deviation - late).max(0.0);
             }
@@ -237,7 +238,10 @@ impl Setup {
             let passes = [self.passed(nanos - margin), self.passed(nanos + margin)];
             let scan = i64::from(scans[at]) + first_pass;
             if passes[0] == passes[1] && self.is_visible(nanos) {
-                assert_eq!(scan, passes[0], "{self:?}: point {at} at {truth} deg");
+                assert_eq!(
+                    scan, passes[0],
+                    "{self:?}: point {at} at {true_azimuth} deg"
+                );
             }
         }
         let topic = log.manifest().topic("points").unwrap();

@@ -60,9 +60,9 @@ fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
                     assert!(may_hold(&groups, number, offset, payload.len()), "{case}");
                     assert!(number <= groups.len(), "{case}");
                     let group = groups.get(number).or(groups.last()).unwrap();
-                    let is_of_it =
+                    let is_in_group =
                         |time| group.time.contains(Timestamp::from_nanos(time));
-                    assert!(time.is_none_or(is_of_it), "{case}: {time:?} {group:?}");
+                    assert!(time.is_none_or(is_in_group), "{case}: {time:?} {group:?}");
                     count += 1;
                 }
             }
@@ -96,7 +96,7 @@ fn points_of_samples_are_within_their_groups() {
 }
 
 /// Returns a pseudo-random number below `below`.
-fn any(state: &mut u64, below: u64) -> u64 {
+fn random(state: &mut u64, below: u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
@@ -118,21 +118,21 @@ fn points_of_irregular_rotations_are_within_their_groups() {
         let returns = [ReturnMode::Strongest, ReturnMode::Dual][round % 2];
         let sensor = Sensor { model: models[round / 2 % 5], returns };
         let mut options = PointOptions::default();
-        options.scan_start = any(state, 36_000) as u16;
-        let (mut azimuth, mut nanos) = (any(state, 36_000), 1_000_000_000_000);
+        options.scan_start = random(state, 36_000) as u16;
+        let (mut azimuth, mut nanos) = (random(state, 36_000), 1_000_000_000_000);
         let mut packets: Vec<(i64, Vec<u8>)> = Vec::new();
         for _ in 0..1_000 {
-            match any(state, 40) {
-                0 => azimuth += any(state, 36_000),
-                1 => nanos += any(state, 300_000_000) as i64,
-                2 => azimuth += 36_000 - any(state, 300),
+            match random(state, 40) {
+                0 => azimuth += random(state, 36_000),
+                1 => nanos += random(state, 300_000_000) as i64,
+                2 => azimuth += 36_000 - random(state, 300),
                 _ => {}
             }
             // Some packets are not from a lidar.
-            let step = if any(state, 50) == 0 {
-                any(state, 9_000)
+            let step = if random(state, 50) == 0 {
+                random(state, 9_000)
             } else {
-                5 + any(state, 90)
+                5 + random(state, 90)
             };
             let mut packet = vec![1; DATA_BYTES];
             for (block, bytes) in packet.chunks_exact_mut(100).enumerate() {
@@ -171,8 +171,8 @@ fn points_of_irregular_rotations_are_within_their_groups() {
             let (topic, payload, offset) = (TopicId(0), &packet[..], offset(at));
             decoder.add(Record { topic, stream: 0, time, payload, offset });
             for (number, _) in rows(&decoder.take().unwrap()) {
-                let of = format!("{sensor} {round}: scan {number} in packet {at}");
-                assert!(may_hold(&groups, number, offset, DATA_BYTES - 1), "{of}");
+                let context = format!("{sensor} {round}: scan {number} in packet {at}");
+                assert!(may_hold(&groups, number, offset, DATA_BYTES - 1), "{context}");
                 ahead +=
                     usize::from(groups.get(number).is_some_and(|g| g.start > offset));
             }

@@ -150,8 +150,8 @@ fn points_are_selected_by_firing_time_and_partial_scans_are_listed() {
     }
 }
 
-/// Returns whether all parts are so short that the points of a few take little memory:
-/// those of a packet are a dozen times as long as the packet.
+/// Returns whether all parts are short enough to keep the points of a few parts in
+/// memory. The points of a packet take about twelve times the bytes of the packet.
 fn are_short(log: &dyn Log) -> bool {
     let parts = &log.manifest().parts;
     parts.iter().all(|part| part.bytes.end - part.bytes.start < 5 << 18)

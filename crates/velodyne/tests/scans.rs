@@ -128,7 +128,7 @@ fn parts_with_an_index_have_the_scan_numbers_of_the_whole() {
         let calibration = Calibration::for_model(sensor.model);
         let options = PointOptions::default();
         let index = Arc::new(index(&packets, options.scan_start));
-        let whole = decode(&packets, sensor, &calibration, options);
+        let all_points = decode(&packets, sensor, &calibration, options);
         let block = block(&packets);
         let mut scans = vec![];
         for part in block.iter().collect::<Vec<_>>().chunks(37) {
@@ -142,7 +142,7 @@ fn parts_with_an_index_have_the_scan_numbers_of_the_whole() {
             let column = batch.column_by_name("scan").unwrap();
             scans.extend_from_slice(column.as_primitive::<UInt32Type>().values());
         }
-        assert_eq!(scans, whole.scan, "{name}");
+        assert_eq!(scans, all_points.scan, "{name}");
     }
 }
 

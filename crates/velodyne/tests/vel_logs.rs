@@ -150,7 +150,7 @@ fn all_sorts() -> Vec<Vec<u8>> {
 
 /// Returns a log of these messages: `counted` header bytes in sizes, the entries of the
 /// index, and the bytes after the messages.
-fn made(messages: &[Vec<u8>], counted: u32, index: &[u64], end: &[u8]) -> Bytes {
+fn log_bytes(messages: &[Vec<u8>], counted: u32, index: &[u64], end: &[u8]) -> Bytes {
     let mut bytes = b"\xa4VEL\x01\x00\x01\x00".to_vec();
     bytes.extend((index.len() as u32).to_le_bytes());
     index.iter().for_each(|entry| bytes.extend(entry.to_le_bytes()));
@@ -173,7 +173,7 @@ fn logs_with_any_size_field_index_and_end_round_trip() {
     for (counted, index, end) in [right].into_iter().chain(by_index).chain(by_end) {
         // The first message, all messages, and only messages of one packet.
         for some in [&messages[..1], &messages[..], &messages[7..20]] {
-            let log = open(&made(some, counted, index, end));
+            let log = open(&log_bytes(some, counted, index, end));
             let (messages, damage) = self::messages(&log);
             let payloads: Vec<&Vec<u8>> =
                 messages.iter().map(|(_, bytes)| bytes).collect();
@@ -193,7 +193,7 @@ fn logs_with_any_size_field_index_and_end_round_trip() {
 
 #[test]
 fn invalid_times_are_reported_and_do_not_extend_the_log() {
-    let (sound, bytes) = (open(&testdata()), made(&all_sorts(), 17, &[], b""));
+    let (sound, bytes) = (open(&testdata()), log_bytes(&all_sorts(), 17, &[], b""));
     let log = open(&bytes);
     assert_eq!(log.manifest().time, sound.manifest().time);
     let is_reported = |remark: &String| remark.starts_with("3 messages have no time");

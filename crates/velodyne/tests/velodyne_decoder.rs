@@ -246,13 +246,16 @@ fn points_equal_those_of_velodyne_decoder() {
         }
         let (mut distance, mut late, mut pale, mut ids) =
             (0.0_f64, 0.0_f64, 0.0_f64, 0);
-        for (want, actual) in expected.iter().zip(&actual) {
-            ids +=
-                usize::from((want.0, want.2, want.3) != (actual.0, actual.2, actual.3));
-            late = late.max((want.1 - actual.1).abs());
-            pale = pale.max((want.5 - actual.5).abs());
+        for (expected_point, actual) in expected.iter().zip(&actual) {
+            ids += usize::from(
+                (expected_point.0, expected_point.2, expected_point.3)
+                    != (actual.0, actual.2, actual.3),
+            );
+            late = late.max((expected_point.1 - actual.1).abs());
+            pale = pale.max((expected_point.5 - actual.5).abs());
             for axis in 0..3 {
-                distance = distance.max((want.4[axis] - actual.4[axis]).abs());
+                distance =
+                    distance.max((expected_point.4[axis] - actual.4[axis]).abs());
             }
         }
         eprintln!(

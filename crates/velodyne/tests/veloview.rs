@@ -36,14 +36,14 @@ fn manual_formula_equals_a_frame_of_veloview_2016() {
     let worst = |axis: usize| {
         let pairs = expected.iter().zip(&points.xyz[start..]);
         pairs
-            .map(|(want, actual)| (want[axis] - actual[axis]).abs())
+            .map(|(expected_point, actual)| (expected_point[axis] - actual[axis]).abs())
             .fold(0.0, f64::max)
     };
     let worst = [worst(0), worst(1), worst(2)];
     eprintln!("from point {start}: off by at most {worst:?} m");
     assert!(worst.iter().all(|deviation| *deviation < 1e-5), "{worst:?}");
-    for (want, actual) in expected.iter().zip(&points.intensity[start..]) {
-        assert_eq!(want[3], f64::from(*actual));
+    for (expected_point, actual) in expected.iter().zip(&points.intensity[start..]) {
+        assert_eq!(expected_point[3], f64::from(*actual));
     }
     let end = start + expected.len();
     assert!(points.xyz.len() >= end);
@@ -78,12 +78,12 @@ fn veloview_formula_equals_its_frame_of_a_vlp_16() {
         pairs.into_iter().all(|(w, h)| (0..3).all(|a| (w[a] - h[a]).abs() < 0.1))
     };
     let start = (0..=points.xyz.len() - expected.len()).find(near).unwrap();
-    for (want, actual) in expected.iter().zip(&points.xyz[start..]) {
-        let deviations = (0..3).map(|axis| (want[axis] - actual[axis]).abs());
+    for (expected_point, actual) in expected.iter().zip(&points.xyz[start..]) {
+        let deviations = (0..3).map(|axis| (expected_point[axis] - actual[axis]).abs());
         let deviation = deviations.fold(0.0, f64::max);
-        assert!(deviation < 1e-5, "{want:?} {actual:?}");
+        assert!(deviation < 1e-5, "{expected_point:?} {actual:?}");
     }
-    for (want, actual) in expected.iter().zip(&points.intensity[start..]) {
-        assert_eq!(want[3], f64::from(*actual));
+    for (expected_point, actual) in expected.iter().zip(&points.intensity[start..]) {
+        assert_eq!(expected_point[3], f64::from(*actual));
     }
 }

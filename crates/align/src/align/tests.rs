@@ -22,17 +22,17 @@ impl RandomNumbers {
 
 /// A motion: bumps at random times, and oscillations.
 fn motion(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
-    let mut dice = RandomNumbers(seed);
-    let bumps: Vec<(f64, f64, f64)> = (0..(seconds * 1.5) as usize)
-        .map(|_| (dice.next() * seconds, 0.05 + 0.4 * dice.next(), dice.normal()))
+    let mut random = RandomNumbers(seed);
+    let nearby: Vec<(f64, f64, f64)> = (0..(seconds * 1.5) as usize)
+        .map(|_| (random.next() * seconds, 0.05 + 0.4 * random.next(), random.normal()))
         .collect();
-    let phase = dice.next() * 6.0;
+    let phase = random.next() * 6.0;
     move |t| {
-        let near = bumps.iter().filter(|(at, width, _)| (t - at).abs() < 4.0 * width);
-        let bumps: f64 = near
+        let near = nearby.iter().filter(|(at, width, _)| (t - at).abs() < 4.0 * width);
+        let nearby: f64 = near
             .map(|(at, width, height)| height * (-((t - at) / width).powi(2)).exp())
             .sum();
-        bumps + 0.2 * (t * 0.7 + phase).sin()
+        nearby + 0.2 * (t * 0.7 + phase).sin()
     }
 }
 
@@ -44,23 +44,23 @@ fn samples(
     noise: f64,
     clock: &dyn Fn(f64) -> f64,
 ) -> Vec<(i64, f64)> {
-    let mut dice = RandomNumbers((start * 1e3 + rate) as u64 + 99);
+    let mut random = RandomNumbers((start * 1e3 + rate) as u64 + 99);
     let count = ((end - start) * rate) as usize;
-    let sample = |n: usize, dice: &mut RandomNumbers| {
-        let t = start + (n as f64 + 0.3 * dice.next()) / rate;
-        ((clock(t) * 1e9) as i64, motion(t) + noise * dice.normal())
+    let sample = |n: usize, random: &mut RandomNumbers| {
+        let t = start + (n as f64 + 0.3 * random.next()) / rate;
+        ((clock(t) * 1e9) as i64, motion(t) + noise * random.normal())
     };
-    (0..count).map(|n| sample(n, &mut dice)).collect()
+    (0..count).map(|n| sample(n, &mut random)).collect()
 }
 
-/// Returns the error of the estimate over the times of `b` in seconds. `truth` is the
+/// Returns the error of the estimate over the times of `b` in seconds. `expected` is the
 /// time of the first clock for a time of the second.
-fn error(estimate: &Estimate, b: &[(i64, f64)], truth: &dyn Fn(f64) -> f64) -> f64 {
+fn error(estimate: &Estimate, b: &[(i64, f64)], expected: &dyn Fn(f64) -> f64) -> f64 {
     let at = |time: i64| {
         let seconds = (time - estimate.reference) as f64 / 1e9;
         let mapped = (time + estimate.offset_nanos) as f64 / 1e9
             + estimate.drift_ppm * 1e-6 * seconds;
-        (mapped - truth(time as f64 / 1e9)).abs()
+        (mapped - expected(time as f64 / 1e9)).abs()
     };
     at(b[0].0).max(at(b[b.len() - 1].0)).max(at(estimate.reference))
 }
@@ -69,18 +69,18 @@ fn error(estimate: &Estimate, b: &[(i64, f64)], truth: &dyn Fn(f64) -> f64) -> f
 #[test]
 fn two_logs_of_one_motion_are_aligned() {
     let motion = motion(7, 300.0);
-    let own = |t: f64| t;
-    let other = |t: f64| (t - 2.345) / (1.0 + 50e-6);
-    let a = samples(&motion, (0.0, 280.0, 250.0), 0.1, &own);
-    let b = samples(&motion, (12.0, 300.0, 100.0), 0.1, &other);
+    let time_of_a = |t: f64| t;
+    let time_of_b = |t: f64| (t - 2.345) / (1.0 + 50e-6);
+    let a = samples(&motion, (0.0, 280.0, 250.0), 0.1, &time_of_a);
+    let b = samples(&motion, (12.0, 300.0, 100.0), 0.1, &time_of_b);
     let estimate = align(&a, &b).unwrap();
     assert_eq!(estimate.doubts, [""; 0], "{estimate:?}");
     assert!((estimate.drift_ppm - 50.0).abs() < 5.0, "{estimate:?}");
-    let truth = |t: f64| t * (1.0 + 50e-6) + 2.345;
+    let expected = |t: f64| t * (1.0 + 50e-6) + 2.345;
     assert!(
-        error(&estimate, &b, &truth) < 0.002,
+        error(&estimate, &b, &expected) < 0.002,
         "{} {estimate:?}",
-        error(&estimate, &b, &truth)
+        error(&estimate, &b, &expected)
     );
     assert!((estimate.offset_nanos as f64 / 1e9 - 2.345).abs() < 0.02, "{estimate:?}");
     assert!(estimate.confidence.drift_error_ppm < 10.0, "{estimate:?}");
@@ -90,8 +90,8 @@ fn two_logs_of_one_motion_are_aligned() {
 fn clocks_far_apart_that_overlap_in_part_are_aligned() {
     let motion = motion(3, 400.0);
     // Unix time, and seconds since a start.
-    let own = |t: f64| 1.7e9 + t;
-    let a = samples(&motion, (0.0, 260.0, 200.0), 0.1, &own);
+    let time_of_a = |t: f64| 1.7e9 + t;
+    let a = samples(&motion, (0.0, 260.0, 200.0), 0.1, &time_of_a);
     let b = samples(&|t| 5.0 + 3.0 * motion(t), (140.0, 400.0, 200.0), 0.2, &|t| {
         t * (1.0 + 80e-6)
     });
@@ -109,9 +109,9 @@ fn clocks_far_apart_that_overlap_in_part_are_aligned() {
 #[test]
 fn unrelated_signals_are_refused() {
     for seed in 0..6 {
-        let (one, other) = (motion(11 + seed, 200.0), motion(91 + seed, 200.0));
+        let (one, time_of_b) = (motion(11 + seed, 200.0), motion(91 + seed, 200.0));
         let a = samples(&one, (0.0, 200.0, 100.0), 0.05, &|t| t);
-        let b = samples(&other, (0.0, 150.0, 100.0), 0.05, &|t| t);
+        let b = samples(&time_of_b, (0.0, 150.0, 100.0), 0.05, &|t| t);
         let estimate = align(&a, &b).unwrap();
         assert!(!estimate.doubts.is_empty(), "{estimate:?}");
     }
@@ -141,11 +141,11 @@ fn unusable_signals_are_reported() {
 
 /// The turn rates of a hand-held gyroscope: noise with a correlation time of 0.2 s.
 fn gyro(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
-    let mut dice = RandomNumbers(seed.wrapping_mul(977) + 5);
+    let mut random = RandomNumbers(seed.wrapping_mul(977) + 5);
     let (mut rate, mut smooth) = (0.0, 0.0);
     let values: Vec<f64> = (0..(seconds * 500.0) as usize)
         .map(|_| {
-            rate += -rate / 50.0 + 0.2 * dice.normal();
+            rate += -rate / 50.0 + 0.2 * random.normal();
             smooth += (rate - smooth) / 10.0;
             smooth
         })
@@ -189,14 +189,14 @@ fn short_overlap_is_aligned_without_a_drift() {
 fn short_signals_of_different_motions_are_refused() {
     for seed in 0..30 {
         for seconds in [20.0, 30.0, 60.0] {
-            let (one, other) = (gyro(100 + seed, 70.0), gyro(300 + seed, 70.0));
+            let (one, time_of_b) = (gyro(100 + seed, 70.0), gyro(300 + seed, 70.0));
             let a = samples(&one, (0.0, seconds, 100.0), 0.05, &|t| t);
-            let b = samples(&other, (0.0, seconds, 100.0), 0.05, &|t| t);
+            let b = samples(&time_of_b, (0.0, seconds, 100.0), 0.05, &|t| t);
             let estimate = align(&a, &b).unwrap();
             assert!(!estimate.doubts.is_empty(), "{estimate:?}");
-            let (one, other) = (motion(100 + seed, 70.0), motion(300 + seed, 70.0));
+            let (one, time_of_b) = (motion(100 + seed, 70.0), motion(300 + seed, 70.0));
             let a = samples(&one, (0.0, seconds, 100.0), 0.05, &|t| t);
-            let b = samples(&other, (0.0, seconds, 100.0), 0.05, &|t| t);
+            let b = samples(&time_of_b, (0.0, seconds, 100.0), 0.05, &|t| t);
             let estimate = align(&a, &b).unwrap();
             assert!(!estimate.doubts.is_empty(), "{estimate:?}");
         }
@@ -214,12 +214,12 @@ fn signal_aligned_with_itself_has_no_offset() {
     for seed in 0..6 {
         let motion = motion(500 + seed, 130.0);
         let smooth = |t: f64| (-4..=4).map(|n| motion(t + f64::from(n) * 0.2)).sum();
-        let mut dice = RandomNumbers(seed);
+        let mut random = RandomNumbers(seed);
         let mut time = 0.0;
         let mut samples: Vec<(i64, f64)> = Vec::new();
         while time < 64.0 + 10.0 * seed as f64 {
             samples.push(((time * 1e9) as i64, smooth(time)));
-            time += 0.086 + 0.042 * dice.next();
+            time += 0.086 + 0.042 * random.next();
         }
         let estimate = align(&samples, &samples).unwrap();
         let Confidence { offset_error_seconds, drift_error_ppm, .. } =

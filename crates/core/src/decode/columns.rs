@@ -73,8 +73,8 @@ pub struct LayoutDecoder {
 /// The payloads that are not yet decoded.
 #[derive(Debug)]
 enum PendingPayloads {
-    /// Payloads of fixed size, which must have at least `least` bytes. Bytes after the
-    /// first `most` are surplus.
+    /// Payloads of fixed size, which must have at least `min_len` bytes. Bytes after the
+    /// first `max_len` are trailing bytes.
     Fixed { rows: PayloadRows, min_len: usize, max_len: usize },
     /// Payloads of variable size.
     ParsedPayloads(ParsedPayloads),

@@ -76,7 +76,7 @@ pub trait TreeReader: Send {
     /// Appends the values of `payload` to the fields of the struct `row`, and closes it.
     /// Returns `None` if the payload is invalid; the caller then restores `row`.
     ///
-    /// `most` is the maximum number of list elements to add, each weighted by its number
+    /// `max_items` is the maximum number of list elements to add, each weighted by its number
     /// of values.
     fn read(
         &mut self,

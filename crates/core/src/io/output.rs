@@ -41,8 +41,9 @@ impl Output for File {
     #[cfg(target_os = "linux")]
     fn copy_from_file(&mut self, file: &File, range: Range<u64>) -> io::Result<u64> {
         let mut at = range.start;
-        // The bytes after an error, e.g. between two file systems, are copied by the
-        // caller, which reports an error that remains.
+        // After an error, e.g. because the files are on different file systems, the
+        // caller copies the remaining bytes itself. It reports the error if that fails,
+        // too.
         while let Ok(len) = usize::try_from(range.end.saturating_sub(at))
             && len > 0
             && let Ok(1..) =

@@ -36,10 +36,10 @@ pub fn damage_within(damage: &[Damage], parts: &[Part]) -> Vec<Damage> {
 
 impl Manifest {
     /// Returns a smaller manifest for reading `selected` topics in `parts`, which are in
-    /// ascending order. It has the parts that lie in them and the topics in `included`; those
-    /// that are not selected lose their names, columns and definitions. It has no metadata,
-    /// streams, remarks, and damage, which reading finds again. It has no private state:
-    /// the format adds what the readers need.
+    /// ascending order. It has the parts inside `parts` and the topics in `included`. Topics
+    /// in `included` that are not selected lose their names, columns and definitions. It has
+    /// no metadata, streams and remarks, and no damage, because readers find the damage
+    /// again. It has no private state: the format adds the state that its readers need.
     #[must_use]
     pub fn excerpt(
         &self,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::model::{manifest::Manifest, value::Value};
 
-/// A key of [`Manifest::metadata`] that crates other than that of the format use, too.
+/// A key of [`Manifest::metadata`] that other crates use in addition to the crate of
+/// the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetadataKey {

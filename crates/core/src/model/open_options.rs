@@ -12,8 +12,8 @@ pub struct OpenOptions {
     pub record_bytes: u32,
     /// Whether to read a file that requires a newer reader.
     pub force: bool,
-    /// Whether to compare an index with the data before it is trusted, as far as that is
-    /// possible without decompression.
+    /// Whether to compare an index with the data before it is used, as far as possible
+    /// without decompression.
     pub compare_index: bool,
     /// Whether the caller knows the format. Then a damaged start of the file is reported
     /// as damage, rather than as an unknown format.

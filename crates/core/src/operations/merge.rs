@@ -1,9 +1,9 @@
 //! Merging logs in the order of time.
 //!
 //! A part is opened when the merge reaches the time at which it starts, and closed when
-//! all its records were returned. So memory contains the parts that really overlap, and
-//! those that are read ahead. If too many parts overlap, the latest records of all of
-//! them are dropped, and read again when they are needed.
+//! all its records were returned. So memory contains the parts whose times overlap, and
+//! the parts that are read ahead. If too many parts overlap, the latest records of all
+//! of them are dropped, and read again when they are needed.
 
 mod batch;
 mod batch_pipeline;
@@ -81,8 +81,8 @@ pub struct Merge<'l> {
     next: BinaryHeap<Reverse<(RecordKey, usize)>>,
     /// The open part with the earliest record, until the merge reaches this position.
     current: Option<(usize, Option<RecordKey>)>,
-    /// The number of records of the current part, including the one that was last
-    /// returned, that come before all others and are in one block.
+    /// The number of records of the current part that precede the records of all other
+    /// parts and are in one block. It includes the record that was returned last.
     run: usize,
     /// Records from this position on are dropped until all earlier ones were returned.
     horizon: Option<RecordKey>,

@@ -135,8 +135,8 @@ fn reading_ahead_and_in_order_of_time_reads_the_same(
     }
 }
 
-/// Law 2: reading a selection is the same as filtering a full read. For records that
-/// produce rows with other times, all that may produce selected rows are read.
+/// Law 2: reading a selection is the same as filtering a full read. If records produce
+/// rows with other times, all records that may produce selected rows are read.
 fn selecting_only_saves_work(log: &dyn Log, full_read: &[OwnedRecord]) {
     let mut times: Vec<Timestamp> = full_read.iter().map(|record| record.1).collect();
     times.sort_unstable();

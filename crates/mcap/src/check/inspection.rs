@@ -87,15 +87,16 @@ impl ChunkInspection {
         if let Some(failed) = failed {
             return Err(failed);
         }
-        let all = FileTotals::new(&self.layout, &summaries);
+        let totals = FileTotals::new(&self.layout, &summaries);
         for summary in summaries.values() {
             summary.findings.iter().for_each(|finding| findings.add(finding.clone()));
         }
-        all.check_undeclared(&summaries, findings);
-        all.declarations(findings);
-        if self.layout.is_whole && !summaries.values().any(|summary| summary.is_damaged)
+        totals.check_undeclared(&summaries, findings);
+        totals.declarations(findings);
+        if self.layout.is_complete
+            && !summaries.values().any(|summary| summary.is_damaged)
         {
-            all.statistics(findings);
+            totals.statistics(findings);
         }
         Ok(())
     }
@@ -180,11 +181,13 @@ impl<'l> FileTotals<'l> {
         let finding = |at: u64, code: &'static Code, message: String| {
             Finding::new(code, message).with_bytes(at..at)
         };
-        let mut known: HashMap<(u8, u16), &Declaration> = HashMap::new();
-        let all = self.declared.iter().copied();
+        let mut first_declarations: HashMap<(u8, u16), &Declaration> = HashMap::new();
+        let declarations = self.declared.iter().copied();
         let at_end = self.layout.summary.start.unwrap_or(0);
-        for (at, declared) in all.chain(summary.iter().map(|one| (at_end, one))) {
-            let first = *known.entry(declared.key()).or_insert(declared);
+        for (at, declared) in
+            declarations.chain(summary.iter().map(|declaration| (at_end, declaration)))
+        {
+            let first = *first_declarations.entry(declared.key()).or_insert(declared);
             if first.contradicts(declared) {
                 let kind = match declared.kind {
                     DeclarationKind::Schema => "schema",
@@ -194,12 +197,12 @@ impl<'l> FileTotals<'l> {
                 findings.add(finding(at, &code::ID_REUSED, message));
             }
         }
-        let mut channels: Vec<_> = known.values().copied().collect();
+        let mut channels: Vec<_> = first_declarations.values().copied().collect();
         channels.sort_by_key(|declared| declared.id);
         let in_summary: HashSet<u16> = summary
             .iter()
-            .filter(|one| one.channel().is_some())
-            .map(|one| one.id)
+            .filter(|declaration| declaration.channel().is_some())
+            .map(|declaration| declaration.id)
             .collect();
         for declared in channels {
             let DeclarationKind::Channel(topic, schema) = &declared.kind else {
@@ -209,7 +212,7 @@ impl<'l> FileTotals<'l> {
             if *schema == 0 {
                 findings
                     .add(Finding::new(&code::CHANNEL_SCHEMALESS, channel_name.clone()));
-            } else if !known.contains_key(&(op::SCHEMA, *schema)) {
+            } else if !first_declarations.contains_key(&(op::SCHEMA, *schema)) {
                 let message = format!("{channel_name} has schema {schema}");
                 findings.add(Finding::new(&code::CHANNEL_SCHEMA, message));
             }

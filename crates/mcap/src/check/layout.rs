@@ -37,7 +37,7 @@ pub(super) struct FileLayout {
     /// The footer and its offset.
     pub(super) footer: Option<(u64, Footer)>,
     /// Whether the whole file consists of valid records.
-    pub(super) is_whole: bool,
+    pub(super) is_complete: bool,
     /// Whether the header of the last chunk is unusable.
     is_last_header_unusable: bool,
 }
@@ -93,10 +93,10 @@ impl FileLayout {
     pub(super) fn read(log: &CheckInput, findings: &mut Findings) -> Result<Self> {
         let (len, mut window) = (log.source.len(), WindowReader::new(&log.source));
         let (mut layout, mut at) = (Self::default(), MAGIC.len() as u64);
-        layout.is_whole = true;
+        layout.is_complete = true;
         while at < len {
-            let sight = window.read_at(at, resync::INSPECTED_LEN)?;
-            let is_magic = sight.starts_with(&MAGIC);
+            let first_bytes = window.read_at(at, resync::INSPECTED_LEN)?;
+            let is_magic = first_bytes.starts_with(&MAGIC);
             if is_magic && layout.footer.is_some() {
                 let end = at + MAGIC.len() as u64;
                 if end < len {
@@ -114,8 +114,8 @@ impl FileLayout {
                 layout.chunk(&mut window, bytes.clone())?;
                 continue;
             }
-            let head = wire::record_header(&sight);
-            let whole = head.and_then(|(op, content)| {
+            let record_header = wire::record_header(&first_bytes);
+            let frame = record_header.and_then(|(op, content)| {
                 let end =
                     at.checked_add(RECORD_HEADER_LEN as u64)?.checked_add(content)?;
                 (op != 0 && end <= len).then_some((op, at..end))
@@ -123,17 +123,17 @@ impl FileLayout {
             let gap =
                 log.damaged_ranges.binary_search_by_key(&at, |gap| gap.bytes.start);
             let gap = gap.ok().and_then(|index| log.damaged_ranges.get(index));
-            match (whole, gap) {
+            match (frame, gap) {
                 (Some((op, bytes)), None) => {
                     at = bytes.end;
                     layout.record(&mut window, op, bytes, findings)?;
                 }
                 (_, Some(gap)) => {
-                    layout.is_whole = false;
+                    layout.is_complete = false;
                     at = gap.bytes.end.max(at + 1);
                 }
                 (None, None) => {
-                    layout.is_whole = false;
+                    layout.is_complete = false;
                     at = resync::search(&mut window, at + 1, len)?.unwrap_or(len);
                 }
             }
@@ -155,31 +155,31 @@ impl FileLayout {
         findings: &mut Findings,
     ) -> Result<()> {
         let len = (bytes.end - bytes.start) as usize;
-        let is_behind = self.data_end.is_some();
+        let is_after_data = self.data_end.is_some();
         let (is_short, len) = (len <= MAX_CONTENT, len.min(MAX_CONTENT));
         let mut content = || -> Result<Bytes> {
-            let all = window.read_at(bytes.start, len)?;
-            Ok(all.slice(RECORD_HEADER_LEN.min(all.len())..len.min(all.len())))
+            let record = window.read_at(bytes.start, len)?;
+            Ok(record.slice(RECORD_HEADER_LEN.min(record.len())..len.min(record.len())))
         };
-        if is_behind && op != op::FOOTER {
+        if is_after_data && op != op::FOOTER {
             self.summary.start.get_or_insert(bytes.start);
         }
         match op {
             op::CHUNK => self.chunk(window, bytes)?,
             op::MESSAGE_INDEX if self.is_last_header_unusable => {}
             op::MESSAGE => {
-                let all = window.read_at(
+                let record = window.read_at(
                     bytes.start,
                     RECORD_HEADER_LEN + wire::MESSAGE_HEADER_LEN,
                 )?;
                 self.message(
                     bytes.start,
-                    all.get(RECORD_HEADER_LEN..).unwrap_or_default(),
+                    record.get(RECORD_HEADER_LEN..).unwrap_or_default(),
                 );
             }
             op::MESSAGE_INDEX => {
-                let all = window.read_at(bytes.start, RECORD_HEADER_LEN + 2)?;
-                let channel = all.get(RECORD_HEADER_LEN..RECORD_HEADER_LEN + 2);
+                let record = window.read_at(bytes.start, RECORD_HEADER_LEN + 2)?;
+                let channel = record.get(RECORD_HEADER_LEN..RECORD_HEADER_LEN + 2);
                 let channel = channel.and_then(|id| id.try_into().ok());
                 if let (Some(chunk), Some(id)) = (self.chunks.last_mut(), channel) {
                     chunk.indexes.push((u16::from_le_bytes(id), bytes));
@@ -200,7 +200,7 @@ impl FileLayout {
             }
             op::SCHEMA | op::CHANNEL if is_short => {
                 let declared = Declaration::parse(op, &content()?);
-                if is_behind {
+                if is_after_data {
                     self.summary.declared.extend(declared);
                 } else {
                     let channel = declared.as_ref().and_then(Declaration::channel);
@@ -246,17 +246,19 @@ impl FileLayout {
         bytes: Range<u64>,
     ) -> Result<()> {
         let len = resync::INSPECTED_LEN.min((bytes.end - bytes.start) as usize);
-        let head = window.read_at(bytes.start, len)?;
-        let is_so = wire::record_header(&head).is_some_and(|(op, content)| {
-            op == op::CHUNK
-                && content == bytes.end - bytes.start - RECORD_HEADER_LEN as u64
-        });
-        let chunk = Chunk::parse(head.get(RECORD_HEADER_LEN..len).unwrap_or_default());
+        let first_bytes = window.read_at(bytes.start, len)?;
+        let is_valid_header =
+            wire::record_header(&first_bytes).is_some_and(|(op, content)| {
+                op == op::CHUNK
+                    && content == bytes.end - bytes.start - RECORD_HEADER_LEN as u64
+            });
+        let chunk =
+            Chunk::parse(first_bytes.get(RECORD_HEADER_LEN..len).unwrap_or_default());
         let is_known = |chunk: &Chunk<'_>| {
-            is_so || Compression::from_name(chunk.compression).is_some()
+            is_valid_header || Compression::from_name(chunk.compression).is_some()
         };
         let chunk = chunk.filter(is_known);
-        self.is_whole &= is_so && chunk.is_some();
+        self.is_complete &= is_valid_header && chunk.is_some();
         self.is_last_header_unusable = chunk.is_none();
         if let Some(chunk) = chunk {
             let name = logtool_core::decode_text(chunk.compression).into_owned();

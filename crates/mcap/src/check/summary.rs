@@ -41,8 +41,9 @@ pub(super) fn check(
     }
     for bytes in &layout.attachments {
         let content = bytes.start + RECORD_HEADER_LEN as u64..bytes.end;
-        let head = content.start..content.end.min(content.start + MAX_ATTACHMENT_HEAD);
-        let crc_at = wire::attachment_crc(&source.read_at(head)?)
+        let first_bytes =
+            content.start..content.end.min(content.start + MAX_ATTACHMENT_HEAD);
+        let crc_at = wire::attachment_crc(&source.read_at(first_bytes)?)
             .and_then(|crc_at| content.start.checked_add(crc_at))
             .filter(|end| end.checked_add(4).is_some_and(|end| end <= content.end));
         let Some(end) = crc_at else {
@@ -67,7 +68,7 @@ pub(super) fn check(
         return Ok(());
     };
     check_position(source, layout, at, footer, findings)?;
-    if layout.is_whole {
+    if layout.is_complete {
         check_chunk_indexes(layout, findings);
         check_counts(layout, findings);
     }
@@ -84,7 +85,7 @@ fn check_position(
 ) -> Result<()> {
     let bytes = at..at + RECORD_HEADER_LEN as u64 + 20;
     let start = layout.summary.start.unwrap_or(0);
-    if footer.summary != start && (layout.is_whole || footer.summary > at) {
+    if footer.summary != start && (layout.is_complete || footer.summary > at) {
         let (declared, actual) = (footer.summary, where_is(layout.summary.start));
         let message =
             format!("the footer declares byte {declared}, but the summary is {actual}");
@@ -93,7 +94,7 @@ fn check_position(
         return Ok(());
     }
     let offsets = layout.summary.offsets;
-    if footer.offsets != offsets.unwrap_or(0) && layout.is_whole {
+    if footer.offsets != offsets.unwrap_or(0) && layout.is_complete {
         let (declared, actual) = (footer.offsets, where_is(offsets));
         let message = format!(
             "the footer declares the summary offsets at byte {declared}, but they are {actual}"
@@ -219,7 +220,7 @@ fn declared_ranges(
                 source.read_at(bytes.start..bytes.start + 1)?.first() == Some(&kind)
             }
         };
-        if !is_present && layout.is_whole {
+        if !is_present && layout.is_complete {
             let (start, end) = (bytes.start, bytes.end);
             let message =
                 format!("a record with the opcode {kind:#04x} at {start}..{end}");

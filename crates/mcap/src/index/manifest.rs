@@ -56,7 +56,7 @@ impl IndexPass {
         let times = parts.iter().map(|part| part.time);
         let times =
             times.filter(|time| *time != TimeRange::ALL && time.start < time.end);
-        let time = times.reduce(|all, next| all.cover(&next));
+        let time = times.reduce(|range, next| range.cover(&next));
         derived.make_room(&mut parts);
         let entries = self.table.channels.iter();
         let format_state = FormatState {
@@ -104,13 +104,13 @@ impl IndexPass {
         let is_empty = |part: &super::PartEntry| {
             part.channels.as_ref().is_some_and(BTreeSet::is_empty)
         };
-        let is_all =
+        let is_complete =
             self.part_entries.iter().all(|part| part.is_chunk || is_empty(part))
                 && !self.compressions.is_empty()
                 && names.all(|name| Compression::from_name(name.as_bytes()).is_none());
         let names = self.unknown().map(|(name, _)| format!("{name:?}"));
         let names = names.collect::<Vec<_>>().join(" and ");
-        is_all.then(|| format!("its chunks have the unknown compression {names}"))
+        is_complete.then(|| format!("its chunks have the unknown compression {names}"))
     }
 
     /// Returns the schema ids of all channels, if the channels can be declared
@@ -282,9 +282,9 @@ impl IndexPass {
             ),
         ]);
         facts.insert(MetadataKey::Chunks.into(), self.chunk_statistics().to_value());
-        let declared = self.metadata.iter().map(|(name, words)| {
-            let words = words.iter().map(|(key, value)| (key.clone(), text(value)));
-            (name.clone(), Value::Map(words.collect()))
+        let declared = self.metadata.iter().map(|(name, entries)| {
+            let entries = entries.iter().map(|(key, value)| (key.clone(), text(value)));
+            (name.clone(), Value::Map(entries.collect()))
         });
         facts.insert(
             MetadataKey::MetadataRecords.into(),
@@ -322,8 +322,9 @@ fn with_derived(mut topics: TopicSet, derived: &DerivedTopics) -> TopicSet {
 fn stream(entry: &ChannelEntry) -> Stream {
     let text = |text: &str| Value::Text(text.to_owned());
     let channel = &entry.channel;
-    let words = channel.metadata.iter().map(|(key, value)| (key.clone(), text(value)));
-    let mut metadata: BTreeMap<String, Value> = words.collect();
+    let entries =
+        channel.metadata.iter().map(|(key, value)| (key.clone(), text(value)));
+    let mut metadata: BTreeMap<String, Value> = entries.collect();
     let facts = [
         Value::UInt(channel.id.into()),
         text(&channel.topic),

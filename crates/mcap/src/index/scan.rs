@@ -38,28 +38,28 @@ pub(super) fn scan(
     };
     let mut at = FIRST_RECORD;
     while at < len {
-        let sight = window.read_at(at, resync::INSPECTED_LEN)?;
-        if at + MAGIC.len() as u64 == len && sight[..] == MAGIC {
+        let first_bytes = window.read_at(at, resync::INSPECTED_LEN)?;
+        if at + MAGIC.len() as u64 == len && first_bytes[..] == MAGIC {
             break;
         }
         match resync::record(
-            sight.get(..resync::INSPECTED_LEN).unwrap_or(&sight),
+            first_bytes.get(..resync::INSPECTED_LEN).unwrap_or(&first_bytes),
             len - at,
         ) {
-            Some(all) => {
-                scan.record(window, at, all)?;
-                at += all;
+            Some(record_len) => {
+                scan.record(window, at, record_len)?;
+                at += record_len;
             }
             None => match (
                 contradictory_chunk_len(window, at, len)?,
                 unknown_record_len(window, at, len)?,
             ) {
-                (Some(all), _) => {
+                (Some(record_len), _) => {
                     scan.close(at);
-                    scan.chunk(window, at, all)?;
-                    at += all;
+                    scan.chunk(window, at, record_len)?;
+                    at += record_len;
                 }
-                (None, Some(all)) => at += all,
+                (None, Some(record_len)) => at += record_len,
                 (None, None) => at = scan.skip_damage(window, at, len)?,
             },
         }
@@ -79,18 +79,18 @@ struct Scan {
 }
 
 impl Scan {
-    /// Processes the record of `all` bytes at `at`.
+    /// Processes the record of `record_len` bytes at `at`.
     fn record(
         &mut self,
         window: &mut WindowReader<'_>,
         at: u64,
-        all: u64,
+        record_len: u64,
     ) -> Result<()> {
         let head = window.read_at(at, RECORD_HEADER_LEN)?;
         match head.first().copied().unwrap_or_default() {
             op::CHUNK => {
                 self.close(at);
-                self.chunk(window, at, all)?;
+                self.chunk(window, at, record_len)?;
             }
             op::MESSAGE => {
                 let content =
@@ -106,17 +106,17 @@ impl Scan {
                 self.open
                     .get_or_insert_with(|| part(at, false))
                     .add_message(channel, time);
-                self.count(channel, time, all - (RECORD_HEADER_LEN + 2) as u64);
+                self.count(channel, time, record_len - (RECORD_HEADER_LEN + 2) as u64);
             }
             op::SCHEMA | op::CHANNEL | op::HEADER | op::METADATA
-                if all <= MAX_DECLARATION =>
+                if record_len <= MAX_DECLARATION =>
             {
-                let bytes = window.read_at(at, all as usize)?;
+                let bytes = window.read_at(at, record_len as usize)?;
                 if let Some((op, content)) = wire::record(&bytes) {
-                    self.declare(op, content, at..at + all);
+                    self.declare(op, content, at..at + record_len);
                 }
             }
-            op::ATTACHMENT => self.pass.attachments.push(at..at + all),
+            op::ATTACHMENT => self.pass.attachments.push(at..at + record_len),
             _ => {}
         }
         Ok(())
@@ -139,24 +139,24 @@ impl Scan {
         }
     }
 
-    /// Reads the chunk of `all` bytes at `at`, or the first bytes of one.
+    /// Reads the chunk of `record_len` bytes at `at`, or the first bytes of one.
     fn chunk(
         &mut self,
         window: &mut WindowReader<'_>,
         at: u64,
-        all: u64,
+        record_len: u64,
     ) -> Result<()> {
-        let position = at..at + all;
+        let position = at..at + record_len;
         let limit = self.options.record_bytes as usize;
-        if all > chunk::max_record_len(self.options) {
+        if record_len > chunk::max_record_len(self.options) {
             self.add_lost_range(Damage::new(DamageKind::OverLimit, position));
             return Ok(());
         }
-        let bytes = window.read_at(at, all as usize)?;
-        let bytes = bytes.slice(..bytes.len().min(all as usize));
+        let bytes = window.read_at(at, record_len as usize)?;
+        let bytes = bytes.slice(..bytes.len().min(record_len as usize));
         let Some(decompressed) = DecompressedChunk::new(&bytes, limit) else {
             let kind = match wire::record_header(&bytes) {
-                Some((_, len)) if len <= all => DamageKind::Garbled,
+                Some((_, len)) if len <= record_len => DamageKind::Garbled,
                 _ => DamageKind::Truncated,
             };
             self.add_lost_range(Damage::new(kind, position));
@@ -202,7 +202,7 @@ impl Scan {
         count.records += 1;
         *count.bytes.get_or_insert(0) += bytes;
         let time = TimeRange::from_timestamp(timestamp(time));
-        count.time = Some(count.time.map_or(time, |known| known.cover(&time)));
+        count.time = Some(count.time.map_or(time, |range| range.cover(&time)));
     }
 
     /// Skips damaged bytes at `at`. Returns the offset at which reading continues.
@@ -221,9 +221,9 @@ impl Scan {
         let head = wire::record_header(&window.read_at(at, RECORD_HEADER_LEN)?);
         let is_known = |(op, _): (u8, u64)| (1..=op::DATA_END).contains(&op);
         let is_cut = next.is_none() && head.is_none_or(is_known);
-        let sight = window.read_at(at, resync::INSPECTED_LEN)?;
+        let first_bytes = window.read_at(at, resync::INSPECTED_LEN)?;
         let is_short = end - at <= chunk::max_record_len(self.options);
-        let is_marked = is_short && chunk::find_compressed_data(&sight).is_some();
+        let is_marked = is_short && chunk::find_compressed_data(&first_bytes).is_some();
         if is_marked || is_cut && head.is_some_and(|(op, _)| op == op::CHUNK) {
             // Some or all of its records may be intact.
             self.close(at);
@@ -278,34 +278,35 @@ fn contradictory_chunk_len(
     at: u64,
     len: u64,
 ) -> Result<Option<u64>> {
-    let sight = window.read_at(at, resync::INSPECTED_LEN)?;
-    let sight = sight.get(..resync::INSPECTED_LEN).unwrap_or(&sight).to_vec();
+    let first_bytes = window.read_at(at, resync::INSPECTED_LEN)?;
+    let first_bytes =
+        first_bytes.get(..resync::INSPECTED_LEN).unwrap_or(&first_bytes).to_vec();
     let Some((op, content)) =
-        wire::record_header(&sight).filter(|(op, _)| *op <= op::LAST)
+        wire::record_header(&first_bytes).filter(|(op, _)| *op <= op::LAST)
     else {
         return Ok(None);
     };
-    let chunk = sight.get(RECORD_HEADER_LEN..).and_then(wire::Chunk::parse);
+    let chunk = first_bytes.get(RECORD_HEADER_LEN..).and_then(wire::Chunk::parse);
     let is_known =
         |chunk: &wire::Chunk<'_>| Compression::from_name(chunk.compression).is_some();
     let Some(chunk) = chunk.filter(is_known) else { return Ok(None) };
     let by_packed = chunk.compressed_len.checked_add(chunk.compressed_start() as u64);
     // For any other opcode, both lengths must agree.
-    let lens = if op == op::CHUNK {
+    let lengths = if op == op::CHUNK {
         [Some(content), by_packed]
     } else {
         [by_packed.filter(|len| *len == content), None]
     };
-    for content in lens.into_iter().flatten() {
-        let all = content
+    for content in lengths.into_iter().flatten() {
+        let record_len = content
             .checked_add(RECORD_HEADER_LEN as u64)
-            .filter(|all| *all <= len - at);
-        let Some(all) = all else { continue };
-        let next = window.peek(at + all, resync::INSPECTED_LEN)?;
+            .filter(|record_len| *record_len <= len - at);
+        let Some(record_len) = record_len else { continue };
+        let next = window.peek(at + record_len, resync::INSPECTED_LEN)?;
         let next = next.get(..resync::INSPECTED_LEN).unwrap_or(&next);
-        let is_end = at + all + MAGIC.len() as u64 == len && *next == MAGIC;
-        if is_end || resync::record(next, len - at - all).is_some() {
-            return Ok(Some(all));
+        let is_end = at + record_len + MAGIC.len() as u64 == len && *next == MAGIC;
+        if is_end || resync::record(next, len - at - record_len).is_some() {
+            return Ok(Some(record_len));
         }
     }
     Ok(None)
@@ -321,20 +322,21 @@ fn unknown_record_len(
 ) -> Result<Option<u64>> {
     let mut next = at;
     for _ in 0..MAX_UNKNOWN {
-        let sight = window.read_at(next, resync::INSPECTED_LEN)?;
-        let sight = sight.get(..resync::INSPECTED_LEN).unwrap_or(&sight);
-        let is_end = next + MAGIC.len() as u64 == len && *sight == MAGIC;
-        if next > at && (is_end || resync::record(sight, len - next).is_some()) {
+        let first_bytes = window.read_at(next, resync::INSPECTED_LEN)?;
+        let first_bytes =
+            first_bytes.get(..resync::INSPECTED_LEN).unwrap_or(&first_bytes);
+        let is_end = next + MAGIC.len() as u64 == len && *first_bytes == MAGIC;
+        if next > at && (is_end || resync::record(first_bytes, len - next).is_some()) {
             let first = window.read_at(at, RECORD_HEADER_LEN)?;
             return Ok(wire::record_header(&first)
                 .map(|(_, content)| RECORD_HEADER_LEN as u64 + content));
         }
-        let all = wire::record_header(sight)
+        let record_len = wire::record_header(first_bytes)
             .filter(|(op, _)| *op > op::LAST)
             .and_then(|(_, content)| content.checked_add(RECORD_HEADER_LEN as u64))
-            .filter(|all| *all <= len - next);
-        let Some(all) = all else { return Ok(None) };
-        next += all;
+            .filter(|record_len| *record_len <= len - next);
+        let Some(record_len) = record_len else { return Ok(None) };
+        next += record_len;
     }
     Ok(None)
 }

@@ -148,16 +148,16 @@ impl SummaryReader {
         if at > end || !self.scan_between(window, at..end)? {
             return Ok(Err(Some("there are invalid records after the chunks")));
         }
-        let used = self.used_channels(&chunks);
+        let used_channels = self.used_channels(&chunks);
         for chunk in &chunks {
-            if self.declared.are_complete(&used) {
+            if self.declared.are_complete(&used_channels) {
                 break;
             }
             if !self.declared.read_chunk(window, chunk, options)? {
                 return Ok(Err(Some("it lacks channels")));
             }
         }
-        if !used.iter().all(|id| self.declared.has_channel(*id)) {
+        if !used_channels.iter().all(|id| self.declared.has_channel(*id)) {
             return Ok(Err(Some("messages have undeclared channels")));
         }
         let counts = match self.statistics.as_ref().and_then(Statistics::counts) {
@@ -242,8 +242,8 @@ impl SummaryReader {
 
 /// Returns true if the chunk declares the same compression as `index`.
 fn is_compressed_so(window: &WindowReader<'_>, index: &ChunkIndex) -> Result<bool> {
-    let head = window.peek(index.at, resync::INSPECTED_LEN)?;
-    let chunk = head.get(RECORD_HEADER_LEN..).and_then(Chunk::parse);
+    let first_bytes = window.peek(index.at, resync::INSPECTED_LEN)?;
+    let chunk = first_bytes.get(RECORD_HEADER_LEN..).and_then(Chunk::parse);
     Ok(chunk.is_some_and(|chunk| chunk.compression == index.compression.as_bytes()))
 }
 

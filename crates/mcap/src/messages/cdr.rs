@@ -76,8 +76,8 @@ impl Decoder for CdrDecoder {
             offset.get_or_insert(record.offset);
             let message = record.payload.get(self.header_len..).unwrap_or_default();
             let start = bytes.len();
-            let room = MAX_UNPACKED.saturating_sub(start);
-            let message = Encoding::Cdr.decompress(message, room);
+            let limit = MAX_UNPACKED.saturating_sub(start);
+            let message = Encoding::Cdr.decompress(message, limit);
             let message = match message {
                 Ok(message) => message,
                 Err(kind) => {

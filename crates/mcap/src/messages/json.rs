@@ -14,7 +14,7 @@ use logtool_core::{Branch, RowSummary, Scalar, StructType, TreeReader, ValueType
 use crate::messages::json::{
     node::Node,
     range::Ranges,
-    read::{NamedShape, ReadState},
+    read::{NamedType, ReadState},
 };
 
 pub(crate) use crate::messages::json::range::IntegerTypes;
@@ -28,47 +28,52 @@ const TEXT: &str = "json";
 /// Reads JSON messages.
 #[derive(Debug)]
 pub(crate) struct JsonReader {
-    shape: StructType,
-    /// The same shape; `None` if messages are stored as text.
-    named: Option<NamedShape>,
+    struct_type: StructType,
+    /// The same type; `None` if messages are stored as text.
+    named_type: Option<NamedType>,
 }
 
 impl JsonReader {
     /// Creates a reader of messages that `schema` describes.
     pub(crate) fn new(type_name: &str, schema: &str) -> Self {
         let schema: Option<Node> = serde_json::from_str(schema).ok();
-        let shape = schema.and_then(|schema| schema::shape(&schema));
-        let shape =
-            shape.filter(|shape| !shape.fields.is_empty() && shape.check().is_ok());
+        let struct_type = schema.and_then(|schema| schema::object_type(&schema));
+        let struct_type = struct_type.filter(|struct_type| {
+            !struct_type.fields.is_empty() && struct_type.check().is_ok()
+        });
         let type_name = type_name.to_owned();
-        match shape {
-            Some(shape) => {
-                let named = Some(NamedShape::from_struct(&shape));
-                Self { shape: StructType { type_name, ..shape }, named }
+        match struct_type {
+            Some(struct_type) => {
+                let named_type = Some(NamedType::from_struct(&struct_type));
+                Self {
+                    struct_type: StructType { type_name, ..struct_type },
+                    named_type,
+                }
             }
             None => {
                 let fields = vec![(TEXT.to_owned(), ValueType::Text)];
-                Self { shape: StructType { type_name, fields }, named: None }
+                Self { struct_type: StructType { type_name, fields }, named_type: None }
             }
         }
     }
 
     /// Uses `types` for integers.
     pub(crate) fn with_types(mut self, types: &IntegerTypes) -> Self {
-        if self.named.is_some() {
-            range::apply(types, &mut self.shape);
-            self.named = Some(NamedShape::from_struct(&self.shape));
+        if self.named_type.is_some() {
+            range::apply(types, &mut self.struct_type);
+            self.named_type = Some(NamedType::from_struct(&self.struct_type));
         }
         self
     }
 
-    /// Returns true if the shape has integers, whose range is unknown.
+    /// Returns true if the type has integers, whose range is unknown.
     pub(crate) fn has_integers(&self) -> bool {
-        self.named.is_some() && self.shape.fields.iter().any(|(_, of)| has_integers(of))
+        self.named_type.is_some()
+            && self.struct_type.fields.iter().any(|(_, of)| has_integers(of))
     }
 
-    pub(crate) fn shape(&self) -> &StructType {
-        &self.shape
+    pub(crate) fn struct_type(&self) -> &StructType {
+        &self.struct_type
     }
 
     /// Reads `payload`, and records the ranges of its integers in `ranges`.
@@ -79,13 +84,13 @@ impl JsonReader {
         max_record_len: u64,
         mut ranges: Option<&mut Ranges>,
     ) -> Option<RowSummary> {
-        let shape = self.named.as_ref()?;
+        let struct_type = self.named_type.as_ref()?;
         let before = row.len();
         let reading = ReadState::new(max_record_len, ranges.as_deref_mut());
-        reading.read(payload, shape, row).or_else(|| {
+        reading.read(payload, struct_type, row).or_else(|| {
             let quoted = numbers::quote_special_values(payload)?;
             row.truncate(before);
-            ReadState::new(max_record_len, ranges).read(&quoted, shape, row)
+            ReadState::new(max_record_len, ranges).read(&quoted, struct_type, row)
         })
     }
 }
@@ -97,7 +102,7 @@ impl TreeReader for JsonReader {
         row: &mut Branch,
         max_record_len: u64,
     ) -> Option<RowSummary> {
-        if self.named.is_none() {
+        if self.named_type.is_none() {
             row.field(0)?.push(Scalar::Bytes(payload))?;
             row.close();
             return Some(RowSummary::default());
@@ -120,7 +125,7 @@ pub(crate) struct RangeReader {
 impl RangeReader {
     /// Creates a reader of the messages that `reader` reads.
     pub(crate) fn new(reader: JsonReader) -> Self {
-        let row = Branch::new(&ValueType::Struct(reader.shape.clone()));
+        let row = Branch::new(&ValueType::Struct(reader.struct_type.clone()));
         Self { reader, row, ranges: Ranges::default() }
     }
 
@@ -134,12 +139,12 @@ impl RangeReader {
     /// Returns the types that hold the integers and differ from the types implied by
     /// the schema.
     pub(crate) fn types(&self) -> IntegerTypes {
-        self.ranges.types(&self.reader.shape)
+        self.ranges.types(&self.reader.struct_type)
     }
 }
 
-fn has_integers(shape: &ValueType) -> bool {
-    match shape {
+fn has_integers(struct_type: &ValueType) -> bool {
+    match struct_type {
         ValueType::I64 | ValueType::U64 => true,
         ValueType::Struct(inner) => inner.fields.iter().any(|(_, of)| has_integers(of)),
         ValueType::List(item) => has_integers(item),

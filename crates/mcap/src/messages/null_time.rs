@@ -23,9 +23,9 @@ impl Decoder for NullTimeDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records().filter(|record| record.time == Timestamp::MAX) {
-            let misfit =
+            let mismatch =
                 record.undecodable_damage().with_kind(DamageKind::TypeMismatch);
-            misfit.with_reason(WHY).add_to(damage);
+            mismatch.with_reason(WHY).add_to(damage);
         }
         self.0.append(run, damage);
     }

@@ -98,14 +98,14 @@ fn log_remark(topic: &Topic) -> String {
 /// Returns a note about names of a topic that ROS 2 does not allow.
 fn remark(topic: &Topic, misnamed: &[String]) -> Option<String> {
     let (first, rest) = misnamed.split_at_checked(MAX_NAMES).unwrap_or((misnamed, &[]));
-    let more = match rest.len() {
+    let rest_count = match rest.len() {
         0 => String::new(),
-        more => format!(" and {more} more"),
+        rest_count => format!(" and {rest_count} more"),
     };
     let (label, names) = (topic.label(), first.join(", "));
     (!first.is_empty()).then(|| {
         format!(
-            "the topic {label:?}: names that ROS 2 does not allow are kept: {names}{more}"
+            "the topic {label:?}: names that ROS 2 does not allow are kept: {names}{rest_count}"
         )
     })
 }
@@ -130,8 +130,8 @@ pub(crate) fn channel_metadata(
 /// Returns true if the metadata `words` of a channel declare that its last message is
 /// delivered to late subscribers. rosbag2 writes the durability as a number or as a
 /// word.
-pub(crate) fn is_latched(words: &BTreeMap<String, String>) -> bool {
-    let profiles = words.get(QOS).map_or("", String::as_str);
+pub(crate) fn is_latched(metadata: &BTreeMap<String, String>) -> bool {
+    let profiles = metadata.get(QOS).map_or("", String::as_str);
     let mut durabilities = profiles.split(['\n', ',', '{', '}']).filter_map(|pair| {
         let (key, value) = pair.trim().trim_start_matches("- ").split_once(':')?;
         (key.trim() == "durability").then_some(value.trim())

@@ -19,19 +19,19 @@ pub(super) fn profile(
     states: &[Option<FormatState>],
     options: &WriteOptions,
 ) -> String {
-    let own =
+    let profiles =
         extracts.iter().zip(states).map(|(extract, format_state)| match format_state {
             Some(format_state) => format_state.profile.as_str(),
             None if has_ros1_connections(extract.manifest) => "ros1",
             None => "",
         });
-    let own = own.map(|own| match own {
+    let profiles = profiles.map(|profiles| match profiles {
         "ros1" if options.transcode.is_some() => ros2::PROFILE,
-        own => own,
+        profiles => profiles,
     });
-    let mut own = own.collect::<Vec<_>>();
-    own.dedup();
-    match own[..] {
+    let mut profiles = profiles.collect::<Vec<_>>();
+    profiles.dedup();
+    match profiles[..] {
         [one] => one.to_owned(),
         _ => String::new(),
     }

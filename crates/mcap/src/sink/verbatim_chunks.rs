@@ -79,15 +79,20 @@ impl VerbatimChunks {
     /// copied.
     pub(super) fn set_channel(&mut self, stream: u32, topic: Option<TopicId>) {
         if let Some((channel, _)) = self.ids(stream) {
-            let known = self.channel_topics.entry(channel).or_insert(topic);
-            *known = known.filter(|known| topic == Some(*known));
+            let topic_of_channel = self.channel_topics.entry(channel).or_insert(topic);
+            *topic_of_channel = topic_of_channel
+                .filter(|topic_of_channel| topic == Some(*topic_of_channel));
         }
     }
 
     /// Stores `declarations` of the new file. Chunks that contradict one of them are
     /// not copied.
     pub(super) fn declare(&mut self, declarations: Vec<Declaration>) {
-        self.declared.extend(declarations.into_iter().map(|one| (one.key(), one)));
+        self.declared.extend(
+            declarations
+                .into_iter()
+                .map(|declaration| (declaration.key(), declaration)),
+        );
     }
 
     /// Returns the chunk of `part` of `source`, if it can be copied.
@@ -98,9 +103,12 @@ impl VerbatimChunks {
     ) -> Result<Option<VerbatimChunk>> {
         let options = OpenOptions::default();
         let position = &part.bytes;
-        let index = self.chunks.binary_search_by_key(&position.start, |one| one.start);
-        let is_one = index.is_ok_and(|at| self.chunks.get(at) == Some(position));
-        if !is_one || position.end - position.start > chunk::max_record_len(options) {
+        let index =
+            self.chunks.binary_search_by_key(&position.start, |chunk_position| {
+                chunk_position.start
+            });
+        let is_chunk = index.is_ok_and(|at| self.chunks.get(at) == Some(position));
+        if !is_chunk || position.end - position.start > chunk::max_record_len(options) {
             return Ok(None);
         }
         let record = source.read_at(position.clone())?;
@@ -148,8 +156,8 @@ impl VerbatimChunks {
             ContentItem::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
                 // An id with another declaration would change its meaning.
                 is_sound &= Declaration::parse(op, content).is_some_and(|new| {
-                    let known = self.declared.get(&new.key());
-                    known.is_none_or(|known| *known == new)
+                    let declared = self.declared.get(&new.key());
+                    declared.is_none_or(|declared| *declared == new)
                 });
             }
             ContentItem::Record(..) | ContentItem::Damaged(_) => is_sound = false,
@@ -184,11 +192,11 @@ fn chunk_header(record: &Bytes) -> Option<ChunkHeader> {
     let (op::CHUNK, content) = wire::record(record)? else { return None };
     let Chunk { start, end, size, crc, compression, compressed_len, compressed } =
         Chunk::parse(content)?;
-    let is_whole = RECORD_HEADER_LEN + content.len() == record.len()
+    let is_complete = RECORD_HEADER_LEN + content.len() == record.len()
         && compressed.len() as u64 == compressed_len
         && content.len() - compressed.len() == 40 + compression.len();
     let compression = str::from_utf8(compression).ok()?.to_owned();
-    is_whole.then_some(ChunkHeader {
+    is_complete.then_some(ChunkHeader {
         start,
         end,
         size,

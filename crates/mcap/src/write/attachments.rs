@@ -41,17 +41,17 @@ impl<W: Output> Writer<W> {
             Error::new(ErrorKind::Malformed, message).with_offset(position.start)
         };
         let end = position.end.min(position.start.saturating_add(MAX_HEAD));
-        let head = source
+        let first_bytes = source
             .read_at(position.start..end)
             .map_err(|err| Error::new(ErrorKind::Io, "reading").from_source(err))?;
-        let content = head.get(RECORD_HEADER_LEN..).ok_or_else(malformed)?;
+        let content = first_bytes.get(RECORD_HEADER_LEN..).ok_or_else(malformed)?;
         let mut attachment = Attachment::parse(content).ok_or_else(malformed)?;
         self.flush()?;
-        let (at, len) = (self.place.position(), position.end - position.start);
+        let (at, len) = (self.output.position(), position.end - position.start);
         let log_time = attachment.log_time;
         attachment.log_time = shifted_time(log_time, shift);
         if attachment.log_time == log_time && sum == ChecksumMode::Keep {
-            self.place.append_from(source, position)?;
+            self.output.append_from(source, position)?;
         } else {
             let time_at = position.start + RECORD_HEADER_LEN as u64;
             let after = time_at + TIME_LEN;
@@ -61,14 +61,17 @@ impl<W: Output> Writer<W> {
                 ChecksumMode::Keep => stored,
                 ChecksumMode::Drop => 0,
             };
-            let change =
-                Change { was: log_time, is: attachment.log_time, rest: sum_at - after };
-            self.place.append_from(source, position.start..time_at)?;
-            self.place.append(&attachment.log_time.to_le_bytes())?;
-            self.place.append_from(source, after..sum_at)?;
-            self.place.append(&change.apply_to(sum).to_le_bytes())?;
+            let change = Change {
+                before: log_time,
+                is: attachment.log_time,
+                rest: sum_at - after,
+            };
+            self.output.append_from(source, position.start..time_at)?;
+            self.output.append(&attachment.log_time.to_le_bytes())?;
+            self.output.append_from(source, after..sum_at)?;
+            self.output.append(&change.apply_to(sum).to_le_bytes())?;
             // Fields that a later specification adds are not part of the checksum.
-            self.place.append_from(source, sum_at + SUM_LEN..position.end)?;
+            self.output.append_from(source, sum_at + SUM_LEN..position.end)?;
         }
         let name = attachment.name.clone();
         self.attachments.push(WrittenAttachment { at, len, attachment });
@@ -99,10 +102,10 @@ pub(crate) fn has_valid_checksum(
         let read = source.read_at(bytes);
         read.map_err(|err| Error::new(ErrorKind::Io, "reading").from_source(err))
     };
-    let head = read(
+    let first_bytes = read(
         position.start..position.end.min(position.start.saturating_add(MAX_HEAD)),
     )?;
-    let content = head.get(RECORD_HEADER_LEN..).unwrap_or_default();
+    let content = first_bytes.get(RECORD_HEADER_LEN..).unwrap_or_default();
     let (end, stored) = match stored_checksum(source, position, content) {
         Some((end, stored)) if stored != 0 => (end, stored),
         _ => return Ok(true),
@@ -148,7 +151,7 @@ pub(crate) fn shifted_time(time: u64, shift: ClockTransform) -> u64 {
 
 /// A change of the first bytes of data with a checksum.
 struct Change {
-    was: u64,
+    before: u64,
     is: u64,
     /// The number of bytes after the changed ones.
     rest: u64,
@@ -165,7 +168,7 @@ impl Change {
             hasher.combine(&crc32fast::Hasher::new_with_initial_len(0, self.rest));
             hasher.finalize()
         };
-        if sum == 0 { 0 } else { sum ^ checksum_of(self.was) ^ checksum_of(self.is) }
+        if sum == 0 { 0 } else { sum ^ checksum_of(self.before) ^ checksum_of(self.is) }
     }
 }
 

@@ -111,25 +111,25 @@ impl<W: Output> Writer<W> {
 
     pub(super) fn write_chunk(&mut self, compressed: FinishedChunk) -> Result<()> {
         let FinishedChunk { before, body, properties } = compressed;
-        self.place.append(&before)?;
-        let at = self.place.position();
+        self.output.append(&before)?;
+        let at = self.output.position();
         let (compression, compressed_len) = match body {
             Body::New(compression, mut bytes, free) => {
                 let (name, len) = (compression.name(), bytes.len() as u64);
-                self.place.append(&encode::chunk_head(&properties, name, len))?;
-                self.place.write_owned(&mut bytes)?;
+                self.output.append(&encode::chunk_head(&properties, name, len))?;
+                self.output.write_owned(&mut bytes)?;
                 self.recycle(bytes);
                 self.recycle(free);
                 (name.to_owned(), len)
             }
             Body::Copied(record, compression, compressed_len) => {
-                self.place.append(&record)?;
+                self.output.append(&record)?;
                 (compression, compressed_len)
             }
         };
-        let indexes_at = self.place.position();
+        let indexes_at = self.output.position();
         let (indexes, channels) = encode::message_indexes(&properties, indexes_at);
-        self.place.append(&indexes)?;
+        self.output.append(&indexes)?;
         self.chunks.push(ChunkIndex {
             start: properties.start,
             end: properties.end,

@@ -24,9 +24,9 @@ impl Records {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Takes the records; the next ones are added to `room`, which must be empty.
-    pub(crate) fn take_for(&mut self, room: Vec<u8>) -> Vec<u8> {
-        std::mem::replace(&mut self.bytes, room)
+    /// Takes the records; the next ones are added to `buffer`, which must be empty.
+    pub(crate) fn take_for(&mut self, buffer: Vec<u8>) -> Vec<u8> {
+        std::mem::replace(&mut self.bytes, buffer)
     }
 
     /// Adds a record with the opcode `op`. `fill` writes its content.
@@ -78,8 +78,8 @@ impl Records {
         self.add(op::FOOTER, |content| {
             content.u64(start).u64(offsets);
             // The checksum includes the length of the record, which is not written yet.
-            let head = content.bytes.len() - 16 - 8;
-            if let Some(len) = content.bytes.get_mut(head..head + 8) {
+            let start_of_len = content.bytes.len() - 16 - 8;
+            if let Some(len) = content.bytes.get_mut(start_of_len..start_of_len + 8) {
                 len.copy_from_slice(&20_u64.to_le_bytes());
             }
             crc = crc32fast::hash(content.bytes);
@@ -131,8 +131,8 @@ impl ContentEncoder<'_> {
         self.u32(0);
         fill(&mut ContentEncoder { bytes: self.bytes });
         let len = (self.bytes.len() - at - 4) as u32;
-        if let Some(place) = self.bytes.get_mut(at..at + 4) {
-            place.copy_from_slice(&len.to_le_bytes());
+        if let Some(len_field) = self.bytes.get_mut(at..at + 4) {
+            len_field.copy_from_slice(&len.to_le_bytes());
         }
         self
     }
@@ -167,12 +167,12 @@ pub(super) fn chunk_head(
             .u32(properties.crc);
         content.text(compression).u64(compressed_len);
     });
-    let mut head = records.take();
-    let len = (head.len() - 9) as u64 + compressed_len;
-    if let Some(place) = head.get_mut(1..9) {
-        place.copy_from_slice(&len.to_le_bytes());
+    let mut record_start = records.take();
+    let len = (record_start.len() - 9) as u64 + compressed_len;
+    if let Some(len_field) = record_start.get_mut(1..9) {
+        len_field.copy_from_slice(&len.to_le_bytes());
     }
-    head
+    record_start
 }
 
 /// Returns the message indexes of a chunk, which start at offset `at` of the file, and

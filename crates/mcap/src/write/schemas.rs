@@ -12,7 +12,7 @@ use crate::{wire::Schema, write::number};
 /// Stores schemas, with lookup by id and by content.
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
-    all: Vec<Schema>,
+    schemas: Vec<Schema>,
     /// The index of each schema by id.
     by_id: BTreeMap<u16, usize>,
     /// The indices of schemas by the hash of their content.
@@ -33,13 +33,13 @@ impl Schemas {
     ) -> Result<u16> {
         let hash = self.hasher.hash_one((name, encoding, data));
         let candidates = self.by_hash.get(&hash).into_iter().flatten();
-        let mut candidates = candidates.filter_map(|index| self.all.get(*index));
-        let same = candidates.find(|schema| {
+        let mut candidates = candidates.filter_map(|index| self.schemas.get(*index));
+        let existing = candidates.find(|schema| {
             (schema.name.as_str(), schema.encoding.as_str(), &*schema.data)
                 == (name, encoding, data)
         });
-        if let Some(same) = same {
-            return Ok(same.id);
+        if let Some(existing) = existing {
+            return Ok(existing.id);
         }
         let last = self.by_id.last_key_value().map_or(0, |(id, _)| usize::from(*id));
         let id = number(last + 1, "schemas")?;
@@ -71,22 +71,22 @@ impl Schemas {
 
     /// Returns the schema with the id `id`.
     pub(super) fn get(&self, id: u16) -> Option<&Schema> {
-        self.all.get(*self.by_id.get(&id)?)
+        self.schemas.get(*self.by_id.get(&id)?)
     }
 
     /// Returns all schemas in the order of their insertion.
     pub(super) fn iter(&self) -> std::slice::Iter<'_, Schema> {
-        self.all.iter()
+        self.schemas.iter()
     }
 
     /// Returns the number of schemas.
     pub(super) fn len(&self) -> usize {
-        self.all.len()
+        self.schemas.len()
     }
 
     fn push(&mut self, schema: Schema, hash: u64) {
-        self.by_id.insert(schema.id, self.all.len());
-        self.by_hash.entry(hash).or_default().push(self.all.len());
-        self.all.push(schema);
+        self.by_id.insert(schema.id, self.schemas.len());
+        self.by_hash.entry(hash).or_default().push(self.schemas.len());
+        self.schemas.push(schema);
     }
 }

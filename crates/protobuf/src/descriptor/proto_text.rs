@@ -8,8 +8,9 @@ use crate::descriptor::{Enum, Field, File, FileSet, Message, kind};
 /// Shows all files except those of `google.protobuf`, which are well known.
 impl Display for FileSet {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let own = self.files.iter().filter(|file| file.package != "google.protobuf");
-        for (index, file) in own.enumerate() {
+        let own_files =
+            self.files.iter().filter(|file| file.package != "google.protobuf");
+        for (index, file) in own_files.enumerate() {
             if index > 0 {
                 f.write_char('\n')?;
             }
@@ -29,7 +30,7 @@ impl File {
         for import in &self.imports {
             writeln!(f, "import \"{import}\";")?;
         }
-        self.enums.iter().try_for_each(|one| one.write(f, 0))?;
+        self.enums.iter().try_for_each(|enum_type| enum_type.write(f, 0))?;
         self.messages.iter().try_for_each(|message| message.write(f, 0))
     }
 }
@@ -39,7 +40,7 @@ impl Message {
     fn write(&self, f: &mut Formatter<'_>, depth: usize) -> fmt::Result {
         let indent = "  ".repeat(depth);
         writeln!(f, "{indent}message {} {{", self.name)?;
-        self.enums.iter().try_for_each(|one| one.write(f, depth + 1))?;
+        self.enums.iter().try_for_each(|enum_type| enum_type.write(f, depth + 1))?;
         let messages = self.messages.iter().filter(|inner| !inner.is_map_entry);
         messages.into_iter().try_for_each(|inner| inner.write(f, depth + 1))?;
         for field in &self.fields {
@@ -53,9 +54,15 @@ impl Message {
         let last = field.type_name.rsplit('.').next().unwrap_or_default();
         let is_pair = |inner: &&Message| inner.is_map_entry && inner.name == last;
         if let Some(pair) = self.messages.iter().find(is_pair) {
-            let of = |number| pair.fields.iter().find(|field| field.number == number);
-            let of = |number| of(number).map(type_of).unwrap_or_default();
-            return format!("map<{}, {}> {name} = {number}", of(1), of(2));
+            let field_type =
+                |number| pair.fields.iter().find(|field| field.number == number);
+            let field_type =
+                |number| field_type(number).map(type_of).unwrap_or_default();
+            return format!(
+                "map<{}, {}> {name} = {number}",
+                field_type(1),
+                field_type(2)
+            );
         }
         let oneof = field.oneof.filter(|_| !field.is_optional);
         let oneof = oneof.and_then(|oneof| self.oneofs.get(oneof as usize));
@@ -92,8 +99,12 @@ fn options(field: &Field) -> String {
         _ => format!("default = {value}"),
     });
     let packed = field.is_packed.map(|is_packed| format!("packed = {is_packed}"));
-    let all: Vec<String> = default.into_iter().chain(packed).collect();
-    if all.is_empty() { String::new() } else { format!(" [{}]", all.join(", ")) }
+    let options: Vec<String> = default.into_iter().chain(packed).collect();
+    if options.is_empty() {
+        String::new()
+    } else {
+        format!(" [{}]", options.join(", "))
+    }
 }
 
 fn type_of(field: &Field) -> &str {

@@ -177,9 +177,9 @@ fn for_each_field<'b>(
     bytes: &'b [u8],
     mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
 ) -> Option<()> {
-    let mut cut = ByteReader::new(bytes);
-    while !cut.remaining().is_empty() {
-        let (number, wire) = wire::field(&mut cut)?;
+    let mut reader = ByteReader::new(bytes);
+    while !reader.remaining().is_empty() {
+        let (number, wire) = wire::field(&mut reader)?;
         take(number, wire)?;
     }
     Some(())

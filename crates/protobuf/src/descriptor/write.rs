@@ -24,8 +24,8 @@ impl File {
         for message in &self.messages {
             put_sized(out, 4, |out| message.put(out));
         }
-        for one in &self.enums {
-            put_sized(out, 5, |out| one.put(out));
+        for enum_type in &self.enums {
+            put_sized(out, 5, |out| enum_type.put(out));
         }
         put_text(out, 12, &self.syntax);
     }
@@ -40,8 +40,8 @@ impl Message {
         for message in &self.messages {
             put_sized(out, 3, |out| message.put(out));
         }
-        for one in &self.enums {
-            put_sized(out, 4, |out| one.put(out));
+        for enum_type in &self.enums {
+            put_sized(out, 4, |out| enum_type.put(out));
         }
         if self.is_map_entry {
             put_sized(out, 7, |out| put_number(out, 7, 1));

@@ -198,8 +198,8 @@ fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
 }
 
 /// Returns the field type for a number, and its wire type.
-fn primitive_type(one: Primitive) -> (u32, u32) {
-    match one {
+fn primitive_type(primitive: Primitive) -> (u32, u32) {
+    match primitive {
         Primitive::I8 | Primitive::I16 | Primitive::I32 => (kind::INT32, VARINT),
         Primitive::U8 | Primitive::U16 | Primitive::U32 => (kind::UINT32, VARINT),
         Primitive::I64 => (kind::INT64, VARINT),

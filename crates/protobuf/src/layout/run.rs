@@ -170,13 +170,13 @@ fn number(primitive: Primitive, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn time(is_signed: bool, seconds: u32, nanos: u32, out: &mut Vec<u8>) {
-    let wide = |value: u32| match is_signed {
+    let wide_value = |value: u32| match is_signed {
         true => i64::from(value as i32) as u64,
         false => u64::from(value),
     };
     for (number, value) in [(1, seconds), (2, nanos)] {
         if value != 0 {
-            put_number(out, number, wide(value));
+            put_number(out, number, wide_value(value));
         }
     }
 }

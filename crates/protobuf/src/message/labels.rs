@@ -32,12 +32,16 @@ fn collect_enums<'f>(
     start: &str,
     enums: &'f [Enum],
     inner: &'f [Message],
-    all: &mut Enums<'f>,
+    enums_by_name: &mut Enums<'f>,
 ) {
-    all.extend(enums.iter().map(|one| (format!("{start}.{}", one.name), one)));
+    enums_by_name.extend(
+        enums
+            .iter()
+            .map(|enum_type| (format!("{start}.{}", enum_type.name), enum_type)),
+    );
     for message in inner {
         let start = format!("{start}.{}", message.name);
-        collect_enums(&start, &message.enums, &message.messages, all);
+        collect_enums(&start, &message.enums, &message.messages, enums_by_name);
     }
 }
 
@@ -47,9 +51,9 @@ fn add_labels(start: &str, message: &Message, enums: &Enums<'_>, labels: &mut La
         false => format!("{start}.{}", message.name),
     };
     for field in message.fields.iter().filter(|field| field.kind == kind::ENUM) {
-        let Some(one) = enums.get(&field.type_name) else { continue };
+        let Some(enum_type) = enums.get(&field.type_name) else { continue };
         // If a value has several names, the first is used.
-        for (label, value) in one.values.iter().rev() {
+        for (label, value) in enum_type.values.iter().rev() {
             labels.insert(&name, &field.name, i64::from(*value), label.clone());
         }
     }

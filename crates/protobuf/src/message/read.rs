@@ -11,8 +11,8 @@ use crate::{
 /// The state of decoding a message.
 pub(super) struct RowDecoder {
     /// The maximum number of list elements, and the number so far.
-    pub(super) most: u64,
-    pub(super) added: u64,
+    pub(super) max_items: u64,
+    pub(super) added_items: u64,
     /// The number of bytes that belong to no field of a type.
     pub(super) extra_bytes: usize,
 }
@@ -57,19 +57,19 @@ impl RowDecoder {
         row: &mut Branch,
     ) -> Option<&'b [u8]> {
         row.open();
-        let mut cut = ByteReader::new(bytes);
+        let mut reader = ByteReader::new(bytes);
         let mut last = 0;
-        while !cut.remaining().is_empty() && self.added <= self.most {
-            let before = cut.remaining();
-            let Some((number, wire)) = wire::field(&mut cut) else {
+        while !reader.remaining().is_empty() && self.added_items <= self.max_items {
+            let before = reader.remaining();
+            let Some((number, wire)) = wire::field(&mut reader) else {
                 return Some(before);
             };
-            let len = before.len() - cut.remaining().len();
+            let len = before.len() - reader.remaining().len();
             // Fields are mostly in the order of their numbers.
-            let is_it = |at: usize| {
+            let has_number = |at: usize| {
                 message_type.fields.get(at).is_some_and(|f| f.number == number)
             };
-            let at = match [last, last + 1].into_iter().find(|at| is_it(*at)) {
+            let at = match [last, last + 1].into_iter().find(|at| has_number(*at)) {
                 Some(at) => Some(at),
                 None => message_type.index(number),
             };
@@ -93,10 +93,10 @@ impl RowDecoder {
         row: &mut Branch,
     ) -> Option<bool> {
         let at = row.len();
-        for other in &field.others {
-            let other = row.field(*other)?;
-            if other.len() > at || other.is_open() {
-                other.truncate(at);
+        for other_field in &field.other_oneof_fields {
+            let other_field = row.field(*other_field)?;
+            if other_field.len() > at || other_field.is_open() {
+                other_field.truncate(at);
             }
         }
         let branch = row.field(field.index)?;
@@ -111,7 +111,7 @@ impl RowDecoder {
             (FieldKind::Time, Wire::Sized(bytes)) => {
                 let nanos = nanos(bytes)?;
                 if field.is_repeated {
-                    self.added += field.width;
+                    self.added_items += field.width;
                     let item = branch.item()?;
                     match nanos {
                         Some(nanos) => item.push(Scalar::Int(nanos))?,
@@ -122,7 +122,7 @@ impl RowDecoder {
                 }
             }
             (FieldKind::Message(inner), Wire::Sized(bytes)) if field.is_repeated => {
-                self.added += field.width;
+                self.added_items += field.width;
                 let item = branch.item()?;
                 self.message(inner, bytes, item)?;
                 close(inner, item)?;
@@ -148,24 +148,24 @@ impl RowDecoder {
         let item = branch.item()?;
         match wire {
             Wire::Sized(bytes) if !is_text => {
-                let mut cut = ByteReader::new(bytes);
-                while !cut.remaining().is_empty() {
+                let mut reader = ByteReader::new(bytes);
+                while !reader.remaining().is_empty() {
                     let wire = match element_kind {
                         kind::DOUBLE | kind::FIXED64 | kind::SFIXED64 => {
-                            Wire::Fixed64(cut.u64()?)
+                            Wire::Fixed64(reader.u64()?)
                         }
                         kind::FLOAT | kind::FIXED32 | kind::SFIXED32 => {
-                            Wire::Fixed32(cut.u32()?)
+                            Wire::Fixed32(reader.u32()?)
                         }
-                        _ => Wire::Varint(wire::varint(&mut cut)?),
+                        _ => Wire::Varint(wire::varint(&mut reader)?),
                     };
-                    self.added += field.width;
+                    self.added_items += field.width;
                     item.push(scalar(element_kind, wire)?)?;
                 }
             }
             wire => match scalar(element_kind, wire) {
                 Some(value) => {
-                    self.added += field.width;
+                    self.added_items += field.width;
                     item.push(value)?;
                 }
                 None => return Some(false),
@@ -226,8 +226,8 @@ fn zigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-fn default(one: u32) -> Scalar<'static> {
-    match one {
+fn default(default: u32) -> Scalar<'static> {
+    match default {
         kind::DOUBLE => Scalar::F64(0.0),
         kind::FLOAT => Scalar::F32(0.0),
         kind::UINT64 | kind::UINT32 | kind::FIXED64 | kind::FIXED32 => Scalar::UInt(0),
@@ -239,14 +239,17 @@ fn default(one: u32) -> Scalar<'static> {
 
 /// Returns the nanoseconds of a `Timestamp` or a `Duration`, if 64 bits can store them.
 fn nanos(bytes: &[u8]) -> Option<Option<i64>> {
-    let (mut cut, mut seconds, mut nanos) = (ByteReader::new(bytes), 0_i64, 0_i32);
-    while !cut.remaining().is_empty() {
-        match wire::field(&mut cut)? {
+    let (mut reader, mut seconds, mut nanos) = (ByteReader::new(bytes), 0_i64, 0_i32);
+    while !reader.remaining().is_empty() {
+        match wire::field(&mut reader)? {
             (1, Wire::Varint(value)) => seconds = value as i64,
             (2, Wire::Varint(value)) => nanos = value as i32,
             _ => {}
         }
     }
-    let whole = seconds.checked_mul(1_000_000_000);
-    Some(whole.and_then(|whole| whole.checked_add(nanos.into())))
+    let nanos_of_seconds = seconds.checked_mul(1_000_000_000);
+    Some(
+        nanos_of_seconds
+            .and_then(|nanos_of_seconds| nanos_of_seconds.checked_add(nanos.into())),
+    )
 }

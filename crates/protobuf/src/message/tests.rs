@@ -9,8 +9,8 @@ use crate::{
 
 fn files(messages: Vec<Message>) -> FileSet {
     let package = "p".to_owned();
-    let own = File { package, messages, ..File::default() };
-    FileSet { files: vec![timestamp_file(), own] }
+    let file = File { package, messages, ..File::default() };
+    FileSet { files: vec![timestamp_file(), file] }
 }
 
 fn message(name: &str, fields: Vec<Field>) -> Message {
@@ -144,8 +144,8 @@ fn truncated_known_field_is_an_error() {
 
 #[test]
 fn recursive_type_is_refused() {
-    let own = Field::new("own", 1, kind::MESSAGE).with_type_name(".p.All");
-    let err = MessageReader::new(&files(vec![message("All", vec![own])]), "p.All");
+    let field = Field::new("own", 1, kind::MESSAGE).with_type_name(".p.All");
+    let err = MessageReader::new(&files(vec![message("All", vec![field])]), "p.All");
     let err = err.unwrap_err();
     assert_eq!(err.kind(), ErrorKind::Unsupported);
     assert!(err.to_string().contains("contains itself"), "{err}");
@@ -154,9 +154,10 @@ fn recursive_type_is_refused() {
 #[test]
 fn exponentially_growing_types_are_refused() {
     let doubling_type = |n: u32| {
-        let of = format!(".p.T{}", n + 1);
+        let type_name = format!(".p.T{}", n + 1);
         let field = |number| {
-            Field::new(&format!("f{number}"), number, kind::MESSAGE).with_type_name(&of)
+            Field::new(&format!("f{number}"), number, kind::MESSAGE)
+                .with_type_name(&type_name)
         };
         message(&format!("T{n}"), vec![field(1), field(2)])
     };

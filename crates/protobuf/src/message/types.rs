@@ -44,7 +44,7 @@ pub(super) struct TypeField {
     /// Whether an absent value is 0 or empty instead of null.
     pub(super) has_default: bool,
     /// The indices of the other fields of its oneof, which this field clears.
-    pub(super) others: Vec<usize>,
+    pub(super) other_oneof_fields: Vec<usize>,
     /// The number of values that one element adds.
     pub(super) width: u64,
 }
@@ -98,69 +98,74 @@ impl<'f> MessageIndex<'f> {
     fn resolve(
         &mut self,
         name: &str,
-        around: &mut Vec<String>,
+        enclosing: &mut Vec<String>,
     ) -> Result<(StructType, Arc<MessageType>)> {
-        let shown = name.trim_start_matches('.');
-        if around.iter().any(|outer| outer == name) {
-            return Err(unsupported(format!("the type {shown:?} contains itself")));
+        let display_name = name.trim_start_matches('.');
+        if enclosing.iter().any(|outer| outer == name) {
+            return Err(unsupported(format!(
+                "the type {display_name:?} contains itself"
+            )));
         }
-        if around.len() >= MAX_DEPTH {
-            let message =
-                format!("the type {shown:?} is nested over {MAX_DEPTH} levels deep");
+        if enclosing.len() >= MAX_DEPTH {
+            let message = format!(
+                "the type {display_name:?} is nested over {MAX_DEPTH} levels deep"
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let Some(message) = self.messages.get(name).copied() else {
-            let message = format!("the type {shown:?} is not in the schema");
+            let message = format!("the type {display_name:?} is not in the schema");
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
-        around.push(name.to_owned());
+        enclosing.push(name.to_owned());
         let (mut shapes, mut fields) = (Vec::new(), Vec::new());
         for (index, field) in message.fields.iter().enumerate() {
             self.fields += 1;
             if self.fields > MAX_STRUCT_FIELDS {
-                let message =
-                    format!("the type {shown:?} has over {MAX_STRUCT_FIELDS} fields");
+                let message = format!(
+                    "the type {display_name:?} has over {MAX_STRUCT_FIELDS} fields"
+                );
                 return Err(Error::new(ErrorKind::Limit, message));
             }
-            let (shape, take) = self.field(field, around)?;
-            let width = shape.width() as u64;
+            let (value_type, take) = self.field(field, enclosing)?;
+            let width = value_type.width() as u64;
             let is_scalar = matches!(take, FieldKind::Scalar(_));
-            let shape = if field.is_repeated {
-                ValueType::List(Box::new(shape))
+            let value_type = if field.is_repeated {
+                ValueType::List(Box::new(value_type))
             } else {
-                shape
+                value_type
             };
-            shapes.push((field.name.clone(), shape));
+            shapes.push((field.name.clone(), value_type));
             fields.push(TypeField {
                 number: field.number,
                 index,
                 take,
                 is_repeated: field.is_repeated,
                 has_default: is_scalar && !field.is_optional && field.oneof.is_none(),
-                others: other_oneof_fields(message, index),
+                other_oneof_fields: other_oneof_fields(message, index),
                 width,
             });
         }
-        around.pop();
+        enclosing.pop();
         fields.sort_by_key(|field| field.number);
-        let shape = StructType { type_name: shown.to_owned(), fields: shapes };
-        Ok((shape, Arc::new(MessageType { fields })))
+        let value_type =
+            StructType { type_name: display_name.to_owned(), fields: shapes };
+        Ok((value_type, Arc::new(MessageType { fields })))
     }
 
     fn field(
         &mut self,
         field: &Field,
-        around: &mut Vec<String>,
+        enclosing: &mut Vec<String>,
     ) -> Result<(ValueType, FieldKind)> {
-        let shape = match field.kind {
+        let value_type = match field.kind {
             kind::MESSAGE => {
                 let name = with_leading_dot(&field.type_name);
                 return Ok(match name.as_str() {
                     TIMESTAMP => (ValueType::Time, FieldKind::Time),
                     DURATION => (ValueType::Span, FieldKind::Time),
                     name => {
-                        let (shape, inner) = self.resolve(name, around)?;
-                        (ValueType::Struct(shape), FieldKind::Message(inner))
+                        let (value_type, inner) = self.resolve(name, enclosing)?;
+                        (ValueType::Struct(value_type), FieldKind::Message(inner))
                     }
                 });
             }
@@ -178,7 +183,7 @@ impl<'f> MessageIndex<'f> {
                 return Err(unsupported(message));
             }
         };
-        Ok((shape, FieldKind::Scalar(field.kind)))
+        Ok((value_type, FieldKind::Scalar(field.kind)))
     }
 }
 
@@ -186,9 +191,14 @@ impl<'f> MessageIndex<'f> {
 fn other_oneof_fields(message: &Message, index: usize) -> Vec<usize> {
     let oneof = message.fields.get(index).and_then(|field| field.oneof);
     let same = |field: &Field| field.oneof == oneof;
-    let of_it = message.fields.iter().enumerate();
-    let of_it = of_it.filter(|(other, field)| *other != index && same(field));
-    if oneof.is_none() { Vec::new() } else { of_it.map(|(other, _)| other).collect() }
+    let fields_of_oneof = message.fields.iter().enumerate();
+    let fields_of_oneof =
+        fields_of_oneof.filter(|(other, field)| *other != index && same(field));
+    if oneof.is_none() {
+        Vec::new()
+    } else {
+        fields_of_oneof.map(|(other, _)| other).collect()
+    }
 }
 
 fn unsupported(message: String) -> Error {

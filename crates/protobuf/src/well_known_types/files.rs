@@ -64,8 +64,8 @@ pub(super) fn point_cloud() -> FileSet {
             .repeated(),
         Field::new("data", 6, kind::BYTES),
     ];
-    let used = [packed_element_field(), vector(), quaternion(), pose()];
-    set(used, file("PointCloud", fields, vec![]))
+    let imported = [packed_element_field(), vector(), quaternion(), pose()];
+    set(imported, file("PointCloud", fields, vec![]))
 }
 
 pub(super) fn compressed_image() -> FileSet {
@@ -157,8 +157,10 @@ fn numbered(name: &str, values: &[&str]) -> Enum {
 }
 
 /// Returns the file of a type with a time, after the files that it uses.
-fn set<const N: usize>(used: [File; N], own: File) -> FileSet {
-    FileSet { files: [timestamp_file()].into_iter().chain(used).chain([own]).collect() }
+fn set<const N: usize>(imported: [File; N], file: File) -> FileSet {
+    FileSet {
+        files: [timestamp_file()].into_iter().chain(imported).chain([file]).collect(),
+    }
 }
 
 /// Returns the file of a type; it imports those of the types of its fields, which have the same

@@ -188,9 +188,9 @@ fn for_each_field<'b>(
     message: &'b [u8],
     mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
 ) -> Option<()> {
-    let mut cut = ByteReader::new(message);
-    while !cut.remaining().is_empty() {
-        let (number, wire) = field(&mut cut)?;
+    let mut reader = ByteReader::new(message);
+    while !reader.remaining().is_empty() {
+        let (number, wire) = field(&mut reader)?;
         take(number, wire)?;
     }
     Some(())
@@ -216,15 +216,17 @@ fn timestamp(message: &[u8]) -> Option<i64> {
 fn has_fields(files: &FileSet, name: &str, required: &[(&str, u32, u32)]) -> bool {
     let of_foxglove = files.files.iter().filter(|file| file.package == "foxglove");
     let mut types = of_foxglove.flat_map(|file| &file.messages);
-    types.find(|of| of.name == name).is_some_and(|message_type| {
-        required.iter().all(|field| {
-            let properties =
-                |f: &crate::descriptor::Field| (f.name.clone(), f.number, f.kind);
-            let (name, number, kind) = *field;
-            message_type
-                .fields
-                .iter()
-                .any(|f| properties(f) == (name.to_owned(), number, kind))
-        })
-    })
+    types.find(|message_type_of_name| message_type_of_name.name == name).is_some_and(
+        |message_type| {
+            required.iter().all(|field| {
+                let properties =
+                    |f: &crate::descriptor::Field| (f.name.clone(), f.number, f.kind);
+                let (name, number, kind) = *field;
+                message_type
+                    .fields
+                    .iter()
+                    .any(|f| properties(f) == (name.to_owned(), number, kind))
+            })
+        },
+    )
 }

@@ -188,8 +188,8 @@ fn points(number: u32, at: Moment, turn: f64) -> Message {
     let mut data = Message::default();
     for point in 0..count {
         let angle = turn + f64::from(point) / f64::from(count) * TAU;
-        let place = [6.0 * angle.cos() as f32, 6.0 * angle.sin() as f32, 0.5];
-        data = data.f32s(&place).f32s(&[point as f32]).u16(point as u16 % 4);
+        let position = [6.0 * angle.cos() as f32, 6.0 * angle.sin() as f32, 0.5];
+        data = data.f32s(&position).f32s(&[point as f32]).u16(point as u16 % 4);
     }
     cloud.u8(0).u32(step).u32(step * count).list(&data.0).u8(1)
 }
@@ -237,12 +237,12 @@ fn map(at: Moment) -> Message {
 fn transform(number: u32, at: Moment, turn: f64) -> Message {
     let (parent, child) =
         if number.is_multiple_of(2) { ("odom", "base_link") } else { ("map", "odom") };
-    let place = [5.0 * turn.cos(), 5.0 * turn.sin(), 0.0];
+    let position = [5.0 * turn.cos(), 5.0 * turn.sin(), 0.0];
     let header = Message::stamped(number, at, parent).0;
     Message::default()
         .u32(1)
         .bytes(&header)
         .text(child)
-        .f64s(&place)
+        .f64s(&position)
         .f64s(&heading(turn))
 }

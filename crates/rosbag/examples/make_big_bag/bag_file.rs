@@ -49,7 +49,7 @@ pub(crate) enum Packing {
 
 impl Packing {
     /// Returns the compression with this `name`.
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::None, Self::Lz4, Self::Bz2]
             .into_iter()
             .find(|packing| packing.name() == name)

@@ -19,7 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     const USAGE: &str = "usage: make_big_bag OUT.bag drive|small none|lz4|bz2 AMOUNT";
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [path, kind, packing, amount] = &args[..] else { return Err(USAGE.into()) };
-    let mut bag = BagFile::create(Path::new(path), Packing::of(packing).ok_or(USAGE)?)?;
+    let mut bag =
+        BagFile::create(Path::new(path), Packing::from_name(packing).ok_or(USAGE)?)?;
     let amount: u64 = amount.parse()?;
     match kind.as_str() {
         "drive" => drive(&mut bag, amount)?,
@@ -51,9 +52,9 @@ fn drive(bag: &mut BagFile, seconds: u64) -> Result<(), Box<dyn Error>> {
             &definition(type_name).ok_or(type_name)?,
             &format!("/node{number}"),
         )?;
-        let of_it = (0..seconds * rate)
+        let of_connection = (0..seconds * rate)
             .map(|i| (i * SECOND / rate.max(1) + first * 100_000, number, i as u32));
-        due.extend(of_it);
+        due.extend(of_connection);
     }
     due.sort_unstable();
     let mut payload = Vec::new();

@@ -51,7 +51,7 @@ pub(super) fn check(
     entry: IndexEntry<'_>,
 ) -> Result<ChunkResults> {
     let mut results = ChunkResults::default();
-    if let Err(name) = &record.chunk.head.compression {
+    if let Err(name) = &record.chunk.header.compression {
         let message = format!("it is compressed with {name:?}");
         results.findings.add(
             Finding::new(&code::CHUNK_PACKING, message).with_bytes(bytes_of(record)),
@@ -68,7 +68,7 @@ pub(super) fn check(
         chunk.compare_chunk_info(entry, &mut results.findings);
         chunk.indices(&mut results.findings)?;
     }
-    let MessageCounts { counts, declared, at_zero, broken, others, .. } =
+    let MessageCounts { counts, declared, at_zero, broken, unknown, .. } =
         chunk.messages;
     for id in broken {
         let message = format!("connection {id}, in a chunk");
@@ -76,8 +76,10 @@ pub(super) fn check(
         results.findings.add(finding.with_bytes(bytes_of(record)));
     }
     for connection in &declared {
-        let known = layout.connections.get(&connection.id);
-        if let Some(message) = known.and_then(|known| difference(known, connection)) {
+        let declared_connection = layout.connections.get(&connection.id);
+        if let Some(message) = declared_connection
+            .and_then(|declared_connection| difference(declared_connection, connection))
+        {
             let finding = Finding::new(&code::CONNECTION_DIFFERS, message);
             let topic = topic(log, record, connection.id);
             results
@@ -85,10 +87,10 @@ pub(super) fn check(
                 .add(finding.with_bytes(bytes_of(record)).with_topic(topic));
         }
     }
-    if others > 0 {
+    if unknown > 0 {
         let message = "a chunk has records of an unknown kind, which were skipped";
         let finding = Finding::new(&code::RECORD_UNKNOWN, message);
-        results.findings.add(finding.with_bytes(bytes_of(record)).with_count(others));
+        results.findings.add(finding.with_bytes(bytes_of(record)).with_count(unknown));
     }
     results.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
     results.declared = declared.iter().map(|connection| connection.id).collect();
@@ -97,32 +99,32 @@ pub(super) fn check(
     Ok(results)
 }
 
-/// Describes how the connection `declared` of the index differs from the connection `real` of a
-/// chunk.
-fn difference(declared: &Connection, real: &Connection) -> Option<String> {
-    let id = real.id;
+/// Describes how the connection `declared`, from the index, differs from the connection `actual`,
+/// from a chunk.
+fn difference(declared: &Connection, actual: &Connection) -> Option<String> {
+    let id = actual.id;
     let facts = [
-        ("topic", &declared.topic, &real.topic),
-        ("type", &declared.type_name, &real.type_name),
-        ("MD5 sum", &declared.md5sum, &real.md5sum),
+        ("topic", &declared.topic, &actual.topic),
+        ("type", &declared.type_name, &actual.type_name),
+        ("MD5 sum", &declared.md5sum, &actual.md5sum),
     ];
-    if let Some((name, declared, real)) =
-        facts.iter().find(|(_, declared, real)| declared != real)
+    if let Some((name, declared, actual)) =
+        facts.iter().find(|(_, declared, actual)| declared != actual)
     {
         return Some(format!(
-            "the {name} of connection {id} is {declared:?} in the index, but {real:?} in a chunk"
+            "the {name} of connection {id} is {declared:?} in the index, but {actual:?} in a chunk"
         ));
     }
-    if declared.definition != real.definition {
+    if declared.definition != actual.definition {
         return Some(format!("the definitions of connection {id} differ"));
     }
     let fields = |connection: &Connection| -> BTreeMap<Vec<u8>, Vec<u8>> {
         let fields = Fields::new(connection.header());
         fields.map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
     };
-    let (declared, real) = (fields(declared), fields(real));
-    let mut names = declared.keys().chain(real.keys());
-    let name = names.find(|name| declared.get(*name) != real.get(*name))?;
+    let (declared, actual) = (fields(declared), fields(actual));
+    let mut names = declared.keys().chain(actual.keys());
+    let name = names.find(|name| declared.get(*name) != actual.get(*name))?;
     let name = decode_text(name);
     Some(format!("the values of the field {name:?} of connection {id} differ"))
 }
@@ -158,11 +160,12 @@ fn size(
     outcome: FrameOutcome,
     findings: &mut Findings,
 ) {
-    let whole = matches!(outcome, FrameOutcome::Whole | FrameOutcome::Doubtful)
+    let is_complete = matches!(outcome, FrameOutcome::Whole | FrameOutcome::Doubtful)
         && !record.chunk.is_cut;
-    let (declared, real) = (u64::from(record.chunk.head.declared), bytes.len() as u64);
-    if whole && declared != real {
-        let message = format!("it declares {declared} bytes, and has {real}");
+    let (declared, actual) =
+        (u64::from(record.chunk.header.declared), bytes.len() as u64);
+    if is_complete && declared != actual {
+        let message = format!("it declares {declared} bytes, and has {actual}");
         findings
             .add(Finding::new(&code::CHUNK_SIZE, message).with_bytes(bytes_of(record)));
     }
@@ -235,14 +238,15 @@ impl ChunkCheck<'_> {
             }
         }
         let times = self.messages.counts.values().map(|(_, time)| *time);
-        let real = times.reduce(|all, next| all.cover(&next));
-        let is_declared = |real: TimeRange| {
-            info.info.first <= real.start
-                && info.info.last.as_nanos() >= real.end.as_nanos() - 1
+        let actual = times.reduce(|all, next| all.cover(&next));
+        let is_declared = |actual: TimeRange| {
+            info.info.first <= actual.start
+                && info.info.last.as_nanos() >= actual.end.as_nanos() - 1
         };
-        if let Some(real) = real.filter(|real| !is_declared(*real)) {
+        if let Some(actual) = actual.filter(|actual| !is_declared(*actual)) {
             let message = "it has messages outside the time range in the index";
-            let finding = Finding::new(&code::CHUNK_INFO_TIME, message).with_time(real);
+            let finding =
+                Finding::new(&code::CHUNK_INFO_TIME, message).with_time(actual);
             findings.add(finding.with_bytes(info.at..info.at));
         }
     }
@@ -296,7 +300,7 @@ impl ChunkCheck<'_> {
             }
             *indexed.entry(*connection).or_default() += entry_count;
         }
-        if self.record.indices.is_empty() && self.log.bag.head.index_at == 0 {
+        if self.record.indices.is_empty() && self.log.bag.file_header.index_at == 0 {
             return Ok(()); // the recorder writes index data when a chunk is complete
         }
         for (id, (count, _)) in &self.messages.counts {

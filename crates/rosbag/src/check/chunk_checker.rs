@@ -47,8 +47,8 @@ impl ChunkChecker {
     /// already checked.
     pub(crate) fn check(&self, chunk: &Chunk, content: &ChunkContent) -> Result<()> {
         let chunks = &self.layout.chunks;
-        let place = chunks.binary_search_by_key(&chunk.at, |record| record.chunk.at);
-        let Some(index) = place.ok().filter(|index| chunks[*index].chunk == *chunk)
+        let found_at = chunks.binary_search_by_key(&chunk.at, |record| record.chunk.at);
+        let Some(index) = found_at.ok().filter(|index| chunks[*index].chunk == *chunk)
         else {
             return Ok(());
         };

@@ -11,7 +11,7 @@ use crate::{
 
 /// Checks the definitions and ids of connections.
 pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
-    let mut room = ColumnBudget::default();
+    let mut budget = ColumnBudget::default();
     let mut last: Option<(&str, &str, &str)> = None;
     for ConnectionEntry { connection, since, topic, .. } in &log.table.entries {
         if *since > 0 {
@@ -48,7 +48,7 @@ pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
         }
         let (type_name, md5sum, definition) = message_type;
         let defined = define(type_name, md5sum, definition).and_then(|described| {
-            room.schema(&described.layout)?;
+            budget.schema(&described.layout)?;
             Ok(described)
         });
         let finding = match defined {

@@ -57,12 +57,12 @@ impl ChunkInfos {
 
 /// Checks the position and the counts of the index.
 pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findings) {
-    let (head, len) = (&log.bag.head, log.bag.source.len());
-    if !head.has_header {
+    let (file_header, len) = (&log.bag.file_header, log.bag.source.len());
+    if !file_header.has_header {
         return;
     }
-    let header = 13..head.records_at;
-    if head.index_at == 0 {
+    let header = 13..file_header.records_at;
+    if file_header.index_at == 0 {
         let message = "the header declares that there is no index yet";
         findings.add(Finding::new(&code::UNFINISHED, message).with_bytes(header));
         return;
@@ -70,19 +70,25 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
     if !matches!(log.bag.encryption, Encryption::None) {
         return; // the connections of the index are encrypted
     }
-    let is_empty_bag = head.connections == 0 && head.chunks == 0;
+    let is_empty_bag = file_header.connections == 0 && file_header.chunks == 0;
     match layout.index_at {
-        None if is_empty_bag && head.index_at == len => return,
+        None if is_empty_bag && file_header.index_at == len => return,
         None => {
-            let message =
-                format!("it should be at byte {}, and was not found", head.index_at);
-            let code =
-                if head.index_at > len { &code::INDEX_PLACE } else { &code::INDEX_CUT };
+            let message = format!(
+                "it should be at byte {}, and was not found",
+                file_header.index_at
+            );
+            let code = if file_header.index_at > len {
+                &code::INDEX_PLACE
+            } else {
+                &code::INDEX_CUT
+            };
             findings.add(Finding::new(code, message).with_bytes(header));
             return;
         }
-        Some(at) if at != head.index_at => {
-            let message = format!("it is at byte {at}, not at {}", head.index_at);
+        Some(at) if at != file_header.index_at => {
+            let message =
+                format!("it is at byte {at}, not at {}", file_header.index_at);
             findings.add(
                 Finding::new(&code::INDEX_PLACE, message).with_bytes(header.clone()),
             );
@@ -91,7 +97,7 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
     }
     let (chunks, connections) = (layout.infos.len() as u64, layout.declared);
     let (declared_chunks, declared_connections) =
-        (u64::from(head.chunks), u64::from(head.connections));
+        (u64::from(file_header.chunks), u64::from(file_header.connections));
     let is_short = chunks < declared_chunks || connections < declared_connections;
     if layout.is_cut && is_short {
         let message = format!(
@@ -120,10 +126,13 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
 /// Adds findings for chunk infos without a chunk.
 fn check_positions(layout: &FileLayout, findings: &mut Findings) {
     for entry in &layout.infos {
-        let place = entry.info.chunk_at;
-        if layout.chunks.binary_search_by_key(&place, |record| record.chunk.at).is_err()
+        let chunk_at = entry.info.chunk_at;
+        if layout
+            .chunks
+            .binary_search_by_key(&chunk_at, |record| record.chunk.at)
+            .is_err()
         {
-            let message = format!("there is no chunk at byte {place}");
+            let message = format!("there is no chunk at byte {chunk_at}");
             let finding = Finding::new(&code::CHUNK_INFO_PLACE, message);
             findings.add(finding.with_bytes(entry.at..entry.at));
         }

@@ -67,26 +67,26 @@ impl FileLayout {
     pub(super) fn read(log: &CheckedBag, findings: &mut Findings) -> Result<Self> {
         let mut toplevel = TopLevelReader::new(log.bag.source.clone());
         let mut layout = Self::default();
-        let (mut at, len) = (log.bag.head.records_at, toplevel.len());
+        let (mut at, len) = (log.bag.file_header.records_at, toplevel.len());
         // The index of an encrypted bag is encrypted too.
         let is_sealed = !matches!(log.bag.encryption, Encryption::None);
-        let end = if is_sealed && log.bag.head.index_at > at {
-            log.bag.head.index_at.min(len)
+        let end = if is_sealed && log.bag.file_header.index_at > at {
+            log.bag.file_header.index_at.min(len)
         } else {
             len
         };
         while at < end {
-            let is_behind = layout.index_at.is_some() && layout.is_complete(log);
+            let has_index_before = layout.index_at.is_some() && layout.is_complete(log);
             let Some(TopLevelRecord { kind, data }) =
                 toplevel.record_at(at)?.filter(|top| {
-                    !is_behind
+                    !has_index_before
                         || !matches!(
                             top.kind,
                             TopLevelKind::Padding | TopLevelKind::Other
                         )
                 })
             else {
-                if is_behind {
+                if has_index_before {
                     break; // the rest lies after the index
                 }
                 layout.is_cut |= layout.index_at.is_some();
@@ -106,8 +106,8 @@ impl FileLayout {
 
     /// Returns whether the index has all records that the bag header declares.
     fn is_complete(&self, log: &CheckedBag) -> bool {
-        self.infos.len() as u64 >= u64::from(log.bag.head.chunks)
-            && self.declared >= u64::from(log.bag.head.connections)
+        self.infos.len() as u64 >= u64::from(log.bag.file_header.chunks)
+            && self.declared >= u64::from(log.bag.file_header.connections)
     }
 
     /// Adds the record at `at`; returns the position of the next record.
@@ -127,8 +127,8 @@ impl FileLayout {
             return Ok(next); // cursors report this damage
         }
         match kind {
-            TopLevelKind::Chunk(head) => {
-                return self.chunk(log, toplevel, at, head, data, findings);
+            TopLevelKind::Chunk(chunk_header) => {
+                return self.chunk(log, toplevel, at, chunk_header, data, findings);
             }
             TopLevelKind::Message => {
                 let message = "messages lie outside chunks";
@@ -191,13 +191,13 @@ impl FileLayout {
         log: &CheckedBag,
         toplevel: &mut TopLevelReader,
         at: u64,
-        head: ChunkHeader,
+        chunk_header: ChunkHeader,
         mut data: Range<u64>,
         findings: &mut Findings,
     ) -> Result<u64> {
         let len = toplevel.len();
-        let is_empty = data.is_empty() && head.declared == 0;
-        let is_unfinished = is_unfinished(toplevel, &head, &data)?
+        let is_empty = data.is_empty() && chunk_header.declared == 0;
+        let is_unfinished = is_unfinished(toplevel, &chunk_header, &data)?
             || is_empty
                 && matches!(
                     toplevel.record_at(data.end)?,
@@ -211,27 +211,34 @@ impl FileLayout {
                 .add(Finding::new(&code::CHUNK_UNFINISHED, message).with_bytes(bytes));
             is_cut = true;
             data.end = len;
-        } else if is_cut || data.end < len && !toplevel.goes_on(data.end, len)? {
+        } else if is_cut || data.end < len && !toplevel.continues(data.end, len)? {
             // The length is wrong if index data or another chunk begins before its end, or if
             // the data continue after it.
-            let until = data.end.min(len);
-            let start = data.start.min(until);
+            let limit = data.end.min(len);
+            let start = data.start.min(limit);
             let (declared, next) =
-                (data.end - data.start, toplevel.find_chunk(start..until)?);
-            let before = toplevel.find_index(start..next.unwrap_or(until))?.or(next);
+                (data.end - data.start, toplevel.find_chunk(start..limit)?);
+            let before = toplevel.find_index(start..next.unwrap_or(limit))?.or(next);
             let end = match before {
                 Some(end) => end,
                 None if is_cut => data.end,
                 None => {
                     let next = toplevel.find_chunk(data.end..len)?.unwrap_or(len);
-                    let (head, data) = (head.clone(), data.clone());
-                    let chunk = Chunk { at, head, data, is_cut, is_wrong: false };
+                    let (chunk_header, data) = (chunk_header.clone(), data.clone());
+                    let chunk = Chunk {
+                        at,
+                        header: chunk_header,
+                        data,
+                        is_cut,
+                        is_wrong: false,
+                    };
                     log.bag.up_to_index(toplevel, &[next], chunk)?.data.end
                 }
             };
             if end != data.end {
-                let real = end - start;
-                let message = format!("it declares {declared} bytes, and has {real}");
+                let actual_len = end - start;
+                let message =
+                    format!("it declares {declared} bytes, and has {actual_len}");
                 findings.add(
                     Finding::new(&code::CHUNK_LENGTH, message).with_bytes(at..end),
                 );
@@ -243,7 +250,7 @@ impl FileLayout {
         data.start = data.start.min(data.end);
         let next = data.end;
         let indices = Vec::new();
-        let chunk = Chunk { at, head, data, is_cut, is_wrong: false };
+        let chunk = Chunk { at, header: chunk_header, data, is_cut, is_wrong: false };
         self.chunks.push(ChunkRecord { chunk, indices });
         Ok(next)
     }

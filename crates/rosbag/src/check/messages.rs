@@ -24,7 +24,7 @@ pub(super) struct MessageCounts {
     /// The ids of the declared connections that cannot be read.
     pub(super) broken: Vec<u32>,
     /// The number of records of an unknown kind.
-    pub(super) others: u64,
+    pub(super) unknown: u64,
     /// The number of messages at time 0.
     pub(super) at_zero: u64,
     /// Whether a part of it cannot be read.
@@ -74,7 +74,7 @@ impl RecordVisitor for MessageCounts {
     }
 
     fn unknown_record(&mut self) {
-        self.others += 1;
+        self.unknown += 1;
     }
 
     fn is_known_connection(&self, _: u32) -> bool {

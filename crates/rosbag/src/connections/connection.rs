@@ -161,16 +161,16 @@ impl Connection {
             ("topic", text(&self.topic)),
             ("type", text(&self.type_name)),
         ];
-        let known = ConnectionMetadata {
+        let metadata = ConnectionMetadata {
             md5sum: Some(&self.md5sum),
             caller: self.caller.as_deref(),
             latching: self.latching.as_deref(),
             original_topic: self.original_topic.as_deref(),
         };
-        facts.extend(known.entries().map(|(name, value)| (name, text(value))));
-        let others =
+        facts.extend(metadata.entries().map(|(name, value)| (name, text(value))));
+        let entries =
             self.others.iter().map(|(name, value)| (name.as_str(), text(value)));
-        facts.extend(others);
+        facts.extend(entries);
         if self.unkept > 0 {
             facts.push((Stream::UNKEPT_FIELDS_KEY, Value::UInt(self.unkept)));
         }

@@ -26,7 +26,7 @@ pub(crate) struct ConnectionTable {
     by_topic: Vec<Vec<u32>>,
     /// The ids of all connections, including connections that an excerpt leaves out. Set
     /// when the table is restored, which makes excerpts cheap.
-    known: IdSet,
+    all_ids: IdSet,
     /// Whether the table is of an excerpt, which may leave out connections.
     is_partial: bool,
 }
@@ -40,7 +40,8 @@ type TopicKey = (Vec<u8>, String, String, usize);
 pub(crate) struct ConnectionEntry {
     pub(crate) connection: Connection,
     pub(crate) since: u64,
-    /// The start of the part that declares it; 0 if that is the index, or not known.
+    /// The start of the part that declares the connection, or 0 if the index declares
+    /// it or the part is unknown.
     pub(crate) declared_at: u64,
     /// Set when the table is [finished](Table::finish).
     pub(crate) topic: TopicId,
@@ -76,8 +77,9 @@ impl ConnectionTable {
     /// the order of the file.
     pub(crate) fn register(&mut self, raw: RawConnection, at: u64) -> RegisterResult {
         let connection = Connection::new(raw);
-        let same = self.by_id.entry(connection.id).or_default();
-        let last = same.last().and_then(|last| self.entries.get_mut(*last as usize));
+        let versions = self.by_id.entry(connection.id).or_default();
+        let last =
+            versions.last().and_then(|last| self.entries.get_mut(*last as usize));
         let met = match last.map(|last| (&mut last.connection, &mut last.declared_at)) {
             None => RegisterResult::New,
             Some((last, _))
@@ -105,7 +107,7 @@ impl ConnectionTable {
             }
             Some(_) => RegisterResult::Conflict,
         };
-        same.push(self.entries.len() as u32);
+        versions.push(self.entries.len() as u32);
         // Before its first declaration, an id can stand for nothing else.
         let since = if met == RegisterResult::New { 0 } else { at };
         let topic = TopicId::default();
@@ -120,11 +122,11 @@ impl ConnectionTable {
 
     /// Returns the index of the entry that `id` stands for in a chunk that begins at `at`.
     pub(crate) fn lookup(&self, id: u32, at: u64) -> Option<u32> {
-        let same = self.by_id.get(&id)?;
+        let versions = self.by_id.get(&id)?;
         let is_valid = |entry: &u32| {
             self.entries.get(*entry as usize).is_some_and(|entry| entry.since <= at)
         };
-        same.get(same.partition_point(is_valid).checked_sub(1)?).copied()
+        versions.get(versions.partition_point(is_valid).checked_sub(1)?).copied()
     }
 
     /// Creates a table for streams of other formats, each with its topic.
@@ -150,7 +152,7 @@ impl ConnectionTable {
 
     /// Returns whether some id stands for several connections.
     pub(crate) fn is_disputed(&self) -> bool {
-        self.by_id.values().any(|same| same.len() > 1)
+        self.by_id.values().any(|versions| versions.len() > 1)
     }
 
     /// Returns the index of an entry with the same topic and type.
@@ -169,8 +171,8 @@ impl ConnectionTable {
         &self,
         topic: TopicId,
     ) -> impl Iterator<Item = &ConnectionEntry> + Clone {
-        let of_topic = self.entry_indices(topic).iter();
-        of_topic.filter_map(|entry| self.entries.get(*entry as usize))
+        let indices = self.entry_indices(topic).iter();
+        indices.filter_map(|entry| self.entries.get(*entry as usize))
     }
 
     /// Returns the indices of the entries of `topic` in the order of their ids.
@@ -253,12 +255,12 @@ impl ConnectionTable {
         let ids = topics.ids(self.topics()).flat_map(|topic| self.topic_entries(topic));
         let ids: BTreeSet<u32> = ids.map(|entry| entry.connection.id).collect();
         let mut indices: Vec<u32> = Vec::new();
-        for same in ids.iter().filter_map(|id| self.by_id.get(id)) {
+        for versions in ids.iter().filter_map(|id| self.by_id.get(id)) {
             let since = |at: usize| {
-                let entry = self.entries.get(*same.get(at)? as usize)?;
+                let entry = self.entries.get(*versions.get(at)? as usize)?;
                 Some(entry.since)
             };
-            for (at, entry) in same.iter().enumerate() {
+            for (at, entry) in versions.iter().enumerate() {
                 let Some(start) = since(at) else { continue };
                 // The first range that does not end before the entry also starts first.
                 let first = ranges.partition_point(|range| range.end < start);
@@ -293,14 +295,14 @@ impl ConnectionTable {
     /// Returns the ids of all connections of a [restored](Self::restore) table, including
     /// connections that an excerpt leaves out.
     pub(crate) fn known_ids(&self) -> &IdSet {
-        &self.known
+        &self.all_ids
     }
 
-    /// Sets the ids of all connections, if the table has only some connections; `known` is
+    /// Sets the ids of all connections, if the table has only some connections; `all_ids` is
     /// empty otherwise.
-    pub(crate) fn with_known_ids(mut self, known: IdSet) -> Self {
-        if !known.is_empty() {
-            (self.known, self.is_partial) = (known, true);
+    pub(crate) fn with_known_ids(mut self, all_ids: IdSet) -> Self {
+        if !all_ids.is_empty() {
+            (self.all_ids, self.is_partial) = (all_ids, true);
         }
         self
     }
@@ -312,7 +314,7 @@ impl ConnectionTable {
 
     /// Returns whether `id` stands for a connection that was left out.
     pub(crate) fn is_other(&self, id: u32) -> bool {
-        self.known.contains(id) && !self.by_id.contains_key(&id)
+        self.all_ids.contains(id) && !self.by_id.contains_key(&id)
     }
 
     /// Returns the finished table of stored entries.
@@ -337,7 +339,7 @@ impl ConnectionTable {
             true => table.finish(),
             false => table.assign(&topics),
         }
-        table.known = table.by_id.keys().copied().collect();
+        table.all_ids = table.by_id.keys().copied().collect();
         table
     }
 
@@ -349,11 +351,14 @@ impl ConnectionTable {
             entry.topic = topics.get(index as usize).copied().unwrap_or_default();
             let key = key(&entry.connection, 0);
             self.topics.entry(key).or_insert(entry.topic);
-            let place = entry.topic.index();
-            if self.by_topic.len() <= place && place < topics.len() {
-                self.by_topic.resize(place + 1, Vec::new());
+            let index_of_topic = entry.topic.index();
+            if self.by_topic.len() <= index_of_topic && index_of_topic < topics.len() {
+                self.by_topic.resize(index_of_topic + 1, Vec::new());
             }
-            self.by_topic.get_mut(place).into_iter().for_each(|all| all.push(index));
+            self.by_topic
+                .get_mut(index_of_topic)
+                .into_iter()
+                .for_each(|indices| indices.push(index));
         }
     }
 

@@ -26,8 +26,8 @@ impl HeaderTrust {
         let mut fields = Fields::new(connection.header());
         let (mut presence, mut is_text) = ([false; NEEDED.len()], true);
         for (name, value) in fields.by_ref() {
-            for (needed, is_present) in NEEDED.iter().zip(&mut presence) {
-                if name == *needed {
+            for (required, is_present) in NEEDED.iter().zip(&mut presence) {
+                if name == *required {
                     *is_present = true;
                     is_text &= str::from_utf8(value).is_ok();
                 }

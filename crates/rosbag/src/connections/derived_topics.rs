@@ -19,10 +19,10 @@ pub(crate) fn derived_topics(table: &ConnectionTable) -> DerivedTopics {
 fn derivation<'c>(
     mut connections: impl Iterator<Item = &'c Connection> + Clone,
 ) -> Option<Derivation> {
-    let all = connections.clone();
+    let table = connections.clone();
     let Connection { type_name, md5sum, .. } = connections.next()?;
     Derivation::of_ros1(type_name, md5sum, || {
-        let (_, described) = schema::topic_schema(all).ok()?;
+        let (_, described) = schema::topic_schema(table).ok()?;
         described.definition.md5sum().ok()
     })
 }

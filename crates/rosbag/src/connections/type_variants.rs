@@ -37,7 +37,7 @@ impl TypeVariants {
             if texts.len() < 2 {
                 continue;
             }
-            let mut known: Vec<Arc<Layout>> = Vec::new();
+            let mut layouts: Vec<Arc<Layout>> = Vec::new();
             for text in texts {
                 // A text with another sum than its connection declares is not relied on.
                 let Ok(RecordDefinition { layout, oddity: None, .. }) =
@@ -45,10 +45,11 @@ impl TypeVariants {
                 else {
                     continue;
                 };
-                let number = known.iter().position(|one| *one == layout);
+                let number =
+                    layouts.iter().position(|layout_of_text| *layout_of_text == layout);
                 let number = number.unwrap_or_else(|| {
-                    known.push(layout);
-                    known.len() - 1
+                    layouts.push(layout);
+                    layouts.len() - 1
                 });
                 let key = (type_name.to_owned(), md5sum.to_owned(), text.to_owned());
                 numbers.insert(key, number);

@@ -16,8 +16,9 @@ use crate::{
 /// The maximum size of the definitions in connections: each message may declare one.
 const MAX_TEXTS: usize = 16 << 20;
 
-/// Returns the connections of `table` that are in `have_messages`, with their definitions,
-/// those of topics without messages, and the ids of the connections without a definition.
+/// Returns the connections of `table` that are in `have_messages`, with their definitions;
+/// the connections of topics without messages; and the ids of the connections without a
+/// definition.
 pub(crate) fn with_definitions(
     table: &ConnectionTable,
     have_messages: &BTreeSet<u32>,
@@ -35,23 +36,24 @@ pub(crate) fn with_definitions(
             by_sum.entry((type_name.as_str(), sum)).or_insert(text);
         }
     }
-    let (mut undefined, mut room) = (BTreeSet::new(), MAX_TEXTS);
+    let (mut undefined, mut remaining_bytes) = (BTreeSet::new(), MAX_TEXTS);
     let table = table.with_changes(|connection| {
         let raw = connection.raw().clone();
         if text(connection).is_some() {
-            let is_one = have_messages.contains(&connection.id)
+            let is_publisher = have_messages.contains(&connection.id)
                 || !published.contains(&key(connection));
-            return is_one.then_some(raw);
+            return is_publisher.then_some(raw);
         }
-        let own = by_topic.get(&key(connection));
-        if own.is_none() {
+        let definitions = by_topic.get(&key(connection));
+        if definitions.is_none() {
             undefined.insert(connection.id);
         }
         let Connection { type_name, md5sum, .. } = connection;
         let of_sum = (type_name.as_str(), md5sum.to_ascii_lowercase());
-        let text = own.or_else(|| by_sum.get(&of_sum)).copied();
-        let text = text.filter(|text| text.len() <= room).unwrap_or_default();
-        room -= text.len();
+        let text = definitions.or_else(|| by_sum.get(&of_sum)).copied();
+        let text =
+            text.filter(|text| text.len() <= remaining_bytes).unwrap_or_default();
+        remaining_bytes -= text.len();
         Some(raw.with_field(FIELD, text))
     });
     (table, undefined)

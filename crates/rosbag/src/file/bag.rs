@@ -31,7 +31,7 @@ pub(crate) struct Bag {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) options: OpenOptions,
     pub(crate) encryption: Encryption,
-    pub(crate) head: Arc<FileHeader>,
+    pub(crate) file_header: Arc<FileHeader>,
     /// The chunks that the index lists; read on first use.
     listed_chunks: Arc<OnceLock<Vec<IndexedChunk>>>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Bag {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) at: u64,
-    pub(crate) head: ChunkHeader,
+    pub(crate) header: ChunkHeader,
     /// Its compressed bytes, as far as the file contains them.
     pub(crate) data: Range<u64>,
     /// Whether the file ends before the chunk does.
@@ -60,15 +60,16 @@ pub(crate) enum ChunkContent {
 }
 
 impl Bag {
-    /// Creates the shared state of the bag in `source`, which starts with `head`.
+    /// Creates the shared state of the bag in `source`, which starts with `file_header`.
     pub(crate) fn new(
         source: Arc<dyn Source>,
-        head: FileHeader,
+        file_header: FileHeader,
         options: &RosbagOptions,
     ) -> Self {
-        let encryption = Encryption::new(&head.encryptor, &head.user, options.key);
-        let (head, listed_chunks) = (Arc::new(head), Arc::default());
-        Self { source, options: options.open, encryption, head, listed_chunks }
+        let encryption =
+            Encryption::new(&file_header.encryptor, &file_header.user, options.key);
+        let (file_header, listed_chunks) = (Arc::new(file_header), Arc::default());
+        Self { source, options: options.open, encryption, file_header, listed_chunks }
     }
 
     /// Returns the chunks that the index lists, in the order of the file, including lost
@@ -77,22 +78,23 @@ impl Bag {
         if let Some(listed_chunks) = self.listed_chunks.get() {
             return Ok(listed_chunks);
         }
-        let listed_chunks = index::chunks(&self.source, &self.head, &self.encryption)?;
+        let listed_chunks =
+            index::chunks(&self.source, &self.file_header, &self.encryption)?;
         Ok(self.listed_chunks.get_or_init(|| listed_chunks))
     }
 
     /// Returns the index entry of the chunk at `at`, or `None` if the index does not list it.
     pub(crate) fn listed_chunk(&self, at: u64) -> Result<Option<&IndexedChunk>> {
         let listed_chunks = self.listed_chunks()?;
-        let place = listed_chunks.binary_search_by_key(&at, |chunk| chunk.at).ok();
-        Ok(place.and_then(|place| listed_chunks.get(place)))
+        let index = listed_chunks.binary_search_by_key(&at, |chunk| chunk.at).ok();
+        Ok(index.and_then(|index| listed_chunks.get(index)))
     }
 
     /// Returns the content of `chunk`, decompressed into `buffer` if it is compressed.
     pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<ChunkContent> {
         self.encryption.check()?;
         let lost = |kind| ChunkContent::Lost(Damage::new(kind, 0..u64::MAX));
-        let compression = match &chunk.head.compression {
+        let compression = match &chunk.header.compression {
             Ok(compression) => *compression,
             Err(name) => {
                 let lost = Damage::new(DamageKind::Garbled, 0..u64::MAX);
@@ -129,7 +131,7 @@ impl Bag {
                 None => return Ok(lost(DamageKind::Garbled)),
             }
         }
-        let declared = chunk.head.declared;
+        let declared = chunk.header.declared;
         let (bytes, outcome) =
             compression.decompress_part(&packed, declared, limit, chunk.is_cut, buffer);
         Ok(ChunkContent::Unpacked(bytes.freeze(), outcome))
@@ -152,10 +154,10 @@ impl Chunk {
         visitor: &mut V,
     ) {
         // A chunk that was not finished declares a length of 0, and is complete too.
-        let is_all = self.head.declared as usize <= bytes.len();
-        let cut = match outcome {
+        let is_complete = self.header.declared as usize <= bytes.len();
+        let damage_kind = match outcome {
             FrameOutcome::Whole | FrameOutcome::Doubtful => None,
-            FrameOutcome::Ended if is_all => None,
+            FrameOutcome::Ended if is_complete => None,
             FrameOutcome::Ended if self.is_cut => Some(DamageKind::Truncated),
             FrameOutcome::Ended => Some(DamageKind::Garbled),
             FrameOutcome::Cut | FrameOutcome::Broken if self.is_cut => {
@@ -168,23 +170,23 @@ impl Chunk {
             base: 0,
             left: bytes.len() as u64,
             end: DamageKind::Garbled,
-            goes_on: cut.is_some(),
+            continues: damage_kind.is_some(),
             is_short: false,
             is_outside: false,
             limit: u64::MAX,
             is_v1: false,
         };
-        let ScanProgress { used, .. } = scan_records(bytes, &segment, visitor);
-        if let Some(kind) = cut {
-            visitor.damage(Damage::new(kind, used..u64::MAX));
+        let ScanProgress { scanned_len, .. } = scan_records(bytes, &segment, visitor);
+        if let Some(kind) = damage_kind {
+            visitor.damage(Damage::new(kind, scanned_len..u64::MAX));
         }
         // No checksum is expected where the file ends.
         let is_doubtful = match outcome {
             FrameOutcome::Doubtful => true,
-            FrameOutcome::Ended => is_all && !self.is_cut,
+            FrameOutcome::Ended => is_complete && !self.is_cut,
             // Bzip2 has a checksum for each block, LZ4 one after the last block.
             FrameOutcome::Broken => {
-                self.head.compression == Ok(Compression::Lz4) && !bytes.is_empty()
+                self.header.compression == Ok(Compression::Lz4) && !bytes.is_empty()
             }
             _ => false,
         };

@@ -14,7 +14,7 @@ const LETTERS: usize = 40;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CompressionStats {
     /// The number of chunks.
-    pub(crate) of: u64,
+    pub(crate) total: u64,
     kinds: BTreeMap<String, ChunkKind>,
 }
 
@@ -29,16 +29,16 @@ struct ChunkKind {
 
 impl CompressionStats {
     /// Counts a chunk with `bytes` bytes of data.
-    pub(crate) fn add(&mut self, head: &ChunkHeader, bytes: u64) {
-        let name = match &head.compression {
+    pub(crate) fn add(&mut self, chunk_header: &ChunkHeader, bytes: u64) {
+        let name = match &chunk_header.compression {
             Ok(known) => known.name(),
             Err(name) => name,
         };
         let kind = self.kinds.entry(name.to_owned()).or_default();
         kind.chunks += 1;
         kind.bytes = kind.bytes.saturating_add(bytes);
-        kind.declared += u64::from(head.declared);
-        kind.is_known = head.compression.is_ok();
+        kind.declared += u64::from(chunk_header.declared);
+        kind.is_known = chunk_header.compression.is_ok();
     }
 
     /// Returns the declared number of bytes of all chunks with `compression`, decompressed.
@@ -82,7 +82,7 @@ impl CompressionStats {
             self.kinds.iter().map(|(name, kind)| (name.clone(), statistics(kind)));
         let inspected_chunks = self.inspected_chunks();
         let statistics = ChunkStatistics {
-            chunks: self.of.max(inspected_chunks),
+            chunks: self.total.max(inspected_chunks),
             inspected_chunks,
             by_compression: kinds.collect(),
         };

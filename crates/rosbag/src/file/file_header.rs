@@ -56,7 +56,7 @@ impl FileHeader {
     ) -> Result<Self> {
         let mut toplevel = TopLevelReader::new(source.clone());
         let first = toplevel.bytes(0, 4096)?;
-        let mut head = Self::default();
+        let mut file_header = Self::default();
         match wire::version(&first) {
             None => check_other(&first)?,
             Some(line) => {
@@ -68,13 +68,13 @@ impl FileHeader {
                     return Err(Error::new(ErrorKind::Malformed, message)
                         .with_offset(line.line_len as u64 - 1));
                 }
-                head.version = Some((line.major, line.minor));
-                head.records_at = line.line_len as u64;
+                file_header.version = Some((line.major, line.minor));
+                file_header.records_at = line.line_len as u64;
             }
         }
-        head.check_version(options, remarks)?;
-        head.read_header(&mut toplevel, remarks)?;
-        Ok(head)
+        file_header.check_version(options, remarks)?;
+        file_header.read_header(&mut toplevel, remarks)?;
+        Ok(file_header)
     }
 
     fn check_version(

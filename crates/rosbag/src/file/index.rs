@@ -61,50 +61,56 @@ impl IndexedChunk {
     }
 }
 
-/// Reads the index of the bag that begins with `head`, or returns the reason why it cannot be
-/// used. If `is_thorough`, every chunk info is compared with its chunk.
+/// Reads the index of the bag with the header `file_header`, or returns the reason why the index
+/// cannot be used. If `is_thorough`, every chunk info is compared with its chunk.
 pub(crate) fn read(
     source: &Arc<dyn Source>,
-    head: &FileHeader,
+    file_header: &FileHeader,
     encryption: &Encryption,
     is_thorough: bool,
 ) -> Result<std::result::Result<Index, String>> {
     let len = source.len();
-    let is_empty_bag =
-        head.index_at == len && head.connections == 0 && head.chunks == 0;
-    if !head.has_header {
+    let is_empty_bag = file_header.index_at == len
+        && file_header.connections == 0
+        && file_header.chunks == 0;
+    if !file_header.has_header {
         return Ok(Err("the header of the bag cannot be read".to_owned()));
-    } else if head.index_at == 0 {
+    } else if file_header.index_at == 0 {
         return Ok(Err("the bag was not closed: it has no index".to_owned()));
-    } else if head.index_at < head.records_at || head.index_at > len {
-        let at = head.index_at;
+    } else if file_header.index_at < file_header.records_at
+        || file_header.index_at > len
+    {
+        let at = file_header.index_at;
         return Ok(Err(format!("its declared position, byte {at}, is impossible")));
-    } else if head.index_at == len && !is_empty_bag {
+    } else if file_header.index_at == len && !is_empty_bag {
         return Ok(Err("the bag ends where its index should begin".to_owned()));
     }
     let mut toplevel = TopLevelReader::new(source.clone());
     let mut index = Index::default();
-    let end = index.read_records(&mut toplevel, head, encryption)?;
-    let contradiction = index.contradiction(&mut toplevel, head, end, is_thorough)?;
+    let end = index.read_records(&mut toplevel, file_header, encryption)?;
+    let contradiction =
+        index.contradiction(&mut toplevel, file_header, end, is_thorough)?;
     Ok(contradiction.map_or(Ok(index), Err))
 }
 
-/// Returns the chunks that the index of the bag that begins with `head` lists, in the order of
-/// the file, as far as the index can be read.
+/// Returns the chunks that the index lists, in the order of the file, as far as the index can be
+/// read. `file_header` is the header of the bag.
 pub(crate) fn chunks(
     source: &Arc<dyn Source>,
-    head: &FileHeader,
+    file_header: &FileHeader,
     encryption: &Encryption,
 ) -> Result<Vec<IndexedChunk>> {
     let mut index = Index::default();
-    if !head.is_v1() && head.index_at >= head.records_at {
+    if !file_header.is_v1() && file_header.index_at >= file_header.records_at {
         index.read_records(
             &mut TopLevelReader::new(source.clone()),
-            head,
+            file_header,
             encryption,
         )?;
     }
-    index.chunks.retain(|chunk| (head.records_at..head.index_at).contains(&chunk.at));
+    index.chunks.retain(|chunk| {
+        (file_header.records_at..file_header.index_at).contains(&chunk.at)
+    });
     Ok(index.chunks)
 }
 
@@ -113,10 +119,10 @@ impl Index {
     fn read_records(
         &mut self,
         toplevel: &mut TopLevelReader,
-        head: &FileHeader,
+        file_header: &FileHeader,
         encryption: &Encryption,
     ) -> Result<u64> {
-        let end = self.read_from(toplevel, head.index_at, encryption)?;
+        let end = self.read_from(toplevel, file_header.index_at, encryption)?;
         self.chunks.sort_by_key(|chunk| chunk.at);
         self.chunks.dedup_by_key(|chunk| chunk.at);
         Ok(end)
@@ -203,20 +209,20 @@ impl Index {
     fn contradiction(
         &mut self,
         toplevel: &mut TopLevelReader,
-        head: &FileHeader,
+        file_header: &FileHeader,
         end: u64,
         is_thorough: bool,
     ) -> Result<Option<String>> {
         let len = toplevel.len();
         let (declared_chunks, chunks) =
-            (u64::from(head.chunks), self.chunks.len() as u64);
+            (u64::from(file_header.chunks), self.chunks.len() as u64);
         let (connections, declared) =
-            (u64::from(head.connections), self.connections.len() as u64);
+            (u64::from(file_header.connections), self.connections.len() as u64);
         let is_short = chunks < declared_chunks || declared < connections;
         if end < len && (is_short || chunks == 0 && declared == 0) {
             return Ok(Some(format!("it is truncated at byte {end}")));
         }
-        let data = head.records_at..head.index_at;
+        let data = file_header.records_at..file_header.index_at;
         if let Some(chunk) = self.chunks.iter().find(|chunk| !data.contains(&chunk.at))
         {
             let at = chunk.at;
@@ -226,17 +232,17 @@ impl Index {
         }
         // If the header declares another number of chunks, any chunk may be missing.
         let is_thorough = is_thorough || chunks != declared_chunks;
-        let mut inspector = Inspector::new(toplevel, head.index_at, is_thorough);
+        let mut inspector = Inspector::new(toplevel, file_header.index_at, is_thorough);
         if let Some(reason) =
             inspector.contradiction(&self.chunks, &mut self.packing)?
         {
             return Ok(Some(reason));
         }
-        let first = self.chunks.first().map_or(head.index_at, |chunk| chunk.at);
-        if has_messages(toplevel, head.records_at..first)? {
+        let first = self.chunks.first().map_or(file_header.index_at, |chunk| chunk.at);
+        if has_messages(toplevel, file_header.records_at..first)? {
             return Ok(Some("it does not list the first messages".to_owned()));
         }
-        if is_short && !self.has_message_at(toplevel, head)? {
+        if is_short && !self.has_message_at(toplevel, file_header)? {
             return Ok(Some(format!(
                 "it has {chunks} chunks instead of {declared_chunks}"
             )));
@@ -253,8 +259,8 @@ impl Index {
             ));
         }
         if end < len {
-            let more = len - end;
-            self.remarks.push(format!("{more} bytes follow the index"));
+            let unread = len - end;
+            self.remarks.push(format!("{unread} bytes follow the index"));
         }
         Ok(None)
     }
@@ -264,11 +270,11 @@ impl Index {
     fn has_message_at(
         &self,
         toplevel: &mut TopLevelReader,
-        head: &FileHeader,
+        file_header: &FileHeader,
     ) -> Result<bool> {
-        let index_at = head.index_at;
+        let index_at = file_header.index_at;
         let mut at = match self.chunks.last() {
-            None => head.records_at,
+            None => file_header.records_at,
             Some(last) => match toplevel.chunk(last.at)? {
                 Some((_, data)) => data.end,
                 None => return Ok(false),

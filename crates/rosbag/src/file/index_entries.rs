@@ -30,14 +30,14 @@ pub(crate) fn add(
     *lost = LostMessages { records: lost.records + 1, time: lost.time.cover(&time) };
 }
 
-/// Calls `take` with each entry of the index data at `at`: its connection, its time, and the
-/// offset of the message in the chunk. Returns whether all entries were read: at most `room`
-/// bytes are read, and `room` is reduced by them; index data that cannot be read end the
-/// entries.
+/// Calls `take` with each entry of the index data at `at`: its connection, its time, and the offset
+/// of the message in the chunk. Returns whether all entries were read. Reads at most
+/// `remaining_bytes` bytes, and subtracts them from `remaining_bytes`. Index data that cannot be
+/// read end the entries.
 pub(crate) fn each_entry(
     toplevel: &mut TopLevelReader,
     mut at: u64,
-    room: &mut u64,
+    remaining_bytes: &mut u64,
     mut take: impl FnMut(u32, Timestamp, u32),
 ) -> bool {
     while let Ok(Some(TopLevelRecord {
@@ -45,8 +45,10 @@ pub(crate) fn each_entry(
         data,
     })) = toplevel.record_at(at)
     {
-        let Some(left) = room.checked_sub(data.end - at) else { return false };
-        (*room, at) = (left, data.end);
+        let Some(left) = remaining_bytes.checked_sub(data.end - at) else {
+            return false;
+        };
+        (*remaining_bytes, at) = (left, data.end);
         let Ok(Some(entries)) = toplevel.data(&data) else { return false };
         for (time, offset) in wire::index_entries(&entries) {
             take(connection, time, offset);
@@ -65,21 +67,22 @@ pub(crate) struct ListedMessages {
 
 impl ListedMessages {
     /// Reads the index data of the chunk at `at`. Returns `None` if no chunk begins there, or if
-    /// its index data are longer than `room` or cannot be read.
+    /// its index data are longer than `remaining_bytes` or cannot be read.
     pub(crate) fn after_chunk(
         toplevel: &mut TopLevelReader,
         at: u64,
-        room: &mut u64,
+        remaining_bytes: &mut u64,
     ) -> Result<Option<Self>> {
         // Data without a header are the rest of another chunk.
         let chunk = toplevel.chunk(at)?.filter(|(_, data)| data.start > at);
         let Some((_, data)) = chunk else { return Ok(None) };
         let mut listed = Self { messages: BTreeMap::new(), time: TimeRange::EMPTY };
-        let is_all = each_entry(toplevel, data.end, room, |connection, time, _| {
-            *listed.messages.entry(connection).or_default() += 1;
-            listed.time = listed.time.cover(&TimeRange::from_timestamp(time));
-        });
-        Ok(is_all.then_some(listed))
+        let is_complete =
+            each_entry(toplevel, data.end, remaining_bytes, |connection, time, _| {
+                *listed.messages.entry(connection).or_default() += 1;
+                listed.time = listed.time.cover(&TimeRange::from_timestamp(time));
+            });
+        Ok(is_complete.then_some(listed))
     }
 }
 
@@ -111,22 +114,26 @@ mod tests {
     #[test]
     fn index_data_are_read_up_to_the_limit() {
         let (first, second) = (index(&[1, 2]), index(&[3]));
-        let all = (first.len() + second.len()) as u64;
+        let len = (first.len() + second.len()) as u64;
         let bytes = Bytes::from([first.clone(), second].concat());
-        let read = |room: u64| {
+        let read = |remaining_bytes: u64| {
             let mut toplevel = TopLevelReader::new(Arc::new(bytes.clone()));
-            let (mut room, mut seconds) = (room, Vec::new());
-            let is_all =
-                each_entry(&mut toplevel, 0, &mut room, |connection, time, _| {
+            let (mut remaining_bytes, mut seconds) = (remaining_bytes, Vec::new());
+            let is_complete = each_entry(
+                &mut toplevel,
+                0,
+                &mut remaining_bytes,
+                |connection, time, _| {
                     assert_eq!(connection, 7);
                     seconds.push(time.as_nanos() / 1_000_000_000);
-                });
-            (is_all, room, seconds)
+                },
+            );
+            (is_complete, remaining_bytes, seconds)
         };
-        assert_eq!(read(all + 5), (true, 5, vec![1, 2, 3]));
-        let rest = all - first.len() as u64 - 1;
-        assert_eq!(read(all - 1), (false, rest, vec![1, 2]));
-        let little = first.len() as u64 - 1;
-        assert_eq!(read(little), (false, little, vec![]));
+        assert_eq!(read(len + 5), (true, 5, vec![1, 2, 3]));
+        let rest = len - first.len() as u64 - 1;
+        assert_eq!(read(len - 1), (false, rest, vec![1, 2]));
+        let too_few = first.len() as u64 - 1;
+        assert_eq!(read(too_few), (false, too_few, vec![]));
     }
 }

@@ -103,8 +103,8 @@ impl TopLevelReader {
         let end = self.start + self.bytes.len() as u64;
         let need = need.min(self.source.len().saturating_sub(at));
         if at < self.start || at.saturating_add(need) > end {
-            let goes_on = at <= end && at >= self.start;
-            let len = need.max(if goes_on { WINDOW } else { NEAR });
+            let continues = at <= end && at >= self.start;
+            let len = need.max(if continues { WINDOW } else { NEAR });
             self.pass(at);
             let range = at..at.saturating_add(len);
             self.bytes = if len <= WINDOW {
@@ -187,8 +187,8 @@ impl TopLevelReader {
     ) -> Result<TopLevelRecord> {
         let len = self.len();
         let end = self.find_plain(at + 1..len)?.unwrap_or(len);
-        let head = ChunkHeader { compression: Ok(compression), declared: 0 };
-        Ok(TopLevelRecord { kind: TopLevelKind::Chunk(head), data: at..end })
+        let chunk_header = ChunkHeader { compression: Ok(compression), declared: 0 };
+        Ok(TopLevelRecord { kind: TopLevelKind::Chunk(chunk_header), data: at..end })
     }
 
     /// Returns the bytes of `range`, or `None` if the file is too short or the range too long.
@@ -207,15 +207,15 @@ impl TopLevelReader {
         at: u64,
     ) -> Result<Option<(ChunkHeader, Range<u64>)>> {
         Ok(match self.record_at(at)? {
-            Some(TopLevelRecord { kind: TopLevelKind::Chunk(head), data }) => {
-                Some((head, data))
+            Some(TopLevelRecord { kind: TopLevelKind::Chunk(chunk_header), data }) => {
+                Some((chunk_header, data))
             }
             _ => None,
         })
     }
 
     /// Returns whether a record begins at `at` or after padding at `at`, or `end` is reached.
-    pub(crate) fn goes_on(&mut self, at: u64, end: u64) -> Result<bool> {
+    pub(crate) fn continues(&mut self, at: u64, end: u64) -> Result<bool> {
         Ok(match self.record_at(at)? {
             Some(TopLevelRecord { kind: TopLevelKind::Padding, data }) => {
                 data.end >= end || self.is_record(data.end)?
@@ -239,9 +239,9 @@ impl TopLevelReader {
             }
             _ => true,
         };
-        let goes_on =
-            data.end == end || data.end < end && self.goes_on(data.end, end)?;
-        if is_counted && goes_on {
+        let continues =
+            data.end == end || data.end < end && self.continues(data.end, end)?;
+        if is_counted && continues {
             return Ok(None);
         }
         self.find_record(data.start..data.end.min(end))
@@ -336,9 +336,9 @@ impl TopLevelReader {
     ) -> Result<Option<u64>> {
         let Range { mut start, end } = range;
         while start < end {
-            let until = end.min(start + SEARCH);
-            let bytes = self.source.read_at(start..until + OVERLAP)?;
-            let len = ((until - start) as usize).min(bytes.len());
+            let block_end = end.min(start + SEARCH);
+            let bytes = self.source.read_at(start..block_end + OVERLAP)?;
+            let len = ((block_end - start) as usize).min(bytes.len());
             for skip in 0..len {
                 let at = start + skip as u64;
                 if is_wanted(bytes.get(skip..).unwrap_or_default(), at)? {
@@ -348,7 +348,7 @@ impl TopLevelReader {
             if bytes.is_empty() {
                 return Ok(None);
             }
-            start = until;
+            start = block_end;
         }
         Ok(None)
     }

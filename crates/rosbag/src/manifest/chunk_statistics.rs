@@ -52,8 +52,10 @@ fn index_times(
                 let topic = table.lookup(connection, start);
                 let topic = topic.and_then(|entry| table.topic(entry));
                 let entries = toplevel.data(&data)?.unwrap_or_default();
-                let is_whole = entries.len() as u64 == u64::from(count) * 12;
-                let Some(topic) = topic.filter(|_| is_whole) else { return Ok(false) };
+                let is_complete = entries.len() as u64 == u64::from(count) * 12;
+                let Some(topic) = topic.filter(|_| is_complete) else {
+                    return Ok(false);
+                };
                 let listed =
                     wire::index_entries(&entries).map(|(time, _)| (topic, time));
                 times.extend(listed);
@@ -72,10 +74,10 @@ pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value
     let mut toplevel = TopLevelReader::new(bag.source.clone());
     let (mut packing, mut sizes) = (CompressionStats::default(), Vec::new());
     for part in parts {
-        if let Some((head, data)) = toplevel.chunk(part.bytes.start)? {
+        if let Some((chunk_header, data)) = toplevel.chunk(part.bytes.start)? {
             let len = data.end.min(toplevel.len()).saturating_sub(data.start);
-            sizes.push((len, u64::from(head.declared)));
-            packing.add(&head, len);
+            sizes.push((len, u64::from(chunk_header.declared)));
+            packing.add(&chunk_header, len);
         }
     }
     let distribution = |of: fn(&(u64, u64)) -> u64| {

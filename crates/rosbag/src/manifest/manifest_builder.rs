@@ -87,23 +87,23 @@ pub(crate) fn build_manifest(
     options: RosbagOptions,
 ) -> Result<(Manifest, FormatState)> {
     let mut remarks = Vec::new();
-    let head = FileHeader::read(source, options.open, &mut remarks)?;
-    let bag = Bag::new(source.clone(), head.clone(), &options);
+    let file_header = FileHeader::read(source, options.open, &mut remarks)?;
+    let bag = Bag::new(source.clone(), file_header.clone(), &options);
     let mut builder = ManifestBuilder {
         remarks,
         too_wide: TopicSet::EMPTY,
         ..ManifestBuilder::default()
     };
 
-    let uses_index = options.mode != OpenMode::Scan && !head.is_v1();
+    let uses_index = options.mode != OpenMode::Scan && !file_header.is_v1();
     let is_thorough = options.open.compare_index;
-    let read = || index::read(source, &head, &bag.encryption, is_thorough);
+    let read = || index::read(source, &file_header, &bag.encryption, is_thorough);
     match uses_index.then(read).transpose()? {
-        Some(Ok(index)) => builder.use_index(index, &head),
-        Some(Err(reason)) => builder.use_scan(&bag, &head, Some(reason))?,
-        None => builder.use_scan(&bag, &head, None)?,
+        Some(Ok(index)) => builder.use_index(index, &file_header),
+        Some(Err(reason)) => builder.use_scan(&bag, &file_header, Some(reason))?,
+        None => builder.use_scan(&bag, &file_header, None)?,
     }
-    if head.version.is_none() && builder.drafts.is_empty() {
+    if file_header.version.is_none() && builder.drafts.is_empty() {
         let message = "it does not begin like a bag, and contains no chunk";
         return Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0));
     }
@@ -131,27 +131,32 @@ pub(crate) fn build_manifest(
         }
         Encryption::None => builder.read_contents(&bag, budget)?,
     }
-    builder.finish(source.len(), head)
+    builder.finish(source.len(), file_header)
 }
 
-/// Returns the chunks that are missing from `scan`, by the counts in the bag header or in an
-/// index that is not at its declared position. (A complete index lists each chunk.)
+/// Returns the chunks that are missing from `scan`, according to the counts in the bag
+/// header or in an index that is not at its declared position. (A complete index lists each
+/// chunk.)
 fn missing_index_damage(
     bag: &Bag,
-    head: &FileHeader,
+    file_header: &FileHeader,
     scan: &Scan,
 ) -> Result<Option<Damage>> {
     let (infos, chunks, len) = (scan.infos, scan.chunks, bag.source.len());
-    if head.version.is_some() && head.records_at >= len && !head.has_header {
-        let cut = Damage::new(DamageKind::Truncated, len..len);
-        return Ok(Some(cut.with_reason("nothing follows the first line")));
+    if file_header.version.is_some()
+        && file_header.records_at >= len
+        && !file_header.has_header
+    {
+        let damage = Damage::new(DamageKind::Truncated, len..len);
+        return Ok(Some(damage.with_reason("nothing follows the first line")));
     }
-    let is_whole = infos > 0 && bag.listed_chunks()?.len() as u64 == infos;
-    let declared = if head.has_header { head.chunks.into() } else { infos };
-    if is_whole || chunks >= declared {
+    let is_complete = infos > 0 && bag.listed_chunks()?.len() as u64 == infos;
+    let declared =
+        if file_header.has_header { file_header.chunks.into() } else { infos };
+    if is_complete || chunks >= declared {
         return Ok(None);
     }
-    // They most likely lay where zeros were taken for padding.
+    // Most likely, they were in the range of zeros that was read as padding.
     let bytes = if scan.padding.is_empty() { len..len } else { scan.padding.clone() };
     let reason =
         format!("the bag should have {declared} chunks, and {chunks} were found");
@@ -159,25 +164,26 @@ fn missing_index_damage(
 }
 
 impl ManifestBuilder {
-    fn use_index(&mut self, index: Index, head: &FileHeader) {
+    fn use_index(&mut self, index: Index, file_header: &FileHeader) {
         let Index { connections, chunks, packing, remarks } = index;
-        let mut sound = HashSet::new();
+        let mut sound_definitions = HashSet::new();
         for (raw, bytes) in connections {
             let Connection { type_name, md5sum, definition, .. } =
                 Connection::new(raw.clone());
             // Many connections have the same type.
             let key = (type_name, md5sum, definition);
-            let is_sound = sound.contains(&key)
+            let is_sound = sound_definitions.contains(&key)
                 || HeaderTrust::from_connection(&Connection::new(raw.clone()))
                     == HeaderTrust::Sound;
             if is_sound {
                 self.table.register(raw, 0);
-                sound.insert(key);
+                sound_definitions.insert(key);
             } else {
                 self.unsound.push((raw, bytes));
             }
         }
-        let ends = chunks.iter().skip(1).map(|chunk| chunk.at).chain([head.index_at]);
+        let ends =
+            chunks.iter().skip(1).map(|chunk| chunk.at).chain([file_header.index_at]);
         let ends: Vec<u64> = ends.collect();
         let draft = |(chunk, end): (index::IndexedChunk, u64)| PartDraft {
             bytes: chunk.at..end,
@@ -193,20 +199,20 @@ impl ManifestBuilder {
     fn use_scan(
         &mut self,
         bag: &Bag,
-        head: &FileHeader,
+        file_header: &FileHeader,
         reason: Option<String>,
     ) -> Result<()> {
-        let scan = scan::scan(bag, head, &mut self.table)?;
+        let scan = scan::scan(bag, file_header, &mut self.table)?;
         self.access = LogAccess::Damaged;
         let len = bag.source.len();
-        self.missing = missing_index_damage(bag, head, &scan)?;
+        self.missing = missing_index_damage(bag, file_header, &scan)?;
         let Scan { drafts, packing, damage, remarks, unsound, infos, .. } = scan;
         // If the index is complete, only its position in the header is wrong.
-        if head.has_header
-            && head.index_at > len
-            && infos < u64::from(head.chunks).max(1)
+        if file_header.has_header
+            && file_header.index_at > len
+            && infos < u64::from(file_header.chunks).max(1)
         {
-            let missing = Damage::new(DamageKind::Truncated, len..head.index_at);
+            let missing = Damage::new(DamageKind::Truncated, len..file_header.index_at);
             let reason =
                 "the bag is cut off: by its header, the index begins after its end";
             self.damage.push(missing.with_reason(reason));
@@ -230,12 +236,12 @@ impl ManifestBuilder {
         let mut toplevel = TopLevelReader::new(bag.source.clone());
         let mut tried = 0;
         for draft in self.drafts.iter().take(MAX_KEY_TRIALS) {
-            let Some((head, data)) = toplevel.chunk(draft.bytes.start)? else {
+            let Some((chunk_header, data)) = toplevel.chunk(draft.bytes.start)? else {
                 continue;
             };
             let is_complete = data.end <= bag.source.len()
                 && data.end - data.start <= bag.options.record_bytes.into();
-            let Ok(compression) = head.compression else { continue };
+            let Ok(compression) = chunk_header.compression else { continue };
             if !is_complete || data.is_empty() {
                 continue;
             }
@@ -297,14 +303,14 @@ impl ManifestBuilder {
     fn finish(
         mut self,
         bytes: u64,
-        head: FileHeader,
+        file_header: FileHeader,
     ) -> Result<(Manifest, FormatState)> {
         self.add_unsound_connections();
         let is_loss_reported = self.damage.iter().any(|damage| damage.kind.is_loss());
         self.damage.extend(self.missing.take().filter(|_| !is_loss_reported));
         self.table.finish();
         let undefined =
-            if head.is_v1() { self.add_definitions() } else { BTreeSet::new() };
+            if file_header.is_v1() { self.add_definitions() } else { BTreeSet::new() };
         let (mut merged, mut of_one_place) = (Vec::new(), Vec::<Damage>::new());
         for mut damage in std::mem::take(&mut self.damage) {
             // Until here, topics are the entries of connections.
@@ -319,7 +325,7 @@ impl ManifestBuilder {
         let mut totals: Vec<Option<MessageCount>> = vec![None; self.table.topics()];
         let derived = derived_topics(&self.table);
         let is_disputed = self.table.is_disputed();
-        let (mut parts, mut unsure) = (Vec::new(), Vec::new());
+        let (mut parts, mut unconfirmed) = (Vec::new(), Vec::new());
         let mut strangers: BTreeSet<u32> = BTreeSet::new();
         let drafts = std::mem::take(&mut self.drafts);
         let contents = std::mem::take(&mut self.contents);
@@ -356,25 +362,27 @@ impl ManifestBuilder {
             }
             // Where data are damaged, or one id stands for several connections, a cursor may
             // find more than was counted, because it knows all connections.
-            unsure.push(is_disputed || messages.is_damaged());
+            unconfirmed.push(is_disputed || messages.is_damaged());
             let time = messages.time().or(draft.time).unwrap_or(TimeRange::ALL);
             parts.push(Part { bytes: draft.bytes.clone(), topics, time });
         }
         self.add_warnings(&strangers);
         let topics = self.topics(&totals, &derived, &drafts)?;
         let time = recording_time::robust_range(&parts, &mut self.remarks);
-        for (part, _) in parts.iter_mut().zip(unsure).filter(|(_, unsure)| *unsure) {
+        for (part, _) in
+            parts.iter_mut().zip(unconfirmed).filter(|(_, unconfirmed)| *unconfirmed)
+        {
             (part.topics, part.time) = (TopicSet::All, TimeRange::ALL);
         }
         derived.make_room(&mut parts);
         let streams = self.table.streams();
-        let metadata = self.metadata(&head);
+        let metadata = self.metadata(&file_header);
         self.damage.sort_by_key(|damage| damage.bytes.start);
         let (connections, too_wide) = (self.table.store(), self.too_wide);
         let unreadable = self.unreadable.take();
         let (bounds, point_columns) = (Vec::new(), Vec::new());
         let notes = FormatState {
-            head,
+            file_header,
             connections,
             known_ids: IdSet::default(),
             too_wide,
@@ -412,10 +420,10 @@ impl ManifestBuilder {
         undefined
     }
 
-    /// Adds the unsound connections that nothing else declares, and reports connections of
-    /// which every copy is truncated.
+    /// Adds the unsound connections that nothing else declares, and reports connections
+    /// whose copies are all truncated.
     fn add_unsound_connections(&mut self) {
-        let mut places = BTreeMap::new();
+        let mut chunk_offsets = BTreeMap::new();
         for (raw, bytes) in std::mem::take(&mut self.unsound) {
             let connection = Connection::new(raw.clone());
             let known = self.table.lookup(connection.id, u64::MAX);
@@ -427,7 +435,7 @@ impl ManifestBuilder {
                 }
                 None => _ = self.table.register(raw, 0),
             }
-            places.insert(connection.id, bytes);
+            chunk_offsets.insert(connection.id, bytes);
         }
         let drafts = self.drafts.iter().map(|draft| (draft.bytes.start, draft));
         let drafts: BTreeMap<u64, &PartDraft> = drafts.collect();
@@ -437,8 +445,8 @@ impl ManifestBuilder {
             let len = entry.connection.header().len() as u64;
             let chunk =
                 || drafts.get(&entry.declared_at).map(|draft| draft.bytes.clone());
-            let place = places.get(id).cloned().or_else(chunk);
-            let bytes = place.unwrap_or(entry.declared_at..entry.declared_at);
+            let offset = chunk_offsets.get(id).cloned().or_else(chunk);
+            let bytes = offset.unwrap_or(entry.declared_at..entry.declared_at);
             let torn = Damage::new(DamageKind::Garbled, bytes);
             let len = len.min(torn.lost_bytes);
             let reason = format!("the connection {id}, of {topic:?}, is truncated");

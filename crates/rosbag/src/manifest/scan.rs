@@ -68,16 +68,16 @@ pub(crate) struct Scan {
 /// Scans `bag` from record to record, and registers the connections outside chunks in `table`.
 pub(crate) fn scan(
     bag: &Bag,
-    head: &FileHeader,
+    file_header: &FileHeader,
     table: &mut ConnectionTable,
 ) -> Result<Scan> {
     let (mut scan, mut toplevel) =
         (Scan::default(), TopLevelReader::new(bag.source.clone()));
-    let (mut at, len) = (head.records_at, bag.source.len());
+    let (mut at, len) = (file_header.records_at, bag.source.len());
     // The index of an encrypted bag is encrypted too, so that it has no readable records.
     let is_sealed = !matches!(bag.encryption, Encryption::None)
-        && (at..len).contains(&head.index_at);
-    let end = if is_sealed { head.index_at } else { len };
+        && (at..len).contains(&file_header.index_at);
+    let end = if is_sealed { file_header.index_at } else { len };
     while at < end {
         at = scan.step(bag, &mut toplevel, at, table)?.max(at + 1);
     }
@@ -95,7 +95,7 @@ impl Scan {
         table: &mut ConnectionTable,
     ) -> Result<u64> {
         let len = toplevel.len();
-        if bag.head.is_v1() {
+        if bag.file_header.is_v1() {
             return self.messages_outside_chunks(bag, at, table);
         }
         let top = toplevel.record_at(at)?;
@@ -167,7 +167,7 @@ impl Scan {
                 self.infos += 1;
             }
             TopLevelKind::Padding => {
-                if bag.head.is_cut_off(&data, len) {
+                if bag.file_header.is_cut_off(&data, len) {
                     let zeros = len - at;
                     self.remarks.push(format!(
                         "the last {zeros} bytes are zeros: recorded data may be missing \
@@ -199,7 +199,7 @@ impl Scan {
         let messages = Some(PartMessages::Content(PartContent::default()));
         self.open = Some(PartDraft { bytes: at..at, messages, time: None });
         let is_unfinished = is_unfinished(toplevel, &chunk, &data)?;
-        if data.end < len && !is_unfinished && toplevel.goes_on(data.end, len)? {
+        if data.end < len && !is_unfinished && toplevel.continues(data.end, len)? {
             return Ok(data.end);
         }
         // The length is wrong if other chunks begin before its end.
@@ -218,26 +218,26 @@ impl Scan {
         self.close(at, true);
         self.is_in_index = false;
         let bytes = at..bag.source.len();
-        let mut plain = WindowScan {
+        let mut scan = WindowScan {
             bytes,
             is_cut: true,
             is_outside: true,
-            is_v1: bag.head.is_v1(),
+            is_v1: bag.file_header.is_v1(),
         };
         let mut options = bag.options;
         options.block_bytes = PART_BYTES;
         let mut start = at;
         loop {
             let mut collector = ContentCollector::new(table, at);
-            let more = plain.read(&*bag.source, options, &mut collector)?;
+            let has_more = scan.read(&*bag.source, options, &mut collector)?;
             let content = collector.content;
-            if plain.bytes.start > start {
-                let bytes = start..plain.bytes.start;
-                start = plain.bytes.start;
+            if scan.bytes.start > start {
+                let bytes = start..scan.bytes.start;
+                start = scan.bytes.start;
                 let messages = Some(PartMessages::Content(content));
                 self.drafts.push(PartDraft { bytes, messages, time: None });
             }
-            if !more || plain.bytes.is_empty() {
+            if !has_more || scan.bytes.is_empty() {
                 return Ok(start);
             }
         }
@@ -253,7 +253,7 @@ impl Scan {
         let times = wire::index_entries(entries)
             .map(|(time, _)| TimeRange::from_timestamp(time));
         let records = (entries.len() / 12) as u64;
-        let time = times.reduce(|all, next| all.cover(&next));
+        let time = times.reduce(|range, next| range.cover(&next));
         let count = MessageCount { records, bytes: None, time };
         content.counts.insert(connection, count);
     }
@@ -265,34 +265,34 @@ impl Scan {
         }
     }
 
-    /// Ends the open draft at `end`; `is_whole` states whether its index data are complete.
-    fn close(&mut self, end: u64, is_whole: bool) {
+    /// Ends the open draft at `end`; `is_complete` states whether its index data are complete.
+    fn close(&mut self, end: u64, is_complete: bool) {
         let Some(mut draft) = self.open.take() else { return };
         draft.bytes.end = end;
         let has_index = draft
             .messages
             .as_ref()
             .is_some_and(|messages| messages.counts().next().is_some());
-        if !is_whole || !has_index {
+        if !is_complete || !has_index {
             draft.messages = None;
         }
         self.drafts.push(draft);
     }
 
-    /// Records `damage` where nothing can be read but the index lists chunks at `places`. A
+    /// Records `damage` where nothing can be read but the index lists chunks at `chunk_offsets`. A
     /// draft begins at each place, so that a cursor finds out what is lost.
-    fn record_unreadable(&mut self, damage: Damage, places: Vec<u64>) {
+    fn record_unreadable(&mut self, damage: Damage, chunk_offsets: Vec<u64>) {
         let Range { start, end } = damage.bytes;
-        let before = start..places.first().copied().unwrap_or(end);
+        let before = start..chunk_offsets.first().copied().unwrap_or(end);
         if !before.is_empty() {
             self.record_loss(damage.with_bytes(before));
         }
-        for place in places {
-            self.close(place, true);
+        for offset in chunk_offsets {
+            self.close(offset, true);
             self.is_in_index = false;
             self.chunks += 1;
             self.open =
-                Some(PartDraft { bytes: place..place, messages: None, time: None });
+                Some(PartDraft { bytes: offset..offset, messages: None, time: None });
         }
     }
 

@@ -129,8 +129,14 @@ impl RecordVisitor for BlockFiller<'_> {
             return self.reader.is_left_out(id);
         };
         if let Some(derived) = &self.reader.derived {
-            let (of, selection) = ((topic, entry), &self.reader.selection);
-            derived.derive(self.block, selection, of, time, payload.clone());
+            let (topic_and_entry, selection) = ((topic, entry), &self.reader.selection);
+            derived.derive(
+                self.block,
+                selection,
+                topic_and_entry,
+                time,
+                payload.clone(),
+            );
         }
         if self.reader.selection.wants(topic, time) {
             self.block.push_from_stream(topic, entry, time, payload);
@@ -203,8 +209,8 @@ impl RecordSelector {
         Some((entry, topic))
     }
 
-    /// Returns whether `id` is of a topic that an excerpt leaves out, and the chunk does not
-    /// declare it otherwise.
+    /// Returns whether the connection `id` belongs to a topic that the excerpt leaves out,
+    /// and the chunk does not declare another connection with this id.
     fn is_left_out(&self, id: u32) -> bool {
         self.table.is_other(id) && self.declared.iter().all(|declared| declared.0 != id)
     }
@@ -215,11 +221,11 @@ impl RecordSelector {
     fn declare(&mut self, raw: RawConnection) -> Option<String> {
         let connection = Connection::new(raw);
         let entry = self.table.lookup(connection.id, self.chunk_at);
-        let known = entry.and_then(|entry| self.table.entries.get(entry as usize));
-        let is_copy = |known: &Connection| {
-            known.is_like(&connection) || is_corrupted_copy(&connection, known)
+        let declared = entry.and_then(|entry| self.table.entries.get(entry as usize));
+        let is_copy = |declared: &Connection| {
+            declared.is_like(&connection) || is_corrupted_copy(&connection, declared)
         };
-        if known.is_some_and(|known| is_copy(&known.connection)) {
+        if declared.is_some_and(|declared| is_copy(&declared.connection)) {
             return None;
         }
         let like = self.table.find_like(&connection);
@@ -227,10 +233,11 @@ impl RecordSelector {
             return None;
         }
         let Connection { id, topic, type_name, md5sum, .. } = &connection;
-        if let (None, Some(known)) = (like, known.map(|known| &known.connection))
-            && (&known.type_name, &known.md5sum) == (type_name, md5sum)
+        if let (None, Some(declared)) =
+            (like, declared.map(|declared| &declared.connection))
+            && (&declared.type_name, &declared.md5sum) == (type_name, md5sum)
         {
-            let known_topic = &known.topic;
+            let known_topic = &declared.topic;
             return Some(format!(
                 "it names the connection {id} {known_topic:?}, and this chunk names it {topic:?}"
             ));

@@ -28,28 +28,33 @@ impl PartMessages {
     }
 
     /// Returns how many of the `all` bytes of the part belong to the messages of `count`.
-    pub(crate) fn share_of(&self, count: &MessageCount, all: u64) -> u64 {
+    pub(crate) fn share_of(&self, count: &MessageCount, bytes: u64) -> u64 {
         let payloads = count.bytes.unwrap_or(0);
         let part = payloads.saturating_add(count.records.saturating_mul(MESSAGE_HEAD));
         match self {
             Self::Content(content) if content.unpacked > 0 => {
-                proportional_share(all, part.min(content.unpacked), content.unpacked)
+                proportional_share(bytes, part.min(content.unpacked), content.unpacked)
             }
-            _ => part.min(all),
+            _ => part.min(bytes),
         }
     }
 
     /// Returns the counts of each connection with messages.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, MessageCount)> {
-        let (few, all) = match self {
+        let (listed, content_counts) = match self {
             Self::Counts(counts) => (counts.as_slice(), None),
             Self::Content(content) => (&[][..], Some(content)),
         };
-        let few = few.iter().filter(|(_, count)| *count > 0).map(|(id, count)| {
-            (*id, MessageCount { records: (*count).into(), bytes: None, time: None })
-        });
-        let all = all.into_iter().flat_map(|content| &content.counts);
-        few.chain(all.map(|(id, count)| (*id, *count)))
+        let listed =
+            listed.iter().filter(|(_, count)| *count > 0).map(|(id, count)| {
+                (
+                    *id,
+                    MessageCount { records: (*count).into(), bytes: None, time: None },
+                )
+            });
+        let content_counts =
+            content_counts.into_iter().flat_map(|content| &content.counts);
+        listed.chain(content_counts.map(|(id, count)| (*id, *count)))
     }
 
     /// Returns the time range of all messages, or `None` if it is not known.

@@ -102,24 +102,25 @@ impl PartScanner {
     /// was passed. A visitor gets one window at a time.
     pub(crate) fn step<V: RecordVisitor>(&mut self, visitor: &mut V) -> Result<bool> {
         loop {
-            if let Some((plain, within)) = &mut self.segment {
+            if let Some((window_scan, context)) = &mut self.segment {
                 let (source, options) = (&*self.bag.source, self.bag.options);
                 let (bag, toplevel) = (&self.bag, &mut self.toplevel);
-                let is_outside = plain.is_outside;
+                let is_outside = window_scan.is_outside;
                 let chunk = self.before.as_mut().filter(|_| !is_outside);
                 let mut locator =
-                    DamageLocator { visitor, bag, toplevel, within, chunk };
+                    DamageLocator { visitor, bag, toplevel, context, chunk };
                 let read_size = &mut self.read_size;
-                let more = plain.read_at(read_size, source, options, &mut locator)?;
-                if plain.bytes.is_empty() {
+                let has_more =
+                    window_scan.read_at(read_size, source, options, &mut locator)?;
+                if window_scan.bytes.is_empty() {
                     if is_outside {
-                        self.at = plain.bytes.start
+                        self.at = window_scan.bytes.start
                     } else {
                         self.report_missing_messages(visitor)?
                     }
                     self.segment = None;
                 }
-                if more {
+                if has_more {
                     return Ok(true);
                 }
             } else if self.at >= self.end {
@@ -140,7 +141,7 @@ impl PartScanner {
         visitor: &mut V,
     ) -> Result<bool> {
         let (at, len) = (self.at, self.bag.source.len());
-        if self.bag.head.is_v1() {
+        if self.bag.file_header.is_v1() {
             self.go_outside(visitor);
             return Ok(false);
         }
@@ -148,7 +149,8 @@ impl PartScanner {
             let next = self.toplevel.find_record(at + 1..self.end)?.unwrap_or(self.end);
             return self.skip_broken(DamageKind::Garbled, next, visitor);
         };
-        if kind == TopLevelKind::Padding && self.bag.head.is_cut_off(&data, len) {
+        if kind == TopLevelKind::Padding && self.bag.file_header.is_cut_off(&data, len)
+        {
             return self.skip_broken(DamageKind::Garbled, self.end, visitor);
         }
         if let Some((damage, next)) = self.wrong_length(&kind, &data)? {
@@ -164,13 +166,13 @@ impl PartScanner {
                 self.at = self.end;
                 Ok(false)
             }
-            TopLevelKind::Chunk(head) => {
+            TopLevelKind::Chunk(chunk_header) => {
                 // Without a header, the chunk is not known to continue after its part.
                 let is_headless = data.start == at;
                 let end = if is_headless { data.end.min(self.end) } else { data.end };
                 let data = data.start..end;
                 let (toplevel, bounds) = (&mut self.toplevel, &self.bounds);
-                let chunk = extent(toplevel, bounds, len, at, head, data)?;
+                let chunk = extent(toplevel, bounds, len, at, chunk_header, data)?;
                 let chunk = self.bag.up_to_index(toplevel, bounds, chunk)?;
                 Ok(self.unlisted_chunk(&chunk, visitor)?
                     || self.chunk(&chunk, visitor)?)
@@ -256,7 +258,7 @@ impl PartScanner {
             bytes: self.at..self.end,
             is_cut: self.end == self.bag.source.len(),
             is_outside: true,
-            is_v1: self.bag.head.is_v1(),
+            is_v1: self.bag.file_header.is_v1(),
         };
         self.segment = Some((plain, DamageContext::Outside));
     }
@@ -285,8 +287,8 @@ impl PartScanner {
                 let last = self.before.insert(OpenChunk::new(chunk.clone()));
                 visitor.decompressed_bytes(content.clone(), chunk.at);
                 let (len, declared) =
-                    (content.len() as u64, chunk.head.declared.into());
-                let whole = match outcome {
+                    (content.len() as u64, chunk.header.declared.into());
+                let content_len = match outcome {
                     FrameOutcome::Cut | FrameOutcome::Broken => {
                         u64::max(declared, len + 1)
                     }
@@ -295,19 +297,19 @@ impl PartScanner {
                 if content.is_empty() {
                     self.before = None;
                     let lost = LostChunk { bytes, index_at: self.at, left: None };
-                    let within = &mut DamageContext::Lost(lost);
+                    let context = &mut DamageContext::Lost(lost);
                     let mut locator =
-                        DamageLocator { visitor, bag, toplevel, within, chunk: None };
+                        DamageLocator { visitor, bag, toplevel, context, chunk: None };
                     chunk.scan_records(&content, outcome, &mut locator);
                     return Ok(true);
                 }
-                let within = &mut DamageContext::Unpacked(CompressedChunk {
+                let context = &mut DamageContext::Unpacked(CompressedChunk {
                     bytes,
-                    content: whole,
+                    content: content_len,
                 });
                 let chunk_of = Some(last);
                 let mut locator =
-                    DamageLocator { visitor, bag, toplevel, within, chunk: chunk_of };
+                    DamageLocator { visitor, bag, toplevel, context, chunk: chunk_of };
                 chunk.scan_records(&content, outcome, &mut locator);
                 self.report_missing_messages(visitor)?;
                 Ok(true)
@@ -315,8 +317,8 @@ impl PartScanner {
             ChunkContent::Lost(damage) => {
                 visitor.window(Bytes::new(), chunk.at);
                 let lost = LostChunk { bytes, index_at: self.at, left: None };
-                let within = &mut DamageContext::Lost(lost);
-                DamageLocator { visitor, bag, toplevel, within, chunk: None }
+                let context = &mut DamageContext::Lost(lost);
+                DamageLocator { visitor, bag, toplevel, context, chunk: None }
                     .damage(damage);
                 Ok(true)
             }
@@ -331,8 +333,8 @@ impl PartScanner {
         let (bag, toplevel) = (&self.bag, &mut self.toplevel);
         let Some(last) = &mut self.before else { return Ok(()) };
         if let Some((damage, lost)) = last.missing_messages(bag, toplevel)? {
-            let within = &mut DamageContext::Outside;
-            DamageLocator { visitor, bag, toplevel, within, chunk: None }
+            let context = &mut DamageContext::Outside;
+            DamageLocator { visitor, bag, toplevel, context, chunk: None }
                 .report(damage, &lost);
         }
         Ok(())

@@ -90,7 +90,7 @@ pub(crate) struct ScanRange {
     /// The kind of damage if the last record is incomplete.
     pub(crate) end: DamageKind,
     /// Whether more bytes would follow, so that a record may extend beyond the end.
-    pub(crate) goes_on: bool,
+    pub(crate) continues: bool,
     /// Whether more bytes should follow, so that the end is damage even if no record extends
     /// beyond it.
     pub(crate) is_short: bool,
@@ -106,7 +106,7 @@ pub(crate) struct ScanRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScanProgress {
     /// The number of bytes that are done; it may exceed the bytes that were read.
-    pub(crate) used: u64,
+    pub(crate) scanned_len: u64,
     pub(crate) stop: StopReason,
 }
 
@@ -127,10 +127,12 @@ pub(crate) fn scan_records<V: RecordVisitor>(
     segment: &ScanRange,
     visitor: &mut V,
 ) -> ScanProgress {
-    let mut used = 0_u64;
+    let mut scanned_len = 0_u64;
     let mut broken = BrokenBytes { base: segment.base, start: None };
-    while let Some(rest) = bytes.get(used as usize..).filter(|rest| !rest.is_empty()) {
-        let left = segment.left - used;
+    while let Some(rest) =
+        bytes.get(scanned_len as usize..).filter(|rest| !rest.is_empty())
+    {
+        let left = segment.left - scanned_len;
         let fits = |len: u64| len <= left && len <= segment.limit;
         if broken.start.is_none()
             && !segment.is_v1
@@ -141,21 +143,25 @@ pub(crate) fn scan_records<V: RecordVisitor>(
         {
             // The common case: equivalent to the code below, without testing for other
             // records.
-            let (start, end) = (used + frame.data_start() as u64, used + frame.len());
+            let (start, end) =
+                (scanned_len + frame.data_start() as u64, scanned_len + frame.len());
             if !visitor.message(connection, time, start as usize..end as usize) {
-                let lost =
-                    segment.record_loss(DamageKind::UnknownTopic, used, frame.len());
+                let lost = segment.record_loss(
+                    DamageKind::UnknownTopic,
+                    scanned_len,
+                    frame.len(),
+                );
                 visitor.damage(lost);
             }
-            used = end;
+            scanned_len = end;
             continue;
         }
         let need = match segment.parse(rest) {
             ParsedRecord::Message { connection, time, payload }
                 if fits(payload.end as u64) =>
             {
-                broken.end_broken(used, DamageKind::Garbled, visitor);
-                let (at, len) = (used as usize, payload.end as u64);
+                broken.end_broken(scanned_len, DamageKind::Garbled, visitor);
+                let (at, len) = (scanned_len as usize, payload.end as u64);
                 let payload = at + payload.start..at + payload.end;
                 if segment.is_v1
                     && !visitor.is_known_connection(connection)
@@ -166,31 +172,31 @@ pub(crate) fn scan_records<V: RecordVisitor>(
                 if !visitor.message(connection, time, payload) {
                     visitor.damage(segment.record_loss(
                         DamageKind::UnknownTopic,
-                        used,
+                        scanned_len,
                         len,
                     ));
                 }
-                used += len;
+                scanned_len += len;
                 continue;
             }
             ParsedRecord::Connection { raw, len } if fits(len as u64) => {
-                broken.end_broken(used, DamageKind::Garbled, visitor);
+                broken.end_broken(scanned_len, DamageKind::Garbled, visitor);
                 visitor.connection(raw);
-                used += len as u64;
+                scanned_len += len as u64;
                 continue;
             }
             ParsedRecord::Other { header, .. }
                 if segment.is_outside && is_of_bags(&header) =>
             {
-                broken.end_broken(used, DamageKind::Garbled, visitor);
-                return ScanProgress { used, stop: StopReason::Outside };
+                broken.end_broken(scanned_len, DamageKind::Garbled, visitor);
+                return ScanProgress { scanned_len, stop: StopReason::Outside };
             }
             ParsedRecord::Other { header, len } if len <= left => {
-                broken.end_broken(used, DamageKind::Garbled, visitor);
+                broken.end_broken(scanned_len, DamageKind::Garbled, visitor);
                 if let (Header::Other(_), false) = (header, segment.is_v1) {
                     visitor.unknown_record();
                 }
-                used += len;
+                scanned_len += len;
                 continue;
             }
             ParsedRecord::Message { payload, .. } => payload.end as u64,
@@ -200,40 +206,44 @@ pub(crate) fn scan_records<V: RecordVisitor>(
             ParsedRecord::Invalid => NO_RECORD,
         };
         let is_partial = need <= left && need <= segment.limit;
-        if is_partial || segment.goes_on && need > left && need != NO_RECORD {
-            broken.end_broken(used, DamageKind::Garbled, visitor);
-            return ScanProgress { used, stop: StopReason::Need(need) };
+        if is_partial || segment.continues && need > left && need != NO_RECORD {
+            broken.end_broken(scanned_len, DamageKind::Garbled, visitor);
+            return ScanProgress { scanned_len, stop: StopReason::Need(need) };
         }
         if need <= left {
-            broken.end_broken(used, DamageKind::Garbled, visitor);
-            visitor.damage(segment.record_loss(DamageKind::OverLimit, used, need));
-            used += need;
+            broken.end_broken(scanned_len, DamageKind::Garbled, visitor);
+            visitor.damage(segment.record_loss(
+                DamageKind::OverLimit,
+                scanned_len,
+                need,
+            ));
+            scanned_len += need;
             continue;
         }
         // There is no record here, or one that extends beyond the end.
         let window = left.min(SEARCH);
         if (rest.len() as u64) < window {
-            broken.end_broken(used, DamageKind::Garbled, visitor);
-            return ScanProgress { used, stop: StopReason::Need(window) };
+            broken.end_broken(scanned_len, DamageKind::Garbled, visitor);
+            return ScanProgress { scanned_len, stop: StopReason::Need(window) };
         }
-        broken.start.get_or_insert(used);
+        broken.start.get_or_insert(scanned_len);
         let rest = rest.get(..window as usize).unwrap_or(rest);
         match next_record(rest, left, segment, visitor) {
-            Some(skip) => used += skip as u64,
-            None if window < left => used += window - OVERLAP,
+            Some(skip) => scanned_len += skip as u64,
+            None if window < left => scanned_len += window - OVERLAP,
             None => {
-                used += left;
-                broken.end_broken(used, segment.end, visitor);
-                return ScanProgress { used, stop: StopReason::Done };
+                scanned_len += left;
+                broken.end_broken(scanned_len, segment.end, visitor);
+                return ScanProgress { scanned_len, stop: StopReason::Done };
             }
         }
     }
-    broken.end_broken(used, DamageKind::Garbled, visitor);
-    if segment.is_short && used == segment.left {
-        let end = segment.base + used;
+    broken.end_broken(scanned_len, DamageKind::Garbled, visitor);
+    if segment.is_short && scanned_len == segment.left {
+        let end = segment.base + scanned_len;
         visitor.damage(Damage::new(segment.end, end..end));
     }
-    ScanProgress { used, stop: StopReason::Done }
+    ScanProgress { scanned_len, stop: StopReason::Done }
 }
 
 /// Consecutive bytes that are not a record.
@@ -264,9 +274,9 @@ impl ScanRange {
         if self.is_v1 { version_1::parse(bytes) } else { chunk_record::parse(bytes) }
     }
 
-    /// Returns the damage for a lost record of `len` bytes that begins at `used`.
-    fn record_loss(&self, kind: DamageKind, used: u64, len: u64) -> Damage {
-        let start = self.base + used;
+    /// Returns the damage for a lost record of `len` bytes that begins at `scanned_len`.
+    fn record_loss(&self, kind: DamageKind, scanned_len: u64, len: u64) -> Damage {
+        let start = self.base + scanned_len;
         Damage::new(kind, start..start + len).with_records(1, None)
     }
 }
@@ -294,9 +304,10 @@ fn next_record<V: RecordVisitor>(
 /// Returns whether a header may begin at the start of `bytes`, by a quick test.
 pub(crate) fn may_be_header(bytes: &[u8]) -> bool {
     let Some([a, b, c, d, e, f, g, h]) = bytes.first_chunk::<8>() else { return false };
-    let (all, first) =
+    let (fields_len, first_field_len) =
         (u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h]));
-    (8..=LIKELY).contains(&all) && (3..=all - 4).contains(&first)
+    (8..=LIKELY).contains(&fields_len)
+        && (3..=fields_len - 4).contains(&first_field_len)
 }
 
 /// Returns whether a record of `segment` begins at the start of `bytes`, and another record or
@@ -361,11 +372,12 @@ impl WindowScan {
         visitor: &mut V,
     ) -> Result<bool> {
         let block = u64::from(options.block_bytes.max(1));
-        let mut want = read_size.near.map_or(block, |near| near.min(block));
+        let mut read_bytes =
+            read_size.reduced.map_or(block, |reduced| reduced.min(block));
         while !self.bytes.is_empty() {
             let Range { start, end } = self.bytes;
-            let window = start..end.min(start.saturating_add(want));
-            let bytes = if want < block {
+            let window = start..end.min(start.saturating_add(read_bytes));
+            let bytes = if read_bytes < block {
                 source.peek(window)?
             } else {
                 source.read_at(window)?
@@ -385,22 +397,25 @@ impl WindowScan {
                 } else {
                     DamageKind::Garbled
                 },
-                goes_on: false,
+                continues: false,
                 is_short: self.is_cut && !self.is_outside,
                 is_outside: self.is_outside,
                 limit: options.record_bytes.into(),
                 is_v1: self.is_v1,
             };
-            let ScanProgress { used, stop } = scan_records(&bytes, &segment, visitor);
-            self.bytes.start = (start + used).min(end);
-            read_size.adapt(used > bytes.len() as u64);
+            let ScanProgress { scanned_len, stop } =
+                scan_records(&bytes, &segment, visitor);
+            self.bytes.start = (start + scanned_len).min(end);
+            read_size.adapt(scanned_len > bytes.len() as u64);
             match stop {
                 StopReason::Outside => {
                     self.bytes.end = self.bytes.start;
                     return Ok(true);
                 }
-                StopReason::Need(need) if used == 0 && need > want => want = need,
-                StopReason::Need(_) if used == 0 => {
+                StopReason::Need(need) if scanned_len == 0 && need > read_bytes => {
+                    read_bytes = need
+                }
+                StopReason::Need(_) if scanned_len == 0 => {
                     // The source returned fewer bytes than it has.
                     visitor.damage(Damage::new(DamageKind::Truncated, start..end));
                     self.bytes.start = end;
@@ -417,18 +432,18 @@ impl WindowScan {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReadSize {
     /// A size below that of a block, if many records are skipped.
-    near: Option<u64>,
+    reduced: Option<u64>,
 }
 
 impl ReadSize {
     /// The size for selections that skip many records.
-    pub(crate) const NEAR: Self = Self { near: Some(NEAR) };
+    pub(crate) const NEAR: Self = Self { reduced: Some(NEAR) };
 
     /// Adapts the size after a window; `is_beyond` states whether the scan went beyond its end.
     fn adapt(&mut self, is_beyond: bool) {
-        self.near = match self.near {
+        self.reduced = match self.reduced {
             _ if is_beyond => Some(NEAR),
-            near => near.map(|near| near.saturating_mul(4)),
+            reduced => reduced.map(|reduced| reduced.saturating_mul(4)),
         };
     }
 }

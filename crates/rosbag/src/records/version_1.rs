@@ -114,8 +114,8 @@ impl ConnectionProperties<'_> {
     /// Returns the connection id: FNV-1a of all properties.
     fn number(&self) -> u32 {
         let Self { topic, type_name, md5sum, caller, latching } = self;
-        let texts = [topic, type_name, md5sum, caller, latching];
-        let bytes = texts.into_iter().flat_map(|text| text.iter().chain(b"\0"));
+        let strings = [topic, type_name, md5sum, caller, latching];
+        let bytes = strings.into_iter().flat_map(|text| text.iter().chain(b"\0"));
         bytes.fold(0x811c_9dc5, |hash: u32, byte| {
             (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
         })

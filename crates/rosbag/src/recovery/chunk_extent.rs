@@ -30,36 +30,38 @@ impl Bag {
         let Range { start, end } = chunk.data;
         let after = bounds.partition_point(|bound| *bound <= chunk.at);
         let bound = bounds.get(after).copied().unwrap_or(end);
-        if chunk.is_cut || end >= bound || toplevel.goes_on(end, bound)? {
+        if chunk.is_cut || end >= bound || toplevel.continues(end, bound)? {
             return Ok(chunk);
         }
-        let other =
+        let with_end =
             |end: u64| Chunk { data: start..end, is_wrong: true, ..chunk.clone() };
-        match chunk.head.compression {
+        match chunk.header.compression {
             Ok(Compression::None) if matches!(self.encryption, Encryption::None) => {
                 let end = self.end_of_messages(start..bound)?;
-                Ok(end.map_or(chunk.clone(), other))
+                Ok(end.map_or(chunk.clone(), with_end))
             }
             Ok(Compression::Bz2 | Compression::Lz4) => {
                 let content = |chunk: &Chunk| -> Result<(usize, bool)> {
                     Ok(match self.open(chunk, BytesMut::new())? {
                         ChunkContent::Unpacked(bytes, outcome) => {
-                            let is_all = bytes.len() >= chunk.head.declared as usize;
-                            (bytes.len(), outcome == FrameOutcome::Whole && is_all)
+                            let is_complete =
+                                bytes.len() >= chunk.header.declared as usize;
+                            (bytes.len(), outcome == FrameOutcome::Whole && is_complete)
                         }
                         ChunkContent::Plain(_) | ChunkContent::Lost(_) => (0, false),
                     })
                 };
-                let (len, is_whole) = content(&chunk)?;
-                if is_whole {
+                let (len, is_content_complete) = content(&chunk)?;
+                if is_content_complete {
                     return Ok(chunk);
                 }
                 if let Some(at) = toplevel.find_index(start..end)?
                     && toplevel.is_index_beyond(at, end)?
                 {
-                    return Ok(other(at));
+                    return Ok(with_end(at));
                 }
-                let longer = other(toplevel.find_between(end..bound)?.unwrap_or(bound));
+                let longer =
+                    with_end(toplevel.find_between(end..bound)?.unwrap_or(bound));
                 Ok(if content(&longer)?.0 >= len { longer } else { chunk })
             }
             _ => Ok(chunk),
@@ -70,11 +72,11 @@ impl Bag {
     /// begin, or the end of `range` if it contains only messages.
     fn end_of_messages(&self, range: Range<u64>) -> Result<Option<u64>> {
         let end = range.end;
-        let mut plain =
+        let mut scan =
             WindowScan { bytes: range, is_cut: false, is_outside: true, is_v1: false };
         let mut messages = ChunkMessages::default();
-        while plain.read(&*self.source, self.options, &mut messages)? {}
-        let at = plain.bytes.start;
+        while scan.read(&*self.source, self.options, &mut messages)? {}
+        let at = scan.bytes.start;
         Ok(Some(at).filter(|at| *at < end || !messages.is_broken()))
     }
 }
@@ -90,21 +92,21 @@ pub(crate) fn extent(
     bounds: &[u64],
     len: u64,
     at: u64,
-    head: ChunkHeader,
+    chunk_header: ChunkHeader,
     data: Range<u64>,
 ) -> Result<Chunk> {
     let after = bounds.partition_point(|bound| *bound <= at);
     let inner_bounds = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
     for bound in inner_bounds.take(MAX_CANDIDATES) {
         if toplevel.chunk(*bound)?.is_some() {
-            return shortened_to(toplevel, *bound, at, head, data);
+            return shortened_to(toplevel, *bound, at, chunk_header, data);
         }
     }
-    if is_unfinished(toplevel, &head, &data)? {
+    if is_unfinished(toplevel, &chunk_header, &data)? {
         let end = bounds.get(after).copied().unwrap_or(len);
         return Ok(Chunk {
             at,
-            head,
+            header: chunk_header,
             data: data.start..end,
             is_cut: true,
             is_wrong: false,
@@ -112,11 +114,11 @@ pub(crate) fn extent(
     }
     let end = bounds.last().copied().unwrap_or(len);
     if end < data.end && end < len && end > at {
-        return shortened_to(toplevel, end, at, head, data);
+        return shortened_to(toplevel, end, at, chunk_header, data);
     }
     let is_cut = data.end > len;
     let data = data.start.min(len)..data.end.min(len);
-    Ok(Chunk { at, head, data, is_cut, is_wrong: false })
+    Ok(Chunk { at, header: chunk_header, data, is_cut, is_wrong: false })
 }
 
 /// Returns the chunk at `at` with its declared `data` shortened to what lies before `end`.
@@ -124,12 +126,18 @@ fn shortened_to(
     toplevel: &TopLevelReader,
     end: u64,
     at: u64,
-    head: ChunkHeader,
+    chunk_header: ChunkHeader,
     data: Range<u64>,
 ) -> Result<Chunk> {
     let start = data.start.min(end);
     let end = toplevel.find_index(start..end)?.unwrap_or(end);
-    Ok(Chunk { at, head, data: start..end, is_cut: false, is_wrong: true })
+    Ok(Chunk {
+        at,
+        header: chunk_header,
+        data: start..end,
+        is_cut: false,
+        is_wrong: true,
+    })
 }
 
 /// Returns whether a recorder was killed while it wrote the chunk. Its lengths are still zero
@@ -137,13 +145,14 @@ fn shortened_to(
 /// which are found without the chunk.)
 pub(crate) fn is_unfinished(
     toplevel: &mut TopLevelReader,
-    head: &ChunkHeader,
+    chunk_header: &ChunkHeader,
     data: &Range<u64>,
 ) -> Result<bool> {
-    let Ok(compression @ (Compression::Bz2 | Compression::Lz4)) = head.compression
+    let Ok(compression @ (Compression::Bz2 | Compression::Lz4)) =
+        chunk_header.compression
     else {
         return Ok(false);
     };
-    let is_empty = data.is_empty() && head.declared == 0;
+    let is_empty = data.is_empty() && chunk_header.declared == 0;
     Ok(is_empty && compression.can_start_with(&toplevel.bytes(data.start, 8)?))
 }

@@ -58,12 +58,12 @@ impl ChunkMessages {
 
 impl RecordVisitor for ChunkMessages {
     fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
-        let just = TimeRange::from_timestamp(time);
-        let new = ConnectionMessages { records: 0, time: just, last: time };
+        let range = TimeRange::from_timestamp(time);
+        let new = ConnectionMessages { records: 0, time: range, last: time };
         let summary = self.by_connection.entry(id).or_insert(new);
         *summary = ConnectionMessages {
             records: summary.records + 1,
-            time: summary.time.cover(&just),
+            time: summary.time.cover(&range),
             last: time,
         };
         self.is_overfull |= self.by_time.len() == MAX_TRACKED;

@@ -55,21 +55,25 @@ pub(crate) struct LostChunk {
 impl CompressedChunk {
     /// Returns the part of its compressed bytes that corresponds to `range` of its content.
     fn proportional_share(&self, range: &Range<u64>) -> u64 {
-        let all = self.bytes.end.saturating_sub(self.bytes.start);
+        let compressed = self.bytes.end.saturating_sub(self.bytes.start);
         proportional_share(
-            all,
+            compressed,
             range.end.min(self.content).saturating_sub(range.start).max(1),
             self.content,
         )
     }
 }
 
-/// Returns the part of `all` compressed bytes that corresponds to `part` of `content`
+/// Returns the part of `compressed` compressed bytes that corresponds to `part` of `content`
 /// decompressed bytes.
-pub(crate) fn proportional_share(all: u64, part: u64, content: u64) -> u64 {
-    let share =
-        (u128::from(all) * u128::from(part)).div_ceil(u128::from(content.max(1)));
-    if content == 0 { all } else { u64::try_from(share).unwrap_or(all).min(all) }
+pub(crate) fn proportional_share(compressed: u64, part: u64, content: u64) -> u64 {
+    let share = (u128::from(compressed) * u128::from(part))
+        .div_ceil(u128::from(content.max(1)));
+    if content == 0 {
+        compressed
+    } else {
+        u64::try_from(share).unwrap_or(compressed).min(compressed)
+    }
 }
 
 /// Passes damage to a visitor in terms of positions in the file.
@@ -77,7 +81,7 @@ pub(crate) struct DamageLocator<'l, V> {
     pub(crate) visitor: &'l mut V,
     pub(crate) bag: &'l Bag,
     pub(crate) toplevel: &'l mut TopLevelReader,
-    pub(crate) within: &'l mut DamageContext,
+    pub(crate) context: &'l mut DamageContext,
     /// The chunk that is scanned, if it could be opened.
     pub(crate) chunk: Option<&'l mut OpenChunk>,
 }
@@ -106,9 +110,9 @@ impl<V: RecordVisitor> DamageLocator<'_, V> {
         let lost = chunk
             .and_then(|chunk| chunk.lost_messages(self.bag, self.toplevel, range).ok());
         // Without index data, only the damage itself is known.
-        let (lost, is_all) = lost.unwrap_or_default();
+        let (lost, is_complete) = lost.unwrap_or_default();
         self.report(damage.clone(), &lost);
-        if !is_all && !lost.is_empty() {
+        if !is_complete && !lost.is_empty() {
             self.visitor.damage(damage.with_lost_bytes(0));
         }
     }
@@ -122,22 +126,28 @@ impl LostChunk {
         bag: &Bag,
         toplevel: &mut TopLevelReader,
     ) -> BTreeMap<u32, LostMessages> {
-        let (mut lost, mut room) = (BTreeMap::new(), MAX_INDEX);
-        each_entry(toplevel, self.index_at, &mut room, |connection, time, _| {
-            let left = self.left.as_mut();
-            if !left
-                .is_some_and(|left| left.is_overfull() || left.take(connection, time))
-            {
-                add(&mut lost, connection, time);
-            }
-        });
+        let (mut lost, mut remaining_bytes) = (BTreeMap::new(), MAX_INDEX);
+        each_entry(
+            toplevel,
+            self.index_at,
+            &mut remaining_bytes,
+            |connection, time, _| {
+                let left = self.left.as_mut();
+                if !left.is_some_and(|left| {
+                    left.is_overfull() || left.take(connection, time)
+                }) {
+                    add(&mut lost, connection, time);
+                }
+            },
+        );
         if self.left.is_none()
             && let Ok(Some(chunk)) = bag.listed_chunk(self.bytes.start)
         {
             for (connection, records) in chunk.counts.iter().filter(|count| count.1 > 0)
             {
-                let all = LostMessages { records: (*records).into(), time: chunk.time };
-                lost.entry(*connection).or_insert(all);
+                let lost_messages =
+                    LostMessages { records: (*records).into(), time: chunk.time };
+                lost.entry(*connection).or_insert(lost_messages);
             }
         }
         lost
@@ -148,7 +158,7 @@ impl<V: RecordVisitor> RecordVisitor for DamageLocator<'_, V> {
     fn damage(&mut self, damage: Damage) {
         let range = damage.bytes.clone();
         let is_loss = damage.kind.is_loss();
-        match self.within {
+        match self.context {
             DamageContext::Outside => self.visitor.damage(damage),
             DamageContext::Plain(_) if damage.records > 0 => {
                 self.visitor.damage(damage)

@@ -26,7 +26,7 @@ pub(crate) struct OpenChunk {
     /// The connections that have index data after it.
     indexed: BTreeSet<u32>,
     /// Its messages; read on first use.
-    known: Option<KnownMessages>,
+    known_messages: Option<KnownMessages>,
     /// Its losses; determined on first use.
     losses: Option<ChunkLosses>,
 }
@@ -46,7 +46,7 @@ const NO_BYTES: Range<u64> = u64::MAX..u64::MAX;
 
 impl OpenChunk {
     pub(crate) fn new(chunk: Chunk) -> Self {
-        Self { chunk, indexed: BTreeSet::new(), known: None, losses: None }
+        Self { chunk, indexed: BTreeSet::new(), known_messages: None, losses: None }
     }
 
     /// Records that there are index data of `connection`.
@@ -54,8 +54,8 @@ impl OpenChunk {
         self.indexed.insert(connection);
     }
 
-    /// Returns whether index data of `connection` with these `entries`, which come next, belong
-    /// to this chunk.
+    /// Returns whether the next index data, of `connection` with these `entries`, belong to
+    /// this chunk.
     pub(crate) fn has_index_data(
         &mut self,
         bag: &Bag,
@@ -70,18 +70,20 @@ impl OpenChunk {
         let times = wire::index_entries(entries)
             .map(|(time, _)| TimeRange::from_timestamp(time));
         let time = times.reduce(|all, next| all.cover(&next));
-        let of_it = messages.by_connection.get(&connection);
-        let is_it = time.is_some_and(|time| {
-            of_it.is_some_and(|of| (of.records, of.time) == (listed, time))
+        let messages_of_connection = messages.by_connection.get(&connection);
+        let is_equal = time.is_some_and(|time| {
+            messages_of_connection
+                .is_some_and(|counts| (counts.records, counts.time) == (listed, time))
         });
-        Ok(messages.is_broken() || is_it)
+        Ok(messages.is_broken() || is_equal)
     }
 
     /// Returns the expected end of its index data, or `None` if not all messages are known.
     pub(crate) fn index_end(&mut self, bag: &Bag) -> Result<Option<u64>> {
         let start = self.chunk.data.end;
-        let known = self.load_messages(bag)?;
-        Ok(Some(start + known.index_len).filter(|_| !known.messages.is_broken()))
+        let known_messages = self.load_messages(bag)?;
+        Ok(Some(start + known_messages.index_len)
+            .filter(|_| !known_messages.messages.is_broken()))
     }
 
     /// Returns whether its index data may end with an entry of this `time`.
@@ -124,7 +126,7 @@ impl OpenChunk {
         let at = by_range.partition_point(|(segment, _)| segment.start < range.start);
         let of_range = by_range.get(at).filter(|(segment, _)| segment == range);
         let lost = of_range.map(|(_, lost)| lost.clone()).unwrap_or_default();
-        Ok((lost, losses.is_all))
+        Ok((lost, losses.is_complete))
     }
 
     /// Returns the messages that are missing although nothing in the chunk is broken: if its
@@ -147,19 +149,22 @@ impl OpenChunk {
     /// Returns its messages. The chunk is opened again for this, which is needed only for
     /// broken index data.
     fn load_messages(&mut self, bag: &Bag) -> Result<&KnownMessages> {
-        let known = match self.known.take() {
-            Some(known) => known,
+        let known_messages = match self.known_messages.take() {
+            Some(known_messages) => known_messages,
             None => KnownMessages::from_messages(read(bag, &self.chunk)?),
         };
-        Ok(self.known.insert(known))
+        Ok(self.known_messages.insert(known_messages))
     }
 }
 
 impl KnownMessages {
     fn from_messages(messages: ChunkMessages) -> Self {
-        let all = messages.by_connection.values();
-        let index_len = all.clone().map(|of| wire::INDEX_HEAD + 12 * of.records).sum();
-        let lasts = all.map(|of| of.last).collect();
+        let by_connection = messages.by_connection.values();
+        let index_len = by_connection
+            .clone()
+            .map(|counts| wire::INDEX_HEAD + 12 * counts.records)
+            .sum();
+        let lasts = by_connection.map(|counts| counts.last).collect();
         Self { messages, index_len, lasts }
     }
 }
@@ -170,7 +175,7 @@ struct ChunkLosses {
     /// By broken range of the content.
     by_range: Vec<(Range<u64>, BTreeMap<u32, LostMessages>)>,
     /// Whether there are index data of all connections with messages in the chunk.
-    is_all: bool,
+    is_complete: bool,
 }
 
 /// Returns the messages that the index data list and that are not among the `messages` of
@@ -188,27 +193,32 @@ fn find_losses(
     }
     let mut unlisted: BTreeSet<u32> = messages.by_connection.keys().copied().collect();
     let is_overfull = messages.is_overfull();
-    let mut room = MAX_INDEX;
-    each_entry(toplevel, chunk.data.end, &mut room, |connection, time, offset| {
-        let offset = u64::from(offset);
-        let place = losses.partition_point(|(range, _)| range.end <= offset);
-        let place = place.min(losses.len() - 1);
-        let Some((range, lost)) = losses.get_mut(place) else { return };
-        unlisted.remove(&connection);
-        let is_lost = if is_overfull {
-            range.contains(&offset)
-        } else {
-            !messages.take(connection, time)
-        };
-        let records = &messages.records;
-        let position = records.partition_point(|range| range.end <= offset);
-        let is_reported =
-            records.get(position).is_some_and(|range| range.contains(&offset));
-        if is_lost && !is_reported {
-            add(lost, connection, time);
-        }
-    });
-    ChunkLosses { by_range: losses, is_all: unlisted.is_empty() }
+    let mut remaining_bytes = MAX_INDEX;
+    each_entry(
+        toplevel,
+        chunk.data.end,
+        &mut remaining_bytes,
+        |connection, time, offset| {
+            let offset = u64::from(offset);
+            let index = losses.partition_point(|(range, _)| range.end <= offset);
+            let index = index.min(losses.len() - 1);
+            let Some((range, lost)) = losses.get_mut(index) else { return };
+            unlisted.remove(&connection);
+            let is_lost = if is_overfull {
+                range.contains(&offset)
+            } else {
+                !messages.take(connection, time)
+            };
+            let records = &messages.records;
+            let position = records.partition_point(|range| range.end <= offset);
+            let is_reported =
+                records.get(position).is_some_and(|range| range.contains(&offset));
+            if is_lost && !is_reported {
+                add(lost, connection, time);
+            }
+        },
+    );
+    ChunkLosses { by_range: losses, is_complete: unlisted.is_empty() }
 }
 
 fn read(bag: &Bag, chunk: &Chunk) -> Result<ChunkMessages> {

@@ -140,11 +140,13 @@ impl ChunkCopier<'_, '_> {
 
     /// Returns the chunk at the start of `draft`, if there is one that may be copied.
     fn find_chunk(&self, draft: &Range<u64>) -> Result<Option<SourceChunk>> {
-        let head =
+        let first_bytes =
             self.source.read_at(draft.start..draft.end.min(draft.start + HEAD))?;
-        let FrameMatch::Whole(frame) = wire::frame(&head) else { return Ok(None) };
+        let FrameMatch::Whole(frame) = wire::frame(&first_bytes) else {
+            return Ok(None);
+        };
         let Some(Header::Chunk { compression, size }) =
-            wire::header(wire::fields(&head, frame))
+            wire::header(wire::fields(&first_bytes, frame))
         else {
             return Ok(None);
         };
@@ -153,12 +155,12 @@ impl ChunkCopier<'_, '_> {
         };
         let start = draft.start + frame.data_start() as u64;
         let data = start..start + u64::from(frame.data_len);
-        let packed = head.get(frame.data_start()..).unwrap_or_default();
+        let packed = first_bytes.get(frame.data_start()..).unwrap_or_default();
         let is_as_requested =
             self.compression.is_none_or(|requested| requested == compression);
-        let is_whole = !data.is_empty() && data.end <= draft.end;
+        let is_complete = !data.is_empty() && data.end <= draft.end;
         let chunk = SourceChunk { at: draft.start, compression, size, data };
-        Ok((is_as_requested && is_whole && compression.is_of_ros(packed))
+        Ok((is_as_requested && is_complete && compression.is_of_ros(packed))
             .then_some(chunk))
     }
 
@@ -205,8 +207,9 @@ impl ChunkCopier<'_, '_> {
     }
 
     /// Inspects the content of a chunk: returns its messages and its declared connections.
-    /// Returns `None` if it is broken, has a connection that the new bag does not have
-    /// unchanged, or uses one that is not declared in the new bag by then.
+    /// Returns `None` if the content is broken, if it declares a connection that differs
+    /// in the new bag, or if it uses a connection that the new bag has not declared before
+    /// this chunk.
     fn inspect_content(
         &self,
         chunk: &SourceChunk,
@@ -214,14 +217,14 @@ impl ChunkCopier<'_, '_> {
     ) -> Result<Option<(Vec<ChunkMessage>, Vec<u32>)>> {
         let Some(content) = self.decompress(chunk)? else { return Ok(None) };
         let (mut messages, mut declares) = (Vec::new(), Vec::new());
-        let mut known = declared.clone();
+        let mut declared_ids = declared.clone();
         let mut rest = &content[..];
         while !rest.is_empty() {
             let offset = (content.len() - rest.len()) as u32;
             let len = match chunk_record::parse(rest) {
                 ParsedRecord::Message { connection: id, time, payload } => {
-                    let is_known = known.contains(&id)
-                        || self.writer.is_declared(id) && known.insert(id);
+                    let is_known = declared_ids.contains(&id)
+                        || self.writer.is_declared(id) && declared_ids.insert(id);
                     let (true, Ok(stamp)) = (is_known, RosTime::new(time)) else {
                         return Ok(None);
                     };
@@ -233,7 +236,7 @@ impl ChunkCopier<'_, '_> {
                     if !self.is_same(&connection) {
                         return Ok(None);
                     }
-                    known.insert(connection.id);
+                    declared_ids.insert(connection.id);
                     declares.push(connection.id);
                     len
                 }
@@ -262,15 +265,15 @@ impl ChunkCopier<'_, '_> {
         let (content, outcome) = match compression {
             Compression::None => (packed, FrameOutcome::Whole),
             packing => {
-                let room = BytesMut::new();
+                let buffer = BytesMut::new();
                 let (content, outcome) =
-                    packing.decompress(&packed, *size, *size as usize, room);
+                    packing.decompress(&packed, *size, *size as usize, buffer);
                 (content.freeze(), outcome)
             }
         };
-        let is_whole =
+        let is_complete =
             outcome == FrameOutcome::Whole && content.len() as u64 == u64::from(*size);
-        Ok(is_whole.then_some(content))
+        Ok(is_complete.then_some(content))
     }
 
     /// Returns whether all `messages` of the chunk at `at` are selected, and each belongs to the
@@ -278,7 +281,7 @@ impl ChunkCopier<'_, '_> {
     fn is_fully_selected(&self, messages: &[ChunkMessage], at: u64) -> bool {
         let ids: BTreeSet<u32> = messages.iter().map(|(id, ..)| *id).collect();
         let table = &self.selected.table;
-        let is_same = |id: &u32| {
+        let has_same_id = |id: &u32| {
             let index = table.lookup(*id, at).map(|entry| entry as usize);
             let entry = index.and_then(|index| table.entries.get(index));
             let new_handles =
@@ -288,13 +291,13 @@ impl ChunkCopier<'_, '_> {
                 && entry.is_some_and(|entry| self.is_same(&entry.connection))
         };
         let range = self.selected.selection.time;
-        ids.iter().all(is_same)
+        ids.iter().all(has_same_id)
             && messages.iter().all(|(_, stamp, _)| range.contains(stamp.time()))
     }
 
     /// Returns whether the new bag has `connection` unchanged.
     fn is_same(&self, connection: &Connection) -> bool {
-        let same = (connection.topic_bytes(), connection.header());
-        self.writer.connection(connection.id) == Some(same)
+        let connection_key = (connection.topic_bytes(), connection.header());
+        self.writer.connection(connection.id) == Some(connection_key)
     }
 }

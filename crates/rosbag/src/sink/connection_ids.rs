@@ -26,16 +26,16 @@ pub(super) fn assign<W: Output>(
     let ids =
         extracts.iter().flatten().flatten().filter_map(|connection| connection.id);
     let mut numbers = IdAllocator { reserved: ids.collect(), ..IdAllocator::default() };
-    let mut all = Vec::new();
+    let mut handles = Vec::new();
     for extract in extracts {
         let assigned = extract.into_iter().map(|connection| {
             connection.map(|connection| numbers.assign(writer, connection)).transpose()
         });
         let new_handles = assigned.collect::<Result<Vec<_>>>()?;
         numbers.end_selection();
-        all.push(new_handles);
+        handles.push(new_handles);
     }
-    Ok(all)
+    Ok(handles)
 }
 
 #[derive(Default)]
@@ -44,9 +44,9 @@ struct IdAllocator {
     reserved: HashSet<u32>,
     /// The next id that may be free.
     next: u32,
-    /// The connections of earlier selections by topic and header, with which connections of
-    /// this selection can be merged, except those that are already merged.
-    alike: HashMap<ConnectionKey, BTreeMap<u32, ConnectionHandle>>,
+    /// The connections of earlier selections with which connections of this selection can
+    /// be merged, by topic and header. Connections that are already merged are removed.
+    mergeable: HashMap<ConnectionKey, BTreeMap<u32, ConnectionHandle>>,
     /// The new connections of this selection.
     selected: Vec<(ConnectionKey, ConnectionHandle)>,
 }
@@ -63,16 +63,17 @@ impl IdAllocator {
     ) -> Result<ConnectionHandle> {
         let SelectedConnection { id, topic, header } = connection;
         let key = (topic, header);
-        if let Some(others) = self.alike.get_mut(&key) {
-            let same = id.and_then(|id| others.remove(&id));
-            let other = || others.pop_first().map(|(_, other)| other);
-            if let Some(handle) = same.or_else(other) {
+        if let Some(candidates) = self.mergeable.get_mut(&key) {
+            let with_same_id = id.and_then(|id| candidates.remove(&id));
+            let any_candidate =
+                || candidates.pop_first().map(|(_, any_candidate)| any_candidate);
+            if let Some(handle) = with_same_id.or_else(any_candidate) {
                 self.selected.push((key, handle));
                 return Ok(handle);
             }
         }
-        let own = id.filter(|id| writer.connection(*id).is_none());
-        let number = own.unwrap_or_else(|| self.next_free_id(writer));
+        let free_id = id.filter(|id| writer.connection(*id).is_none());
+        let number = free_id.unwrap_or_else(|| self.next_free_id(writer));
         let handle = writer.connect_raw(number, &key.0, &key.1)?;
         self.selected.push((key, handle));
         Ok(handle)
@@ -81,7 +82,7 @@ impl IdAllocator {
     /// Lets connections of the next selection merge with those of this one.
     fn end_selection(&mut self) {
         for (key, handle) in self.selected.drain(..) {
-            self.alike.entry(key).or_default().insert(handle.id(), handle);
+            self.mergeable.entry(key).or_default().insert(handle.id(), handle);
         }
     }
 

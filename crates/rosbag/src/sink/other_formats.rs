@@ -45,8 +45,9 @@ pub(super) fn connections(
     let connections = (0..).zip(&manifest.streams).map(|(number, stream)| {
         let topic = manifest.get(stream.topic)?;
         let metadata = ConnectionMetadata::from_values(&stream.metadata);
-        let on = metadata.original_topic.unwrap_or(&topic.name);
-        let mut header = ConnectionHeader::new(on, &topic.type_name, &topic.definition);
+        let topic_name = metadata.original_topic.unwrap_or(&topic.name);
+        let mut header =
+            ConnectionHeader::new(topic_name, &topic.type_name, &topic.definition);
         let computed = header.md5sum().ok();
         let md5sum = metadata.md5sum.or(computed.as_deref());
         header = header.with_md5sum(md5sum.unwrap_or("*"));
@@ -76,19 +77,19 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
         Some(Value::UInt(count)) => *count,
         _ => 0,
     };
-    let words: Vec<&str> = match manifest.file_metadata(MetadataKey::MetadataRecords) {
+    let keys: Vec<&str> = match manifest.file_metadata(MetadataKey::MetadataRecords) {
         Some(Value::Map(all)) => all.keys().map(String::as_str).collect(),
         _ => Vec::new(),
     };
-    let words: Vec<&str> = words.into_iter().filter(|key| !OWN.contains(key)).collect();
-    let names = words.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    let more = if words.len() > NAMED { ", …" } else { "" };
-    let names = format!(" ({names}{more})");
+    let keys: Vec<&str> = keys.into_iter().filter(|key| !OWN.contains(key)).collect();
+    let names = keys.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let ellipsis = if keys.len() > NAMED { ", …" } else { "" };
+    let names = format!(" ({names}{ellipsis})");
     let unnamed = manifest.streams.iter().flat_map(other_metadata);
     let unnamed = unnamed.filter(|(name, _)| !is_field(name)).count() as u64;
     let counts = [
         (files, "attachment", ""),
-        (words.len() as u64, "metadata record", names.as_str()),
+        (keys.len() as u64, "metadata record", names.as_str()),
         (unnamed, "channel metadata pair", ""),
     ];
     let dropped = counts.into_iter().filter(|(count, ..)| *count > 0);

@@ -11,8 +11,8 @@ fn field(name: &str, value: &[u8]) -> Vec<u8> {
 
 fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
     let fields = fields.concat();
-    let lens = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
-    [&lens[0], fields.as_slice(), &lens[1], data].concat()
+    let lengths = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
+    [&lengths[0], fields.as_slice(), &lengths[1], data].concat()
 }
 
 fn read(bytes: &[u8]) -> Option<Header<'_>> {

@@ -44,19 +44,19 @@ impl Writer<File> {
     /// reading or writing fails.
     pub fn append(mut file: File, options: WriterOptions) -> Result<Self> {
         let source: Arc<dyn Source> = Arc::new(FileSource::new(file.try_clone()?)?);
-        let FinishedBag { mut head, index_at, index, index_order } =
+        let FinishedBag { mut bag_header, index_at, index, index_order } =
             FinishedBag::read(&source)?;
 
-        head.set(0, 0, 0);
-        file.seek(SeekFrom::Start(head.at))?;
-        file.write_all(&head.fields)?;
+        bag_header.set(0, 0, 0);
+        file.seek(SeekFrom::Start(bag_header.at))?;
+        file.write_all(&bag_header.fields)?;
         // If this fails, the index still exists.
         file.sync_data()?;
         file.set_len(index_at)?;
         file.seek(SeekFrom::End(0))?;
 
         let mut writer =
-            Self::with_header(OutputWriter::new(file, index_at), options, head);
+            Self::with_header(OutputWriter::new(file, index_at), options, bag_header);
         writer.index_order = index_order.unwrap_or(writer.index_order);
         for (raw, _) in index.connections {
             let connection = Connection::new(raw);
@@ -77,7 +77,7 @@ impl Writer<File> {
 
 /// A finished bag with a sound index.
 struct FinishedBag {
-    head: EditableHeader,
+    bag_header: EditableHeader,
     index_at: u64,
     index: Index,
     /// The order of the fields of index data, if there are any.
@@ -87,22 +87,24 @@ struct FinishedBag {
 impl FinishedBag {
     fn read(source: &Arc<dyn Source>) -> Result<Self> {
         let mut remarks = Vec::new();
-        let head = FileHeader::read(source, OpenOptions::default(), &mut remarks)?;
+        let file_header =
+            FileHeader::read(source, OpenOptions::default(), &mut remarks)?;
         let unsupported = |message| Err(Error::new(ErrorKind::Unsupported, message));
-        if head.is_v1() {
+        if file_header.is_v1() {
             return unsupported(
                 "cannot append to a bag of version 1.2: repair it first, which writes version \
                  2.0",
             );
         }
-        let encryption = Encryption::new(&head.encryptor, &head.user, None);
+        let encryption =
+            Encryption::new(&file_header.encryptor, &file_header.user, None);
         if !matches!(encryption, Encryption::None) {
             return unsupported("cannot append to an encrypted bag");
         }
         if let Some(remark) = remarks.first() {
             return Err(unsound_error(remark));
         }
-        let index = index::read(source, &head, &encryption, false)?;
+        let index = index::read(source, &file_header, &encryption, false)?;
         let index = index.map_err(|reason| unsound_error(&reason))?;
         if let Some(remark) = index.remarks.first() {
             return Err(unsound_error(remark));
@@ -110,9 +112,9 @@ impl FinishedBag {
         let mut toplevel = TopLevelReader::new(source.clone());
         check_connections(&index)?;
         check_times(&index)?;
-        let index_order = check_end(&mut toplevel, &head, &index)?;
-        let bag_head = find_head(&mut toplevel, &head)?;
-        Ok(Self { head: bag_head, index_at: head.index_at, index, index_order })
+        let index_order = check_end(&mut toplevel, &file_header, &index)?;
+        let bag_header = find_header(&mut toplevel, &file_header)?;
+        Ok(Self { bag_header, index_at: file_header.index_at, index, index_order })
     }
 }
 
@@ -123,8 +125,8 @@ fn check_connections(index: &Index) -> Result<()> {
         index.connections.iter().cloned().map(|(raw, _)| Connection::new(raw))
     {
         let id = connection.id;
-        let other = by_id.insert(id, connection);
-        if other.is_some_and(|other| by_id.get(&id) != Some(&other)) {
+        let replaced = by_id.insert(id, connection);
+        if replaced.is_some_and(|replaced| by_id.get(&id) != Some(&replaced)) {
             return Err(unsound_error(&format!("two connections have the id {id}")));
         }
     }
@@ -153,12 +155,12 @@ fn check_times(index: &Index) -> Result<()> {
 /// their fields.
 fn check_end(
     toplevel: &mut TopLevelReader,
-    head: &FileHeader,
+    file_header: &FileHeader,
     index: &Index,
 ) -> Result<Option<IndexOrder>> {
-    let mut at = index.chunks.last().map_or(head.records_at, |last| last.at);
+    let mut at = index.chunks.last().map_or(file_header.records_at, |last| last.at);
     let (mut is_first, mut order) = (!index.chunks.is_empty(), None);
-    while at < head.index_at {
+    while at < file_header.index_at {
         match toplevel.record_at(at)? {
             Some(TopLevelRecord { kind: TopLevelKind::Chunk(_), data }) if is_first => {
                 at = data.end
@@ -172,7 +174,7 @@ fn check_end(
         }
         is_first = false;
     }
-    if at == head.index_at {
+    if at == file_header.index_at {
         Ok(order)
     } else {
         Err(unsound_error(&format!("the index does not list the data at byte {at}")))
@@ -183,20 +185,20 @@ fn check_end(
 /// exactly the known fields.
 fn detect_index_order(bytes: &[u8]) -> Option<IndexOrder> {
     let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
-    let known = |name: &[u8]| {
-        encode::INDEX_ORDER.into_iter().find(|known| known.as_bytes() == name)
+    let field_name = |name: &[u8]| {
+        encode::INDEX_ORDER.into_iter().find(|field_name| field_name.as_bytes() == name)
     };
     let names: Option<Vec<&str>> =
-        wire::fields(bytes, frame).map(|(name, _)| known(name)).collect();
+        wire::fields(bytes, frame).map(|(name, _)| field_name(name)).collect();
     let order: IndexOrder = names?.try_into().ok()?;
     encode::INDEX_ORDER.iter().all(|name| order.contains(name)).then_some(order)
 }
 
-fn find_head(
+fn find_header(
     toplevel: &mut TopLevelReader,
-    head: &FileHeader,
+    file_header: &FileHeader,
 ) -> Result<EditableHeader> {
-    let first = toplevel.bytes(0, head.records_at)?;
+    let first = toplevel.bytes(0, file_header.records_at)?;
     let line = wire::version(&first).map_or(0, |line| line.line_len);
     let bytes = first.get(line..).unwrap_or_default();
     EditableHeader::find(bytes, line as u64)

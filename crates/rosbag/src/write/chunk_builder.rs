@@ -15,7 +15,7 @@ pub(crate) struct ChunkBuilder {
     /// without messages.
     entries: Vec<Vec<(RosTime, u32)>>,
     /// The connections with messages: their ids, and their indices in the writer.
-    used: Vec<(u32, usize)>,
+    connections: Vec<(u32, usize)>,
     times: Option<[RosTime; 2]>,
 }
 
@@ -78,7 +78,7 @@ impl ChunkBuilder {
         }
         if let Some(entries) = self.entries.get_mut(number) {
             if entries.is_empty() {
-                self.used.push((id, number));
+                self.connections.push((id, number));
             }
             entries.push((stamp, offset));
         }
@@ -86,19 +86,19 @@ impl ChunkBuilder {
         self.times = Some([first.min(stamp), last.max(stamp)]);
     }
 
-    /// Returns the chunk, if it has messages, and starts the next one in `room`, an empty
+    /// Returns the chunk, if it has messages, and starts the next one in `buffer`, an empty
     /// buffer.
     pub(crate) fn take(
         &mut self,
         order: IndexOrder,
-        mut room: Vec<u8>,
+        mut buffer: Vec<u8>,
     ) -> Option<FullChunk> {
         let times = self.times.take()?;
-        room.reserve(self.bytes.len());
-        let bytes = mem::replace(&mut self.bytes, room);
+        buffer.reserve(self.bytes.len());
+        let bytes = mem::replace(&mut self.bytes, buffer);
         let (mut index, mut counts) = (Vec::new(), Vec::new());
-        self.used.sort_unstable();
-        for (id, number) in self.used.drain(..) {
+        self.connections.sort_unstable();
+        for (id, number) in self.connections.drain(..) {
             let Some(entries) = self.entries.get_mut(number) else { continue };
             // As in ROS: by time, and by position if times are equal.
             entries.sort_by_key(|(stamp, _)| *stamp);

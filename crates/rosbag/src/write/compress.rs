@@ -28,16 +28,16 @@ const LZ4_BLOCK: usize = 64 << 10;
 const LZ4_UNPACKED: u32 = 1 << 31;
 
 impl Compression {
-    /// Compresses `bytes` into `room`, an empty buffer; returns the result and a free buffer.
+    /// Compresses `bytes` into `buffer`, an empty buffer; returns the result and a free buffer.
     pub(crate) fn compress(
         self,
         bytes: Vec<u8>,
-        room: Vec<u8>,
+        buffer: Vec<u8>,
     ) -> Result<(Vec<u8>, Vec<u8>)> {
         Ok(match self {
-            Self::None => (bytes, room),
-            Self::Bz2 => (bz2(&bytes, room)?, bytes),
-            Self::Lz4 => (lz4(&bytes, room), bytes),
+            Self::None => (bytes, buffer),
+            Self::Bz2 => (bz2(&bytes, buffer)?, bytes),
+            Self::Lz4 => (lz4(&bytes, buffer), bytes),
         })
     }
 
@@ -58,11 +58,11 @@ impl Compression {
     }
 }
 
-fn bz2(bytes: &[u8], mut room: Vec<u8>) -> Result<Vec<u8>> {
+fn bz2(bytes: &[u8], mut buffer: Vec<u8>) -> Result<Vec<u8>> {
     let into_error =
         |err| Error::new(ErrorKind::Io, "compressing a chunk failed").from_source(err);
-    room.reserve(bytes.len() / 2);
-    let mut stream = BzEncoder::new(room, bzip2::Compression::best());
+    buffer.reserve(bytes.len() / 2);
+    let mut stream = BzEncoder::new(buffer, bzip2::Compression::best());
     stream.write_all(bytes).map_err(into_error)?;
     stream.finish().map_err(into_error)
 }
@@ -132,10 +132,11 @@ mod tests {
         let long = [b"long and long ".repeat(100_000), noise(10_000)].concat();
         for bytes in [vec![0], b"abc".to_vec(), noise(300_000), long] {
             for compression in [Compression::None, Compression::Bz2, Compression::Lz4] {
-                let room = Vec::new();
-                let (packed, _) = compression.compress(bytes.clone(), room).unwrap();
-                let room = BytesMut::new();
-                let (out, outcome) = compression.decompress(&packed, 0, 1 << 30, room);
+                let buffer = Vec::new();
+                let (packed, _) = compression.compress(bytes.clone(), buffer).unwrap();
+                let buffer = BytesMut::new();
+                let (out, outcome) =
+                    compression.decompress(&packed, 0, 1 << 30, buffer);
                 assert!(
                     outcome == FrameOutcome::Whole && out == bytes,
                     "{compression:?}"
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn frames_that_roslz4_rejects_are_recognized() {
-        let head = |flags, sizes| [0x04, 0x22, 0x4d, 0x18, flags, sizes, 0];
+        let header = |flags, sizes| [0x04, 0x22, 0x4d, 0x18, flags, sizes, 0];
         for (flags, sizes, is_accepted) in [
             (0x64, 0x40, true),
             (0x64, 0x70, true),
@@ -163,8 +164,8 @@ mod tests {
             (0x74, 0x60, false), // checksums of blocks
             (0x65, 0x60, false), // a dictionary
         ] {
-            let head = head(flags, sizes);
-            assert_eq!(Compression::Lz4.is_of_ros(&head), is_accepted, "{head:x?}");
+            let header = header(flags, sizes);
+            assert_eq!(Compression::Lz4.is_of_ros(&header), is_accepted, "{header:x?}");
         }
     }
 }

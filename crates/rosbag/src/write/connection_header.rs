@@ -27,7 +27,7 @@ pub struct ConnectionHeader {
     caller: Option<String>,
     latching: Option<String>,
     /// Fields that ROS does not define.
-    others: Vec<(String, String)>,
+    other_fields: Vec<(String, String)>,
 }
 
 impl ConnectionHeader {
@@ -42,7 +42,7 @@ impl ConnectionHeader {
             md5sum: None,
             caller: None,
             latching: Some("0".to_owned()),
-            others: Vec::new(),
+            other_fields: Vec::new(),
         }
     }
 
@@ -77,7 +77,7 @@ impl ConnectionHeader {
     /// Adds a field that ROS does not define.
     #[must_use]
     pub(crate) fn with_field(mut self, name: &str, value: &str) -> Self {
-        self.others.push((name.to_owned(), value.to_owned()));
+        self.other_fields.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -110,7 +110,8 @@ impl ConnectionHeader {
         ]);
         fields.extend(self.caller.iter().map(|caller| ("callerid", &**caller)));
         fields.extend(self.latching.iter().map(|latching| ("latching", &**latching)));
-        fields.extend(self.others.iter().map(|(name, value)| (&**name, &**value)));
+        fields
+            .extend(self.other_fields.iter().map(|(name, value)| (&**name, &**value)));
         let mut bytes = Vec::new();
         for (name, value) in fields {
             encode::field(&mut bytes, name.as_bytes(), value.as_bytes());
@@ -138,17 +139,17 @@ pub(crate) fn check(topic: &[u8], header: &[u8]) -> Result<()> {
 /// Returns the fields `header` of a connection with another `topic`, if they have one. All
 /// other bytes are unchanged.
 pub(crate) fn with_topic(header: &[u8], topic: &[u8]) -> Vec<u8> {
-    let (mut cut, mut renamed) =
+    let (mut reader, mut renamed) =
         (ByteReader::new(header), Vec::with_capacity(header.len()));
     loop {
-        let rest = cut.remaining();
-        match cut.u32().and_then(|len| cut.bytes(len as usize)) {
+        let rest = reader.remaining();
+        match reader.u32().and_then(|len| reader.bytes(len as usize)) {
             Some(field) if field.starts_with(b"topic=") => {
                 encode::field(&mut renamed, b"topic", topic);
             }
             Some(field) => {
-                let whole = rest.get(..4 + field.len());
-                renamed.extend_from_slice(whole.unwrap_or_default());
+                let field_bytes = rest.get(..4 + field.len());
+                renamed.extend_from_slice(field_bytes.unwrap_or_default());
             }
             None => {
                 renamed.extend_from_slice(rest);
@@ -165,9 +166,9 @@ mod tests {
     #[test]
     fn fields_have_the_form_of_ros() {
         let header = ConnectionHeader::new("/t", "a/B", "int8 x").with_md5sum("0f");
-        let want = b"\x0a\0\0\0latching=0\x09\0\0\0md5sum=0f\x19\0\0\0\
+        let expected = b"\x0a\0\0\0latching=0\x09\0\0\0md5sum=0f\x19\0\0\0\
                      message_definition=int8 x\x08\0\0\0topic=/t\x08\0\0\0type=a/B";
-        assert_eq!(header.to_bytes().unwrap(), want);
+        assert_eq!(header.to_bytes().unwrap(), expected);
         let header = header.with_caller("/n").latched().to_bytes().unwrap();
         assert!(header.starts_with(b"\x0b\0\0\0callerid=/n\x0a\0\0\0latching=1"));
     }
@@ -175,8 +176,8 @@ mod tests {
     #[test]
     fn renaming_changes_only_the_topic_field() {
         let header = b"\x07\0\0\0topic=x\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
-        let want = b"\x0a\0\0\0topic=long\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
-        assert_eq!(with_topic(header, b"long"), want);
+        let expected = b"\x0a\0\0\0topic=long\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
+        assert_eq!(with_topic(header, b"long"), expected);
         // Bytes that are not a field are kept.
         assert_eq!(with_topic(b"\x09\0\0\0topic=x", b"y"), b"\x09\0\0\0topic=x");
         assert_eq!(with_topic(b"\x07\0\0\0topic=x\0", b"y"), b"\x07\0\0\0topic=y\0");

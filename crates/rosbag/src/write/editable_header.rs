@@ -68,18 +68,19 @@ mod tests {
 
     #[test]
     fn new_bag_header_is_padded_to_4096_bytes() {
-        let (head, bytes) = EditableHeader::new(13);
+        let (header, bytes) = EditableHeader::new(13);
         assert_eq!(bytes.len(), 4 + 4096 + 4);
         assert_eq!(bytes[..4], 69_u32.to_le_bytes());
         assert_eq!(bytes[4 + 69..][..4], 4027_u32.to_le_bytes());
         assert_eq!(bytes[4 + 69 + 4..], [b' '; 4027]);
-        let mut head = head.unwrap();
-        assert_eq!((head.at, &head.fields), (17, &bytes[4..4 + 69].to_vec()));
-        head.set(0x1122_3344_5566_7788, 5, 6);
-        let want = b"\x10\0\0\0chunk_count=\x06\0\0\0\x0f\0\0\0conn_count=\x05\0\0\0\
+        let mut header = header.unwrap();
+        assert_eq!((header.at, &header.fields), (17, &bytes[4..4 + 69].to_vec()));
+        header.set(0x1122_3344_5566_7788, 5, 6);
+        let expected =
+            b"\x10\0\0\0chunk_count=\x06\0\0\0\x0f\0\0\0conn_count=\x05\0\0\0\
                      \x12\0\0\0index_pos=\x88\x77\x66\x55\x44\x33\x22\x11\
                      \x04\0\0\0op=\x03";
-        assert_eq!(head.fields, want);
+        assert_eq!(header.fields, expected);
     }
 
     #[test]
@@ -93,9 +94,9 @@ mod tests {
         ];
         let mut bytes = Vec::new();
         encode::record(&mut bytes, &fields, b"");
-        let mut head = EditableHeader::find(&bytes, 13).unwrap();
-        head.set(1, 2, 3);
-        let mut want = Vec::new();
+        let mut header = EditableHeader::find(&bytes, 13).unwrap();
+        header.set(1, 2, 3);
+        let mut expected = Vec::new();
         let fields: [(&str, &[u8]); 5] = [
             ("op", b"\x03"),
             ("index_pos", &[1, 0, 0, 0, 0, 0, 0, 0]),
@@ -103,7 +104,7 @@ mod tests {
             ("conn_count", &[2, 0, 0, 0]),
             ("chunk_count", &[3, 0, 0, 0]),
         ];
-        encode::record(&mut want, &fields, b"");
-        assert_eq!(head.fields, want[4..want.len() - 4]);
+        encode::record(&mut expected, &fields, b"");
+        assert_eq!(header.fields, expected[4..expected.len() - 4]);
     }
 }

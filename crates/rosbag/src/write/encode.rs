@@ -7,14 +7,18 @@ const BAG_HEADER: usize = 4096;
 
 /// Appends a record with these `fields` and `data`.
 pub(crate) fn record(out: &mut Vec<u8>, fields: &[(&str, &[u8])], data: &[u8]) {
-    head(out, fields, data.len() as u32);
+    record_header(out, fields, data.len() as u32);
     out.extend_from_slice(data);
 }
 
 /// Appends a record without its data, which have `data_len` bytes.
-pub(crate) fn head(out: &mut Vec<u8>, fields: &[(&str, &[u8])], data_len: u32) {
-    let lens = fields.iter().map(|(name, value)| 5 + name.len() + value.len());
-    out.extend((lens.sum::<usize>() as u32).to_le_bytes());
+pub(crate) fn record_header(
+    out: &mut Vec<u8>,
+    fields: &[(&str, &[u8])],
+    data_len: u32,
+) {
+    let lengths = fields.iter().map(|(name, value)| 5 + name.len() + value.len());
+    out.extend((lengths.sum::<usize>() as u32).to_le_bytes());
     fields.iter().for_each(|(name, value)| field(out, name.as_bytes(), value));
     out.extend(data_len.to_le_bytes());
 }
@@ -36,7 +40,7 @@ pub(crate) fn bag_header() -> Vec<u8> {
         ("op", &[op::BAG_HEADER]),
     ];
     let mut bytes = Vec::new();
-    head(&mut bytes, &fields, 0);
+    record_header(&mut bytes, &fields, 0);
     let padding = BAG_HEADER - (bytes.len() - 8);
     bytes.clear();
     record(&mut bytes, &fields, &b" ".repeat(padding));
@@ -71,7 +75,7 @@ pub(crate) fn chunk_head(compression: &str, size: u32, packed_len: u32) -> Vec<u
         ("size", &size.to_le_bytes()),
     ];
     let mut bytes = Vec::new();
-    head(&mut bytes, &fields, packed_len);
+    record_header(&mut bytes, &fields, packed_len);
     bytes
 }
 
@@ -104,7 +108,7 @@ pub(crate) fn index(
         };
         (name, value)
     });
-    head(out, &fields, entries.len() as u32 * 12);
+    record_header(out, &fields, entries.len() as u32 * 12);
     for (stamp, offset) in entries {
         out.extend(stamp.to_bytes());
         out.extend(offset.to_le_bytes());
@@ -127,7 +131,7 @@ pub(crate) fn chunk_info(
         ("start_time", &first.to_bytes()),
         ("ver", &1_u32.to_le_bytes()),
     ];
-    head(out, &fields, counts.len() as u32 * 8);
+    record_header(out, &fields, counts.len() as u32 * 8);
     for (id, count) in counts {
         out.extend(id.to_le_bytes());
         out.extend(count.to_le_bytes());

@@ -36,13 +36,13 @@ pub(crate) fn repair_header(
         (Vec::new(), Vec::new(), BTreeSet::new());
     let is_utf8 = |value: &[u8]| str::from_utf8(value).is_ok();
     let mut is_text = is_utf8(connection.topic_bytes());
-    let word = connection.latching_text().filter(|_| is_careful);
+    let text = connection.latching_text().filter(|_| is_careful);
     let latching = if connection.is_latching() { b"1" } else { b"0" };
     let mut fields = Fields::new(connection.header());
     for (name, value) in fields.by_ref() {
         match name {
             _ if !is_careful => encode::field(&mut header, name, value),
-            b"latching" if word.is_some() => encode::field(&mut header, name, latching),
+            b"latching" if text.is_some() => encode::field(&mut header, name, latching),
             _ => encode::field(&mut header, name, decode_text(value).as_bytes()),
         }
         is_text &= is_utf8(value);
@@ -51,27 +51,27 @@ pub(crate) fn repair_header(
     if fields.is_broken() {
         changes.push("is truncated within a field, which is dropped".to_owned());
     }
-    let needed: [(&[u8], &[u8]); 4] = [
+    let required: [(&[u8], &[u8]); 4] = [
         (b"md5sum", b"*"),
         (b"message_definition", b""),
         (b"topic", connection.topic_bytes()),
         (b"type", b"*"),
     ];
     // Readers do not need the topic, which the record has too.
-    if needed.iter().any(|(name, _)| *name != b"topic" && !names.contains(name)) {
+    if required.iter().any(|(name, _)| *name != b"topic" && !names.contains(name)) {
         let change = "lacks fields, which are empty or \"*\" in the new bag";
         changes.push(change.to_owned());
     }
     if HeaderTrust::from_connection(connection) == HeaderTrust::Broken {
         for (name, value) in
-            needed.into_iter().filter(|(name, _)| !names.contains(name))
+            required.into_iter().filter(|(name, _)| !names.contains(name))
         {
             encode::field(&mut header, name, value);
         }
     }
-    if let Some(word) = word {
+    if let Some(text) = text {
         changes.push(format!(
-            "declares latching by the word {word:?}, now by a number for compatibility"
+            "declares latching by the word {text:?}, now by a number for compatibility"
         ));
     }
     if is_careful && !is_text {
@@ -93,10 +93,10 @@ mod tests {
         bytes
     }
 
-    /// Returns a header with all required fields, and `more`.
-    fn complete_header(more: &[Vec<u8>]) -> Vec<u8> {
-        let needed = [field("md5sum", b"*"), field("message_definition", b"")];
-        [&needed, &[field("type", b"*")][..], more].concat().concat()
+    /// Returns a header with all required fields, and `added`.
+    fn complete_header(added: &[Vec<u8>]) -> Vec<u8> {
+        let required = [field("md5sum", b"*"), field("message_definition", b"")];
+        [&required, &[field("type", b"*")][..], added].concat().concat()
     }
 
     fn repair_fields(header: &[u8], is_careful: bool) -> (Vec<u8>, String) {

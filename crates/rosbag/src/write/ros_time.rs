@@ -18,14 +18,14 @@ impl RosTime {
     /// `Limit` if it is before 1970, or in 2106 or later.
     pub(crate) fn new(time: Timestamp) -> Result<Self> {
         let nanos = time.as_nanos();
-        let beyond = |_| {
+        let range_error = |_| {
             let message = format!(
                 "the time {nanos} ns does not fit into a bag, whose times range from 0 to \
                  4294967295.999999999 s"
             );
             Error::new(ErrorKind::Limit, message)
         };
-        let secs = u32::try_from(nanos.div_euclid(NANOS)).map_err(beyond)?;
+        let secs = u32::try_from(nanos.div_euclid(NANOS)).map_err(range_error)?;
         Ok(Self { secs, nanos: nanos.rem_euclid(NANOS) as u32 })
     }
 

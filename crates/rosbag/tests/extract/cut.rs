@@ -97,8 +97,8 @@ fn chunks_after_a_time_cut_are_copied() {
 #[test]
 fn complete_bag_is_copied_completely() {
     let log = bag(Compression::Lz4);
-    let all = logged(log.manifest());
-    let (new, copied) = cut(&log, &all, false);
-    assert!(read(&new, &logged(new.manifest())) == read(&log, &all));
+    let selection = logged(log.manifest());
+    let (new, copied) = cut(&log, &selection, false);
+    assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
     assert_eq!((copied.records, copied.in_parts), (108, 108));
 }

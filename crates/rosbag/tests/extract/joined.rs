@@ -92,11 +92,11 @@ fn merged_connections_have_unique_ids() {
     let (numbers, headers) = numbered(&joint);
     // Equal connections of the two bags become one; each other connection keeps its id, or
     // gets an unused one.
-    let want = [(0, "/n"), (1, "/n"), (2, "/m"), (3, "/o"), (9, "/p")];
-    assert_eq!(numbers, want.map(|(id, caller)| (id, caller.to_owned())));
-    let (_, mut all) = numbered(&first);
-    all.extend(numbered(&second).1);
-    assert_eq!(headers, all);
+    let expected = [(0, "/n"), (1, "/n"), (2, "/m"), (3, "/o"), (9, "/p")];
+    assert_eq!(numbers, expected.map(|(id, caller)| (id, caller.to_owned())));
+    let (_, mut selection) = numbered(&first);
+    selection.extend(numbered(&second).1);
+    assert_eq!(headers, selection);
     // The second bag uses other ids.
     assert_eq!(copied, [true, false]);
 
@@ -113,11 +113,11 @@ fn renaming_changes_the_topic_in_record_and_header() {
     options.rename.insert("/a".to_owned(), "/longer/name".to_owned());
     let (renamed, copied) = merge(&[&log], &options);
     assert_eq!(copied, [false]);
-    let want = [(0, "/longer/name", "/n"), (1, "/a/b", "/n"), (2, "/b", "/m")];
-    let want = want.map(|(id, topic, caller)| {
+    let expected = [(0, "/longer/name", "/n"), (1, "/a/b", "/n"), (2, "/b", "/m")];
+    let expected = expected.map(|(id, topic, caller)| {
         (id, topic.as_bytes().to_vec(), header(topic, caller))
     });
-    assert_eq!(connections(&renamed), want);
+    assert_eq!(connections(&renamed), expected);
     options.rename.insert("/z".to_owned(), "/y".to_owned());
     let extract =
         LogSlice { manifest: log.manifest(), selection: Selection::default() };
@@ -160,9 +160,9 @@ fn unselected_record_is_refused() {
     let topics = [log.manifest().topic("/a").unwrap()].into_iter().collect();
     let only = Selection { topics, ..Selection::default() };
     let mut sink = sink(&mut out, &log, &only, &options(None));
-    let (all, mut block) = (logged(log.manifest()), Block::default());
+    let (selection, mut block) = (logged(log.manifest()), Block::default());
     let part = &log.manifest().parts[0];
-    let mut cursor = log.read(part, &all).unwrap();
+    let mut cursor = log.read(part, &selection).unwrap();
     assert!(cursor.fill(&mut block).unwrap());
     let [first, second] = [0, 1].map(|index| block.get(index).unwrap());
     assert_eq!(sink.write(1, first).unwrap_err().kind(), ErrorKind::NoSuch);

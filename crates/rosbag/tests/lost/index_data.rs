@@ -55,13 +55,13 @@ fn index_data_of_a_wrong_length_hide_no_chunk() {
 fn bytes_inserted_into_index_data_hide_no_chunk() {
     for (at, _) in INDEX_DATA {
         for offset in [4, 30, 44, 60] {
-            for more in [1, 3, 3000] {
+            for added_len in [1, 3, 3000] {
                 let mut bytes = rover();
-                let new = (0..more).map(|number| (number * 89 + 5) as u8);
+                let new = (0..added_len).map(|number| (number * 89 + 5) as u8);
                 bytes.splice(at + offset..at + offset, new);
                 for mode in MODES {
                     let records = read_as(&bytes, mode).records;
-                    assert_eq!(records, 491, "{at} {offset} {more} {mode:?}");
+                    assert_eq!(records, 491, "{at} {offset} {added_len} {mode:?}");
                 }
             }
         }
@@ -102,10 +102,10 @@ fn chunk_lost_from_within_the_index_data_before_it_is_reported() {
     let mut without_any = rover();
     (22364..31608).for_each(|at| without_any[at] = noise(at as u32));
     without_any[22364..22368].copy_from_slice(&[0, 0, 0, 12]);
-    for (bytes, least) in [(&without_first, 48), (&without_any, 0)] {
+    for (bytes, min_lost) in [(&without_first, 48), (&without_any, 0)] {
         for mode in MODES {
             let read = read_as(&unclosed(bytes.clone()), mode);
-            assert_eq!((read.records, read.lost()), (392, least), "{mode:?}");
+            assert_eq!((read.records, read.lost()), (392, min_lost), "{mode:?}");
             assert!(read.is_loss_reported(), "{mode:?}");
             // The chunk info, if it can be read, lists all of them.
             let read = read_as(bytes, mode);

@@ -28,9 +28,9 @@ fn is_by_topic_and_time(read: &Read) -> bool {
 #[test]
 fn displaced_chunk_in_the_index_is_not_lost() {
     let Some(sound) = sample("ok_bz2.bag") else { return };
-    for more in [1, 2, 3, 400] {
+    for added_len in [1, 2, 3, 400] {
         let mut bytes = sound.clone();
-        bytes.splice(5091..5091, vec![b'x'; more]);
+        bytes.splice(5091..5091, vec![b'x'; added_len]);
         each_way(&bytes, |read| {
             assert!(
                 read.records == 100 && !read.is_loss_reported(),
@@ -68,14 +68,14 @@ fn messages_missing_from_an_intact_chunk_are_reported() {
 #[test]
 fn losses_of_compressed_chunks_are_reported_by_displaced_index_data() {
     // In the compressed bytes of the third chunk.
-    for (at, less, more) in
+    for (at, less, added_len) in
         [(26000, 1, 0), (26000, 9, 0), (26000, 0, 1), (29000, 0, 40)]
     {
         let mut bytes = rover();
-        bytes.splice(at..at + less, vec![0xb7; more]);
+        bytes.splice(at..at + less, vec![0xb7; added_len]);
         each_way(&bytes, |read| {
             assert!(read.records < 491);
-            assert_eq!(read.records + read.lost(), 491, "{at} {less} {more}");
+            assert_eq!(read.records + read.lost(), 491, "{at} {less} {added_len}");
             assert!(is_by_topic_and_time(read), "{:?}", read.damage);
         });
     }

@@ -53,7 +53,12 @@ pub(super) fn from_types(types: &[MessageType]) -> Labels {
         for (field, constants) in named {
             for (value, label) in &constants {
                 // If two constants have the same value, neither is used.
-                if constants.iter().filter(|(other, _)| other == value).count() == 1 {
+                if constants
+                    .iter()
+                    .filter(|(other_value, _)| other_value == value)
+                    .count()
+                    == 1
+                {
                     labels.insert(
                         &message_type.name,
                         field,

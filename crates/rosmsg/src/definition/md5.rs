@@ -14,13 +14,13 @@ use crate::definition::{
 
 /// Returns the sum of the first type in `scope`.
 pub(super) fn sum(scope: &Scope<'_>) -> Result<String> {
-    scope.fold(&|index, sums| type_sum(scope, index, sums))
+    scope.fold(&|index, sums_of_types| type_sum(scope, index, sums_of_types))
 }
 
 fn type_sum(
     scope: &Scope<'_>,
     index: usize,
-    sums: &[Option<String>],
+    sums_of_types: &[Option<String>],
 ) -> Result<String> {
     let Some(message) = scope.types.get(index) else {
         return Err(malformed("a type that is not there"));
@@ -36,7 +36,7 @@ fn type_sum(
             Base::Type(inner) => {
                 let missing =
                     || malformed(format!("{:?} contains itself", message.name));
-                sums.get(inner).and_then(Option::as_ref).ok_or_else(missing)?
+                sums_of_types.get(inner).and_then(Option::as_ref).ok_or_else(missing)?
             }
         };
         lines.push(format!("{type_text} {}", field.name));

@@ -45,15 +45,16 @@ pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
             fields.push(field("uint32", Array::No, "seq"));
         }
         let mut inner_types = Vec::new();
-        for own in &message_type.fields {
-            let base = match scope.base(index, own)? {
-                Base::BuiltIn(_) => own.base.as_str(),
+        for source_field in &message_type.fields {
+            let base = match scope.base(index, source_field)? {
+                Base::BuiltIn(_) => source_field.base.as_str(),
                 Base::Type(inner) => {
                     inner_types.push(inner);
                     types.get(inner).map_or("", |inner| inner.name.as_str())
                 }
             };
-            fields.push(field(base, own.array, field_name(message_type, own)));
+            let name = field_name(message_type, source_field);
+            fields.push(field(base, source_field.array, name));
         }
         let constants = message_type.constants.iter().map(constant).collect();
         ros1_types.push(MessageType {
@@ -71,12 +72,13 @@ pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
 /// Checks that there are no strings that ROS 1 lacks.
 fn check_texts(types: &[MessageType]) -> Result<()> {
     let fields = types.iter().flat_map(|message_type| {
-        message_type.fields.iter().map(move |own| (message_type, own))
+        message_type.fields.iter().map(move |field| (message_type, field))
     });
-    let mut wide = fields
-        .filter(|(_, own)| own.base == "wstring" || own.base.starts_with("wstring<="));
-    wide.next().map_or(Ok(()), |(message_type, own)| {
-        let (message_type, name) = (&message_type.name, &own.name);
+    let mut wide_strings = fields.filter(|(_, field)| {
+        field.base == "wstring" || field.base.starts_with("wstring<=")
+    });
+    wide_strings.next().map_or(Ok(()), |(message_type, field)| {
+        let (message_type, name) = (&message_type.name, &field.name);
         let message =
             format!("{message_type}.{name} is a wstring, which ROS 1 has not");
         Err(Error::new(ErrorKind::Unsupported, message))
@@ -84,7 +86,8 @@ fn check_texts(types: &[MessageType]) -> Result<()> {
 }
 
 fn is_header(message_type: &MessageType) -> bool {
-    let fields = message_type.fields.iter().map(|own| (&*own.type_text, &*own.name));
+    let fields =
+        message_type.fields.iter().map(|field| (&*field.type_text, &*field.name));
     message_type.name == HEADER.0 && fields.eq(HEADER.1)
 }
 
@@ -99,7 +102,10 @@ fn field(base: &str, array: Array, name: &str) -> Field {
 
 fn field_name<'f>(message_type: &MessageType, field: &'f Field) -> &'f str {
     let renamed = RENAMED.iter().find(|(owner, ros1, ros2)| {
-        let is_free = !message_type.fields.iter().any(|other| other.name == *ros1);
+        let is_free = !message_type
+            .fields
+            .iter()
+            .any(|present_field| present_field.name == *ros1);
         *owner == message_type.name && *ros2 == field.name && is_free
     });
     renamed.map_or(&field.name, |(_, ros1, _)| ros1)
@@ -130,8 +136,8 @@ fn constant(constant: &Constant) -> Constant {
 
 /// Returns the string between quotes; an unquoted string is returned unchanged.
 fn unquote(value: &str) -> String {
-    let between = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
-    let text = between('"').or_else(|| between('\''));
+    let quoted = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    let text = quoted('"').or_else(|| quoted('\''));
     text.map_or(value.to_owned(), |text| text.replace("\\\"", "\"").replace("\\'", "'"))
 }
 

@@ -156,12 +156,16 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
                 }
                 Base::BuiltIn(_) if field.base == "char" => "uint8",
                 Base::BuiltIn(_) => {
-                    let own = TIMES.iter().zip(&mut times);
-                    let mut own = own.filter(|((ros1, ..), _)| *ros1 == field.base);
-                    own.next().map_or(field.base.as_str(), |((_, ros2, _), is_used)| {
-                        *is_used = true;
-                        ros2
-                    })
+                    let equivalents = TIMES.iter().zip(&mut times);
+                    let mut equivalents =
+                        equivalents.filter(|((ros1, ..), _)| *ros1 == field.base);
+                    equivalents.next().map_or(
+                        field.base.as_str(),
+                        |((_, ros2, _), is_used)| {
+                            *is_used = true;
+                            ros2
+                        },
+                    )
                 }
             };
             let type_text = field.type_text.replacen(&field.base, base, 1);
@@ -169,8 +173,8 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
                 "{type_text} {}\n",
                 field_name(message_type, field)
             ));
-            let added = marker::added_after(&field.name).filter(|_| is_marker);
-            text.push_str(added.map_or("", AddedFields::text));
+            let added_fields = marker::added_after(&field.name).filter(|_| is_marker);
+            text.push_str(added_fields.map_or("", AddedFields::text));
         }
         has_marker |= is_marker;
         next.extend(
@@ -194,11 +198,11 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
 /// Converts `types`, which are of ROS 2, to their equivalents in ROS 1.
 pub(super) fn to_ros1_types(types: &mut [MessageType]) {
     // Types with these names but other fields; usually there are none.
-    let others = types
+    let defined_types = types
         .iter()
         .filter(|message_type| !is_time(message_type))
         .map(|message_type| message_type.name.clone());
-    let others: HashSet<String> = others.collect();
+    let defined_types: HashSet<String> = defined_types.collect();
     for message_type in types {
         let is_dummy =
             |field: &Field| (&*field.type_text, &*field.name) == ("uint8", DUMMY);
@@ -210,11 +214,12 @@ pub(super) fn to_ros1_types(types: &mut [MessageType]) {
         let package =
             message_type.name.split_once('/').map_or("", |(package, _)| package);
         for field in &mut message_type.fields {
-            let full = match field.base.contains('/') {
+            let full_name = match field.base.contains('/') {
                 true => field.base.replacen("/msg/", "/", 1),
                 false => format!("{package}/{}", field.base),
             };
-            let is_like = |ros2: &str| ros2 == full && !others.contains(ros2);
+            let is_like =
+                |ros2: &str| ros2 == full_name && !defined_types.contains(ros2);
             let time = TIMES.iter().find(|(_, ros2, _)| is_like(ros2));
             let Some((ros1, ..)) = time else { continue };
             field.type_text = field.type_text.replacen(&field.base, ros1, 1);
@@ -231,7 +236,7 @@ pub(super) fn with_added_fields(types: &[MessageType]) -> Option<usize> {
     })
 }
 
-/// Removes the fields that ROS 2 adds from `types`, which are of ROS 2.
+/// Removes from the ROS 2 definitions `types` the fields that ROS 1 lacks.
 pub(super) fn remove_added_fields(types: &mut [MessageType]) {
     if let Some(message_type) =
         with_added_fields(types).and_then(|index| types.get_mut(index))
@@ -264,13 +269,13 @@ pub(super) fn rename_ids(types: &mut [MessageType]) {
 /// before 1970 in ROS 2, and bytes.
 pub(super) fn keep_signs(types: &mut [MessageType]) {
     for field in types.iter_mut().flat_map(|message_type| &mut message_type.fields) {
-        let same = match field.base.as_str() {
+        let ros1_type = match field.base.as_str() {
             "byte" => "uint8",
             "time" => SIGNED_TIME,
             _ => continue,
         };
-        field.type_text = field.type_text.replacen(&field.base, same, 1);
-        same.clone_into(&mut field.base);
+        field.type_text = field.type_text.replacen(&field.base, ros1_type, 1);
+        ros1_type.clone_into(&mut field.base);
     }
 }
 

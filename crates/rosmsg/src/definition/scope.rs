@@ -34,12 +34,13 @@ impl<'t> Scope<'t> {
     pub(super) fn new(types: &'t [MessageType]) -> Self {
         let mut scope =
             Self { types, by_name: HashMap::new(), by_short_name: HashMap::new() };
-        for (index, of) in types.iter().enumerate() {
-            scope.by_name.entry(&of.name).or_insert(index);
-            let short = of.name.rsplit('/').next().unwrap_or_default();
-            let same = scope.by_short_name.entry(short).or_insert(Some(index));
-            if *same != Some(index) {
-                *same = None;
+        for (index, message_type) in types.iter().enumerate() {
+            scope.by_name.entry(&message_type.name).or_insert(index);
+            let short_name = message_type.name.rsplit('/').next().unwrap_or_default();
+            let entry_index =
+                scope.by_short_name.entry(short_name).or_insert(Some(index));
+            if *entry_index != Some(index) {
+                *entry_index = None;
             }
         }
         scope
@@ -56,33 +57,34 @@ impl<'t> Scope<'t> {
         if let Some(kind) = built_in(name) {
             return Ok(Base::BuiltIn(kind));
         }
-        let user =
+        let using_type =
             self.types.get(index).map_or("", |message_type| message_type.name.as_str());
         let type_index = match name.split_once('/') {
             Some((package, rest)) => {
-                let short = rest.strip_prefix("msg/").unwrap_or(rest);
-                let full = self.by_name.get(format!("{package}/{short}").as_str());
-                full.or_else(|| self.by_name.get(short)).copied()
+                let short_name = rest.strip_prefix("msg/").unwrap_or(rest);
+                let index_by_full_name =
+                    self.by_name.get(format!("{package}/{short_name}").as_str());
+                index_by_full_name.or_else(|| self.by_name.get(short_name)).copied()
             }
             None => {
                 let package = match field.type_text.as_str() {
                     "Header" => "std_msgs",
-                    _ => user.split_once('/').map_or("", |(package, _)| package),
+                    _ => using_type.split_once('/').map_or("", |(package, _)| package),
                 };
                 let in_package =
                     |package| self.by_name.get(&*format!("{package}/{name}"));
                 let common = || in_package("std_msgs").filter(|_| name == "Header");
-                let short = || self.by_short_name.get(name).copied().flatten();
-                in_package(package).or_else(common).copied().or_else(short)
+                let short_name = || self.by_short_name.get(name).copied().flatten();
+                in_package(package).or_else(common).copied().or_else(short_name)
             }
         };
         let missing = || match name.split("<=").next() {
             Some("wstring") => {
-                let message = format!("a wstring, as {user:?} has");
+                let message = format!("a wstring, as {using_type:?} has");
                 Error::new(ErrorKind::Unsupported, message)
             }
             _ => malformed(format!(
-                "{user:?} needs the type {name:?}, which is not defined"
+                "{using_type:?} needs the type {name:?}, which is not defined"
             )),
         };
         type_index.map(Base::Type).ok_or_else(missing)
@@ -118,8 +120,8 @@ impl<'t> Scope<'t> {
             }
         }
         let value = make(index, results)?;
-        if let Some(place) = results.get_mut(index) {
-            *place = Some(value);
+        if let Some(slot) = results.get_mut(index) {
+            *slot = Some(value);
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ fn every_debian_definition_has_its_ros_sum() {
 
 #[test]
 fn common_types_are_found_by_sum_with_their_recorded_layout() {
-    let mut known = 0;
+    let mut known_sums = 0;
     for (type_name, sum, text) in debian() {
         let Some(definition) = Definition::by_md5sum(&type_name, &sum) else {
             assert!(
@@ -46,10 +46,10 @@ fn common_types_are_found_by_sum_with_their_recorded_layout() {
         };
         assert_eq!(definition.md5sum().unwrap(), sum);
         assert_eq!(definition.layout().unwrap(), compile(&type_name, &text).unwrap());
-        known += 1;
+        known_sums += 1;
     }
     // Empty action types are found too: as std_msgs/Empty.
-    assert!(known >= 114 || known == 0);
+    assert!(known_sums >= 114 || known_sums == 0);
     // The well-known sum of sensor_msgs/Imu.
     let imu = Definition::by_md5sum("my_msgs/Imu", "6A62C6DAAE103F4FF57A132D6F95CEC2")
         .unwrap();
@@ -126,7 +126,7 @@ fn tabs_short_separators_and_constants_of_all_kinds_are_read() {
 }
 
 #[test]
-fn name_refers_to_the_same_package_then_to_any() {
+fn type_name_is_resolved_in_its_package_before_other_packages() {
     let text = "P a\nb/P b\nb/Q q\nHeader h\nR r\n=====\nMSG: pkg/P\nint8 x\n=====\n\
                 MSG: b/P\nint16 x\n=====\nMSG: b/Q\nP p\n=====\nMSG: roslib/Header\n\
                 int64 x\n=====\nMSG: c/R\nint32 x";
@@ -201,8 +201,8 @@ fn connection_is_described_by_its_definition_or_sum() {
 
 fn labels(text: &str, field: &str) -> Vec<(i64, String)> {
     let labels = Definition::parse("pkg/A", text).unwrap().labels();
-    let of_field = labels.get("pkg/A", field).cloned().unwrap_or_default();
-    of_field.into_iter().collect()
+    let labels_of_field = labels.get("pkg/A", field).cloned().unwrap_or_default();
+    labels_of_field.into_iter().collect()
 }
 
 #[test]

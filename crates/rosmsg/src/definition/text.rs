@@ -15,8 +15,9 @@ pub(super) fn parse(
     parse: fn(&str) -> Result<DefinitionLine>,
 ) -> Result<Vec<MessageType>> {
     if text.len() > MAX_TEXT {
-        let (len, most) = (text.len(), MAX_TEXT >> 20);
-        let message = format!("a definition of {len} bytes, which is over {most} MiB");
+        let (len, max_mebibytes) = (text.len(), MAX_TEXT >> 20);
+        let message =
+            format!("a definition of {len} bytes, which is over {max_mebibytes} MiB");
         return Err(Error::new(ErrorKind::Limit, message));
     }
     let root = MessageType { name: short_name(type_name), ..MessageType::default() };
@@ -82,11 +83,11 @@ fn short_name(name: &str) -> String {
 /// Removes repeated types, which an old writer produces. A definition may also repeat its own
 /// type after a separator.
 fn without_duplicates(types: Vec<MessageType>) -> Result<Vec<MessageType>> {
-    let mut places = std::collections::HashMap::new();
+    let mut indices = std::collections::HashMap::new();
     let mut unique: Vec<MessageType> = Vec::with_capacity(types.len());
     for message_type in types {
-        let place = *places.entry(message_type.name.clone()).or_insert(unique.len());
-        match unique.get_mut(place) {
+        let index = *indices.entry(message_type.name.clone()).or_insert(unique.len());
+        match unique.get_mut(index) {
             None => unique.push(message_type),
             Some(first) if *first == message_type => {}
             Some(first) if first.fields.is_empty() && first.constants.is_empty() => {

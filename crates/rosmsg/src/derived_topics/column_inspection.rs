@@ -21,7 +21,7 @@ const NEIGHBOURS: usize = 4;
 const BYTES: usize = 16 << 20;
 
 /// Returns the columns of the points of the topic `id` of `log`, or `None` if no message has any.
-pub(super) fn shape(
+pub(super) fn point_schema(
     derivation: Derivation,
     log: &dyn Log,
     id: TopicId,
@@ -30,15 +30,15 @@ pub(super) fn shape(
     let selection = Selection { topics, ..Selection::default() };
     let parts = log.manifest().plan(&selection, 0);
     let mut rest = parts.iter().enumerate();
-    let mut inspection = Inspection { derivation, shape: None, bytes: 0 };
-    while inspection.shape.is_none()
+    let mut inspection = Inspection { derivation, point_schema: None, bytes: 0 };
+    while inspection.point_schema.is_none()
         && let Some((_, part)) = rest.next()
     {
         inspection.inspect_part(&mut *log.read(part, &selection)?)?;
     }
-    let others = rest.filter(|(index, _)| is_inspected(*index, parts.len()));
-    let others = others.map(|(_, part)| part.clone()).collect();
-    let mut read_ahead = ReadAhead::new(log, others, selection);
+    let inspected = rest.filter(|(index, _)| is_inspected(*index, parts.len()));
+    let inspected = inspected.map(|(_, part)| part.clone()).collect();
+    let mut read_ahead = ReadAhead::new(log, inspected, selection);
     let mut block = Block::default();
     while !read_ahead.is_done() {
         match read_ahead.fill_part(&mut block) {
@@ -51,12 +51,12 @@ pub(super) fn shape(
             Ok(false) | Err(_) => inspection.bytes = 0,
         }
     }
-    Ok(inspection.shape)
+    Ok(inspection.point_schema)
 }
 
 fn is_inspected(index: usize, parts: usize) -> bool {
-    let Some(room) = parts.checked_sub(NEIGHBOURS) else { return true };
-    let starts = (0..PLACES).map(|place| room * place / (PLACES - 1));
+    let Some(last_start) = parts.checked_sub(NEIGHBOURS) else { return true };
+    let starts = (0..PLACES).map(|position| last_start * position / (PLACES - 1));
     parts <= PLACES * NEIGHBOURS
         || starts.into_iter().any(|start| (start..start + NEIGHBOURS).contains(&index))
 }
@@ -64,7 +64,7 @@ fn is_inspected(index: usize, parts: usize) -> bool {
 /// The state of an inspection.
 struct Inspection {
     derivation: Derivation,
-    shape: Option<PointSchema>,
+    point_schema: Option<PointSchema>,
     /// The number of bytes that were inspected in the part.
     bytes: usize,
 }
@@ -85,13 +85,13 @@ impl Inspection {
             let message = encoding.decompress(record.payload, MAX_UNPACKED);
             let message = message.unwrap_or_default();
             self.bytes = self.bytes.saturating_add(message.len());
-            if let Some(more) = self.derivation.shape_of(&message) {
-                match &mut self.shape {
-                    Some(shape) => shape.join(&more),
-                    None => self.shape = Some(more),
+            if let Some(message_schema) = self.derivation.point_schema_of(&message) {
+                match &mut self.point_schema {
+                    Some(point_schema) => point_schema.join(&message_schema),
+                    None => self.point_schema = Some(message_schema),
                 }
             }
-            if self.bytes >= BYTES && self.shape.is_some() {
+            if self.bytes >= BYTES && self.point_schema.is_some() {
                 return true;
             }
         }

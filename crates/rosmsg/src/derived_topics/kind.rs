@@ -21,7 +21,7 @@ use crate::{
 /// The kind of topic that is derived from the messages of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Derivation {
-    pub(super) what: DerivedKind,
+    pub(super) kind: DerivedKind,
     /// The encoding of the messages.
     pub(super) encoding: Encoding,
 }
@@ -51,9 +51,10 @@ impl Derivation {
                     Encoding::Json => JsonCloud::is_defined(&topic.definition),
                     _ => PointCloud::is_defined(&topic.descriptor),
                 };
-                let is_it = topic.type_name == PointCloud::TYPE && is_defined();
+                let is_defined_cloud =
+                    topic.type_name == PointCloud::TYPE && is_defined();
                 let kind = DerivedKind::Points(PointSource::Packed);
-                is_it.then_some(Self { what: kind, encoding })
+                is_defined_cloud.then_some(Self { kind, encoding })
             }
         }
     }
@@ -65,28 +66,28 @@ impl Derivation {
         md5sum: &str,
         defined: impl FnOnce() -> Option<String>,
     ) -> Option<Self> {
-        let (kind, real) = DerivedKind::of(type_name)?;
-        let is_one = md5sum.eq_ignore_ascii_case(real)
-            || defined().is_some_and(|sum| sum.eq_ignore_ascii_case(real));
-        is_one.then_some(Self { what: kind, encoding: Encoding::Ros1 })
+        let (kind, expected_md5sum) = DerivedKind::for_type(type_name)?;
+        let is_kind = md5sum.eq_ignore_ascii_case(expected_md5sum)
+            || defined().is_some_and(|sum| sum.eq_ignore_ascii_case(expected_md5sum));
+        is_kind.then_some(Self { kind, encoding: Encoding::Ros1 })
     }
 
     /// Returns the derivation for messages of this ROS 2 type, if `definition` has the same
     /// fields.
     fn from_cdr(type_name: &str, definition: &str) -> Option<Self> {
         let ros1_name = type_name.replacen("/msg/", "/", 1);
-        let (kind, md5sum) = DerivedKind::of(&ros1_name)?;
-        let real = Definition::by_md5sum(&ros1_name, md5sum)?;
+        let (kind, md5sum) = DerivedKind::for_type(&ros1_name)?;
+        let ros_definition = Definition::by_md5sum(&ros1_name, md5sum)?;
         let layout = |text: &str| Definition::parse_ros2(type_name, text)?.layout();
-        let real = layout(&real.ros2_text().ok()?).ok()?;
+        let ros_definition = layout(&ros_definition.ros2_text().ok()?).ok()?;
         let declared = layout(definition).ok()?;
-        is_like(&real, &declared)
-            .then_some(Self { what: kind, encoding: Encoding::Cdr })
+        is_like(&ros_definition, &declared)
+            .then_some(Self { kind, encoding: Encoding::Cdr })
     }
 
     /// Returns the suffix of the topic name.
     pub(super) fn suffix(self) -> &'static str {
-        match self.what {
+        match self.kind {
             DerivedKind::Points(_) => "/points",
             DerivedKind::Packets => "/packets",
         }
@@ -94,29 +95,29 @@ impl Derivation {
 
     /// Returns the columns, as far as they are known without reading messages.
     pub(super) fn schema(self) -> Result<SchemaRef> {
-        let DerivedKind::Points(source) = self.what else { return Ok(packet_schema()) };
-        let shape = Arc::new(source.shape().unwrap_or_default());
+        let DerivedKind::Points(source) = self.kind else { return Ok(packet_schema()) };
+        let point_schema = Arc::new(source.point_schema().unwrap_or_default());
         let columns = Columns::all(View::Nested);
-        let decoder = PointDecoder::new(source, self.encoding, shape, &columns)?;
+        let decoder = PointDecoder::new(source, self.encoding, point_schema, &columns)?;
         Ok(logtool_core::Decoder::schema(&decoder).clone())
     }
 
     /// Returns the columns of points, if they are the same in all messages.
-    pub(super) fn shape(self) -> Option<PointSchema> {
-        let DerivedKind::Points(source) = self.what else { return None };
-        source.shape()
+    pub(super) fn point_schema(self) -> Option<PointSchema> {
+        let DerivedKind::Points(source) = self.kind else { return None };
+        source.point_schema()
     }
 
     /// Returns the columns of the points in `payload`, if it declares them.
-    pub(super) fn shape_of(self, payload: &[u8]) -> Option<PointSchema> {
-        let DerivedKind::Points(source) = self.what else { return None };
-        source.shape_of(payload, self.encoding)
+    pub(super) fn point_schema_of(self, payload: &[u8]) -> Option<PointSchema> {
+        let DerivedKind::Points(source) = self.kind else { return None };
+        source.point_schema_of(payload, self.encoding)
     }
 }
 
 impl DerivedKind {
     /// Returns the kind for records of this type, by its name in ROS 1, and its MD5 sum.
-    fn of(type_name: &str) -> Option<(Self, &'static str)> {
+    fn for_type(type_name: &str) -> Option<(Self, &'static str)> {
         Some(match type_name {
             "sensor_msgs/PointCloud2" => {
                 (Self::Points(PointSource::Cloud2), cloud2::MD5)
@@ -131,16 +132,16 @@ impl DerivedKind {
 
 /// Returns whether both layouts have the same fields, with any type names. (Layouts are nested at
 /// most 64 levels deep.)
-fn is_like(one: &Layout, other: &Layout) -> bool {
-    let pairs = one.fields.iter().zip(&other.fields);
-    one.fields.len() == other.fields.len()
+fn is_like(known_layout: &Layout, other: &Layout) -> bool {
+    let pairs = known_layout.fields.iter().zip(&other.fields);
+    known_layout.fields.len() == other.fields.len()
         && pairs.into_iter().all(|(a, b)| {
             (&a.name, a.count) == (&b.name, b.count) && are_alike(&a.kind, &b.kind)
         })
 }
 
-fn are_alike(one: &LayoutKind, other: &LayoutKind) -> bool {
-    match (one, other) {
+fn are_alike(known_kind: &LayoutKind, other: &LayoutKind) -> bool {
+    match (known_kind, other) {
         (LayoutKind::Nested(a), LayoutKind::Nested(b)) => is_like(a, b),
         (LayoutKind::List(a), LayoutKind::List(b)) => are_alike(a, b),
         (a, b) => a == b,

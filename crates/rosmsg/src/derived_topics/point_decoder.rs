@@ -43,24 +43,24 @@ const NO_CLOUD: &str = "it is not a cloud of the type in its schema";
 
 impl PointSource {
     /// Returns the columns of points, if they are the same in all messages.
-    pub(crate) fn shape(self) -> Option<PointSchema> {
-        (self == Self::Scan).then(scan::shape)
+    pub(crate) fn point_schema(self) -> Option<PointSchema> {
+        (self == Self::Scan).then(scan::point_schema)
     }
 
     /// Returns the columns of the points in `payload`, if it declares them.
-    pub(crate) fn shape_of(
+    pub(crate) fn point_schema_of(
         self,
         payload: &[u8],
         encoding: Encoding,
     ) -> Option<PointSchema> {
         match self {
-            Self::Cloud2 => cloud2::shape(payload, encoding),
-            Self::Cloud => cloud::shape(payload, encoding),
-            Self::Scan => Some(scan::shape()),
+            Self::Cloud2 => cloud2::point_schema(payload, encoding),
+            Self::Cloud => cloud::point_schema(payload, encoding),
+            Self::Scan => Some(scan::point_schema()),
             Self::Packed if encoding == Encoding::Json => {
-                foxglove_cloud::shape(&JsonCloud::parse(payload)?.cloud())
+                foxglove_cloud::point_schema(&JsonCloud::parse(payload)?.cloud())
             }
-            Self::Packed => foxglove_cloud::shape(&PointCloud::parse(payload)?),
+            Self::Packed => foxglove_cloud::point_schema(&PointCloud::parse(payload)?),
         }
     }
 }
@@ -87,43 +87,46 @@ enum ColumnSlot {
 pub(crate) struct PointDecoder {
     source: PointSource,
     encoding: Encoding,
-    shape: Arc<PointSchema>,
+    point_schema: Arc<PointSchema>,
     schema: SchemaRef,
     times: Vec<i64>,
     slots: Vec<ColumnSlot>,
-    /// The columns of the shape that are decoded.
-    is_wanted: Vec<bool>,
+    /// The columns of the point schema that are decoded.
+    is_selected: Vec<bool>,
     /// The size of a row in the columns, in bytes.
     row_bytes: usize,
 }
 
 impl PointDecoder {
-    /// Creates a decoder of the `columns` of points of this `shape`.
+    /// Creates a decoder of the `columns` of points of this `point_schema`.
     pub(crate) fn new(
         source: PointSource,
         encoding: Encoding,
-        shape: Arc<PointSchema>,
+        point_schema: Arc<PointSchema>,
         columns: &Columns,
     ) -> Result<Self> {
         let stamp = DataType::Timestamp(TimeUnit::Nanosecond, None);
-        let mut all =
+        let mut fields_and_slots =
             vec![(Field::new("stamp", stamp, false), ColumnSlot::Stamp(vec![]))];
         let mut names = HashSet::from(["time".to_owned(), "stamp".to_owned()]);
-        let mut place = |name: &str, place| {
+        let mut add_position = |name: &str, add_position| {
             names.insert(name.to_owned());
-            let slot = ColumnSlot::PositionColumn(place, vec![]);
-            all.push((Field::new(name, DataType::UInt32, false), slot));
+            let slot = ColumnSlot::PositionColumn(add_position, vec![]);
+            fields_and_slots.push((Field::new(name, DataType::UInt32, false), slot));
         };
-        place("index", PositionColumn::Index);
-        if shape.has_rows {
-            place("row", PositionColumn::Row);
-            place("column", PositionColumn::Column);
+        add_position("index", PositionColumn::Index);
+        if point_schema.has_rows {
+            add_position("row", PositionColumn::Row);
+            add_position("column", PositionColumn::Column);
         }
-        for (index, column) in shape.columns.iter().enumerate() {
+        for (index, column) in point_schema.columns.iter().enumerate() {
             let mut add = |name: String, part| {
                 let name = unique_name(name, &mut names);
                 let field = Field::new(name, data_type(column.kind, part), true);
-                all.push((field, ColumnSlot::Values(index, values(column.kind, part))));
+                fields_and_slots.push((
+                    field,
+                    ColumnSlot::Values(index, values(column.kind, part)),
+                ));
             };
             match (column.count, columns.view) {
                 (1, _) => add(column.name.clone(), ValuePart::One),
@@ -138,21 +141,23 @@ impl PointDecoder {
                 }),
             }
         }
-        let only = columns.only.as_deref();
-        if let Some(index) = only.unwrap_or_default().iter().find(|i| **i > all.len()) {
+        let selected = columns.only.as_deref();
+        if let Some(index) =
+            selected.unwrap_or_default().iter().find(|i| **i > fields_and_slots.len())
+        {
             let message = format!("there is no column with the index {index}");
             return Err(Error::new(ErrorKind::NoSuch, message));
         }
         let (mut fields, mut slots) = (vec![time_field("time", "ns")], Vec::new());
-        let mut is_wanted = vec![false; shape.columns.len()];
-        for (index, (field, slot)) in (1..).zip(all) {
-            if only.is_some_and(|only| !only.contains(&index)) {
+        let mut is_selected = vec![false; point_schema.columns.len()];
+        for (index, (field, slot)) in (1..).zip(fields_and_slots) {
+            if selected.is_some_and(|selected| !selected.contains(&index)) {
                 continue;
             }
             if let ColumnSlot::Values(column, _) = &slot
-                && let Some(is_wanted) = is_wanted.get_mut(*column)
+                && let Some(is_selected) = is_selected.get_mut(*column)
             {
-                *is_wanted = true;
+                *is_selected = true;
             }
             fields.push(field);
             slots.push(slot);
@@ -160,20 +165,33 @@ impl PointDecoder {
         let row_bytes = fields.iter().map(|field| row_bytes(field.data_type())).sum();
         let schema = Arc::new(Schema::new(fields));
         let times = Vec::new();
-        Ok(Self { source, encoding, shape, schema, times, slots, is_wanted, row_bytes })
+        Ok(Self {
+            source,
+            encoding,
+            point_schema,
+            schema,
+            times,
+            slots,
+            is_selected,
+            row_bytes,
+        })
     }
 
     fn points<'b>(&self, payload: &'b [u8]) -> Result<MessagePoints<'b>, String> {
         match self.source {
-            PointSource::Cloud2 => cloud2::points(payload, self.encoding, &self.shape),
-            PointSource::Cloud => cloud::points(payload, self.encoding, &self.shape),
+            PointSource::Cloud2 => {
+                cloud2::points(payload, self.encoding, &self.point_schema)
+            }
+            PointSource::Cloud => {
+                cloud::points(payload, self.encoding, &self.point_schema)
+            }
             PointSource::Scan => {
-                let is_wanted = |column| self.is_wanted.get(column) == Some(&true);
-                scan::points(payload, self.encoding, is_wanted)
+                let is_selected = |column| self.is_selected.get(column) == Some(&true);
+                scan::points(payload, self.encoding, is_selected)
             }
             PointSource::Packed => {
                 let cloud = PointCloud::parse(payload).ok_or(NO_CLOUD)?;
-                foxglove_cloud::points(&cloud, &self.shape)
+                foxglove_cloud::points(&cloud, &self.point_schema)
             }
         }
     }
@@ -198,7 +216,9 @@ impl Decoder for PointDecoder {
             };
             let points = match &json {
                 None => self.points(&message),
-                Some(Some(json)) => foxglove_cloud::points(&json.cloud(), &self.shape),
+                Some(Some(json)) => {
+                    foxglove_cloud::points(&json.cloud(), &self.point_schema)
+                }
                 Some(None) => Err(NO_CLOUD.to_owned()),
             };
             let points = match points {
@@ -215,16 +235,16 @@ impl Decoder for PointDecoder {
                 continue;
             }
             if points.missing > 0 {
-                let short =
+                let missing_points =
                     record.undecodable_damage().with_lost_bytes(0).with_reason(SHORT);
-                short.add_to(damage);
+                missing_points.add_to(damage);
             }
             if points.extra_bytes > 0 {
                 record.extra_bytes(points.extra_bytes).add_to(damage);
             }
             for (kind, reason) in [
-                (DamageKind::TypeMismatch, &points.untold.odd),
-                (DamageKind::NoColumn, &points.untold.late),
+                (DamageKind::TypeMismatch, &points.missing_columns.impossible),
+                (DamageKind::NoColumn, &points.missing_columns.not_in_schema),
             ] {
                 if let Some(reason) = reason {
                     let loss = record.undecodable_damage().with_kind(kind);
@@ -319,7 +339,7 @@ fn row_bytes(data_type: &DataType) -> usize {
 impl std::fmt::Debug for PointDecoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PointDecoder")
-            .field("shape", &self.shape)
+            .field("point_schema", &self.point_schema)
             .finish_non_exhaustive()
     }
 }

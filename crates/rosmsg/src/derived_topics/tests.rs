@@ -34,8 +34,8 @@ fn packets_in_cdr_are_found_after_alignment_gaps() {
     assert!(transcoder.to_cdr(&scan.0, &mut cdr));
     let mut packets = Vec::new();
     let time = Timestamp::from_nanos(100_000_000_000);
-    packets_of(&cdr, Encoding::Cdr, time, |time, place| {
-        packets.push((time.as_nanos() - 100_000_000_000, cdr[place].to_vec()));
+    packets_of(&cdr, Encoding::Cdr, time, |time, range| {
+        packets.push((time.as_nanos() - 100_000_000_000, cdr[range].to_vec()));
     });
     assert_eq!(packets, [(3, vec![3; 1206]), (4, vec![4; 1206])]);
 }
@@ -46,8 +46,8 @@ fn other_type_with_the_name_of_a_cloud_is_not_a_cloud() {
     let mut topic = Topic::new("/a", schema);
     topic.encoding = "cdr".to_owned();
     topic.type_name = "velodyne_msgs/msg/VelodyneScan".to_owned();
-    let real = crate::Definition::by_name("velodyne_msgs/VelodyneScan");
-    topic.definition = real.unwrap().ros2_text().unwrap();
+    let definition = crate::Definition::by_name("velodyne_msgs/VelodyneScan");
+    topic.definition = definition.unwrap().ros2_text().unwrap();
     assert!(Derivation::from_topic(&topic).is_some());
     topic.definition = topic.definition.replace("1206", "1207");
     assert!(Derivation::from_topic(&topic).is_none());

@@ -7,29 +7,29 @@ fn ros1_has_no_gaps_and_a_sequence_number() {
         message.extend(number.to_le_bytes()); // seq, seconds, nanoseconds, length
     }
     message.extend(b"ab\x05\x01\0\0\0");
-    let mut cut = FieldReader::new(&message, Encoding::Ros1).unwrap();
-    let header = cut.header().unwrap();
+    let mut reader = FieldReader::new(&message, Encoding::Ros1).unwrap();
+    let header = reader.header().unwrap();
     assert_eq!((header.stamp, header.frame), (3_000_000_009, &b"ab"[..]));
-    assert_eq!((cut.u8(), cut.extra_bytes()), (Some(5), 4));
-    assert_eq!((cut.u32(), cut.extra_bytes()), (Some(1), 0));
-    assert_eq!(cut.u8(), None);
+    assert_eq!((reader.u8(), reader.extra_bytes()), (Some(5), 4));
+    assert_eq!((reader.u32(), reader.extra_bytes()), (Some(1), 0));
+    assert_eq!(reader.u8(), None);
 }
 
 #[test]
 fn cdr_aligns_numbers_and_terminates_strings() {
     // DDS-XTypes 1.3, 7.4.1: 3.000000009 s, "ab", a byte, a gap, 1.5, a list of two floats.
-    let little = b"\0\x01\0\0\x03\0\0\0\x09\0\0\0\x03\0\0\0ab\0\x05\0\0\xC0\x3F\
+    let little_endian = b"\0\x01\0\0\x03\0\0\0\x09\0\0\0\x03\0\0\0ab\0\x05\0\0\xC0\x3F\
                    \x02\0\0\0\0\0\x80\x3F\0\0\0\x40";
-    let big = b"\0\0\0\0\0\0\0\x03\0\0\0\x09\0\0\0\x03ab\0\x05\x3F\xC0\0\0\
+    let big_endian = b"\0\0\0\0\0\0\0\x03\0\0\0\x09\0\0\0\x03ab\0\x05\x3F\xC0\0\0\
                 \0\0\0\x02\x3F\x80\0\0\x40\0\0\0";
-    for message in [&little[..], &big[..]] {
-        let mut cut = FieldReader::new(message, Encoding::Cdr).unwrap();
-        assert_eq!(cut.is_big(), message[1] == 0);
-        let header = cut.header().unwrap();
+    for message in [&little_endian[..], &big_endian[..]] {
+        let mut reader = FieldReader::new(message, Encoding::Cdr).unwrap();
+        assert_eq!(reader.is_big(), message[1] == 0);
+        let header = reader.header().unwrap();
         assert_eq!((header.stamp, header.frame), (3_000_000_009, &b"ab"[..]));
-        assert_eq!((cut.u8(), cut.f32()), (Some(5), Some(1.5)));
-        assert_eq!(cut.numbers(4).map(<[u8]>::len), Some(8));
-        assert_eq!(cut.extra_bytes(), 0);
+        assert_eq!((reader.u8(), reader.f32()), (Some(5), Some(1.5)));
+        assert_eq!(reader.numbers(4).map(<[u8]>::len), Some(8));
+        assert_eq!(reader.extra_bytes(), 0);
     }
     let other = FieldReader::new(b"\0\x02\0\0", Encoding::Cdr);
     assert!(other.is_none(), "parameters are not read");
@@ -38,17 +38,17 @@ fn cdr_aligns_numbers_and_terminates_strings() {
 #[test]
 fn positions_after_gaps_are_those_in_the_payload() {
     let message = b"\0\x01\0\0\x05\0\0\0\x01\0\0\0xy";
-    let mut cut = FieldReader::new(message, Encoding::Cdr).unwrap();
-    assert_eq!((cut.u8(), cut.u32()), (Some(5), Some(1)));
-    let place = cut.place(2).unwrap();
-    assert_eq!(&message[place.clone()], b"xy", "{place:?}");
-    assert!(cut.place(1).is_none());
+    let mut reader = FieldReader::new(message, Encoding::Cdr).unwrap();
+    assert_eq!((reader.u8(), reader.u32()), (Some(5), Some(1)));
+    let take_range = reader.take_range(2).unwrap();
+    assert_eq!(&message[take_range.clone()], b"xy", "{take_range:?}");
+    assert!(reader.take_range(1).is_none());
 }
 
 #[test]
 fn lists_of_version_2_have_a_length_unless_they_contain_numbers() {
     let message = b"\0\x07\0\0\x08\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\0\0z";
-    let mut cut = FieldReader::new(message, Encoding::Cdr).unwrap();
-    assert_eq!((cut.count(), cut.u32()), (Some(1), Some(2)));
-    assert_eq!(cut.numbers(1), Some(&b"z"[..]));
+    let mut reader = FieldReader::new(message, Encoding::Cdr).unwrap();
+    assert_eq!((reader.count(), reader.u32()), (Some(1), Some(2)));
+    assert_eq!(reader.numbers(1), Some(&b"z"[..]));
 }

@@ -45,9 +45,9 @@ pub(super) fn fill(
     let row = |y: usize| plane.get(y * width..(y + 1) * width).unwrap_or_default();
     for y in 0..height {
         let rows: Vec<(usize, &[u16])> = (y.saturating_sub(1)..(y + 2).min(height))
-            .map(|near| (near, row(near)))
+            .map(|neighbor| (neighbor, row(neighbor)))
             .collect();
-        for (x, own) in row(y).iter().enumerate() {
+        for (x, sample) in row(y).iter().enumerate() {
             let (mut sums, mut counts) = ([0_u32; 3], [0_u32; 3]);
             for (near_y, row) in &rows {
                 let xs = x.saturating_sub(1)..(x + 2).min(width);
@@ -66,8 +66,8 @@ pub(super) fn fill(
             for (color, (sum, count)) in sums.into_iter().zip(counts).enumerate() {
                 rgb.push(match count {
                     // An image with a single row has no such neighbor either.
-                    0 => *own,
-                    _ if color == own_color => *own,
+                    0 => *sample,
+                    _ if color == own_color => *sample,
                     _ => ((sum + count / 2) / count) as u16,
                 });
             }

@@ -69,29 +69,29 @@ fn extension(bytes: &[u8]) -> &'static str {
 
 /// Parses `int32 format | float32 a | float32 b`, followed by a PNG.
 fn compressed_depth(data: &[u8]) -> Option<(&[u8], (f32, f32))> {
-    let mut cut = ByteReader::new(data);
-    cut.u32()?;
-    let numbers = (cut.f32()?, cut.f32()?);
-    cut.remaining().starts_with(PNG).then_some((cut.remaining(), numbers))
+    let mut reader = ByteReader::new(data);
+    reader.u32()?;
+    let numbers = (reader.f32()?, reader.f32()?);
+    reader.remaining().starts_with(PNG).then_some((reader.remaining(), numbers))
 }
 
 /// Reads the size of a PNG, whose header follows 8 bytes of signature, 4 of length, and `IHDR`.
 fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let mut cut = ByteReader::new(bytes.get(16..)?);
-    Some((cut.u32()?.swap_bytes(), cut.u32()?.swap_bytes()))
+    let mut reader = ByteReader::new(bytes.get(16..)?);
+    Some((reader.u32()?.swap_bytes(), reader.u32()?.swap_bytes()))
 }
 
 /// Reads the size of a JPEG: it consists of segments `FF kind length`, and the start of a frame
 /// has the size.
 fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let mut cut = ByteReader::new(bytes.get(2..)?);
+    let mut reader = ByteReader::new(bytes.get(2..)?);
     loop {
-        let (0xFF, mut kind) = (cut.u8()?, cut.u8()?) else { return None };
+        let (0xFF, mut kind) = (reader.u8()?, reader.u8()?) else { return None };
         while kind == 0xFF {
-            kind = cut.u8()?;
+            kind = reader.u8()?;
         }
-        let len = usize::from(cut.u16()?.swap_bytes());
-        let mut segment = ByteReader::new(cut.bytes(len.checked_sub(2)?)?);
+        let len = usize::from(reader.u16()?.swap_bytes());
+        let mut segment = ByteReader::new(reader.bytes(len.checked_sub(2)?)?);
         if matches!(kind, 0xC0..=0xCF) && !matches!(kind, 0xC4 | 0xC8 | 0xCC) {
             segment.u8()?;
             let height = segment.u16()?.swap_bytes();
@@ -103,7 +103,7 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
 /// Reads the size of a Windows BMP, after 14 bytes of file header and 4 of length; a negative
 /// height means rows from top to bottom.
 fn bmp_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let mut cut = ByteReader::new(bytes.get(18..)?);
-    let (width, height) = (cut.i32()?, cut.i32()?);
+    let mut reader = ByteReader::new(bytes.get(18..)?);
+    let (width, height) = (reader.i32()?, reader.i32()?);
     Some((u32::try_from(width).ok()?, height.unsigned_abs()))
 }

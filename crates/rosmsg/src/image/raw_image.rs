@@ -93,8 +93,9 @@ impl RawImage<'_> {
             }
             Encoding::Yuv(order) => (PixelColor::Rgb, 8, yuv::samples(rows, order)),
             Encoding::Depth(size) => {
-                let (samples, beyond) = depth::samples(rows, size, self.is_big);
-                clipped = beyond;
+                let (samples, clipped_samples) =
+                    depth::samples(rows, size, self.is_big);
+                clipped = clipped_samples;
                 (PixelColor::Gray, 16, samples)
             }
         };

@@ -46,15 +46,15 @@ fn samples_of_two_bytes_are_read_in_both_byte_orders() {
 }
 
 #[test]
-fn meters_become_millimeters_and_invalid_ones_0() {
+fn depths_in_meters_become_millimeters_and_invalid_depths_0() {
     let metres = [1.2344_f32, f32::NAN, f32::INFINITY, -1.0, 70.0, 65.535];
-    let want = [1234_u16, 0, 0, 0, 65535, 65535].map(u16::to_be_bytes).concat();
+    let expected = [1234_u16, 0, 0, 0, 65535, 65535].map(u16::to_be_bytes).concat();
     let little: Vec<u8> = metres.iter().flat_map(|m| m.to_le_bytes()).collect();
-    assert_eq!(samples((6, 1), "32FC1", 24, &little), want);
+    assert_eq!(samples((6, 1), "32FC1", 24, &little), expected);
     let clipped = pixels((6, 1), "32FC1", false, 24, &little).unwrap().clipped;
     assert_eq!(clipped, 1);
     let big: Vec<u8> = metres.iter().flat_map(|m| m.to_be_bytes()).collect();
-    assert_eq!(pixels((6, 1), "32FC1", true, 24, &big).unwrap().samples, want);
+    assert_eq!(pixels((6, 1), "32FC1", true, 24, &big).unwrap().samples, expected);
     let double: Vec<u8> = [2.5_f64].iter().flat_map(|m| m.to_le_bytes()).collect();
     assert_eq!(samples((1, 1), "64FC1", 8, &double), 2500_u16.to_be_bytes());
 }
@@ -68,12 +68,12 @@ fn yuv_is_converted_by_bt601() {
         ([65, 100, 212], [191, 0, 0]),      // red
         ([35, 212, 114], [0, 0, 191]),      // blue
     ];
-    for ([y, u, v], want) in bars {
+    for ([y, u, v], expected) in bars {
         let uyvy = samples((2, 1), "yuv422", 4, &[u, y, v, y]);
         let yuyv = samples((2, 1), "yuv422_yuy2", 4, &[y, u, y, v]);
         assert_eq!(uyvy, yuyv);
-        for (value, want) in uyvy.iter().zip(want.iter().cycle()) {
-            assert!(value.abs_diff(*want) <= 1, "{uyvy:?} {want:?}");
+        for (value, expected) in uyvy.iter().zip(expected.iter().cycle()) {
+            assert!(value.abs_diff(*expected) <= 1, "{uyvy:?} {expected:?}");
         }
     }
     assert_eq!(samples((1, 1), "yuv422", 2, &[128, 126]).len(), 3);
@@ -120,11 +120,13 @@ fn incomplete_images_are_rejected() {
 #[test]
 fn images_without_pixels_are_empty_and_trailing_bytes_are_counted() {
     let stamped = || Message::with_header(1, 0);
-    let raw = |width: u32, data: &[u8], more: &[u8]| {
+    let raw = |width: u32, data: &[u8], trailing: &[u8]| {
         let message = stamped().u32(width).u32(width).text("mono8").u8(0).u32(width);
-        message.text(data).raw(more).0
+        message.text(data).raw(trailing).0
     };
-    let file = |data: &[u8], more: &[u8]| stamped().text("jpeg").text(data).raw(more).0;
+    let file = |data: &[u8], trailing: &[u8]| {
+        stamped().text("jpeg").text(data).raw(trailing).0
+    };
     let (raws, files) =
         (ImageType::Raw(Encoding::Ros1), ImageType::Compressed(Encoding::Ros1));
     for (image_type, message, is_nothing, extra_bytes) in [

@@ -31,7 +31,7 @@ pub(super) enum Step {
     /// This number of bytes is skipped.
     Skip(usize),
     /// This number of bytes are bools.
-    Truths(usize),
+    Booleans(usize),
     /// This number of bytes is a string.
     Chars(usize),
     /// This number of repetitions of other steps.
@@ -51,7 +51,7 @@ struct Compiler<'p> {
     package: &'p str,
     names: UniqueNames,
     /// The texts of nested types, after their names.
-    texts: Vec<(String, String)>,
+    strings: Vec<(String, String)>,
     /// Compiled types by their addresses: they are shared.
     programs: HashMap<*const Layout, (String, Vec<Step>)>,
     fields: usize,
@@ -63,12 +63,13 @@ pub(super) fn compile(layout: &Layout, package: &str) -> Result<CompiledMessage>
         let message = format!("the type {:?} has no fixed size", layout.name);
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
-    let (names, texts, programs) = (UniqueNames::default(), Vec::new(), HashMap::new());
-    let mut compiler = Compiler { package, names, texts, programs, fields: 0 };
+    let (names, strings, programs) =
+        (UniqueNames::default(), Vec::new(), HashMap::new());
+    let mut compiler = Compiler { package, names, strings, programs, fields: 0 };
     let (type_name, steps) = compiler.message(layout)?;
-    let root = compiler.texts.pop().unwrap_or_default();
+    let root = compiler.strings.pop().unwrap_or_default();
     let mut text = root.1;
-    for (name, fields) in compiler.texts {
+    for (name, fields) in compiler.strings {
         let line: String = SEPARATOR.iter().collect();
         text.push_str(&format!("{line}\nMSG: {name}\n{fields}"));
     }
@@ -104,7 +105,7 @@ impl Compiler<'_> {
             let kind = self.field(layout, field, &mut steps)?;
             text.push_str(&format!("{kind} {}\n", names.make_unique(&field.name)));
         }
-        self.texts.push((type_name.clone(), text));
+        self.strings.push((type_name.clone(), text));
         let program = (type_name, steps);
         self.programs.insert(std::ptr::from_ref(layout), program.clone());
         Ok(program)
@@ -128,7 +129,7 @@ impl Compiler<'_> {
                 add(
                     steps,
                     match primitive {
-                        Primitive::Bool => Step::Truths(size),
+                        Primitive::Bool => Step::Booleans(size),
                         _ => Step::Copy(size),
                     },
                 );
@@ -160,7 +161,7 @@ fn add(steps: &mut Vec<Step>, step: Step) {
         (_, Step::Copy(0) | Step::Skip(0)) => {}
         (Some(Step::Copy(last)), Step::Copy(more))
         | (Some(Step::Skip(last)), Step::Skip(more))
-        | (Some(Step::Truths(last)), Step::Truths(more)) => {
+        | (Some(Step::Booleans(last)), Step::Booleans(more)) => {
             *last = last.saturating_add(more);
         }
         (_, step) => steps.push(step),
@@ -176,8 +177,8 @@ fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
 }
 
 /// Returns the name of a primitive type in ROS.
-fn primitive_name(one: Primitive) -> &'static str {
-    match one {
+fn primitive_name(primitive: Primitive) -> &'static str {
+    match primitive {
         Primitive::I8 => "int8",
         Primitive::I16 => "int16",
         Primitive::I32 => "int32",

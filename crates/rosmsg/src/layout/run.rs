@@ -10,25 +10,29 @@ use crate::{
 /// Appends the message for `payload` to `out`.
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut input = ByteReader::new(payload);
-    let all = &program.steps[..];
+    let all_steps = &program.steps[..];
     // The padding at the end of a payload may be missing.
-    let needed = match all.split_last() {
+    let required = match all_steps.split_last() {
         Some((Step::Skip(_), rest)) if program.is_open => rest,
-        _ => all,
+        _ => all_steps,
     };
-    steps(needed, &mut input, out)?;
+    run_steps(required, &mut input, out)?;
     (program.is_open || input.remaining().is_empty()).then_some(())
 }
 
 /// Executes steps. They are nested as deep as layouts: at most 64 levels.
-fn steps(all: &[Step], input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()> {
-    for step in all {
+fn run_steps(
+    steps: &[Step],
+    input: &mut ByteReader<'_>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    for step in steps {
         match step {
             Step::Copy(len) => out.extend_from_slice(input.bytes(*len)?),
             Step::Skip(len) => {
                 input.bytes(*len)?;
             }
-            Step::Truths(len) => {
+            Step::Booleans(len) => {
                 out.extend(input.bytes(*len)?.iter().map(|byte| u8::from(*byte != 0)));
             }
             Step::Chars(len) => {
@@ -39,7 +43,7 @@ fn steps(all: &[Step], input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<
             }
             Step::Each(count, inner) => {
                 (0..*count)
-                    .try_for_each(|_| steps(inner, input, out).ok_or(()))
+                    .try_for_each(|_| run_steps(inner, input, out).ok_or(()))
                     .ok()?;
             }
         }

@@ -12,8 +12,8 @@ fn field(name: &str, kind: LayoutKind, count: Option<u32>) -> LayoutField {
     LayoutField { name, kind, count, offset: 0, role }
 }
 
-fn number(name: &str, one: Primitive, count: Option<u32>) -> LayoutField {
-    field(name, LayoutKind::Primitive(one), count)
+fn number(name: &str, primitive: Primitive, count: Option<u32>) -> LayoutField {
+    field(name, LayoutKind::Primitive(primitive), count)
 }
 
 fn padding(count: u32) -> LayoutField {
@@ -57,9 +57,9 @@ fn message_has_the_encoding_of_ros() {
     let expected =
         b"\x01\0\0\0\0\0\0\0\x02\0\x01\x03\0\0\x02\0\0\0ab\0\0\x80\x3f\0\0\0\x40";
     // The padding at the end is complete, partial, or missing.
-    for more in [&b""[..], b"\xee", b"\xee\xee", b"\xee\xee\xee"] {
+    for trailing in [&b""[..], b"\xee", b"\xee\xee", b"\xee\xee\xee"] {
         let mut out = vec![9];
-        assert!(messages.put(&[payload, more].concat(), &mut out));
+        assert!(messages.put(&[payload, trailing].concat(), &mut out));
         assert_eq!(out[1..], expected[..]);
     }
     for len in 0..payload.len() {

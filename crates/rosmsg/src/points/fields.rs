@@ -33,7 +33,7 @@ enum NoColumn {
 
 /// Returns the columns of those `fields` that fit the points of `grid`, or `None` if there are
 /// none.
-pub(crate) fn shape(
+pub(crate) fn point_schema(
     fields: &[PointField<'_>],
     grid: Grid<'_>,
     has_rows: bool,
@@ -48,47 +48,51 @@ pub(crate) fn shape(
         })
     };
     let columns = fields.iter().filter_map(column).collect();
-    PointSchema::new(columns, has_rows).filter(|shape| !shape.columns.is_empty())
+    PointSchema::new(columns, has_rows)
+        .filter(|point_schema| !point_schema.columns.is_empty())
 }
 
-/// Returns the values of `fields` in the points of `grid` for each column of `shape`, and a
+/// Returns the values of `fields` in the points of `grid` for each column of `point_schema`, and a
 /// description of fields without a column. If no field has a column, the description is an error.
 pub(crate) fn fills<'b>(
     fields: &[PointField<'b>],
     grid: Grid<'b>,
     is_big: bool,
-    shape: &PointSchema,
+    point_schema: &PointSchema,
 ) -> Result<(Vec<PointValues<'b>>, MissingColumn), String> {
-    let mut fills = vec![PointValues::Nothing; shape.columns.len()];
+    let mut fills = vec![PointValues::Nothing; point_schema.columns.len()];
     if grid.points() == 0 {
         return Ok((fills, MissingColumn::default()));
     }
     if fields.len() > MAX_COLUMNS {
         return Err(format!("it has {} fields", fields.len()));
     }
-    let (mut odd, mut late) = (Vec::new(), Vec::new());
+    let (mut impossible, mut not_in_schema) = (Vec::new(), Vec::new());
     for (index, field) in fields.iter().enumerate() {
-        match field.fill(index, grid, is_big, shape, &fills) {
+        match field.fill(index, grid, is_big, point_schema, &fills) {
             Ok((at, fill)) => {
-                if let Some(place) = fills.get_mut(at) {
-                    *place = fill;
+                if let Some(fill_slot) = fills.get_mut(at) {
+                    *fill_slot = fill;
                 }
             }
-            Err(NoColumn::Odd(reason)) => odd.push(reason),
-            Err(NoColumn::Late(reason)) => late.push(reason),
+            Err(NoColumn::Odd(reason)) => impossible.push(reason),
+            Err(NoColumn::Late(reason)) => not_in_schema.push(reason),
         }
     }
-    let first = |all: Vec<String>| {
-        let more = all.len().saturating_sub(1);
-        all.into_iter().next().map(|reason| match more {
+    let first = |reasons: Vec<String>| {
+        let rest_count = reasons.len().saturating_sub(1);
+        reasons.into_iter().next().map(|reason| match rest_count {
             0 => reason,
-            _ => format!("{reason}, and {more} more"),
+            _ => format!("{reason}, and {rest_count} more"),
         })
     };
-    let is_nothing = !odd.is_empty() && odd.len() == fields.len();
-    match first(odd) {
-        Some(reason) if is_nothing => Err(reason),
-        odd => Ok((fills, MissingColumn { odd, late: first(late) })),
+    let are_all_impossible = !impossible.is_empty() && impossible.len() == fields.len();
+    match first(impossible) {
+        Some(reason) if are_all_impossible => Err(reason),
+        impossible => Ok((
+            fills,
+            MissingColumn { impossible, not_in_schema: first(not_in_schema) },
+        )),
     }
 }
 
@@ -119,21 +123,21 @@ impl<'b> PointField<'b> {
         Ok((kind, strided))
     }
 
-    /// Returns the column of `shape` for this field, among those without `fills`, and its values,
-    /// or an error. In nearly all messages, the fields are in the order of the columns.
+    /// Returns the column of `point_schema` for this field, among those without `fills`, and its
+    /// values, or an error. In nearly all messages, the fields are in the order of the columns.
     fn fill(
         &self,
         index: usize,
         grid: Grid<'b>,
         is_big: bool,
-        shape: &PointSchema,
+        point_schema: &PointSchema,
         fills: &[PointValues<'b>],
     ) -> Result<(usize, PointValues<'b>), NoColumn> {
         let (kind, strided) = self.values(grid, is_big).map_err(NoColumn::Odd)?;
         let is_free = |at: usize| matches!(fills.get(at), Some(PointValues::Nothing));
         let key = (self.name, PointColumnType::Number(kind), self.count);
-        let at = shape.place(key, index, is_free);
-        let column = at.and_then(|at| Some((at, shape.columns.get(at)?)));
+        let at = point_schema.find_column(key, index, is_free);
+        let column = at.and_then(|at| Some((at, point_schema.columns.get(at)?)));
         let Some((at, column)) =
             column.filter(|(_, column)| column.kind.can_store(kind))
         else {

@@ -57,9 +57,10 @@ impl<'b> Grid<'b> {
             }
             // The last row needs only the bytes of its points.
             let step = if rows > 1 { row_step } else { row };
-            let whole = data.len() / step;
-            let rest = ((data.len() - whole * step) / point_step).min(width);
-            points = (whole.min(rows) * width).saturating_add(rest).min(declared);
+            let complete_points = data.len() / step;
+            let rest = ((data.len() - complete_points * step) / point_step).min(width);
+            points =
+                (complete_points.min(rows) * width).saturating_add(rest).min(declared);
             if points == 0 {
                 return None;
             }

@@ -17,13 +17,15 @@ impl PointSchema {
         for (index, column) in other.columns.iter().enumerate() {
             let key = (column.name.as_bytes(), column.kind, column.count);
             let is_free = |at: usize| is_taken.get(at) == Some(&false);
-            let at = joined.place(key, index, is_free);
+            let at = joined.find_column(key, index, is_free);
             match at.and_then(|at| {
                 Some((joined.columns.get_mut(at)?, is_taken.get_mut(at)?))
             }) {
-                Some((place, is_taken)) => {
-                    place.kind =
-                        place.kind.common_type(column.kind).unwrap_or(place.kind);
+                Some((find_column, is_taken)) => {
+                    find_column.kind = find_column
+                        .kind
+                        .common_type(column.kind)
+                        .unwrap_or(find_column.kind);
                     *is_taken = true;
                 }
                 None => {
@@ -40,7 +42,7 @@ impl PointSchema {
 
     /// Returns the index of the column for values of this name, type and count: `index`, or the
     /// first that matches, among the free columns.
-    pub(crate) fn place(
+    pub(crate) fn find_column(
         &self,
         (name, kind, count): (&[u8], PointColumnType, u32),
         index: usize,
@@ -87,16 +89,16 @@ fn common_number_type(first: Primitive, other: Primitive) -> Option<Primitive> {
     if matches!((first, other), (F32 | F64, F32 | F64)) {
         return Some(F64);
     }
-    let holds = |wide: Primitive, narrow: Primitive| {
-        let is_signed = |one| matches!(one, I8 | I16 | I32 | I64);
-        let fits = match (is_signed(wide), is_signed(narrow)) {
+    let holds = |wider: Primitive, narrower: Primitive| {
+        let is_signed = |primitive| matches!(primitive, I8 | I16 | I32 | I64);
+        let fits = match (is_signed(wider), is_signed(narrower)) {
             (false, true) => false,
-            (true, false) => narrow.size() < wide.size(),
-            _ => narrow.size() <= wide.size(),
+            (true, false) => narrower.size() < wider.size(),
+            _ => narrower.size() <= wider.size(),
         };
-        fits && WHOLE.contains(&narrow)
+        fits && WHOLE.contains(&narrower)
     };
-    WHOLE.into_iter().find(|wide| holds(*wide, first) && holds(*wide, other))
+    WHOLE.into_iter().find(|wider| holds(*wider, first) && holds(*wider, other))
 }
 
 #[cfg(test)]
@@ -106,7 +108,7 @@ mod tests {
     #[test]
     fn column_type_is_the_narrowest_for_both() {
         use Primitive::{F32, F64, I8, I16, I32, I64, U8, U16, U32};
-        for (first, other, want) in [
+        for (first, other, expected) in [
             (F32, F64, Some(F64)),
             (U8, U16, Some(U16)),
             (U8, I8, Some(I16)),
@@ -117,8 +119,16 @@ mod tests {
             (U8, F32, None),
             (F64, I32, None),
         ] {
-            assert_eq!(common_number_type(first, other), want, "{first:?} {other:?}");
-            assert_eq!(common_number_type(other, first), want, "{other:?} {first:?}");
+            assert_eq!(
+                common_number_type(first, other),
+                expected,
+                "{first:?} {other:?}"
+            );
+            assert_eq!(
+                common_number_type(other, first),
+                expected,
+                "{other:?} {first:?}"
+            );
         }
     }
 }

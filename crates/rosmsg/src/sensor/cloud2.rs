@@ -33,17 +33,17 @@ struct Cloud<'b> {
 
 /// Returns the columns of the points of the cloud in `payload`, or `None` if it is not a cloud or
 /// declares no fields.
-pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<PointSchema> {
+pub(crate) fn point_schema(payload: &[u8], encoding: Encoding) -> Option<PointSchema> {
     let cloud = Cloud::parse(payload, encoding).ok()?;
-    points::shape(&cloud.fields, cloud.grid()?, cloud.height > 1)
+    points::point_schema(&cloud.fields, cloud.grid()?, cloud.height > 1)
 }
 
 /// Returns the points of the cloud in `payload`, as many as its data contain, with those of their
-/// fields that are columns of `shape`.
+/// fields that are columns of `point_schema`.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
-    shape: &PointSchema,
+    point_schema: &PointSchema,
 ) -> Result<MessagePoints<'b>, String> {
     let cloud = Cloud::parse(payload, encoding)?;
     let Cloud { height, width, point_step, row_step, data, .. } = cloud;
@@ -54,36 +54,37 @@ pub(crate) fn points<'b>(
             data.len()
         )
     })?;
-    let (columns, untold) = points::fills(&cloud.fields, grid, cloud.is_big, shape)?;
+    let (columns, missing_columns) =
+        points::fills(&cloud.fields, grid, cloud.is_big, point_schema)?;
     Ok(MessagePoints {
         stamp: cloud.header.stamp,
         count: grid.points(),
         missing: grid.missing_points(),
         width,
         columns,
-        untold,
+        missing_columns,
         extra_bytes: cloud.extra_bytes,
     })
 }
 
 impl<'b> Cloud<'b> {
     fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
-        let mut cut = FieldReader::new(payload, encoding).ok_or(CUT)?;
-        Self::read(&mut cut).ok_or_else(|| CUT.to_owned())
+        let mut reader = FieldReader::new(payload, encoding).ok_or(CUT)?;
+        Self::read(&mut reader).ok_or_else(|| CUT.to_owned())
     }
 
-    fn read(cut: &mut FieldReader<'b>) -> Option<Self> {
-        let header = cut.header()?;
-        let (height, width) = (cut.u32()?, cut.u32()?);
+    fn read(reader: &mut FieldReader<'b>) -> Option<Self> {
+        let header = reader.header()?;
+        let (height, width) = (reader.u32()?, reader.u32()?);
         let mut fields = Vec::new();
-        for _ in 0..cut.count()? {
-            fields.push(field(cut)?);
+        for _ in 0..reader.count()? {
+            fields.push(field(reader)?);
         }
-        let is_big = cut.u8()? != 0;
-        let (point_step, row_step) = (cut.u32()?, cut.u32()?);
-        let data = cut.numbers(1)?;
-        cut.u8()?; // Points that are nowhere are NaN whether it says so or not.
-        let extra_bytes = cut.extra_bytes();
+        let is_big = reader.u8()? != 0;
+        let (point_step, row_step) = (reader.u32()?, reader.u32()?);
+        let data = reader.numbers(1)?;
+        reader.u8()?; // Points that are nowhere are NaN whether it says so or not.
+        let extra_bytes = reader.extra_bytes();
         Some(Self {
             header,
             height,
@@ -106,9 +107,9 @@ impl<'b> Cloud<'b> {
     }
 }
 
-fn field<'b>(cut: &mut FieldReader<'b>) -> Option<PointField<'b>> {
-    let (name, offset) = (cut.text()?, cut.u32()? as usize);
-    let kind = match cut.u8()? {
+fn field<'b>(reader: &mut FieldReader<'b>) -> Option<PointField<'b>> {
+    let (name, offset) = (reader.text()?, reader.u32()? as usize);
+    let kind = match reader.u8()? {
         1 => Ok(Primitive::I8),
         2 => Ok(Primitive::U8),
         3 => Ok(Primitive::I16),
@@ -120,6 +121,6 @@ fn field<'b>(cut: &mut FieldReader<'b>) -> Option<PointField<'b>> {
         other => Err(u64::from(other)),
     };
     // Some drivers write 0 for a count of 1, and PCL accepts this.
-    let count = cut.u32()?.max(1);
+    let count = reader.u32()?.max(1);
     Some(PointField { name, offset, kind, count })
 }

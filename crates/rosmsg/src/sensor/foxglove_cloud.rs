@@ -8,26 +8,27 @@ use crate::points::{self, Grid, MessagePoints, PointField, PointSchema};
 
 /// Returns the columns of the points of `cloud`, or `None` if it declares no field of a known
 /// type.
-pub(crate) fn shape(cloud: &PointCloud<'_>) -> Option<PointSchema> {
-    points::shape(&fields(cloud), grid(cloud)?, false)
+pub(crate) fn point_schema(cloud: &PointCloud<'_>) -> Option<PointSchema> {
+    points::point_schema(&fields(cloud), grid(cloud)?, false)
 }
 
-/// Returns the points of `cloud`, with those of their fields that are columns of `shape`.
+/// Returns the points of `cloud`, with those of their fields that are columns of `point_schema`.
 pub(crate) fn points<'b>(
     cloud: &PointCloud<'b>,
-    shape: &PointSchema,
+    point_schema: &PointSchema,
 ) -> Result<MessagePoints<'b>, String> {
     let (len, stride) = (cloud.data.len(), cloud.stride);
     let no_points = || format!("its {len} bytes are not points of {stride} bytes");
     let grid = grid(cloud).ok_or_else(no_points)?;
-    let (columns, untold) = points::fills(&fields(cloud), grid, false, shape)?;
+    let (columns, missing_columns) =
+        points::fills(&fields(cloud), grid, false, point_schema)?;
     Ok(MessagePoints {
         stamp: cloud.nanos,
         count: grid.points(),
         missing: grid.missing_points(),
         width: u32::try_from(grid.points()).map_err(|_| no_points())?,
         columns,
-        untold,
+        missing_columns,
         extra_bytes: 0,
     })
 }

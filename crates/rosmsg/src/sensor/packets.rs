@@ -22,10 +22,12 @@ pub(crate) fn packets(
     payload: &[u8],
     encoding: Encoding,
 ) -> Option<Vec<(i64, Range<usize>)>> {
-    let mut cut = FieldReader::new(payload, encoding)?;
-    cut.header()?;
+    let mut reader = FieldReader::new(payload, encoding)?;
+    reader.header()?;
     // The decoder of the message reports trailing bytes.
-    (0..cut.count()?).map(|_| Some((cut.stamp()?, cut.place(DATA)?))).collect()
+    (0..reader.count()?)
+        .map(|_| Some((reader.stamp()?, reader.take_range(DATA)?)))
+        .collect()
 }
 
 #[cfg(test)]

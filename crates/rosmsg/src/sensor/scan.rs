@@ -27,7 +27,7 @@ pub(crate) const MD5: &str = "90c7ef2dc6895d81024acba2ac42f369";
 const FLOAT: u32 = 4;
 
 /// Returns the columns of beams.
-pub(crate) fn shape() -> PointSchema {
+pub(crate) fn point_schema() -> PointSchema {
     let column =
         |name: &str, kind| PointColumn { name: name.to_owned(), kind, count: 1 };
     let float = PointColumnType::Number(Primitive::F32);
@@ -38,30 +38,32 @@ pub(crate) fn shape() -> PointSchema {
     PointSchema { columns, has_rows: false }
 }
 
-/// Returns the beams of the scan in `payload`, with the columns of [`shape`]. Computed values of
-/// columns for which `is_selected` returns false are omitted.
+/// Returns the beams of the scan in `payload`, with the columns of [`point_schema`]. Computed
+/// values of columns for which `is_selected` returns false are omitted.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
     is_selected: impl Fn(usize) -> bool,
 ) -> Result<MessagePoints<'b>, String> {
-    let mut cut = FieldReader::new(payload, encoding).ok_or(CUT)?;
-    cut_points(&mut cut, is_selected).ok_or_else(|| CUT.to_owned())
+    let mut reader = FieldReader::new(payload, encoding).ok_or(CUT)?;
+    cut_points(&mut reader, is_selected).ok_or_else(|| CUT.to_owned())
 }
 
 fn cut_points<'b>(
-    cut: &mut FieldReader<'b>,
+    reader: &mut FieldReader<'b>,
     is_selected: impl Fn(usize) -> bool,
 ) -> Option<MessagePoints<'b>> {
-    let header = cut.header()?;
-    let (angle_min, _angle_max) = (cut.f32()?, cut.f32()?);
-    let (angle_step, time_step) = (cut.f32()?, cut.f32()?);
-    let (_scan_time, range_min, range_max) = (cut.f32()?, cut.f32()?, cut.f32()?);
-    let ranges = cut.numbers(FLOAT as usize)?;
-    let intensities = cut.numbers(FLOAT as usize)?;
-    let (is_big, extra_bytes) = (cut.is_big(), cut.extra_bytes());
-    let [count, measured] = [ranges, intensities].map(|all| all.len() / FLOAT as usize);
-    let odd = (measured > count)
+    let header = reader.header()?;
+    let (angle_min, _angle_max) = (reader.f32()?, reader.f32()?);
+    let (angle_step, time_step) = (reader.f32()?, reader.f32()?);
+    let (_scan_time, range_min, range_max) =
+        (reader.f32()?, reader.f32()?, reader.f32()?);
+    let ranges = reader.numbers(FLOAT as usize)?;
+    let intensities = reader.numbers(FLOAT as usize)?;
+    let (is_big, extra_bytes) = (reader.is_big(), reader.extra_bytes());
+    let [count, measured] =
+        [ranges, intensities].map(|bytes| bytes.len() / FLOAT as usize);
+    let impossible = (measured > count)
         .then(|| format!("it has {measured} intensities for {count} ranges"));
     let angle =
         |beam: usize| f64::from(angle_min) + beam as f64 * f64::from(angle_step);
@@ -100,7 +102,7 @@ fn cut_points<'b>(
         missing: 0,
         width: count as u32,
         columns,
-        untold: MissingColumn { odd, late: None },
+        missing_columns: MissingColumn { impossible, not_in_schema: None },
         extra_bytes,
     })
 }

@@ -11,12 +11,12 @@ use crate::{
 /// The state of a conversion.
 struct FromCdr<'r> {
     program: &'r Program,
-    cut: FieldReader<'r>,
+    reader: FieldReader<'r>,
     out: &'r mut Vec<u8>,
     /// The maximum length of `out`.
     limit: usize,
     /// The number of times that ROS 1 cannot represent.
-    beyond: u64,
+    times_out_of_range: u64,
     /// The number of bytes in fields that exist in CDR only.
     left_out: usize,
 }
@@ -29,11 +29,16 @@ pub(super) fn run(
     out: &mut Vec<u8>,
 ) -> Option<CdrRemainder> {
     let limit = out.len().saturating_add(most_bytes(payload.len()));
-    let cut = FieldReader::new(payload, Encoding::Cdr)?;
-    let mut conversion = FromCdr { program, cut, out, limit, beyond: 0, left_out: 0 };
+    let reader = FieldReader::new(payload, Encoding::Cdr)?;
+    let mut conversion =
+        FromCdr { program, reader, out, limit, times_out_of_range: 0, left_out: 0 };
     conversion.steps(0, program.ops.len())?;
-    let extra_bytes = conversion.cut.extra_bytes().saturating_add(conversion.left_out);
-    Some(CdrRemainder { unrepresentable_times: conversion.beyond, extra_bytes })
+    let extra_bytes =
+        conversion.reader.extra_bytes().saturating_add(conversion.left_out);
+    Some(CdrRemainder {
+        unrepresentable_times: conversion.times_out_of_range,
+        extra_bytes,
+    })
 }
 
 impl FromCdr<'_> {
@@ -51,38 +56,39 @@ impl FromCdr<'_> {
                 Op::Time { is_signed } => self.time(is_signed)?,
                 Op::Text => self.text()?,
                 Op::LogLevel => {
-                    let level = self.cut.u8()?;
-                    let known = LOG_LEVELS.iter().find(|(_, ros2)| *ros2 == level);
-                    self.out.push(known.map_or(level, |(ros1, _)| *ros1));
+                    let level = self.reader.u8()?;
+                    let level_of_log =
+                        LOG_LEVELS.iter().find(|(_, ros2)| *ros2 == level);
+                    self.out.push(level_of_log.map_or(level, |(ros1, _)| *ros1));
                 }
                 Op::Seq | Op::AbsentText | Op::AbsentTexts => {
                     (self.out.len() < self.limit).then_some(())?;
                     self.out.extend_from_slice(&[0; 4]);
                 }
-                Op::AddedText => self.left_out += self.cut.text()?.len(),
+                Op::AddedText => self.left_out += self.reader.text()?.len(),
                 Op::AddedNumbers(count) => {
                     for _ in 0..count {
-                        let is_empty = self.cut.u32()? == 0;
+                        let is_empty = self.reader.u32()? == 0;
                         self.left_out += if is_empty { 0 } else { 4 };
                     }
                 }
                 Op::AddedList { size, numbers } => {
                     let is_of_numbers = numbers == 1;
                     let count = match is_of_numbers {
-                        true => self.cut.u32()?,
-                        false => self.cut.count()?,
+                        true => self.reader.u32()?,
+                        false => self.reader.count()?,
                     };
                     let (size, numbers) = (size as usize, numbers as usize);
                     let len =
                         usize::try_from(count).ok()?.checked_mul(size * numbers)?;
                     if len > 0 {
-                        self.cut.take(size, len)?;
+                        self.reader.take(size, len)?;
                         self.left_out += len;
                     }
                 }
-                Op::Dummy => drop(self.cut.u8()?),
+                Op::Dummy => drop(self.reader.u8()?),
                 Op::Repeat { times, end } => {
-                    self.cut.length()?;
+                    self.reader.length()?;
                     let count = match times {
                         Repetition::Fixed(count) => count,
                         Repetition::Listed => self.count()?,
@@ -103,9 +109,9 @@ impl FromCdr<'_> {
     /// In ROS 1, times are unsigned, and the nanoseconds of durations are signed: a number with the
     /// highest bit set has another meaning. Its bits are kept.
     fn time(&mut self, is_signed: bool) -> Option<()> {
-        let (secs, nanos) = (self.cut.u32()?, self.cut.u32()?);
+        let (secs, nanos) = (self.reader.u32()?, self.reader.u32()?);
         let changes = if is_signed { nanos } else { secs };
-        self.beyond += u64::from(changes.cast_signed() < 0);
+        self.times_out_of_range += u64::from(changes.cast_signed() < 0);
         self.out.extend_from_slice(&secs.to_le_bytes());
         self.out.extend_from_slice(&nanos.to_le_bytes());
         Some(())
@@ -117,8 +123,8 @@ impl FromCdr<'_> {
         }
         let size = size as usize;
         let bytes =
-            self.cut.take(size, size.checked_mul(usize::try_from(count).ok()?)?)?;
-        if self.cut.is_big() && size > 1 {
+            self.reader.take(size, size.checked_mul(usize::try_from(count).ok()?)?)?;
+        if self.reader.is_big() && size > 1 {
             for number in bytes.chunks_exact(size) {
                 self.out.extend(number.iter().rev());
             }
@@ -129,7 +135,7 @@ impl FromCdr<'_> {
     }
 
     fn text(&mut self) -> Option<()> {
-        let text = self.cut.text()?;
+        let text = self.reader.text()?;
         self.out.extend_from_slice(&u32::try_from(text.len()).ok()?.to_le_bytes());
         self.out.extend_from_slice(text);
         Some(())
@@ -137,7 +143,7 @@ impl FromCdr<'_> {
 
     /// Reads the number of elements of a list, and writes it.
     fn count(&mut self) -> Option<u32> {
-        let count = self.cut.u32()?;
+        let count = self.reader.u32()?;
         self.out.extend_from_slice(&count.to_le_bytes());
         Some(count)
     }

@@ -91,9 +91,9 @@ impl Program {
     /// fields.
     pub(super) fn for_log_messages() -> Self {
         let header = [Op::Seq, Op::Time { is_signed: false }, Op::AbsentText];
-        let texts = [Op::Text; 4]; // the name, the message, the file and the function
+        let strings = [Op::Text; 4]; // the name, the message, the file and the function
         let line = Op::Numbers { size: 4, count: 1 };
-        let rest = [&texts[..], &[line, Op::AbsentTexts]].concat();
+        let rest = [&strings[..], &[line, Op::AbsentTexts]].concat();
         Self { ops: [&header[..], &[Op::LogLevel], &rest].concat() }
     }
 }
@@ -181,16 +181,16 @@ impl Compiler {
         Ok(())
     }
 
-    fn numbers(&mut self, size: u32, more: u32) {
+    fn numbers(&mut self, size: u32, count_added: u32) {
         let is_open = self.ops.len() > self.border;
-        if let Some(Op::Numbers { size: same, count }) = self.ops.last_mut()
+        if let Some(Op::Numbers { size: last_size, count }) = self.ops.last_mut()
             && is_open
-            && *same == size
-            && let Some(sum) = count.checked_add(more)
+            && *last_size == size
+            && let Some(sum) = count.checked_add(count_added)
         {
             *count = sum;
         } else {
-            self.ops.push(Op::Numbers { size, count: more });
+            self.ops.push(Op::Numbers { size, count: count_added });
         }
     }
 

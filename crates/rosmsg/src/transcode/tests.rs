@@ -111,21 +111,22 @@ fn times_are_normalized_as_in_ros2() {
 #[test]
 fn truncated_messages_and_trailing_bytes_in_ros1_are_rejected() {
     let transcoder = of_ros1(&everything());
-    let (ros1, little) = (bytes(ROS1), bytes(LITTLE));
+    let (ros1, little_endian) = (bytes(ROS1), bytes(LITTLE));
     for len in 0..ros1.len() {
         assert_eq!(to_cdr(&transcoder, &ros1[..len]), None);
     }
     assert_eq!(to_cdr(&transcoder, &[&ros1[..], &[0]].concat()), None);
-    for len in 0..little.len() {
-        assert_eq!(from_cdr(&transcoder, &little[..len]), None);
+    for len in 0..little_endian.len() {
+        assert_eq!(from_cdr(&transcoder, &little_endian[..len]), None);
     }
 }
 
 #[test]
 fn bytes_after_the_last_field_are_counted_except_padding() {
     let transcoder = of_ros2("int32 x");
-    let extra_bytes = |more: &[u8]| {
-        let (payload, mut out) = ([&bytes("00010000 05000000"), more].concat(), vec![]);
+    let extra_bytes = |trailing: &[u8]| {
+        let (payload, mut out) =
+            ([&bytes("00010000 05000000"), trailing].concat(), vec![]);
         let remainder = transcoder.from_cdr(&payload, &mut out).unwrap();
         assert_eq!(out, [5, 0, 0, 0], "the known field is read");
         remainder.extra_bytes
@@ -250,7 +251,7 @@ fn adjacent_numbers_of_one_size_are_one_step() {
 #[test]
 fn times_that_ros1_cannot_represent_are_counted() {
     let transcoder = of_ros1("time t\nduration d\nduration[] more\n");
-    let beyond = |hex: &str| {
+    let unrepresentable = |hex: &str| {
         let remainder = transcoder.from_cdr(&bytes(hex), &mut Vec::new())?;
         Some(remainder.unrepresentable_times)
     };
@@ -262,11 +263,11 @@ fn times_that_ros1_cannot_represent_are_counted() {
         (format!("{head} {none} {none} {none} 00000080 {none}"), 1),
         (format!("{head} 00000080 {none} {none} ffffffff 01000000 {none} 000000ff"), 3),
     ] {
-        assert_eq!(beyond(&text), Some(count), "{text}");
+        assert_eq!(unrepresentable(&text), Some(count), "{text}");
     }
     // Big-endian.
     let big = "00000000 ffffffff 00000000 00000000 00000000 00000000";
-    assert_eq!(beyond(big), Some(1));
+    assert_eq!(unrepresentable(big), Some(1));
 }
 
 /// By hand: the fields of `rosgraph_msgs/Log` (ROS Noetic) and of `rcl_interfaces/msg/Log`

@@ -17,7 +17,7 @@ struct ToCdr<'w> {
     /// The maximum length of `out`.
     limit: usize,
     /// The number of times that ROS 2 cannot represent.
-    beyond: u64,
+    times_out_of_range: u64,
 }
 
 /// Appends `payload` as CDR to `out`, if it matches `program` to its last byte. Returns the number
@@ -27,9 +27,10 @@ pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Optio
     out.extend_from_slice(&CDR_LE);
     let start = out.len();
     let input = ByteReader::new(payload);
-    let mut conversion = ToCdr { program, input, out, start, limit, beyond: 0 };
+    let mut conversion =
+        ToCdr { program, input, out, start, limit, times_out_of_range: 0 };
     conversion.steps(0, program.ops.len())?;
-    conversion.input.remaining().is_empty().then_some(conversion.beyond)
+    conversion.input.remaining().is_empty().then_some(conversion.times_out_of_range)
 }
 
 impl ToCdr<'_> {
@@ -65,8 +66,9 @@ impl ToCdr<'_> {
                 }
                 Op::LogLevel => {
                     let level = self.input.u8()?;
-                    let known = LOG_LEVELS.iter().find(|(ros1, _)| *ros1 == level);
-                    self.out.push(known.map_or(level, |(_, ros2)| *ros2));
+                    let level_of_log =
+                        LOG_LEVELS.iter().find(|(ros1, _)| *ros1 == level);
+                    self.out.push(level_of_log.map_or(level, |(_, ros2)| *ros2));
                 }
                 Op::Repeat { times, end } => {
                     let count = match times {
@@ -109,15 +111,15 @@ impl ToCdr<'_> {
             true => i64::from(bits.cast_signed()),
             false => i64::from(bits),
         };
-        let all = number(secs) * SECOND + number(nanos);
-        let part = all.rem_euclid(SECOND) as u32;
-        match i32::try_from(all.div_euclid(SECOND)) {
+        let nanos_sum = number(secs) * SECOND + number(nanos);
+        let part = nanos_sum.rem_euclid(SECOND) as u32;
+        match i32::try_from(nanos_sum.div_euclid(SECOND)) {
             Ok(whole) => {
                 self.u32(whole.cast_unsigned());
                 self.u32(part);
             }
             Err(_) => {
-                self.beyond += 1;
+                self.times_out_of_range += 1;
                 self.u32(secs);
                 self.u32(nanos);
             }

@@ -186,7 +186,7 @@ impl ElementWriter<'_> {
         Ok(())
     }
 
-    /// Writes a container: its header `head`, then the elements that `write_content` writes.
+    /// Writes a container: its header `header`, then the elements that `write_content` writes.
     fn write_container(
         &mut self,
         header: &[u8],

@@ -35,7 +35,7 @@ pub(super) struct SpillStream {
 }
 
 impl Spill {
-    /// Creates a file in the existing directory `dir`. Errors mention `shown` instead.
+    /// Creates a file in the existing directory `dir`. Errors mention `reported_path` instead.
     pub(super) fn new(dir: &Path, reported_path: &Path) -> Result<Arc<Self>> {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         let file = tempfile::tempfile_in(dir);

@@ -220,7 +220,7 @@ impl Outputs {
         Ok(staged)
     }
 
-    /// Creates the temporary file that will be renamed to `place`.
+    /// Creates the temporary file that will be renamed to `destination`.
     fn begin(
         &self,
         state: &mut OutputsState,
@@ -400,7 +400,7 @@ impl Outputs {
         AbandonGuard { _state: state }
     }
 
-    /// Checks that a file may be written at `place`.
+    /// Checks that a file may be written at `destination`.
     fn check(&self, destination: &Path) -> Result<()> {
         let Ok(existing) = fs::symlink_metadata(destination) else { return Ok(()) };
         // A link such as /dev/stdout leads to a device or a pipe.

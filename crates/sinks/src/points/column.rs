@@ -42,7 +42,7 @@ pub(super) trait Scalar: Number {
 
     fn float(self) -> f64;
 
-    /// Writes its bytes (little-endian) to the start of `place`.
+    /// Writes its bytes (little-endian) to the start of `bytes_out`.
     fn put_bytes(self, bytes_out: &mut [u8]);
 }
 

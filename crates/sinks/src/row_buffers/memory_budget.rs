@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn budget_not_needed_by_short_tables_goes_to_the_others() {
+    fn budget_not_needed_by_short_tables_is_assigned_to_long_tables() {
         const MIB: u64 = 1 << 20;
         let long = || topic(None);
         assert_eq!(budget(&[]), 16 << 20);

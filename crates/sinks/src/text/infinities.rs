@@ -40,7 +40,7 @@ impl Infinities {
         (nulls > 0).then(|| format!("{nulls} {number} {verb} null"))
     }
 
-    /// Writes an infinity to the start of `place`, and returns its length.
+    /// Writes an infinity to the start of `buffer`, and returns its length.
     pub(crate) fn write_to(
         &self,
         is_negative: bool,

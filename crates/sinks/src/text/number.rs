@@ -11,7 +11,7 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     fn is_same(self, other: Self) -> bool;
 
     /// Writes the shortest decimal text that reads back as the same number to the start of
-    /// `place`, and returns its length, which is at most 24 bytes.
+    /// `buffer`, and returns its length, which is at most 24 bytes.
     ///
     /// Floats always have a decimal point or an exponent: `1.0`, `1e-7`. NaN and infinities are
     /// `nan`, `inf` and `-inf`.

@@ -10,7 +10,7 @@ use crate::text::shortest_decimal::shortest_decimal;
 /// The buffer that a number is written to; it is larger than the longest number.
 pub(crate) type NumberBuffer = [u8; 32];
 
-/// Writes `text` to the start of `place` and returns its length.
+/// Writes `text` to the start of `buffer` and returns its length.
 pub(crate) fn write_text(text: &[u8], buffer: &mut NumberBuffer) -> usize {
     buffer.iter_mut().zip(text).for_each(|(buffer, byte)| *buffer = *byte);
     text.len().min(buffer.len())
@@ -18,7 +18,7 @@ pub(crate) fn write_text(text: &[u8], buffer: &mut NumberBuffer) -> usize {
 
 const ASCII: u64 = u64::from_le_bytes([b'0'; 8]);
 
-/// Writes an integer to the start of `place` and returns its length, or `None` if it has more
+/// Writes an integer to the start of `buffer` and returns its length, or `None` if it has more
 /// than 16 digits.
 #[inline]
 pub(crate) fn write_integer(
@@ -57,7 +57,7 @@ fn write_long_integer(
     Some(first + 8)
 }
 
-/// Writes a float to the start of `place`, e.g. as `0.25` or `1.0`, and returns its length.
+/// Writes a float to the start of `buffer`, e.g. as `0.25` or `1.0`, and returns its length.
 /// Returns `None` for numbers that need an exponent, and for NaN and infinities.
 #[inline]
 pub(crate) fn write_float(value: f32, buffer: &mut NumberBuffer) -> Option<usize> {

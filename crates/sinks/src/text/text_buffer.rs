@@ -28,7 +28,7 @@ impl TextBuffer {
         self.bytes.resize((self.len + bytes).next_power_of_two(), 0);
     }
 
-    /// Appends the text that `write_to` writes into the buffer that it gets, and then `end`. `write_to` returns
+    /// Appends the text that `write_to` writes into its buffer, and then `end`. `write_to` returns
     /// the length of its text. Returns the location of both.
     #[inline(always)]
     pub(crate) fn append_with(

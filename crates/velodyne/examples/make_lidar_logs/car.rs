@@ -51,8 +51,9 @@ pub(crate) fn log() -> Result<Vec<u8>> {
             )?;
         }
         if step % 5 == 2 {
-            let head = ImageHeader { camera: 1, is_compressed: 1, width: 8, height: 8 };
-            log.image(millis + 20.0, head, PICTURE)?;
+            let header =
+                ImageHeader { camera: 1, is_compressed: 1, width: 8, height: 8 };
+            log.image(millis + 20.0, header, PICTURE)?;
         }
         if step % 4 == 3 {
             log.packets(millis + 50.0, &packets(millis + 50.0))?;

@@ -36,7 +36,7 @@ pub enum Origin {
         /// The lasers with values that are missing in the packets.
         lasers: Vec<u16>,
         /// The origin of these values.
-        with: String,
+        completed_from: String,
     },
     /// The name of a table: the design angles of a model, or the calibration of one lidar
     /// for all.
@@ -121,12 +121,12 @@ impl Calibration {
     /// `Unsupported` if the number of lasers differs, or if the angles are those of
     /// another model.
     pub fn check_model(&self, model: Model) -> Result<()> {
-        let (own, needed) = (self.lasers.len(), model.lasers());
-        if own == needed {
+        let (laser_count, model_lasers) = (self.lasers.len(), model.lasers());
+        if laser_count == model_lasers {
             return match self.other_model(model) {
-                Some(other) => {
+                Some(other_model) => {
                     let message = format!(
-                        "a calibration with the angles of a {other} ({}) for a {model}; specify \
+                        "a calibration with the angles of a {other_model} ({}) for a {model}; specify \
                          the calibration of this lidar, or its model if that is another one",
                         self.origin
                     );
@@ -136,7 +136,7 @@ impl Calibration {
             };
         }
         let message = format!(
-            "a calibration of {own} lasers ({}) for a lidar of {needed} ({model}); specify the \
+            "a calibration of {laser_count} lasers ({}) for a lidar of {model_lasers} ({model}); specify the \
              calibration of this lidar, or its model if that is another one",
             self.origin
         );
@@ -149,11 +149,11 @@ impl fmt::Display for Origin {
         match self {
             Self::File(name) => write!(f, "file {name}"),
             Self::Stream => write!(f, "status bytes of the packets"),
-            Self::Completed { lasers, with } => {
+            Self::Completed { lasers, completed_from } => {
                 let lasers = ranges(lasers);
                 write!(
                     f,
-                    "status bytes of the packets, except for values of lasers {lasers}: {with}"
+                    "status bytes of the packets, except for values of lasers {lasers}: {completed_from}"
                 )
             }
             Self::Default(name) => write!(f, "built in, {name}"),

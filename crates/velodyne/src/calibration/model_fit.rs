@@ -63,24 +63,25 @@ impl Calibration {
         if model.is_hdl64e() {
             return None;
         }
-        let like = Model::ALL
+        let matching_models = Model::ALL
             .into_iter()
             .filter(|other| !other.is_hdl64e() && self.has_angles_of(*other));
-        let like: Vec<Model> = like.collect();
+        let matching_models: Vec<Model> = matching_models.collect();
         // Models with the same product ID cannot be distinguished by their packets.
-        if like.iter().any(|other| other.identity() == model.identity()) {
+        if matching_models.iter().any(|other| other.identity() == model.identity()) {
             return None;
         }
         // A VLP-32B and a VLP-32C have the same angles: the newer one is reported.
-        like.last().copied()
+        matching_models.last().copied()
     }
 
     fn has_angles_of(&self, model: Model) -> bool {
         let built = Self::for_model(model).lasers;
-        let is_same = |(own, built): (&Laser, &Laser)| {
+        let has_same_angle = |(own, built): (&Laser, &Laser)| {
             (own.vertical_deg - built.vertical_deg).abs() < SAME_ANGLE_DEG
         };
-        self.lasers.len() == built.len() && self.lasers.iter().zip(&built).all(is_same)
+        self.lasers.len() == built.len()
+            && self.lasers.iter().zip(&built).all(has_same_angle)
     }
 }
 
@@ -118,8 +119,11 @@ mod tests {
             (Model::Vlp16HiRes, Model::Vlp16),
             (Model::Vlp16, Model::Vlp16HiRes),
         ] {
-            let misfit = parse_file(text).check_model(model).unwrap_err().to_string();
-            assert!(misfit.contains(&format!("the angles of a {text}")), "{misfit}");
+            let mismatch = parse_file(text).check_model(model).unwrap_err().to_string();
+            assert!(
+                mismatch.contains(&format!("the angles of a {text}")),
+                "{mismatch}"
+            );
             assert!(parse_file(model).check_model(model).is_ok());
         }
         // Both have the same product ID.

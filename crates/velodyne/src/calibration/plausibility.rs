@@ -28,30 +28,31 @@ pub(super) const BOUNDS: [Bound; 9] = [
 
 /// Describes the implausible values of `lasers`, or returns `None` if all are plausible.
 pub(super) fn implausible_values(lasers: &[Laser]) -> Option<String> {
-    let mut all = Vec::new();
+    let mut implausible = Vec::new();
     for laser in lasers {
         for (name, value, least, most, unit) in BOUNDS {
             let value = value(laser);
             if !(least..=most).contains(&value) {
                 let value = (value * 1e6).round() / 1e6;
-                all.push(format!("{name} {value}{unit} of laser {}", laser.id));
+                implausible.push(format!("{name} {value}{unit} of laser {}", laser.id));
             }
         }
     }
-    let count = all.len();
-    let more = match count.checked_sub(NAMED) {
+    let count = implausible.len();
+    let rest_count = match count.checked_sub(NAMED) {
         None | Some(0) => String::new(),
-        Some(more) => format!(", and {more} more"),
+        Some(rest_count) => format!(", and {rest_count} more"),
     };
-    all.truncate(NAMED);
+    implausible.truncate(NAMED);
     let some = match count {
         1 => "implausible value",
         _ => "implausible values",
     };
-    (count > 0).then(|| format!("{some}: {}{more}", all.join(", ")))
+    (count > 0).then(|| format!("{some}: {}{rest_count}", implausible.join(", ")))
 }
 
-/// Describes that all of `lasers` have the same vertical angle, which no lidar has.
+/// Describes the finding that all of `lasers` have the same vertical angle, which is
+/// impossible for a lidar.
 pub(super) fn equal_angles(lasers: &[Laser]) -> Option<String> {
     let angle = lasers.first()?.vertical_deg;
     let is_alike = lasers.iter().all(|laser| laser.vertical_deg == angle);

@@ -44,7 +44,7 @@ pub struct StatusStream {
     /// of 16.
     segment: Votes,
     /// The values before the last long gap.
-    whole: Votes,
+    votes: Votes,
     /// The last value of each of the nine status types.
     status: [Option<u8>; 9],
     warnings: u64,
@@ -57,7 +57,7 @@ impl StatusStream {
         Self {
             tracker: PositionTracker::new(period_micros),
             segment: Votes::new(),
-            whole: Votes::new(),
+            votes: Votes::new(),
             status: [None; 9],
             warnings: 0,
             packets: 0,
@@ -80,7 +80,7 @@ impl StatusStream {
                 self.segment.add(at % PACKETS, value)
             }
             packet_position::PacketPosition::NewSegment(at) => {
-                self.segment.join_into(&mut self.whole);
+                self.segment.join_into(&mut self.votes);
                 self.segment = Votes::new();
                 self.segment.add(at % PACKETS, value);
             }
@@ -102,9 +102,9 @@ impl StatusStream {
 
     /// Returns everything that is known so far.
     pub fn report(&self) -> StreamReport {
-        let mut whole = self.whole.clone();
-        self.segment.join_into(&mut whole);
-        report::read(&whole.values(), &self.status, self.warnings > 0)
+        let mut votes = self.votes.clone();
+        self.segment.join_into(&mut votes);
+        report::read(&votes.values(), &self.status, self.warnings > 0)
     }
 
     /// Returns the calibration if the values of all lasers are complete.

@@ -46,7 +46,8 @@ impl Calibration {
         };
         let list = |name| list(db, name).map_err(error);
         let enabled = list("enabled_")?;
-        let (least, most) = (list("minIntensity_")?, list("maxIntensity_")?);
+        let (min_intensities, max_intensities) =
+            (list("minIntensity_")?, list("maxIntensity_")?);
         let mut lasers: Vec<Option<Laser>> = vec![];
         let (mut without_angle, mut repeated) = (vec![], vec![]);
         let points =
@@ -82,14 +83,14 @@ impl Calibration {
                 horizontal_offset_m: field("horizOffsetCorrection_")? / 100.0,
                 focal_distance_m: field("focalDistance_")? / 100.0,
                 focal_slope: field("focalSlope_")?,
-                min_intensity: byte(&least, 0),
-                max_intensity: byte(&most, 255),
+                min_intensity: byte(&min_intensities, 0),
+                max_intensity: byte(&max_intensities, 255),
             };
             if lasers.len() <= at {
                 lasers.resize(at + 1, None);
             }
-            if let Some(place) = lasers.get_mut(at)
-                && place.replace(laser).is_some()
+            if let Some(laser_slot) = lasers.get_mut(at)
+                && laser_slot.replace(laser).is_some()
             {
                 repeated.push(at as u16);
             }

@@ -79,8 +79,8 @@ impl Calibration {
             if lasers.len() <= at {
                 lasers.resize(at + 1, None);
             }
-            if let Some(place) = lasers.get_mut(at)
-                && place.replace(laser).is_some()
+            if let Some(laser_slot) = lasers.get_mut(at)
+                && laser_slot.replace(laser).is_some()
             {
                 repeated.push(at as u16);
             }

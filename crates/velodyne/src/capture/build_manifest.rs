@@ -55,15 +55,15 @@ pub(crate) fn build_manifest(
     lidar: &LidarOptions,
 ) -> Result<(Manifest, FormatState)> {
     let mut window = WindowReader::new(source);
-    let head = window.read_at(0, PROBED_BYTES)?;
-    let known = Container::detect(&head);
-    let guess = || Container::without_header(&head, source.len());
+    let first_bytes = window.read_at(0, PROBED_BYTES)?;
+    let detected = Container::detect(&first_bytes);
+    let guess = || Container::without_header(&first_bytes, source.len());
     let guess = || options.is_format_given.then(guess);
-    let (container, start) = known.or_else(guess).ok_or_else(|| {
+    let (container, start) = detected.or_else(guess).ok_or_else(|| {
         Error::new(ErrorKind::Unrecognized, "not a capture of packets").with_offset(0)
     })?;
     let hours = match container {
-        Container::Bare => HourCounter::detect(&head),
+        Container::Bare => HourCounter::detect(&first_bytes),
         _ => None,
     };
     let reader = ItemReader {
@@ -74,11 +74,11 @@ pub(crate) fn build_manifest(
         hours,
         verifies_checksums: false,
     };
-    let verifies_checksums = reader.clone().trusts_checksums(&head, start);
-    drop(head);
+    let verifies_checksums = reader.clone().trusts_checksums(&first_bytes, start);
+    drop(first_bytes);
     let reader = ItemReader { verifies_checksums, ..reader };
     let mut builder = ManifestBuilder::new(reader, start, source.len());
-    if known.is_none() {
+    if detected.is_none() {
         let lost = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
         builder.gaps.push(lost.with_reason(
             "the header of the capture is damaged: read as Ethernet frames with times in \
@@ -148,8 +148,8 @@ impl ManifestBuilder {
     /// Takes over a segment that starts here. Returns the position at which reading
     /// continues.
     fn segment(&mut self, segment: Segment) -> Result<u64> {
-        let Segment { start, bytes, seen: items, end } = segment;
-        for ScannedItem { at, len, found: content, sum } in items {
+        let Segment { start, bytes, items, end } = segment;
+        for ScannedItem { at, len, content, sum } in items {
             self.begin_part_if_due(at);
             let item = bytes.get((at - start) as usize..).unwrap_or_default();
             let item = item.get(..len).unwrap_or_default();
@@ -177,9 +177,9 @@ impl ManifestBuilder {
         let container = self.reader.container;
         let before = self.reader.section.is_big_endian;
         let is_big_endian = container.is_big_endian(&bytes, before);
-        let look = container.classify(at, &bytes, is_big_endian, self.end);
+        let classification = container.classify(at, &bytes, is_big_endian, self.end);
         let resync = Resync { container, is_big_endian, end: self.end };
-        Ok(match look {
+        Ok(match classification {
             Classification::Item(len) if resync.continues_at(at + len, window)? => {
                 self.item(at, len, window)?
             }
@@ -190,9 +190,9 @@ impl ManifestBuilder {
                 }
                 _ => self.item(at, len, window)?,
             },
-            look => match self.next(resync, at, window)? {
+            classification => match self.next(resync, at, window)? {
                 Some(next) => self.record_damage(DamageKind::Garbled, at, next),
-                None if look == Classification::Truncated => {
+                None if classification == Classification::Truncated => {
                     self.record_damage(DamageKind::Truncated, at, self.end)
                 }
                 None => self.record_damage(DamageKind::Garbled, at, self.end),

@@ -82,8 +82,8 @@ pub(crate) enum Classification {
 impl Container {
     /// Recognizes the container from the first bytes, and returns it with the length of
     /// its header.
-    pub(crate) fn detect(head: &[u8]) -> Option<(Self, u64)> {
-        if let Ok((_, header)) = parse_pcap_header(head) {
+    pub(crate) fn detect(first_bytes: &[u8]) -> Option<(Self, u64)> {
+        if let Ok((_, header)) = parse_pcap_header(first_bytes) {
             let pcap = Pcap {
                 is_big_endian: header.is_bigendian(),
                 is_nanos: header.is_nanosecond_precision(),
@@ -94,23 +94,23 @@ impl Container {
             };
             return Some((Self::Pcap(pcap), header.size() as u64));
         }
-        let magic = head.get(8..12);
-        let is_section = word(head, 0, false) == Some(SECTION)
+        let magic = first_bytes.get(8..12);
+        let is_section = word_at(first_bytes, 0, false) == Some(SECTION)
             && (magic == Some(&BIG_ENDIAN) || magic == Some(&LITTLE_ENDIAN));
         if is_section {
             return Some((Self::PcapNg, 0));
         }
-        let (packets, _) = head.as_chunks::<DATA_BYTES>();
+        let (packets, _) = first_bytes.as_chunks::<DATA_BYTES>();
         let first = packets.get(..PROBED_PACKETS).unwrap_or(packets);
-        let sound = first.iter().filter(|packet| is_data(&packet[..])).count();
-        let is_bare = sound > 0 && sound * 2 >= first.len();
+        let data_packets = first.iter().filter(|packet| is_data(&packet[..])).count();
+        let is_bare = data_packets > 0 && data_packets * 2 >= first.len();
         is_bare.then_some((Self::Bare, 0))
     }
 
     /// Returns the container of a pcap whose header is lost, and the length of that header.
     /// The first frame shows the byte order. Frames are Ethernet and times are microseconds,
     /// as in nearly all captures.
-    pub(crate) fn without_header(head: &[u8], end: u64) -> (Self, u64) {
+    pub(crate) fn without_header(first_bytes: &[u8], end: u64) -> (Self, u64) {
         let pcap = |is_big_endian| {
             Self::Pcap(Pcap {
                 is_big_endian,
@@ -120,10 +120,11 @@ impl Container {
                 snap_len: MAX_FRAME,
             })
         };
-        let frames = head.get(PCAP_HEADER_BYTES as usize..).unwrap_or_default();
+        let frames = first_bytes.get(PCAP_HEADER_BYTES as usize..).unwrap_or_default();
         let is_big_endian = [false, true].into_iter().find(|order| {
-            let look = pcap(*order).classify(PCAP_HEADER_BYTES, frames, *order, end);
-            matches!(look, Classification::Item(_))
+            let classification =
+                pcap(*order).classify(PCAP_HEADER_BYTES, frames, *order, end);
+            matches!(classification, Classification::Item(_))
         });
         (pcap(is_big_endian.unwrap_or(false)), PCAP_HEADER_BYTES)
     }
@@ -141,7 +142,7 @@ impl Container {
     /// section declares its own byte order. `before` is the byte order of the previous
     /// items.
     pub(crate) fn is_big_endian(self, bytes: &[u8], before: bool) -> bool {
-        match (self, word(bytes, 0, false), bytes.get(8..12)) {
+        match (self, word_at(bytes, 0, false), bytes.get(8..12)) {
             (Self::PcapNg, Some(SECTION), Some(magic)) => magic == BIG_ENDIAN,
             _ => before,
         }
@@ -176,7 +177,7 @@ impl Container {
         match self {
             Self::Pcap(pcap) => pcap.may_begin(bytes),
             Self::PcapNg => {
-                let kind = word(bytes, 0, is_big_endian);
+                let kind = word_at(bytes, 0, is_big_endian);
                 let is_big_endian = self.is_big_endian(bytes, is_big_endian);
                 kind.is_some_and(|kind| BLOCKS.contains(&kind))
                     && block_len(bytes, is_big_endian).is_some()
@@ -210,17 +211,19 @@ impl Pcap {
     }
 
     fn item_len(self, bytes: &[u8]) -> Option<u64> {
-        let captured = word(bytes, 8, self.is_big_endian)?;
-        let fraction = word(bytes, 4, self.is_big_endian)?;
+        let captured = word_at(bytes, 8, self.is_big_endian)?;
+        let fraction = word_at(bytes, 4, self.is_big_endian)?;
         // Fractions above a second exist in real files. Above four seconds is damage.
         let second = if self.is_nanos { 1_000_000_000 } else { 1_000_000 };
-        let is_one = captured <= self.max_frame() && fraction / 4 < second;
-        is_one.then_some(self.header_len() as u64 + u64::from(captured))
+        let is_plausible = captured <= self.max_frame() && fraction / 4 < second;
+        is_plausible.then_some(self.header_len() as u64 + u64::from(captured))
     }
 
     fn may_begin(self, bytes: &[u8]) -> bool {
-        let (captured, len) =
-            (word(bytes, 8, self.is_big_endian), word(bytes, 12, self.is_big_endian));
+        let (captured, len) = (
+            word_at(bytes, 8, self.is_big_endian),
+            word_at(bytes, 12, self.is_big_endian),
+        );
         let (Some(captured), Some(len)) = (captured, len) else { return false };
         captured > 0
             && captured <= len
@@ -241,17 +244,17 @@ fn is_data(bytes: &[u8]) -> bool {
 
 /// Returns the length of the block that starts with `bytes`, if it is possible.
 fn block_len(bytes: &[u8], is_big_endian: bool) -> Option<u64> {
-    let len = word(bytes, 4, is_big_endian)?;
-    let is_one = (12..=MAX_BLOCK).contains(&len) && len.is_multiple_of(4);
-    is_one.then_some(len.into())
+    let len = word_at(bytes, 4, is_big_endian)?;
+    let is_plausible = (12..=MAX_BLOCK).contains(&len) && len.is_multiple_of(4);
+    is_plausible.then_some(len.into())
 }
 
-fn word(bytes: &[u8], at: usize, is_big_endian: bool) -> Option<u32> {
-    let word = bytes.get(at..)?.first_chunk()?;
+fn word_at(bytes: &[u8], at: usize, is_big_endian: bool) -> Option<u32> {
+    let word_at = bytes.get(at..)?.first_chunk()?;
     Some(if is_big_endian {
-        u32::from_be_bytes(*word)
+        u32::from_be_bytes(*word_at)
     } else {
-        u32::from_le_bytes(*word)
+        u32::from_le_bytes(*word_at)
     })
 }
 
@@ -271,15 +274,16 @@ mod tests {
         };
         assert!(!little.is_big_endian && !little.is_nanos);
         assert_eq!((little.link, little.snap_len), (1, 65_536));
-        let big = [
+        let big_endian = [
             0xa1, 0xb2, 0x3c, 0x4d, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0,
             0, 1, 20,
         ];
-        let (Container::Pcap(big), 24) = Container::detect(&big).unwrap() else {
+        let (Container::Pcap(big_endian), 24) = Container::detect(&big_endian).unwrap()
+        else {
             panic!("no pcap")
         };
-        assert!(big.is_big_endian && big.is_nanos);
-        assert_eq!((big.link, big.snap_len), (276, 96));
+        assert!(big_endian.is_big_endian && big_endian.is_nanos);
+        assert_eq!((big_endian.link, big_endian.snap_len), (276, 96));
     }
 
     #[test]
@@ -312,8 +316,8 @@ mod tests {
         block[..4].copy_from_slice(&[0x0a, 0x0d, 0x0d, 0x0a]);
         block[4..12].copy_from_slice(&[0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d]);
         assert_eq!(Container::detect(&block), Some((Container::PcapNg, 0)));
-        let look = Container::PcapNg.classify(0, &block, false, 99);
-        assert_eq!(look, Classification::Item(28));
+        let classification = Container::PcapNg.classify(0, &block, false, 99);
+        assert_eq!(classification, Classification::Item(28));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::capture::{
 
 /// Reads one part of a capture.
 pub(crate) struct CaptureCursor {
-    walk: RecordScanner,
+    scanner: RecordScanner,
     state: CursorState,
 }
 
@@ -48,17 +48,17 @@ struct ReassembledPacket {
 }
 
 impl CaptureCursor {
-    /// Creates a cursor for the range of `walk` in `source`. `start` is the state of the
+    /// Creates a cursor for the range of `scanner` in `source`. `start` is the state of the
     /// reader at its start.
     pub(crate) fn new(
-        walk: RecordScanner,
+        scanner: RecordScanner,
         source: &Arc<dyn Source>,
         manifest: Arc<Manifest>,
         format_state: Arc<FormatState>,
         start: PartStart,
         selection: Selection,
     ) -> Result<Self> {
-        let at = walk.position();
+        let at = scanner.position();
         let (section, fragments) = (Section::default(), Reassembler::default());
         let hours = start.hours;
         let (container, duplicate_filter) =
@@ -99,7 +99,7 @@ impl CaptureCursor {
             gap_end: 0,
             reassembled: None,
         };
-        Ok(Self { walk, state })
+        Ok(Self { scanner, state })
     }
 }
 
@@ -110,11 +110,11 @@ fn replay(
     at: u64,
     end: u64,
 ) -> Result<()> {
-    let sight = source
+    let first_bytes = source
         .read_at(at..at.saturating_add(reader.container.classified_bytes() as u64))?;
     let is_big_endian = reader.section.is_big_endian;
     if let Classification::Item(len) =
-        reader.container.classify(at, &sight, is_big_endian, end)
+        reader.container.classify(at, &first_bytes, is_big_endian, end)
     {
         let item = source.read_at(at..at + len)?;
         reader.read(at, &item);
@@ -124,7 +124,7 @@ fn replay(
 
 impl Cursor for CaptureCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let Self { walk, state } = self;
+        let Self { scanner, state } = self;
         if let Some(reassembled) = state.reassembled.take() {
             let len = reassembled.bytes.len();
             block.reset_unpacked(reassembled.bytes.into(), reassembled.at);
@@ -133,23 +133,23 @@ impl Cursor for CaptureCursor {
             }
             return Ok(true);
         }
-        let start = walk.position();
-        walk.fill(block, |block, bytes, used| {
-            let rest = bytes.get(used..).unwrap_or_default();
-            state.step(block, start + used as u64, rest, used)
+        let start = scanner.position();
+        scanner.fill(block, |block, bytes, scanned_len| {
+            let rest = bytes.get(scanned_len..).unwrap_or_default();
+            state.step(block, start + scanned_len as u64, rest, scanned_len)
         })
     }
 }
 
 impl CursorState {
-    /// Reads the item at `at` of the file, which is at `used` of the block. `rest`
+    /// Reads the item at `at` of the file, which is at `scanned_len` of the block. `rest`
     /// contains the bytes of the block from there on.
     fn step(
         &mut self,
         block: &mut Block,
         at: u64,
         rest: &[u8],
-        used: usize,
+        scanned_len: usize,
     ) -> ScanStep {
         let gap_end = match self.gap.range_at(&self.format_state.gaps, at) {
             Some(gap) => gap.bytes.end,
@@ -159,9 +159,9 @@ impl CursorState {
             return self.pass(at, rest, gap_end);
         }
         let left = self.end.saturating_sub(at);
-        let sight = left.min(self.reader.container.classified_bytes() as u64);
-        if (rest.len() as u64) < sight {
-            return ScanStep::Partial { len: sight as usize };
+        let classified_len = left.min(self.reader.container.classified_bytes() as u64);
+        if (rest.len() as u64) < classified_len {
+            return ScanStep::Partial { len: classified_len as usize };
         }
         let (container, is_big_endian) =
             (self.reader.container, self.reader.section.is_big_endian);
@@ -175,7 +175,9 @@ impl CursorState {
         // The index pass has reported these frames.
         self.reader.fragments.lost.clear();
         match content {
-            ItemContent::Packet(packet) => self.packet(block, at, packet, used, len),
+            ItemContent::Packet(packet) => {
+                self.packet(block, at, packet, scanned_len, len)
+            }
             _ => ScanStep::Whole { len },
         }
     }
@@ -185,13 +187,14 @@ impl CursorState {
     /// pass, so that later datagrams are reassembled the same way.
     fn pass(&mut self, at: u64, rest: &[u8], gap_end: u64) -> ScanStep {
         let left = gap_end - at;
-        let sight = left.min(self.reader.container.classified_bytes() as u64);
-        if (rest.len() as u64) < sight {
-            return ScanStep::Partial { len: sight as usize };
+        let classified_len = left.min(self.reader.container.classified_bytes() as u64);
+        if (rest.len() as u64) < classified_len {
+            return ScanStep::Partial { len: classified_len as usize };
         }
         let is_big_endian = self.reader.section.is_big_endian;
-        let look = self.reader.container.classify(at, rest, is_big_endian, gap_end);
-        let len = match look {
+        let classification =
+            self.reader.container.classify(at, rest, is_big_endian, gap_end);
+        let len = match classification {
             Classification::Item(len) => {
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
                 let Some(item) = rest.get(..len) else {
@@ -219,25 +222,29 @@ impl CursorState {
         block: &mut Block,
         at: u64,
         mut packet: LidarPacket,
-        used: usize,
+        scanned_len: usize,
         len: usize,
     ) -> ScanStep {
-        let whole = ScanStep::Whole { len };
-        let Some(topic) = self.format_state.topic(&packet.sender) else { return whole };
+        let whole_step = ScanStep::Whole { len };
+        let Some(topic) = self.format_state.topic(&packet.sender) else {
+            return whole_step;
+        };
         let (manifest, selection) = (&self.manifest, &self.selection);
-        let wants = |topic: &TopicId| manifest.wants(selection, *topic, packet.time);
+        let is_selected =
+            |topic: &TopicId| manifest.wants(selection, *topic, packet.time);
         let points = self.format_state.points_of(topic);
-        let topics = [Some(topic).filter(wants), points.filter(wants)];
+        let topics = [Some(topic).filter(is_selected), points.filter(is_selected)];
         if topics == [None; 2] {
-            return whole;
+            return whole_step;
         }
         match &mut packet.bytes {
-            PacketBytes::InItem(place) => {
+            PacketBytes::InItem(payload_range) => {
                 for topic in topics.into_iter().flatten() {
-                    let place = used + place.start..used + place.end;
-                    block.push(topic, packet.time, place);
+                    let payload_range = scanned_len + payload_range.start
+                        ..scanned_len + payload_range.end;
+                    block.push(topic, packet.time, payload_range);
                 }
-                whole
+                whole_step
             }
             PacketBytes::Reassembled(bytes) => {
                 let (time, bytes) = (packet.time, mem::take(bytes));

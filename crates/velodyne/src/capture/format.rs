@@ -40,8 +40,8 @@ impl Format for Capture {
         topics::FORMAT_NAME
     }
 
-    fn probe(&self, _name: &str, head: &[u8]) -> MatchConfidence {
-        match Container::detect(head) {
+    fn probe(&self, _name: &str, first_bytes: &[u8]) -> MatchConfidence {
+        match Container::detect(first_bytes) {
             Some(_) => MatchConfidence::Certain,
             None => MatchConfidence::No,
         }

@@ -71,9 +71,10 @@ impl FormatState {
 
     /// Returns the points with the topic `topic`, and the topic of their packets.
     pub(crate) fn points(&self, topic: TopicId) -> Option<(TopicId, &PointsTopic)> {
-        let all = (0..).map(TopicId).zip(&self.points);
-        let mut known = all.filter_map(|(id, points)| Some((id, points.as_ref()?)));
-        known.find(|(_, points)| points.topic == topic)
+        let ids_and_points = (0..).map(TopicId).zip(&self.points);
+        let mut with_points =
+            ids_and_points.filter_map(|(id, points)| Some((id, points.as_ref()?)));
+        with_points.find(|(_, points)| points.topic == topic)
     }
 
     /// Returns the topic of the points that are decoded from the packets of `topic`.

@@ -120,9 +120,9 @@ mod tests {
             packet[1_200..1_204].copy_from_slice(&stamp);
             packet
         };
-        let texts =
+        let descriptions =
             [packet(*b"O De"), packet([33, 12, b'v', b'2'])].as_flattened().to_vec();
-        assert_eq!(HourCounter::detect(&texts), None);
+        assert_eq!(HourCounter::detect(&descriptions), None);
         let stamps =
             [packet([0, 1, 0, 0]), packet([0, 2, 0, 0])].as_flattened().to_vec();
         assert_eq!(HourCounter::detect(&stamps), Some(HourCounter::default()));

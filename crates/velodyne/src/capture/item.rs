@@ -192,8 +192,8 @@ impl Section {
         let ticks = u64::from(word(12)?) << 32 | u64::from(word(16)?);
         let (captured, len) = (word(20)? as usize, word(24)? as usize);
         // The length of the block is repeated at its end.
-        let is_all = captured <= bytes.len().checked_sub(32)?;
-        is_all.then_some(CaptureItem::Frame(Frame {
+        let is_complete = captured <= bytes.len().checked_sub(32)?;
+        is_complete.then_some(CaptureItem::Frame(Frame {
             interface: id,
             link: interface.link,
             time: interface.time(ticks),
@@ -298,9 +298,12 @@ mod tests {
                 section.item(Container::PcapNg, &bytes),
                 CaptureItem::Frame(frame)
             );
-            let mut long = bytes.clone();
-            (long[20], long[23]) = (9, 9);
-            assert_eq!(section.item(Container::PcapNg, &long), CaptureItem::Broken);
+            let mut long_block = bytes.clone();
+            (long_block[20], long_block[23]) = (9, 9);
+            assert_eq!(
+                section.item(Container::PcapNg, &long_block),
+                CaptureItem::Broken
+            );
         }
     }
 

@@ -149,13 +149,19 @@ impl Log for CaptureLog {
             Error::new(ErrorKind::NoSuch, "part that starts here")
                 .with_offset(part.bytes.start)
         })?;
-        let walk =
+        let scanner =
             RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
         let (format_state, selection) = (self.format_state.clone(), selection.clone());
         let manifest = self.manifest.clone();
         let source = &self.source;
-        let cursor =
-            CaptureCursor::new(walk, source, manifest, format_state, start, selection)?;
+        let cursor = CaptureCursor::new(
+            scanner,
+            source,
+            manifest,
+            format_state,
+            start,
+            selection,
+        )?;
         Ok(Box::new(cursor))
     }
 
@@ -191,8 +197,9 @@ impl Log for CaptureLog {
         let end = parts.last().map_or(0, |part| part.bytes.end);
         let declarations = state.declarations.iter().filter(|(at, _)| *at < end);
         let start = |part: &Part| {
-            let all = &self.manifest.parts;
-            let index = all.binary_search_by_key(&part.bytes.start, |p| p.bytes.start);
+            let parts_in_order = &self.manifest.parts;
+            let index = parts_in_order
+                .binary_search_by_key(&part.bytes.start, |p| p.bytes.start);
             index.ok().and_then(|index| state.starts.get(index)).cloned()
         };
         let mut points = vec![None; state.points.len()];
@@ -202,8 +209,10 @@ impl Log for CaptureLog {
             let Some(PointsTopic { topic, lidar, .. }) = known else { continue };
             if selection.topics.contains(*topic) {
                 let (topic, lidar) = (*topic, lidar.clone());
-                let (of, packets) = ((selection.time, parts), lidar::record_is_packet);
-                let scans = scans.excerpt(self, topic, &lidar, of, packets)?;
+                let (time_and_parts, packets) =
+                    ((selection.time, parts), lidar::record_is_packet);
+                let scans =
+                    scans.excerpt(self, topic, &lidar, time_and_parts, packets)?;
                 *points = Some(PointsTopic { topic, lidar, scans: Some(scans) });
             }
         }

@@ -215,9 +215,10 @@ impl ItemReader {
                 match sender_and_payload(bytes, datagram, device(source), is_wrong) {
                     Ok((sender, payload)) => {
                         let start = frame.bytes.start;
-                        let place = start + payload.start..start + payload.end;
+                        let payload_range = start + payload.start..start + payload.end;
                         let identification = ip::identification(bytes, ip);
-                        let (time, bytes) = (frame.time, PacketBytes::InItem(place));
+                        let (time, bytes) =
+                            (frame.time, PacketBytes::InItem(payload_range));
                         ItemContent::Packet(LidarPacket {
                             sender,
                             time,
@@ -230,13 +231,14 @@ impl ItemReader {
             }
             IpPacket::Fragment(fragment) => {
                 let part = bytes.get(fragment.bytes.clone()).unwrap_or_default();
-                let place = at..at.saturating_add(item.len() as u64);
+                let payload_range = at..at.saturating_add(item.len() as u64);
                 let origin = (frame.interface, frame.time);
-                let Some(whole) = self.fragments.push(place, origin, &fragment, part)
+                let Some(whole) =
+                    self.fragments.push(payload_range, origin, &fragment, part)
                 else {
                     return ItemContent::Fragment;
                 };
-                let DatagramKey { source, destination, id } = fragment.of;
+                let DatagramKey { source, destination, id } = fragment.datagram;
                 let is_wrong =
                     self.has_wrong_checksum(&whole.bytes, [source, destination]);
                 let content = reassembled_packet(
@@ -263,23 +265,23 @@ impl ItemReader {
     /// Returns whether most checksums of packets of lidars at the start of a capture are
     /// right. If addresses were changed, they are wrong, and a wrong checksum does not
     /// mean damage.
-    pub(crate) fn trusts_checksums(mut self, head: &[u8], start: u64) -> bool {
-        let (mut right, mut wrong) = (0_u64, 0_u64);
-        let (mut at, end) = (start, head.len() as u64);
+    pub(crate) fn trusts_checksums(mut self, first_bytes: &[u8], start: u64) -> bool {
+        let (mut correct, mut wrong) = (0_u64, 0_u64);
+        let (mut at, end) = (start, first_bytes.len() as u64);
         self.verifies_checksums = true;
-        while let Some(bytes) = head.get(at as usize..) {
+        while let Some(bytes) = first_bytes.get(at as usize..) {
             let before = self.section.is_big_endian;
             let is_big_endian = self.container.is_big_endian(bytes, before);
-            let look = self.container.classify(at, bytes, is_big_endian, end);
-            let Classification::Item(len) = look else { break };
+            let classification = self.container.classify(at, bytes, is_big_endian, end);
+            let Classification::Item(len) = classification else { break };
             match self.read(at, bytes.get(..len as usize).unwrap_or_default()) {
-                ItemContent::Packet(_) => right += 1,
+                ItemContent::Packet(_) => correct += 1,
                 ItemContent::Lost(RejectReason::Checksum) => wrong += 1,
                 _ => {}
             }
             at += len;
         }
-        wrong <= right
+        wrong <= correct
     }
 }
 

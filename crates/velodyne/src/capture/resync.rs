@@ -26,12 +26,12 @@ impl Resync {
         broken: u64,
         window: &mut WindowReader<'_>,
     ) -> Result<Option<u64>> {
-        let sight = self.container.classified_bytes();
+        let classified_len = self.container.classified_bytes();
         let mut at = broken + 1;
         loop {
-            let bytes = window.read_at(at, 2 * sight)?;
+            let bytes = window.read_at(at, 2 * classified_len)?;
             let is_last = at + bytes.len() as u64 >= self.end;
-            let keep = if is_last { 0 } else { sight };
+            let keep = if is_last { 0 } else { classified_len };
             let count = bytes.len().saturating_sub(keep);
             for skip in 0..count {
                 let rest = bytes.get(skip..).unwrap_or_default();
@@ -88,7 +88,8 @@ impl Resync {
             return Ok(true);
         }
         let bytes = window.peek(at, self.container.classified_bytes())?;
-        let look = self.container.classify(at, &bytes, self.is_big_endian, self.end);
-        Ok(look != Classification::Invalid)
+        let classification =
+            self.container.classify(at, &bytes, self.is_big_endian, self.end);
+        Ok(classification != Classification::Invalid)
     }
 }

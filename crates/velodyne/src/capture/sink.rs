@@ -187,9 +187,9 @@ impl<W: Output> RecordSink for PcapSink<W> {
         match self.extracts.get(from) {
             Some(SourceLog::Capture(senders)) => {
                 let sender = senders.sender(record.topic)?;
-                let (nanos, own) =
+                let (nanos, identification) =
                     (record.time.as_nanos(), own_identification(from, &record));
-                self.packet(sender, nanos, own, record.payload)
+                self.packet(sender, nanos, identification, record.payload)
             }
             Some(SourceLog::Packets(senders)) => {
                 match senders.get(record.topic.index()).copied().flatten() {

@@ -35,7 +35,7 @@ impl Lidar {
         let incomplete = self.calibration_warning.iter();
         let incomplete = incomplete
             .map(|text| Finding::new(&code::CALIBRATION_INCOMPLETE, text.clone()));
-        let of_calibration = match self.calibration.origin {
+        let calibration_finding = match self.calibration.origin {
             Origin::Default(_) => &code::CALIBRATION_OTHER,
             Origin::File(_) | Origin::Stream | Origin::Completed { .. } => {
                 &code::CALIBRATION_CHECK
@@ -43,7 +43,7 @@ impl Lidar {
         };
         let calibration = self.calibration.warnings.iter();
         let calibration =
-            calibration.map(|text| Finding::new(of_calibration, text.clone()));
+            calibration.map(|text| Finding::new(calibration_finding, text.clone()));
         let clock = self.clock.iter().filter(|clock| !clock.starts_with("locked"));
         let clock = clock.map(|text| Finding::new(&code::CLOCK_UNSET, text.clone()));
         let rate = self.rate_warning.iter();
@@ -99,7 +99,7 @@ struct Clocks {
     /// range.
     lost: u64,
     gaps: u64,
-    longest: i64,
+    longest_nanos: i64,
     when: TimeRange,
     /// The last gap.
     last_gap: Option<Gap>,
@@ -112,7 +112,7 @@ struct Clocks {
 struct Gap {
     lost: u64,
     /// The longest gap and the time range of all gaps before this one.
-    longest: i64,
+    longest_nanos: i64,
     when: TimeRange,
 }
 
@@ -126,7 +126,7 @@ impl Clocks {
             last: None,
             lost: 0,
             gaps: 0,
-            longest: 0,
+            longest_nanos: 0,
             when: TimeRange::EMPTY,
             last_gap: None,
             around_sector: options
@@ -144,23 +144,23 @@ impl Clocks {
             _ => self.start_run(sensor.returns),
         }
         let stamp = i64::from(headers.tail.micros) * 1_000;
-        let now = time.as_nanos();
+        let time_nanos = time.as_nanos();
         let last = self.last;
-        let (before, then) = last.unwrap_or((stamp, now));
+        let (before, last_nanos) = last.unwrap_or((stamp, time_nanos));
         // The step of the lidar clock modulo one hour, chosen nearest to zero.
         let step = around_hour(stamp - before);
-        if self.is_overtaken(sensor, step, now.saturating_sub(then)) {
+        if self.is_overtaken(sensor, step, time_nanos.saturating_sub(last_nanos)) {
             self.fill_gap();
             return;
         }
-        self.last = Some((stamp, now));
+        self.last = Some((stamp, time_nanos));
         let around_sector = self.around_sector.as_mut();
         let around_sector =
             around_sector.and_then(|losses| losses.add(sensor, headers, step));
         if last.is_none() {
             return;
         }
-        let difference = now.saturating_sub(then).saturating_sub(step);
+        let difference = time_nanos.saturating_sub(last_nanos).saturating_sub(step);
         let hours = if difference.unsigned_abs() < HOUR.unsigned_abs() / 2 {
             0
         } else {
@@ -170,7 +170,7 @@ impl Clocks {
         let time = TimeRange::from_timestamp(*time);
         if step < 0 && hours == 0 || difference.abs() > MAX_DIFFERENCE {
             let seconds = step as f64 / 1e9;
-            let logged = now.saturating_sub(then) as f64 / 1e9;
+            let logged = time_nanos.saturating_sub(last_nanos) as f64 / 1e9;
             let text = format!(
                 "its clock advances by {seconds:.6} s, and that of the log by {logged:.6} s"
             );
@@ -178,7 +178,7 @@ impl Clocks {
             match &mut self.jumps {
                 Some(jumps) => {
                     jumps.count += 1;
-                    jumps.time = jumps.time.map(|all| all.cover(&time));
+                    jumps.time = jumps.time.map(|range| range.cover(&time));
                 }
                 none => {
                     let jump = Finding::new(&code::CLOCK_JUMP, text).with_bytes(bytes);
@@ -195,11 +195,11 @@ impl Clocks {
             0
         });
         if lost > 0 {
-            let (longest, when) = (self.longest, self.when);
-            self.last_gap = Some(Gap { lost, longest, when });
+            let (longest_nanos, when) = (self.longest_nanos, self.when);
+            self.last_gap = Some(Gap { lost, longest_nanos, when });
             self.lost += lost;
             self.gaps += 1;
-            self.longest = self.longest.max(step);
+            self.longest_nanos = self.longest_nanos.max(step);
             self.when = self.when.cover(&time);
         }
     }
@@ -213,8 +213,8 @@ impl Clocks {
             let share = f64::from(sector.width()) / f64::from(TURN);
             sector.rotation_nanos as f64 * share
         });
-        let most = (SWAPPED_PACKETS * sensor.packet_nanos() + blanked) as i64;
-        step < 0 && -step <= most && elapsed.abs() < MAX_DIFFERENCE
+        let max_step = (SWAPPED_PACKETS * sensor.packet_nanos() + blanked) as i64;
+        step < 0 && -step <= max_step && elapsed.abs() < MAX_DIFFERENCE
     }
 
     /// Removes an overtaken packet from the lost ones.
@@ -224,7 +224,7 @@ impl Clocks {
         self.lost -= 1;
         if gap.lost == 0 {
             self.gaps -= 1;
-            (self.longest, self.when) = (gap.longest, gap.when);
+            (self.longest_nanos, self.when) = (gap.longest_nanos, gap.when);
             self.last_gap = None;
         }
     }
@@ -248,11 +248,11 @@ impl Clocks {
         }
         if self.lost > 0 {
             let Self { lost, gaps, .. } = self;
-            let longest = self.longest as f64 / 1e9;
+            let longest_nanos = self.longest_nanos as f64 / 1e9;
             let packets = if lost == 1 { "packet is" } else { "packets are" };
             let gaps = if gaps == 1 { "1 gap".into() } else { format!("{gaps} gaps") };
             let text = format!(
-                "about {lost} {packets} missing, in {gaps} of up to {longest:.6} s"
+                "about {lost} {packets} missing, in {gaps} of up to {longest_nanos:.6} s"
             );
             let finding = Finding::new(&code::PACKETS_LOST, text);
             findings.add(finding.with_time(self.when).with_topic(topic));

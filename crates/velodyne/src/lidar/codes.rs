@@ -20,15 +20,19 @@ pub const CODES: &[&Code] = &[
 
 /// Returns the codes of a format, `own`, and those of lidars.
 pub(crate) const fn with_lidar_codes<const N: usize>(
-    own: &[&'static Code],
+    format_codes: &[&'static Code],
 ) -> [&'static Code; N] {
-    let mut all = [CODES[0]; N];
+    let mut codes = [CODES[0]; N];
     let mut at = 0;
     while at < N {
-        all[at] = if at < own.len() { own[at] } else { CODES[at - own.len()] };
+        codes[at] = if at < format_codes.len() {
+            format_codes[at]
+        } else {
+            CODES[at - format_codes.len()]
+        };
         at += 1;
     }
-    all
+    codes
 }
 
 pub(super) static CALIBRATION_CHECK: Code = Code::warning(

@@ -89,9 +89,9 @@ impl Lidar {
         let packet = self.sensor.packet_nanos();
         let delay =
             self.points.blanked.map_or(0, |sector| sector.longest_delay(packet));
-        if let Some(reach) = manifest.time_margins.get_mut(&topic) {
-            reach.before = reach.before.saturating_add(delay);
-            reach.after = reach.after.saturating_add(delay);
+        if let Some(margin) = manifest.time_margins.get_mut(&topic) {
+            margin.before = margin.before.saturating_add(delay);
+            margin.after = margin.after.saturating_add(delay);
         }
     }
 }

@@ -63,14 +63,16 @@ impl Lidar {
             return;
         }
         let hour_nanos = to_unix.wrapping_neg().rem_euclid(HOUR);
-        let lag = self.hour_nanos.map_or(0, |own| around_hour(own - hour_nanos));
+        let lag = self
+            .hour_nanos
+            .map_or(0, |lidar_hour| around_hour(lidar_hour - hour_nanos));
         let contradicts = lag.abs() > MAX_DIFFERENCE;
-        let is_own = match choice {
+        let uses_lidar_clock = match choice {
             ClockChoice::Log => false,
             ClockChoice::Lidar => true,
             ClockChoice::Auto => !(contradicts && has_gps),
         };
-        if is_own {
+        if uses_lidar_clock {
             self.points.time = TimeSource::Sensor { hour_nanos };
         }
         if contradicts {
@@ -81,12 +83,15 @@ impl Lidar {
             } else {
                 "the clock of the log"
             };
-            let (used_clock, other) =
-                if is_own { ("the lidar's", "log") } else { ("the log's", "lidar") };
+            let (used_clock, other_clock) = if uses_lidar_clock {
+                ("the lidar's", "log")
+            } else {
+                ("the log's", "lidar")
+            };
             self.clock_warning = Some(format!(
                 "the clock of the lidar, which a receiver sets according to its packets, is \
                  {seconds:.3} s {where_to} {log}: one of them is wrong; points have {used_clock} \
-                 times, and can have those of the {other}"
+                 times, and can have those of the {other_clock}"
             ));
         }
     }

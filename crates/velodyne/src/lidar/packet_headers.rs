@@ -18,8 +18,8 @@ pub(super) struct TimedHeaders {
     pub(super) headers: PacketHeaders,
 }
 
-/// A function that calls another one for each packet that a record contains, as a record
-/// of its own.
+/// A function that calls its argument for each packet in a record. Each packet is passed
+/// as a record.
 pub trait PacketExtractor:
     Fn(Record<'_>, &mut dyn FnMut(Record<'_>)) + Copy + Send + 'static
 {
@@ -36,34 +36,34 @@ pub fn record_is_packet(packet: Record<'_>, each: &mut dyn FnMut(Record<'_>)) {
 }
 
 /// Calls `call` for all data packets in the records of `topic` of `log`, up to the end of
-/// the last part that starts before `until`. `packets` extracts them from records.
+/// the last part that starts before `end`. `packets` extracts them from records.
 ///
 /// # Errors
 /// `Io` if the log cannot be read.
 pub(super) fn for_each_packet(
     log: &dyn Log,
     topic: TopicId,
-    until: u64,
+    end: u64,
     packets: impl PacketExtractor,
     call: &mut dyn FnMut(&TimedHeaders),
 ) -> Result<()> {
     let topics = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let mut plan = log.manifest().plan(&selection, PART_BYTES);
-    plan.truncate(plan.iter().take_while(|part| part.bytes.start < until).count());
+    plan.truncate(plan.iter().take_while(|part| part.bytes.start < end).count());
     let mut tasks = TaskQueue::with_double_length();
-    let mut add = |all: Result<Vec<TimedHeaders>>| -> Result<()> {
-        all?.iter().for_each(&mut *call);
+    let mut add = |headers: Result<Vec<TimedHeaders>>| -> Result<()> {
+        headers?.iter().for_each(&mut *call);
         Ok(())
     };
     for part in plan {
         let mut cursor = log.read(&part, &selection)?;
         let source = log.source().clone();
         tasks.push(move || {
-            let all = packet_headers(&mut *cursor, packets);
+            let headers = packet_headers(&mut *cursor, packets);
             drop(cursor);
             source.release(part.bytes);
-            all
+            headers
         });
         tasks.next().map_or(Ok(()), &mut add)?;
     }

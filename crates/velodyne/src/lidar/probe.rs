@@ -144,10 +144,10 @@ impl Lidar {
         match (report.calibration, completed) {
             (Some(calibration), _) => self.calibration = calibration,
             (None, Some(completed)) => {
-                let with = &self.calibration.origin;
+                let origin = &self.calibration.origin;
                 self.calibration_warning = Some(format!(
                     "{incomplete} ({} packets were examined, a whole calibration takes 4160): \
-                     their missing values are those of another lidar ({with}), and their \
+                     their missing values are those of another lidar ({origin}), and their \
                      points may be off by decimetres",
                     tails.len()
                 ));

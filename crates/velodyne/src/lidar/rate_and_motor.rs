@@ -55,11 +55,11 @@ impl RateProbe {
             return None;
         }
         let rate = (self.packets - self.at_start) as f64 / nanos as f64 * 1e9;
-        let most = 1e9 / sensor.packet_nanos();
-        (rate > most * MAX_RATE_FACTOR).then(|| {
+        let max_rate = 1e9 / sensor.packet_nanos();
+        (rate > max_rate * MAX_RATE_FACTOR).then(|| {
             format!(
                 "{rate:.0} packets a second come from one sender, and a {sensor} sends \
-                 {most:.0}: they are from several lidars or another model, or were replayed \
+                 {max_rate:.0}: they are from several lidars or another model, or were replayed \
                  too fast"
             )
         })
@@ -73,9 +73,9 @@ pub(super) struct MotorProbe {
     packets: u64,
     /// The number of packets with the azimuth of the previous packet, the length of the
     /// current run of them, and that of the longest run.
-    still: u64,
+    unchanged: u64,
     run: u64,
-    longest: u64,
+    longest_run: u64,
     /// The azimuth of the longest run.
     azimuth: u16,
 }
@@ -90,24 +90,24 @@ impl MotorProbe {
             step.min(36_000_u16.saturating_sub(step)) < MIN_STEP
         });
         self.run = if is_still { self.run + 1 } else { 0 };
-        self.still += u64::from(is_still);
-        if self.run > self.longest {
-            (self.longest, self.azimuth) = (self.run, azimuth);
+        self.unchanged += u64::from(is_still);
+        if self.run > self.longest_run {
+            (self.longest_run, self.azimuth) = (self.run, azimuth);
         }
     }
 
     /// Returns a warning if the head does not turn.
     pub(super) fn warning(&self) -> Option<String> {
         let never_turns =
-            self.packets >= MIN_PACKETS_FOR_MOTOR && self.still * 2 > self.packets;
-        (never_turns || self.longest >= STANDSTILL_PACKETS).then(|| {
+            self.packets >= MIN_PACKETS_FOR_MOTOR && self.unchanged * 2 > self.packets;
+        (never_turns || self.longest_run >= STANDSTILL_PACKETS).then(|| {
             format!(
                 "the motor does not turn: {} of {} packets have the azimuth of the previous \
                  packet, {:.2} deg in the longest run, of {} packets",
-                self.still,
+                self.unchanged,
                 self.packets,
                 f64::from(self.azimuth) / 100.0,
-                self.longest + 1
+                self.longest_run + 1
             )
         })
     }

@@ -76,16 +76,16 @@ impl ScanCache {
                 plan.last().map_or(0, |part| part.bytes.end)
             }
         };
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.as_ref().filter(|known| known.until >= until) {
-            return Ok(known.scans.clone());
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cached) = cached.as_ref().filter(|cached| cached.until >= until) {
+            return Ok(cached.scans.clone());
         }
         let scans = follow(log, topic, lidar, until, packets, &mut |_| ())?;
-        let known = known.insert(KnownScans { until, scans: Arc::new(scans) });
-        Ok(known.scans.clone())
+        let cached = cached.insert(KnownScans { until, scans: Arc::new(scans) });
+        Ok(cached.scans.clone())
     }
 
-    /// Computes all scans, and calls `look` for each packet.
+    /// Computes all scans, and calls `visit` for each packet.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -95,11 +95,11 @@ impl ScanCache {
         topic: TopicId,
         lidar: &Lidar,
         packets: impl PacketExtractor,
-        look: &mut dyn FnMut(&TimedHeaders),
+        visit: &mut dyn FnMut(&TimedHeaders),
     ) -> Result<()> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let scans = Arc::new(follow(log, topic, lidar, u64::MAX, packets, look)?);
-        *known = Some(KnownScans { until: u64::MAX, scans });
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let scans = Arc::new(follow(log, topic, lidar, u64::MAX, packets, visit)?);
+        *cached = Some(KnownScans { until: u64::MAX, scans });
         Ok(())
     }
 }
@@ -112,13 +112,13 @@ fn follow(
     lidar: &Lidar,
     until: u64,
     packets: impl PacketExtractor,
-    look: &mut dyn FnMut(&TimedHeaders),
+    visit: &mut dyn FnMut(&TimedHeaders),
 ) -> Result<ScanIndex> {
     let mut tracker = ScanTracker::new(lidar.sensor, lidar.points);
     let mut scans = ScanIndex::default();
     packet_headers::for_each_packet(log, topic, until, packets, &mut |packet| {
         scans.add(&mut tracker, &packet.headers, packet.offset, packet.time);
-        look(packet);
+        visit(packet);
     })?;
     Ok(scans)
 }

@@ -59,10 +59,10 @@ impl StatusTime {
     /// Returns descriptions of what contradicts this time. Adding `to_unix` nanoseconds
     /// to the clock of the log makes that UTC.
     fn contradictions(self, to_unix: Option<i64>) -> Vec<String> {
-        let mut all = Vec::new();
+        let mut findings_of_all = Vec::new();
         let stamp = i64::from(self.micros) * 1_000;
         if !STATUS_AGE.contains(&around_hour(stamp - self.utc)) {
-            all.push(format!(
+            findings_of_all.push(format!(
                 "the status bytes state {} past the hour, and the packets {}: one of them is \
                  wrong",
                 past_hour(self.utc.rem_euclid(HOUR)),
@@ -70,7 +70,7 @@ impl StatusTime {
             ));
         }
         let Some(to_unix) = to_unix.filter(|_| self.time != Timestamp::MAX) else {
-            return all;
+            return findings_of_all;
         };
         let log = self.time.as_nanos().saturating_add(to_unix);
         let lead_nanos = log.saturating_sub(self.utc);
@@ -86,12 +86,12 @@ impl StatusTime {
                 String::new()
             };
             let way = if lead_nanos > 0 { "behind" } else { "ahead of" };
-            all.push(format!(
+            findings_of_all.push(format!(
                 "the date and time in the status bytes are {} s {way} the clock of the log{hint}",
                 (lead_nanos.abs() + SECOND / 2) / SECOND
             ));
         }
-        all
+        findings_of_all
     }
 }
 

@@ -64,8 +64,9 @@ impl ModelDetection {
         };
         if detection.sensor.is_some_and(|sensor| sensor.model != Model::Hdl64eS2) {
             let stated = evidence.modes.iter();
-            let stated = stated
-                .filter_map(|(of, mode_packets)| Some(((*of)?, mode_packets.packets)));
+            let stated = stated.filter_map(|(mode, mode_packets)| {
+                Some(((*mode)?, mode_packets.packets))
+            });
             detection.returns_change = describe_changes(&stated.collect());
         }
         detection

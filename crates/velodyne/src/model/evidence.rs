@@ -31,7 +31,7 @@ pub struct Evidence {
     /// The number of data packets.
     pub packets: u64,
     /// The number of payloads of another length.
-    pub others: u64,
+    pub other_payloads: u64,
     pub(super) patterns: BTreeMap<BankOrder, u64>,
     /// The number of packets for each pair of last bytes.
     pub(super) tails: BTreeMap<(u8, u8), u64>,
@@ -70,7 +70,7 @@ impl Evidence {
     /// Adds a payload. It is only counted if enough packets were examined before.
     pub fn add(&mut self, payload: &[u8]) {
         let Some(packet) = Firings::new(payload) else {
-            self.others += 1;
+            self.other_payloads += 1;
             return;
         };
         self.packets += 1;
@@ -92,8 +92,8 @@ impl Evidence {
         mode_packets.packets += 1;
         if let Some((last, before)) = self.last.replace((tail.micros, returns)) {
             let interval = tail.micros.wrapping_sub(last);
-            let is_one = returns == before && interval < 10_000;
-            if is_one && mode_packets.intervals.len() < MAX_INTERVALS {
+            let is_same_mode = returns == before && interval < 10_000;
+            if is_same_mode && mode_packets.intervals.len() < MAX_INTERVALS {
                 mode_packets.intervals.push(interval);
             }
         }
@@ -117,18 +117,19 @@ impl Evidence {
 
     /// Returns the product ID that most packets end in.
     pub(super) fn identity(&self) -> Option<u8> {
-        let mut all: BTreeMap<u8, u64> = BTreeMap::new();
+        let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
         for ((_, identity), count) in &self.tails {
-            *all.entry(*identity).or_default() += count;
+            *counts.entry(*identity).or_default() += count;
         }
-        all.into_iter().max_by_key(|(_, count)| *count).map(|(identity, _)| identity)
+        counts.into_iter().max_by_key(|(_, count)| *count).map(|(identity, _)| identity)
     }
 
     /// Returns the product ID of most packets, if these have one bank of lasers. Other
     /// packets have no product ID.
     pub(crate) fn product_id(&self) -> Option<u8> {
-        let most = self.patterns.iter().max_by_key(|(_, count)| **count);
-        most.filter(|(pattern, _)| **pattern == BankOrder::First)
+        let most_frequent = self.patterns.iter().max_by_key(|(_, count)| **count);
+        most_frequent
+            .filter(|(pattern, _)| **pattern == BankOrder::First)
             .and_then(|_| self.identity())
     }
 
@@ -151,20 +152,20 @@ impl Evidence {
     /// mean of the largest group of similar intervals. Where packets are lost, the
     /// interval is a multiple of it.
     pub(super) fn period(&self, returns: ReturnMode) -> Option<f64> {
-        let mut all = self.intervals(returns).to_vec();
-        all.sort_unstable();
+        let mut intervals = self.intervals(returns).to_vec();
+        intervals.sort_unstable();
         let (mut first, mut run) = (0, 0..0);
-        for (end, longest) in (1..).zip(&all) {
+        for (end, longer) in (1..).zip(&intervals) {
             let is_alike =
-                |least: &u32| u64::from(*least) * 51 / 50 + 1 >= u64::from(*longest);
-            while all.get(first).is_some_and(|least| !is_alike(least)) {
+                |shorter: &u32| u64::from(*shorter) * 51 / 50 + 1 >= u64::from(*longer);
+            while intervals.get(first).is_some_and(|shorter| !is_alike(shorter)) {
                 first += 1;
             }
             if end - first > run.len() {
                 run = first..end;
             }
         }
-        let run = all.get(run)?;
+        let run = intervals.get(run)?;
         let total: u64 = run.iter().copied().map(u64::from).sum();
         let mean = total as f64 / run.len() as f64;
         (mean > 1.0).then_some(mean)
@@ -194,13 +195,15 @@ impl BankOrder {
         let in_turn =
             |i: usize| [Bank::First, Bank::Second, Bank::Third, Bank::Fourth][i % 4];
         let lowers = banks.iter().filter(|bank| **bank == Some(Bank::Second)).count();
-        let is_two =
+        let has_two_banks =
             banks.iter().all(|b| matches!(b, Some(Bank::First | Bank::Second)));
         if has_order(|_| Some(Bank::First)) {
             Self::First
-        } else if is_two && (0..BLOCKS).all(|i| banks[i] == banks[i % 2]) {
+        } else if has_two_banks && (0..BLOCKS).all(|i| banks[i] == banks[i % 2]) {
             Self::Alternating
-        } else if is_two && lowers == 3 && (0..BLOCKS).all(|i| banks[i] == banks[i % 4])
+        } else if has_two_banks
+            && lowers == 3
+            && (0..BLOCKS).all(|i| banks[i] == banks[i % 4])
         {
             Self::OneInFour
         } else if (0..BLOCKS).all(|i| banks[i] == Some(in_turn(i))) {

@@ -68,11 +68,11 @@ pub(crate) fn describe_changes(packets: &BTreeMap<ReturnMode, u64>) -> Option<St
         1 => format!("{returns} in 1 packet"),
         count => format!("{returns} in {count} packets"),
     };
-    let all: Vec<String> = packets.iter().map(description).collect();
-    (all.len() > 1).then(|| {
+    let descriptions: Vec<String> = packets.iter().map(description).collect();
+    (descriptions.len() > 1).then(|| {
         format!(
             "the return mode changes: {}; each packet is decoded in its own mode",
-            all.join(", ")
+            descriptions.join(", ")
         )
     })
 }

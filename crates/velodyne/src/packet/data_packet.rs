@@ -149,9 +149,9 @@ impl Bank {
     pub(crate) fn index_of_flag(flag: u16) -> u16 {
         // The difference between the flags of consecutive banks.
         const STEP: u16 = 0x1100;
-        let below = 0xeeff_u16.wrapping_sub(flag);
-        let is_flag = below.is_multiple_of(STEP) && below <= 3 * STEP;
-        if is_flag { below / STEP } else { u16::MAX }
+        let steps_below = 0xeeff_u16.wrapping_sub(flag);
+        let is_flag = steps_below.is_multiple_of(STEP) && steps_below <= 3 * STEP;
+        if is_flag { steps_below / STEP } else { u16::MAX }
     }
 }
 
@@ -168,9 +168,13 @@ mod tests {
     #[test]
     fn bank_indexes_agree_with_banks_for_all_flags() {
         for flag in 0..=u16::MAX {
-            let place = Bank::index_of_flag(flag);
+            let bank_index = Bank::index_of_flag(flag);
             let bank = Bank::from_flag(flag).map(|bank| bank as u16);
-            assert_eq!(bank, (place != u16::MAX).then_some(place), "{flag:#x}");
+            assert_eq!(
+                bank,
+                (bank_index != u16::MAX).then_some(bank_index),
+                "{flag:#x}"
+            );
         }
     }
 

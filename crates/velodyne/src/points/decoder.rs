@@ -44,7 +44,7 @@ pub struct PointDecoder {
     table: PointBuffer,
     schema: SchemaRef,
     /// The selected times of points.
-    within: TimeRange,
+    selected_times: TimeRange,
 }
 
 impl PointDecoder {
@@ -69,7 +69,7 @@ impl PointDecoder {
             scans: ScanNumbers::Tracked(Box::new(ScanTracker::new(sensor, options))),
             schema: table.schema().clone(),
             table,
-            within: columns.time,
+            selected_times: columns.time,
         })
     }
 
@@ -78,7 +78,7 @@ impl PointDecoder {
     #[must_use]
     pub fn with_scans(mut self, scans: ScanNumbers) -> Self {
         if let ScanNumbers::Indexed(index) = &scans {
-            self.schema = with_partial_scans(&self.schema, index, self.within);
+            self.schema = with_partial_scans(&self.schema, index, self.selected_times);
         }
         self.scans = scans;
         self
@@ -104,8 +104,8 @@ impl PointDecoder {
         if !has_time {
             self.table.discard_times(before);
         }
-        if self.within != TimeRange::ALL {
-            self.table.retain_times(before, self.within);
+        if self.selected_times != TimeRange::ALL {
+            self.table.retain_times(before, self.selected_times);
         }
         is_packet
     }

@@ -35,7 +35,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct PacketDecoder {
     #[cfg(target_arch = "x86_64")]
-    wide: Option<pulp::x86::V3>,
+    avx2: Option<pulp::x86::V3>,
     sensor: Sensor,
     options: PointOptions,
     step: f64,
@@ -101,9 +101,9 @@ impl PacketDecoder {
         let banks = banks(model, calibration, formula);
         let step = calibration.distance_step_m.unwrap_or(model.distance_step_m());
         let firsts = (0..banks.len()).map(|at| at * CHANNELS);
-        let mut own = Self {
+        let mut decoder = Self {
             #[cfg(target_arch = "x86_64")]
-            wide: pulp::x86::V3::try_new(),
+            avx2: pulp::x86::V3::try_new(),
             sensor,
             options,
             step,
@@ -126,8 +126,8 @@ impl PacketDecoder {
             block_returns: BlockReturns::new(),
             before: None,
         };
-        own.update_offsets();
-        own
+        decoder.update_offsets();
+        decoder
     }
 
     /// Returns the sensor whose packets are decoded.
@@ -150,10 +150,10 @@ impl PacketDecoder {
         packet_time: PacketTime,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if let Some(wide) = self.wide {
+        if let Some(avx2) = self.avx2 {
             let decoder = self;
-            return wide.vectorize(DecodeCall {
-                simd: wide,
+            return avx2.vectorize(DecodeCall {
+                simd: avx2,
                 decoder,
                 table,
                 scans,
@@ -193,14 +193,19 @@ impl PacketDecoder {
             nanos: packet_time.record_nanos,
             micros: headers.tail.micros,
         };
-        let heads = &self.timing.heads;
-        let scans =
-            scans.next(self.sensor, &azimuths, heads, packet_time.offset, stamps);
+        let azimuth_nanos = &self.timing.azimuth_nanos;
+        let scans = scans.next(
+            self.sensor,
+            &azimuths,
+            azimuth_nanos,
+            packet_time.offset,
+            stamps,
+        );
         let mut scan = scans.first;
         let rotation = self.rotation(&azimuths, scans.rotation_rate);
-        let usual =
+        let measured_rate =
             if scans.rotation_rate > 0.0 { scans.rotation_rate } else { scans.rate };
-        let rate = self.rate(&azimuths, usual, rotation.as_ref());
+        let rate = self.rate(&azimuths, measured_rate, rotation.as_ref());
         if self.azimuth_model == AzimuthModel::Exact {
             self.firing_azimuths.set_rate(rate, &self.timing);
         }
@@ -210,11 +215,12 @@ impl PacketDecoder {
         let returns = packet.returns();
         // Look up all azimuths together, so that memory latency occurs only once.
         let places = azimuths.map(|azimuth| self.circle.sin_cos(azimuth));
-        for block in 0..self.layout.used {
+        for block in 0..self.layout.used_blocks {
             scan += u32::from(scans.begins[block]);
-            let place = self.layout.block_returns[block];
-            let other = place.partner.and_then(|at| returns.get(at)).copied();
-            self.select_returns(simd, returns[block], other, place);
+            let block_return = self.layout.block_returns[block];
+            let partner_returns =
+                block_return.partner.and_then(|at| returns.get(at)).copied();
+            self.select_returns(simd, returns[block], partner_returns, block_return);
             if self.block_returns.back == 0 {
                 continue;
             }
@@ -273,24 +279,28 @@ impl PacketDecoder {
         rotation_rate: f64,
     ) -> Option<PacketRotation> {
         let blanked = self.options.blanked;
-        let known = if rotation_rate > 0.0 {
+        let known_rate = if rotation_rate > 0.0 {
             rotation_rate
         } else {
             blanked.map_or(0.0, |sector| sector.rate())
         };
-        let mut rotation =
-            PacketRotation::measure(azimuths, &self.timing.heads, blanked, known)?;
+        let mut rotation = PacketRotation::measure(
+            azimuths,
+            &self.timing.azimuth_nanos,
+            blanked,
+            known_rate,
+        )?;
         if self.options.is_timed_at_end(self.sensor.model) {
             rotation.end_in_time();
         }
         Some(rotation)
     }
 
-    /// Returns the rotation rate. `usual` is the recent rate.
+    /// Returns the rotation rate. `measured_rate` is the recent rate.
     fn rate(
         &mut self,
         azimuths: &[u16; BLOCKS],
-        usual: f64,
+        measured_rate: f64,
         rotation: Option<&PacketRotation>,
     ) -> RotationRate {
         if let Some(rotation) = rotation
@@ -306,7 +316,7 @@ impl PacketDecoder {
             );
         }
         if self.options.formula != Formula::VelodyneDecoder {
-            return RotationRate::from_nanos(usual);
+            return RotationRate::from_nanos(measured_rate);
         }
         // From the previous packet, unless a packet seems to be missing between them.
         let first = azimuths[0];
@@ -327,15 +337,16 @@ impl PacketDecoder {
         &mut self,
         simd: impl Deinterleave,
         returns: Returns<'_>,
-        other: Option<Returns<'_>>,
-        place: BlockReturn,
+        partner_returns: Option<Returns<'_>>,
+        block_return: BlockReturn,
     ) {
         let block_returns = &mut self.block_returns;
         block_returns.back =
-            simd.deinterleave(returns, &mut self.raw, &mut block_returns.sent);
-        block_returns.kind.same = Some(if place.is_last { LAST } else { STRONGEST });
-        if let Some(other) = other {
-            self.select_dual_returns(returns, other, place.is_last);
+            simd.deinterleave(returns, &mut self.raw, &mut block_returns.intensities);
+        block_returns.kind.same =
+            Some(if block_return.is_last { LAST } else { STRONGEST });
+        if let Some(partner_returns) = partner_returns {
+            self.select_dual_returns(returns, partner_returns, block_return.is_last);
         }
     }
 
@@ -343,17 +354,19 @@ impl PacketDecoder {
     fn select_dual_returns(
         &mut self,
         returns: Returns<'_>,
-        other: Returns<'_>,
+        partner_returns: Returns<'_>,
         is_last: bool,
     ) {
         let by_distance = self.options.formula == Formula::VelodyneDecoder;
         let block_returns = &mut self.block_returns;
         block_returns.kind.same = None;
-        let pairs = returns.as_chunks::<3>().0.iter().zip(other.as_chunks::<3>().0);
-        for ((at, (own, other)), kind) in
+        let pairs =
+            returns.as_chunks::<3>().0.iter().zip(partner_returns.as_chunks::<3>().0);
+        for ((at, (own, partner_returns)), kind) in
             (0_u32..).zip(pairs).zip(&mut block_returns.kind.each)
         {
-            let is_same = own[..2] == other[..2] && (by_distance || own[2] == other[2]);
+            let is_same = own[..2] == partner_returns[..2]
+                && (by_distance || own[2] == partner_returns[2]);
             *kind = match (is_same, is_last) {
                 (true, _) => BOTH,
                 (false, true) => LAST,
@@ -367,18 +380,18 @@ impl PacketDecoder {
     /// this sine and cosine for the block.
     #[inline(always)]
     fn locate(&mut self, bank: usize, (sin, cos): (f64, f64)) {
-        let Some(own) = self.banks.get(bank) else { return };
+        let Some(bank_values) = self.banks.get(bank) else { return };
         let (raw, axes, block_returns) =
             (&self.raw, self.options.axes, &mut self.block_returns);
         let near = self.near_corrections.get(bank).and_then(Option::as_ref);
         if self.azimuth_model == AzimuthModel::PerBlock {
-            compute(own, raw, |_| (sin, cos), axes, block_returns);
+            compute(bank_values, raw, |_| (sin, cos), axes, block_returns);
             if let Some(near) = near {
                 near.correct(raw, |_| (sin, cos), axes, block_returns);
             }
         } else {
             let FiringAzimuths { sin, cos, .. } = &self.firing_azimuths;
-            compute(own, raw, |at| (sin[at], cos[at]), axes, block_returns);
+            compute(bank_values, raw, |at| (sin[at], cos[at]), axes, block_returns);
             if let Some(near) = near {
                 near.correct(raw, |at| (sin[at], cos[at]), axes, block_returns);
             }
@@ -388,16 +401,22 @@ impl PacketDecoder {
     /// Computes the distances, and the intensities if they are selected.
     #[inline(always)]
     fn measure(&mut self, bank: usize, wants_intensity: bool) {
-        let Some(own) = self.banks.get(bank) else { return };
-        own.distances(&self.raw, self.step as f32, &mut self.block_returns.distance);
-        let (sent, corrected) =
-            (&self.block_returns.sent, &mut self.block_returns.corrected);
+        let Some(bank_values) = self.banks.get(bank) else { return };
+        bank_values.distances(
+            &self.raw,
+            self.step as f32,
+            &mut self.block_returns.distance,
+        );
+        let (intensities, corrected) =
+            (&self.block_returns.intensities, &mut self.block_returns.corrected);
         match self.intensity_corrections.get(bank) {
             _ if !wants_intensity => {}
-            Some(Some(own)) => own.correct(&self.raw, sent, corrected),
+            Some(Some(bank_values)) => {
+                bank_values.correct(&self.raw, intensities, corrected)
+            }
             _ => {
-                let all = corrected.iter_mut().zip(sent).take(CHANNELS);
-                all.for_each(|(to, sent)| *to = f32::from(*sent));
+                let all = corrected.iter_mut().zip(intensities).take(CHANNELS);
+                all.for_each(|(to, intensities)| *to = f32::from(*intensities));
             }
         }
     }
@@ -415,9 +434,9 @@ impl PacketDecoder {
     ) {
         let left = f64::from(TURN - angle_between(self.options.scan_start, azimuth));
         let nanos = &self.timing.nanos[block];
-        let head = self.timing.heads[block];
+        let azimuth_sin_cos = self.timing.azimuth_nanos[block];
         let is_far = left > f64::from(NEAR_SCAN_START);
-        let is_before = |nanos: f64| (nanos - head) * rate.exact < left;
+        let is_before = |nanos: f64| (nanos - azimuth_sin_cos) * rate.exact < left;
         if rate.exact <= 0.0 || is_far || is_before(nanos[CHANNELS - 1]) {
             self.block_returns.scan.same = Some(scan);
             return;
@@ -429,13 +448,13 @@ impl PacketDecoder {
     }
 }
 
-/// Computes the positions of the returns of a bank. `head` returns the sine and cosine of
-/// the azimuth of the head for each channel.
+/// Computes the positions of the returns of a bank. `azimuth_sin_cos` returns the sine
+/// and cosine of the azimuth of the head for each channel.
 #[inline(always)]
 fn compute(
     bank: &BankCoefficients,
     raw: &PerChannel<u16>,
-    head: impl Fn(usize) -> (f64, f64),
+    azimuth_sin_cos: impl Fn(usize) -> (f64, f64),
     axes: Axes,
     block_returns: &mut BlockReturns,
 ) {
@@ -447,7 +466,7 @@ fn compute(
     let way = if axes == Axes::Ros { -1.0 } else { 1.0 };
     for at in 0..CHANNELS {
         let raw = f64::from(raw[at]);
-        let (sin, cos) = head(at);
+        let (sin, cos) = azimuth_sin_cos(at);
         let u = raw * bank.a[at] + bank.p[at];
         let w = raw * bank.b[at] + bank.q[at];
         ahead[at] = (u * cos + w * sin) as f32;

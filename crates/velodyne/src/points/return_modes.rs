@@ -17,7 +17,7 @@ pub(super) struct ModeDecoders {
     options: PointOptions,
     /// The decoder of the last packet.
     current: PacketDecoder,
-    others: Vec<PacketDecoder>,
+    other_decoders: Vec<PacketDecoder>,
 }
 
 impl ModeDecoders {
@@ -28,7 +28,7 @@ impl ModeDecoders {
     ) -> Self {
         let current = PacketDecoder::new(sensor, calibration, options);
         let calibration = calibration.clone();
-        Self { sensor, calibration, options, current, others: Vec::new() }
+        Self { sensor, calibration, options, current, other_decoders: Vec::new() }
     }
 
     /// Returns the decoder for `packet`.
@@ -42,12 +42,13 @@ impl ModeDecoders {
 
     #[cold]
     fn switch(&mut self, sensor: Sensor) {
-        let known = self.others.iter_mut().find(|other| other.sensor() == sensor);
-        if let Some(other) = known {
+        let existing =
+            self.other_decoders.iter_mut().find(|other| other.sensor() == sensor);
+        if let Some(other) = existing {
             mem::swap(&mut self.current, other);
             return;
         }
         let new = PacketDecoder::new(sensor, &self.calibration, self.options);
-        self.others.push(mem::replace(&mut self.current, new));
+        self.other_decoders.push(mem::replace(&mut self.current, new));
     }
 }

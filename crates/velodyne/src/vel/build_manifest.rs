@@ -58,9 +58,9 @@ pub(crate) fn build_manifest(
 ) -> Result<(Manifest, FormatState)> {
     let mut window = WindowReader::new(source);
     let bytes = window.read_at(0, FILE_HEADER_LEN)?;
-    let known = wire::file_header(&bytes);
-    let head = match known {
-        Some(head) => head,
+    let parsed_header = wire::file_header(&bytes);
+    let header = match parsed_header {
+        Some(header) => header,
         // The messages can be found without the index.
         None if options.is_format_given => {
             let (major, minor) = FORMAT_VERSION;
@@ -76,9 +76,9 @@ pub(crate) fn build_manifest(
             );
         }
     };
-    let start = first_message::find(head, source.len(), &mut window)?;
-    let mut builder = ManifestBuilder::new(head, start, source, options)?;
-    if known.is_none() {
+    let start = first_message::find(header, source.len(), &mut window)?;
+    let mut builder = ManifestBuilder::new(header, start, source, options)?;
+    if parsed_header.is_none() {
         let lost = Damage::new(DamageKind::Garbled, 0..start.at.min(source.len()));
         builder.gaps.push(lost.with_reason("the header and the index are damaged"));
     }
@@ -88,7 +88,7 @@ pub(crate) fn build_manifest(
 
 /// The state of the index pass.
 struct ManifestBuilder {
-    head: FileHeader,
+    header: FileHeader,
     start: LogStart,
     classifier: MessageClassifier,
     /// The maximum length of a message that is delivered as a record.
@@ -112,7 +112,7 @@ struct ManifestBuilder {
 
 impl ManifestBuilder {
     fn new(
-        head: FileHeader,
+        header: FileHeader,
         start: LogStart,
         source: &Arc<dyn Source>,
         options: OpenOptions,
@@ -120,7 +120,7 @@ impl ManifestBuilder {
         let classifier =
             MessageClassifier { size_field: start.size_field, end: source.len() };
         Ok(Self {
-            head,
+            header,
             start,
             classifier,
             limit: options.record_bytes.max(options.block_bytes).into(),
@@ -170,14 +170,15 @@ impl ManifestBuilder {
                 Classification::Truncated(message)
                     if message.fits && self.next(at + 1, window)?.is_none() =>
                 {
-                    let whole = match TopicKind::for_message(&message) {
+                    let message_bytes = match TopicKind::for_message(&message) {
                         TopicKind::Packets => {
                             let data_len = (end - at).saturating_sub(HEADER_LEN as u64);
                             data_len.saturating_sub(4) / PACKET_LEN as u64
                         }
                         _ => 0,
                     };
-                    let rest = self.record_broken(at, message.header, whole, window)?;
+                    let rest =
+                        self.record_broken(at, message.header, message_bytes, window)?;
                     self.gaps.push(Damage::new(DamageKind::Truncated, rest..end));
                     end
                 }
@@ -191,12 +192,12 @@ impl ManifestBuilder {
     /// Returns the first bytes at `at`: [`EXAMINED_BYTES`] bytes if the file has them.
     fn first_bytes(&mut self, at: u64, window: &mut WindowReader<'_>) -> Result<Bytes> {
         // Until the lidar is identified, each message is read completely.
-        let head = if self.probe.is_enough() {
+        let header = if self.probe.is_enough() {
             self.headers.head_at(at, self.stats.messages())
         } else {
             None
         };
-        head.map_or_else(|| window.read_at(at, EXAMINED_BYTES), Ok)
+        header.map_or_else(|| window.read_at(at, EXAMINED_BYTES), Ok)
     }
 
     /// Returns whether `message` is valid: its data has the expected length, or no other
@@ -370,11 +371,11 @@ impl ManifestBuilder {
         };
         let mut packets = 0;
         loop {
-            let place = at + HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
-            if place + PACKET_LEN as u64 > next {
+            let packet_at = at + HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
+            if packet_at + PACKET_LEN as u64 > next {
                 break;
             }
-            let packet = window.peek(place, PACKET_LEN)?;
+            let packet = window.peek(packet_at, PACKET_LEN)?;
             if !Firings::new(&packet)
                 .is_some_and(|packet| packet.headers().is_plausible())
             {

@@ -17,7 +17,7 @@ use crate::vel::{
 
 /// Reads one part of a `.vel` log.
 pub(crate) struct VelCursor {
-    walk: RecordScanner,
+    scanner: RecordScanner,
     reader: MessageReader,
 }
 
@@ -32,45 +32,45 @@ struct MessageReader {
 }
 
 impl VelCursor {
-    /// Creates a cursor for the range of `walk` in a file of `end` bytes. `reach` is the
+    /// Creates a cursor for the range of `scanner` in a file of `end` bytes. `margin` is the
     /// maximum distance between the times of points and of their message.
     pub(crate) fn new(
-        walk: RecordScanner,
+        scanner: RecordScanner,
         end: u64,
         format_state: Arc<FormatState>,
         selection: Selection,
-        reach: TimeMargin,
+        margin: TimeMargin,
     ) -> Self {
-        let at = walk.position();
+        let at = scanner.position();
         let gap = DamagedRangeCursor::new(&format_state.gaps, at);
         let classifier = MessageClassifier { size_field: format_state.size_field, end };
-        let time_of_points = reach.extend(selection.time);
+        let time_of_points = margin.extend(selection.time);
         let reader =
             MessageReader { format_state, classifier, selection, time_of_points, gap };
-        Self { walk, reader }
+        Self { scanner, reader }
     }
 }
 
 impl Cursor for VelCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let Self { walk, reader } = self;
-        let start = walk.position();
-        walk.fill(block, |block, bytes, used| {
-            let rest = bytes.get(used..).unwrap_or_default();
-            reader.step(block, start + used as u64, rest, used)
+        let Self { scanner, reader } = self;
+        let start = scanner.position();
+        scanner.fill(block, |block, bytes, scanned_len| {
+            let rest = bytes.get(scanned_len..).unwrap_or_default();
+            reader.step(block, start + scanned_len as u64, rest, scanned_len)
         })
     }
 }
 
 impl MessageReader {
-    /// Reads the message at `at` of the file, which is at `used` of the block. `rest`
+    /// Reads the message at `at` of the file, which is at `scanned_len` of the block. `rest`
     /// contains the bytes of the block from there on.
     fn step(
         &mut self,
         block: &mut Block,
         at: u64,
         rest: &[u8],
-        used: usize,
+        scanned_len: usize,
     ) -> ScanStep {
         if let Some(gap) = self.gap.step(&self.format_state.gaps, at) {
             return gap;
@@ -104,7 +104,7 @@ impl MessageReader {
         if rest.len() < len {
             return ScanStep::Partial { len };
         }
-        self.record(block, &message, used, len);
+        self.record(block, &message, scanned_len, len);
         ScanStep::Whole { len }
     }
 
@@ -112,15 +112,15 @@ impl MessageReader {
         &self,
         block: &mut Block,
         message: &MessageExtent,
-        used: usize,
+        scanned_len: usize,
         len: usize,
     ) {
         let kind = TopicKind::for_message(message);
         let time = program_clock::from_millis(message.header.millis);
         let Some(topic) = self.format_state.topic(kind) else { return };
-        let place = used + SIZE_LEN..used + len;
+        let payload_range = scanned_len + SIZE_LEN..scanned_len + len;
         if self.selection.wants(topic, time) {
-            block.push(topic, time, place.clone());
+            block.push(topic, time, payload_range.clone());
         }
         let is_valid = message.header.validity == self.format_state.valid;
         if let Some(points) = self.format_state.points
@@ -130,7 +130,7 @@ impl MessageReader {
             && self.selection.topics.contains(points)
             && self.time_of_points.contains(time)
         {
-            block.push(points, time, place);
+            block.push(points, time, payload_range);
         }
     }
 }

@@ -28,11 +28,11 @@ const SIZE_FIELDS: [SizeField; 2] = [SizeField::AfterItself, SizeField::Whole];
 
 /// Finds the first message of a file of `end` bytes.
 pub(crate) fn find(
-    head: FileHeader,
+    header: FileHeader,
     end: u64,
     window: &mut WindowReader<'_>,
 ) -> Result<LogStart> {
-    let index_end = FILE_HEADER_LEN as u64 + 8 * u64::from(head.entries);
+    let index_end = FILE_HEADER_LEN as u64 + 8 * u64::from(header.entries);
     let detected = detect_size_field(index_end.min(end), end, window)?;
     // A log can be empty.
     let is_end = wire::end_mark(&window.peek(detected.at, SIZE_LEN)?);
@@ -61,8 +61,8 @@ fn messages_start(
 ) -> Result<u64> {
     let entry =
         ByteReader::new(&window.peek(FILE_HEADER_LEN as u64, 8)?).u64().unwrap_or(0);
-    let is_behind_itself = entry >= FILE_HEADER_LEN as u64 + 8;
-    Ok(if entry <= first && is_behind_itself && (entry - 4).is_multiple_of(8) {
+    let is_after_file_header = entry >= FILE_HEADER_LEN as u64 + 8;
+    Ok(if entry <= first && is_after_file_header && (entry - 4).is_multiple_of(8) {
         entry
     } else {
         index_end.min(first)
@@ -71,8 +71,8 @@ fn messages_start(
 
 fn detect_size_field(at: u64, end: u64, window: &WindowReader<'_>) -> Result<LogStart> {
     let mut chains = [Chain::default(); 2];
-    for (own, size_field) in chains.iter_mut().zip(SIZE_FIELDS) {
-        *own = chain(MessageClassifier { size_field, end }, at, window)?;
+    for (chain, size_field) in chains.iter_mut().zip(SIZE_FIELDS) {
+        *chain = follow_messages(MessageClassifier { size_field, end }, at, window)?;
     }
     let [after, whole] = chains;
     let size_field =
@@ -91,7 +91,7 @@ struct Chain {
 }
 
 /// Returns the chain of messages that starts at `at`.
-fn chain(
+fn follow_messages(
     classifier: MessageClassifier,
     mut at: u64,
     window: &WindowReader<'_>,

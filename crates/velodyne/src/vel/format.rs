@@ -42,8 +42,8 @@ impl Format for Vel {
         FORMAT_NAME
     }
 
-    fn probe(&self, _name: &str, head: &[u8]) -> MatchConfidence {
-        if head.starts_with(&wire::MAGIC) {
+    fn probe(&self, _name: &str, first_bytes: &[u8]) -> MatchConfidence {
+        if first_bytes.starts_with(&wire::MAGIC) {
             MatchConfidence::Certain
         } else {
             MatchConfidence::No

@@ -148,14 +148,20 @@ impl Log for VelLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let walk =
+        let scanner =
             RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
         let (end, format_state) = (self.manifest.bytes, self.format_state.clone());
-        let reach = format_state
+        let margin = format_state
             .points
             .and_then(|points| self.manifest.time_margins.get(&points));
-        let reach = reach.copied().unwrap_or_default();
-        Ok(Box::new(VelCursor::new(walk, end, format_state, selection.clone(), reach)))
+        let margin = margin.copied().unwrap_or_default();
+        Ok(Box::new(VelCursor::new(
+            scanner,
+            end,
+            format_state,
+            selection.clone(),
+            margin,
+        )))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -196,14 +202,22 @@ impl Log for VelLog {
         let lidar = state.lidar.as_ref().filter(|_| points.is_some());
         let scans = match points.zip(lidar) {
             Some((points, lidar)) => {
-                let of = (selection.time, parts);
+                let time_and_parts = (selection.time, parts);
                 let packets = packets(lidar.sensor);
-                Some(self.scans.excerpt(self, points, lidar, of, packets)?)
+                Some(self.scans.excerpt(
+                    self,
+                    points,
+                    lidar,
+                    time_and_parts,
+                    packets,
+                )?)
             }
             None => None,
         };
         let broken = parts.iter().flat_map(|part| {
-            let before = |at: u64| state.broken.partition_point(|one| one.at < at);
+            let before = |at: u64| {
+                state.broken.partition_point(|broken_message| broken_message.at < at)
+            };
             let range = before(part.bytes.start)..before(part.bytes.end);
             state.broken.get(range).unwrap_or_default()
         });

@@ -107,22 +107,22 @@ impl Obd {
 impl Gps {
     /// Parses `data`, or returns `None` if it is too short.
     pub fn from_data(data: &[u8]) -> Option<Self> {
-        let mut cut = ByteReader::new(data);
+        let mut reader = ByteReader::new(data);
         Some(Self {
-            time: [cut.i32()?, cut.i32()?, cut.i32()?],
-            warning: cut.i32()?,
-            latitude: f64::from_bits(cut.u64()?),
-            longitude: f64::from_bits(cut.u64()?),
-            speed: cut.f32()?,
-            course: cut.f32()?,
-            date: [cut.i32()?, cut.i32()?, cut.i32()?],
-            quality: cut.i32()?,
-            satellites: cut.i32()?,
-            hdop: cut.f32()?,
-            altitude: cut.f32()?,
-            geoid_height: cut.f32()?,
-            vdop: cut.f32()?,
-            pdop: cut.f32()?,
+            time: [reader.i32()?, reader.i32()?, reader.i32()?],
+            warning: reader.i32()?,
+            latitude: f64::from_bits(reader.u64()?),
+            longitude: f64::from_bits(reader.u64()?),
+            speed: reader.f32()?,
+            course: reader.f32()?,
+            date: [reader.i32()?, reader.i32()?, reader.i32()?],
+            quality: reader.i32()?,
+            satellites: reader.i32()?,
+            hdop: reader.f32()?,
+            altitude: reader.f32()?,
+            geoid_height: reader.f32()?,
+            vdop: reader.f32()?,
+            pdop: reader.f32()?,
         })
     }
 
@@ -144,22 +144,22 @@ impl ImageHeader {
     /// Parses `data`, and returns the header and the image: all bytes after the header,
     /// even if the header declares another length.
     pub fn from_data(data: &[u8]) -> Option<(Self, &[u8])> {
-        let (head, _, picture) = Self::parse_prefix(data)?;
-        Some((head, picture))
+        let (header, _, picture) = Self::parse_prefix(data)?;
+        Some((header, picture))
     }
 
     /// Parses `data`, and returns the header, the declared length of the image, and the
     /// part of the image that `data` contains.
     pub(crate) fn parse_prefix(data: &[u8]) -> Option<(Self, u32, &[u8])> {
-        let mut cut = ByteReader::new(data);
-        let head = Self {
-            camera: cut.i32()?,
-            is_compressed: cut.i32()?,
-            width: cut.i32()?,
-            height: cut.i32()?,
+        let mut reader = ByteReader::new(data);
+        let header = Self {
+            camera: reader.i32()?,
+            is_compressed: reader.i32()?,
+            width: reader.i32()?,
+            height: reader.i32()?,
         };
-        let len = cut.u32()?;
-        Some((head, len, data.get(20..)?))
+        let len = reader.u32()?;
+        Some((header, len, data.get(20..)?))
     }
 
     pub(crate) fn to_data(self, len: u32) -> Vec<u8> {
@@ -171,10 +171,10 @@ impl ImageHeader {
 impl Pose {
     /// Parses `data`, or returns `None` if it is too short.
     pub fn from_data(data: &[u8]) -> Option<Self> {
-        let mut cut = ByteReader::new(data);
+        let mut reader = ByteReader::new(data);
         Some(Self {
-            quaternion: [cut.f32()?, cut.f32()?, cut.f32()?, cut.f32()?],
-            acceleration: [cut.f32()?, cut.f32()?, cut.f32()?],
+            quaternion: [reader.f32()?, reader.f32()?, reader.f32()?, reader.f32()?],
+            acceleration: [reader.f32()?, reader.f32()?, reader.f32()?],
         })
     }
 
@@ -209,10 +209,11 @@ mod tests {
 
     #[test]
     fn image_is_everything_after_its_header() {
-        let head = ImageHeader { camera: 2, is_compressed: 1, width: 640, height: 480 };
-        let data = [head.to_data(3), b"abcd".to_vec()].concat();
-        assert_eq!(ImageHeader::from_data(&data), Some((head, &b"abcd"[..])));
-        assert_eq!(ImageHeader::from_data(&data[..22]), Some((head, &b"ab"[..])));
+        let header =
+            ImageHeader { camera: 2, is_compressed: 1, width: 640, height: 480 };
+        let data = [header.to_data(3), b"abcd".to_vec()].concat();
+        assert_eq!(ImageHeader::from_data(&data), Some((header, &b"abcd"[..])));
+        assert_eq!(ImageHeader::from_data(&data[..22]), Some((header, &b"ab"[..])));
         assert_eq!(ImageHeader::from_data(&data[..19]), None);
     }
 

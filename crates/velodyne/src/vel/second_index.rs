@@ -66,8 +66,8 @@ struct AcceptedTimes {
     topic: Option<TopicId>,
     first: f64,
     last: f64,
-    least: f64,
-    most: f64,
+    earliest: f64,
+    latest: f64,
     messages: u64,
 }
 
@@ -86,7 +86,7 @@ impl SecondIndex {
             return false;
         }
         let is_near = |other: f64| (millis - other).abs() <= MAX_STEP;
-        if self.accepted.is_none_or(|known| is_near(known.last)) {
+        if self.accepted.is_none_or(|accepted_times| is_near(accepted_times.last)) {
             if let Some((_, _, pending_topic)) = self.pending.take() {
                 self.times_of(pending_topic).outliers += 1;
             }
@@ -95,11 +95,13 @@ impl SecondIndex {
         match self.pending.replace((millis, at, topic)) {
             Some((pending_topic, then, topic_then)) if is_near(pending_topic) => {
                 self.pending = None;
-                let is_apart = |known: &AcceptedTimes| {
-                    known.messages == 1
-                        && (pending_topic - known.first).abs() > MAX_FIRST_STEP
+                let is_isolated = |accepted_times: &AcceptedTimes| {
+                    accepted_times.messages == 1
+                        && (pending_topic - accepted_times.first).abs() > MAX_FIRST_STEP
                 };
-                if let Some(first) = self.accepted.take_if(|known| is_apart(known)) {
+                if let Some(first) =
+                    self.accepted.take_if(|accepted_times| is_isolated(accepted_times))
+                {
                     *self.times_of(first.topic) =
                         TopicTimes { span: None, outliers: 1 };
                 }
@@ -126,15 +128,17 @@ impl SecondIndex {
     /// Adds the message at `at`, whose time is accepted.
     fn accept(&mut self, topic: Option<TopicId>, millis: f64, at: u64) -> bool {
         let times = self.times_of(topic);
-        let (least, most) = times.span.unwrap_or((millis, millis));
-        times.span = Some((least.min(millis), most.max(millis)));
-        let (first, last, least, most) = (millis, millis, millis, millis);
-        let new = AcceptedTimes { topic, first, last, least, most, messages: 0 };
-        let known = self.accepted.get_or_insert(new);
-        known.last = millis;
-        (known.least, known.most) = (known.least.min(millis), known.most.max(millis));
-        known.messages += 1;
-        let second = ((millis - known.first) / 1_000.0).floor().max(0.0) as u64;
+        let (earliest, latest) = times.span.unwrap_or((millis, millis));
+        times.span = Some((earliest.min(millis), latest.max(millis)));
+        let (first, last, earliest, latest) = (millis, millis, millis, millis);
+        let new = AcceptedTimes { topic, first, last, earliest, latest, messages: 0 };
+        let accepted_times = self.accepted.get_or_insert(new);
+        accepted_times.last = millis;
+        (accepted_times.earliest, accepted_times.latest) =
+            (accepted_times.earliest.min(millis), accepted_times.latest.max(millis));
+        accepted_times.messages += 1;
+        let second =
+            ((millis - accepted_times.first) / 1_000.0).floor().max(0.0) as u64;
         let is_new = self.starts.last().is_none_or(|(last, _)| *last < second);
         if is_new && self.starts.len() < MAX_SECONDS {
             self.starts.push((second, at));
@@ -144,7 +148,8 @@ impl SecondIndex {
 
     /// Returns the least and the greatest accepted time, in milliseconds.
     pub(crate) fn span(&self) -> Option<(f64, f64)> {
-        self.accepted.map(|known| (known.least, known.most))
+        self.accepted
+            .map(|accepted_times| (accepted_times.earliest, accepted_times.latest))
     }
 
     /// Returns the number of messages without a time, or with a rejected one.
@@ -232,8 +237,9 @@ mod tests {
     #[test]
     fn outliers_start_no_second_but_a_long_break_does() {
         let mut seconds = SecondIndex::default();
-        let wild = [(0.0, 1), (8.9e12, 2), (500.0, 3), (f64::NAN, 4), (-8.9e12, 5)];
-        for (millis, at) in wild {
+        let implausible_times =
+            [(0.0, 1), (8.9e12, 2), (500.0, 3), (f64::NAN, 4), (-8.9e12, 5)];
+        for (millis, at) in implausible_times {
             seconds.message(Some(TopicId(at as u32 % 2)), millis, at);
         }
         seconds.message(Some(TopicId(0)), 1_000.0, 6);

@@ -16,7 +16,7 @@ pub(crate) struct GpsTimes {
     /// without a warning.
     offsets: Vec<i64>,
     /// The offsets of all other messages. Used only if `offsets` is empty.
-    unsure: Vec<i64>,
+    without_fix: Vec<i64>,
 }
 
 impl GpsTimes {
@@ -27,7 +27,7 @@ impl GpsTimes {
         let list = if gps.quality > 0 && gps.warning == 0 {
             &mut self.offsets
         } else {
-            &mut self.unsure
+            &mut self.without_fix
         };
         if list.len() < MAX_OBSERVATIONS {
             list.push(offset);
@@ -37,7 +37,7 @@ impl GpsTimes {
     /// Returns the median offset and the spread.
     pub(crate) fn fit(self) -> Option<ClockFit> {
         let is_sure = !self.offsets.is_empty();
-        let offsets = if is_sure { self.offsets } else { self.unsure };
+        let offsets = if is_sure { self.offsets } else { self.without_fix };
         clock_fit::fit(offsets, "messages of gps")
     }
 }
@@ -48,7 +48,7 @@ fn utc_nanos(gps: &Gps) -> Option<i64> {
     let [day, month, year] = gps.date.map(i64::from);
     let [hour, minute, second] = gps.time.map(i64::from);
     let year = if (0..100).contains(&year) { 2000 + year } else { year };
-    let is_one = (1980..2200).contains(&year)
+    let is_plausible = (1980..2200).contains(&year)
         && (1..=12).contains(&month)
         && (1..=days_since_1970(year, month + 1, 1) - days_since_1970(year, month, 1))
             .contains(&day)
@@ -57,14 +57,14 @@ fn utc_nanos(gps: &Gps) -> Option<i64> {
         && (0..=60).contains(&second);
     let seconds =
         ((days_since_1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
-    is_one.then(|| seconds * SECOND)
+    is_plausible.then(|| seconds * SECOND)
 }
 
 /// Returns a message that states only the UTC time `nanos` since 1970. Returns `None` if
 /// that is not a whole second, or outside the range of such messages.
 pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
     let seconds = nanos.div_euclid(SECOND);
-    let (day, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (day, second_of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Find the year from a lower bound, then the month.
     let mut year = 1970 + day.div_euclid(366);
     while days_since_1970(year + 1, 1, 1) <= day {
@@ -72,7 +72,7 @@ pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
     }
     let month = (1..=12).rev().find(|month| days_since_1970(year, *month, 1) <= day)?;
     let date = [day - days_since_1970(year, month, 1) + 1, month, year];
-    let time = [of_day / 3_600, of_day / 60 % 60, of_day % 60];
+    let time = [second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60];
     let gps = Gps {
         date: date.map(|part| part as i32),
         time: time.map(|part| part as i32),
@@ -145,8 +145,8 @@ mod tests {
             let nanos = i64::from(second) * 1_000_000_000 + late;
             times.observe(Timestamp::from_nanos(nanos), &at(second));
         }
-        let unsure = Gps { quality: 0, ..at(30) };
-        times.observe(Timestamp::from_nanos(0), &unsure);
+        let without_fix = Gps { quality: 0, ..at(30) };
+        times.observe(Timestamp::from_nanos(0), &without_fix);
         let fit = times.fit().unwrap();
         assert_eq!(fit.offset_nanos, 1_285_852_259_990_000_000);
         assert_eq!(fit.spread_nanos, 10_000_000);

@@ -95,8 +95,12 @@ pub struct Header {
 
 /// Parses the header of a log, or returns `None` if `bytes` is not one.
 pub(crate) fn file_header(bytes: &[u8]) -> Option<FileHeader> {
-    let mut cut = ByteReader::new(bytes.strip_prefix(&MAGIC)?);
-    Some(FileHeader { major: cut.u16()?, minor: cut.u16()?, entries: cut.u32()? })
+    let mut reader = ByteReader::new(bytes.strip_prefix(&MAGIC)?);
+    Some(FileHeader {
+        major: reader.u16()?,
+        minor: reader.u16()?,
+        entries: reader.u32()?,
+    })
 }
 
 /// Returns whether `bytes` starts with the mark that ends the messages.
@@ -112,12 +116,12 @@ pub(crate) fn message(bytes: &[u8]) -> Option<(u32, Header)> {
 
 /// Parses the header at the start of a payload.
 pub(crate) fn header(payload: &[u8]) -> Option<Header> {
-    let mut cut = ByteReader::new(payload);
+    let mut reader = ByteReader::new(payload);
     Some(Header {
-        validity: cut.u8()?,
-        kind: cut.u32()?,
-        version: cut.i32()?,
-        millis: f64::from_bits(cut.u64()?),
+        validity: reader.u8()?,
+        kind: reader.u32()?,
+        version: reader.i32()?,
+        millis: f64::from_bits(reader.u64()?),
     })
 }
 

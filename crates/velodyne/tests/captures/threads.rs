@@ -10,15 +10,15 @@ use crate::{frames, opened, twice::piece};
 /// The number of repetitions of a small capture in a long one.
 const TIMES: u32 = 80;
 
-fn short() -> Bytes {
+fn short_capture() -> Bytes {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/puck.pcap");
     fs::read(path).unwrap().into()
 }
 
 /// Returns about 4 MB of frames: those of a small capture repeated, each time one second
 /// later.
-fn long() -> Vec<u8> {
-    let bytes = short();
+fn long_capture() -> Vec<u8> {
+    let bytes = short_capture();
     let mut out = bytes[..24].to_vec();
     for second in 0..TIMES {
         for frame in frames(&bytes) {
@@ -76,10 +76,10 @@ fn is_the_same_on_all_threads(case: &str, bytes: Vec<u8>) -> usize {
 
 #[test]
 fn sound_capture_is_the_same_on_any_number_of_threads() {
-    let long = long();
-    let count = summary(&short(), 1).1 * TIMES as usize;
-    assert_eq!(is_the_same_on_all_threads("pcap", long.clone()), count);
-    let blocks = blocks(&long);
+    let long_capture = long_capture();
+    let count = summary(&short_capture(), 1).1 * TIMES as usize;
+    assert_eq!(is_the_same_on_all_threads("pcap", long_capture.clone()), count);
+    let blocks = blocks(&long_capture);
     assert_eq!(is_the_same_on_all_threads("pcapng", blocks.clone()), count);
     // With a section in the middle, and an empty one.
     let sections = [&blocks[..], &blocks[..60], &blocks].concat();
@@ -88,7 +88,8 @@ fn sound_capture_is_the_same_on_any_number_of_threads() {
 
 #[test]
 fn damaged_capture_is_the_same_on_any_number_of_threads() {
-    for (name, bytes) in [("pcap", long()), ("pcapng", blocks(&long()))] {
+    for (name, bytes) in [("pcap", long_capture()), ("pcapng", blocks(&long_capture()))]
+    {
         let len = bytes.len();
         // In the middle of a segment, at its start, and at its end.
         for at in [1_400_000, 5 << 18, (6 << 18) - 9, (7 << 18) + 1, len - 1_000] {
@@ -110,12 +111,12 @@ fn damaged_capture_is_the_same_on_any_number_of_threads() {
 
 #[test]
 fn dependent_frames_are_the_same_on_any_number_of_threads() {
-    let long = long();
-    let all = frames(&long);
-    let mut mixed = long[..24].to_vec();
+    let long_capture = long_capture();
+    let all_frames = frames(&long_capture);
+    let mut mixed = long_capture[..24].to_vec();
     let (mut duplicates, mut pieces) = (0, 0);
-    for (index, frame) in all.into_iter().enumerate() {
-        let frame = &long[frame];
+    for (index, frame) in all_frames.into_iter().enumerate() {
+        let frame = &long_capture[frame];
         mixed.extend(frame);
         if index % 100 > 90 {
             mixed.extend(frame); // a duplicate
@@ -128,5 +129,5 @@ fn dependent_frames_are_the_same_on_any_number_of_threads() {
     }
     assert!(duplicates > 100 && pieces > 3);
     let packets = is_the_same_on_all_threads("pcap", mixed);
-    assert_eq!(packets, summary(&short(), 1).1 * TIMES as usize);
+    assert_eq!(packets, summary(&short_capture(), 1).1 * TIMES as usize);
 }

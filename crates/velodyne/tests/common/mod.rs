@@ -175,9 +175,10 @@ fn npy(bytes: &[u8], kind: &str) -> (Vec<u8>, Vec<usize>) {
 /// Returns the rows of an `f32` array in a NumPy archive.
 pub(crate) fn floats(path: &Path, name: &str) -> Vec<Vec<f32>> {
     let (bytes, shape) = npy(&unzip(path, &format!("{name}.npy")), "<f4");
-    let all = bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));
-    let all: Vec<f32> = all.collect();
-    all.chunks_exact(shape[1]).map(<[f32]>::to_vec).collect()
+    let values =
+        bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));
+    let values: Vec<f32> = values.collect();
+    values.chunks_exact(shape[1]).map(<[f32]>::to_vec).collect()
 }
 
 /// Returns an `i32` array in a NumPy archive.

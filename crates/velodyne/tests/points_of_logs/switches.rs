@@ -55,14 +55,18 @@ fn corrected_by_itself() -> Option<Bytes> {
     let tails: Vec<usize> =
         (24..bytes.len()).step_by(1_264).map(|at| at + 1_262).collect();
     // The last cycle before the next `UNIT#`: its fifth value is the power level.
-    let places = tails.windows(14).filter(|places| {
-        let has_word =
-            |at: usize, of: &[u8; 2]| bytes[places[at]..places[at] + 2] == *of;
-        bytes[places[0] + 1] == 0xa0 && has_word(12, b"1U") && has_word(13, b"2N")
+    let flag_positions = tails.windows(14).filter(|flag_positions| {
+        let has_word = |at: usize, of: &[u8; 2]| {
+            bytes[flag_positions[at]..flag_positions[at] + 2] == *of
+        };
+        bytes[flag_positions[0] + 1] == 0xa0
+            && has_word(12, b"1U")
+            && has_word(13, b"2N")
     });
-    let places: Vec<usize> = places.map(|places| places[0]).collect();
-    assert!(!places.is_empty());
-    places.iter().for_each(|place| bytes[place + 1] = 0xa8);
+    let flag_positions: Vec<usize> =
+        flag_positions.map(|flag_positions| flag_positions[0]).collect();
+    assert!(!flag_positions.is_empty());
+    flag_positions.iter().for_each(|place| bytes[place + 1] = 0xa8);
     Some(bytes.into())
 }
 
@@ -85,11 +89,12 @@ fn intensities_corrected_by_the_lidar_are_not_corrected_again() {
             let description = &log.manifest().get(topic).unwrap().metadata["intensity"];
             assert_eq!(description.contains("once more"), is_again, "{description}");
             let points = points(&log, u64::MAX);
-            let sent = points["intensity"].as_primitive::<UInt8Type>().values();
+            let intensities = points["intensity"].as_primitive::<UInt8Type>().values();
             let corrected =
                 points["intensity_calibrated"].as_primitive::<Float32Type>();
-            let mut pairs = sent.iter().zip(corrected.values());
-            let is_same = pairs.all(|(sent, corrected)| f32::from(*sent) == *corrected);
+            let mut pairs = intensities.iter().zip(corrected.values());
+            let is_same = pairs
+                .all(|(intensities, corrected)| f32::from(*intensities) == *corrected);
             assert_eq!(is_same, !is_again);
         }
     }

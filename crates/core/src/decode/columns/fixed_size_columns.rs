@@ -40,8 +40,8 @@ impl LayoutPlanner<'_> {
         Ok(vec![fixed_list(name, count, values)])
     }
 
-    /// Returns the array of a field that is no array, or of one element of an array, and
-    /// that of its labels.
+    /// Returns the Arrow array of a field with one value, or of one element of an array
+    /// field, and the array of its labels.
     pub(super) fn scalar(
         &mut self,
         layout: &Layout,

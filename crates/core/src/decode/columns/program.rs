@@ -27,7 +27,7 @@ pub(super) enum Step {
     /// A `u32`, then that many elements of `stride` bytes each. The piece contains the
     /// elements.
     Elements { stride: u32, is_text: bool, table: Option<TableIndex> },
-    /// A repeated sequence of steps that takes at least `least` bytes (1 or more) each
+    /// A repeated sequence of steps that takes at least `min_element_len` bytes (1 or more) each
     /// time.
     Each { count: RepeatCount, min_element_len: u32, body: Vec<Step> },
 }

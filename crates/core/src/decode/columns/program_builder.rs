@@ -63,7 +63,7 @@ impl ProgramBuilder {
         self.outer.push(std::mem::take(&mut self.inner));
     }
 
-    /// Ends a repetition of `count` times at least `least` bytes.
+    /// Ends a repetition of `count` elements of at least `min_element_len` bytes each.
     pub(super) fn close(&mut self, count: RepeatCount, min_element_len: u32) {
         let body = std::mem::take(&mut self.inner).finish();
         self.inner = self.outer.pop().unwrap_or_default();

@@ -13,7 +13,7 @@ pub(super) const ROWS_BYTES: usize = 16 << 10;
 /// few records.
 const FIRST_BYTES: usize = 512;
 
-/// The number of bytes that are copied at once, even if the last of them belong to the
+/// The number of bytes that are copied at once, even if the last bytes belong to the
 /// next record: a copy of constant length takes a few instructions.
 const LINE: usize = 64;
 

@@ -83,7 +83,7 @@ fn flat_view_splits_structs_and_has_only_selected_columns() {
 }
 
 #[test]
-fn too_large_shapes_are_refused() {
+fn struct_types_with_too_many_fields_are_refused() {
     let mut deep = ValueType::U32;
     for _ in 0..100 {
         deep = ValueType::List(Box::new(deep));

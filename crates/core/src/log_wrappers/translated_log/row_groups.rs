@@ -58,9 +58,9 @@ impl RowGroups {
         part_groups.fold(TimeRange::EMPTY, |range, group| range.cover(&group.time))
     }
 
-    /// Returns the parts of `log`, joined up to `part_bytes` bytes, with the times of
-    /// their messages: those of the groups, and those of the records of `others`, the
-    /// topics whose records are translated individually.
+    /// Returns the parts of `log`, joined up to `part_bytes` bytes. Each has the times
+    /// of its messages: the times of the groups, and of the records of the topics
+    /// `others`, which are translated individually.
     pub(super) fn parts(
         &self,
         log: &dyn Log,

@@ -20,7 +20,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Creates the grid of the multiples of `period_nanos` that are in both `known` and
+    /// Creates the grid of the multiples of `period_nanos` that are in both `reported` and
     /// `range`.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ pub(super) struct Sweep<'s> {
     report: AsofReport,
 }
 
-/// Returns the part of `known` from the first record of the selected topics to the last.
+/// Returns the part of `plausible_times` from the first record of the selected topics to the last.
 /// Outside of it, rows would repeat the same values.
 fn reported_range(
     log: &dyn Log,

@@ -114,7 +114,7 @@ impl TopicRows {
     }
 
     /// Returns the column with this index, not counting the time, of the rows at
-    /// `places`. `None` becomes the single value of `null`.
+    /// `positions`. `None` becomes the single value of `null`.
     pub(super) fn column(
         &self,
         column: usize,

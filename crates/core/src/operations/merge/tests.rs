@@ -133,7 +133,7 @@ fn equal_times_keep_the_order_of_the_file_in_little_memory() {
 }
 
 #[test]
-fn memory_is_bounded() {
+fn memory_of_a_merge_is_bounded() {
     let mut random = RandomNumbers(11);
     for budget in [3000, 20_000] {
         let parts = (0..40).map(|_| {
@@ -333,7 +333,7 @@ fn parts_with_many_backward_times_are_merged_in_little_memory() {
     }
 }
 
-/// Asserts that the records are those of `want` in order. Returns the maximum memory of
+/// Asserts that the records are those of `expected` in order. Returns the maximum memory of
 /// all open parts.
 fn most_in_order(log: &MockLog, budget: usize, expected: &Records) -> usize {
     let mut merge = merge(log, budget);

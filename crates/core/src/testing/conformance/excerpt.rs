@@ -107,8 +107,8 @@ fn bytes_of(parts: &[Part]) -> Vec<(u64, u64)> {
 /// The times and the payloads of records.
 type Records = Vec<(Timestamp, Vec<u8>)>;
 
-/// Returns the records, the damage and the rows of `topic` in `parts`. The damage that is
-/// of the topic is that of topic 0.
+/// Returns the records, the damage and the rows of `topic` in `parts`. The damage of the
+/// topic is the damage of topic 0.
 fn rows(
     log: &dyn Log,
     topic: TopicId,

@@ -27,7 +27,7 @@ struct TopicRecords {
 }
 
 /// Checks that the columns and the damage in the manifest of `log` are those of a full
-/// read, which returned the records `whole` and this `damage`. If the whole file was
+/// read, which returned the records `full_read` and this `damage`. If the whole file was
 /// scanned, the counts, sizes and times are checked too. Indexes of a file or a chunk can
 /// state other values, and they can be wrong in a damaged log, which only a full read
 /// detects.
@@ -46,7 +46,7 @@ pub(super) fn manifest_states_what_a_full_read_finds(
     }
 }
 
-/// Checks that the counts, sizes and times in `manifest` are those of the records `whole`
+/// Checks that the counts, sizes and times in `manifest` are those of the records `full_read`
 /// of a full read. Values that the manifest does not know (`None`) are not checked,
 /// because an index need not state them.
 pub(super) fn counts_and_times_are_those_of_the_records(

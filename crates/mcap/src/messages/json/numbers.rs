@@ -27,9 +27,9 @@ pub(super) fn integer(json: &str) -> Option<i128> {
         None => (false, json),
     };
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let fraction = fraction.trim_end_matches('0');
-    let significant = format!("{whole}{fraction}");
+    let significant = format!("{integer}{fraction}");
     let significant = significant.trim_start_matches('0');
     if !is_number(json) || significant.is_empty() {
         return is_number(json).then_some(0);
@@ -41,8 +41,8 @@ pub(super) fn integer(json: &str) -> Option<i128> {
         Ok(_) => return None,
         Err(_) => {
             let digits = significant.trim_end_matches('0');
-            let removed = usize::try_from(zeros.checked_neg()?).ok()?;
-            let len = significant.len().checked_sub(removed)?;
+            let removed_zeros = usize::try_from(zeros.checked_neg()?).ok()?;
+            let len = significant.len().checked_sub(removed_zeros)?;
             (len >= digits.len()).then(|| significant[..len].to_owned())?
         }
     };
@@ -74,7 +74,7 @@ pub(super) fn quote_special_values(json: &[u8]) -> Option<Vec<u8>> {
             _ => rest.len() - after.len(),
         };
         let (piece, after) = rest.split_at(len.min(rest.len()));
-        if str::from_utf8(piece).is_ok_and(|word| special_value(word).is_some()) {
+        if str::from_utf8(piece).is_ok_and(|text| special_value(text).is_some()) {
             quoted.extend([b"\"", piece, b"\""].concat());
             is_changed = true;
         } else {

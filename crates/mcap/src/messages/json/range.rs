@@ -54,13 +54,13 @@ impl Ranges {
         }
     }
 
-    /// Returns the types that hold the ranges, for those fields of `shape` that need
+    /// Returns the types that hold the ranges, for those fields of `struct_type` that need
     /// another type.
-    pub(super) fn types(&self, shape: &StructType) -> IntegerTypes {
-        let mut shape = shape.clone();
+    pub(super) fn types(&self, struct_type: &StructType) -> IntegerTypes {
+        let mut struct_type = struct_type.clone();
         let types = self.0.iter().filter_map(|(path, range)| {
             let Range { lowest, highest } = *range;
-            let fits_now = match find(&mut shape, path)? {
+            let fits_now = match find(&mut struct_type, path)? {
                 ValueType::U64 => fit_in::<u64>(lowest, highest),
                 _ => fit_in::<i64>(lowest, highest),
             };
@@ -75,11 +75,13 @@ impl Ranges {
     }
 }
 
-/// Changes the fields of `shape` to `types`.
-pub(super) fn apply(types: &IntegerTypes, shape: &mut StructType) {
+/// Changes the fields of `struct_type` to `types`.
+pub(super) fn apply(types: &IntegerTypes, struct_type: &mut StructType) {
     for (path, chosen) in types {
-        if let Some(shape @ (ValueType::I64 | ValueType::U64)) = find(shape, path) {
-            *shape = match chosen {
+        if let Some(struct_type @ (ValueType::I64 | ValueType::U64)) =
+            find(struct_type, path)
+        {
+            *struct_type = match chosen {
                 IntegerType::Signed => ValueType::I64,
                 IntegerType::Unsigned => ValueType::U64,
                 IntegerType::Text => ValueType::Text,
@@ -92,13 +94,16 @@ fn fit_in<T: TryFrom<i128>>(low: i128, high: i128) -> bool {
     T::try_from(low).is_ok() && T::try_from(high).is_ok()
 }
 
-/// Returns the shape of the value at `path` of `shape`.
-fn find<'s>(shape: &'s mut StructType, path: &[usize]) -> Option<&'s mut ValueType> {
+/// Returns the type of the value at `path` of `struct_type`.
+fn find<'s>(
+    struct_type: &'s mut StructType,
+    path: &[usize],
+) -> Option<&'s mut ValueType> {
     let (first, rest) = path.split_first()?;
-    let (_, first) = shape.fields.get_mut(*first)?;
-    rest.iter().try_fold(first, |shape, index| match shape {
+    let (_, first) = struct_type.fields.get_mut(*first)?;
+    rest.iter().try_fold(first, |struct_type, index| match struct_type {
         ValueType::Struct(inner) => {
-            inner.fields.get_mut(*index).map(|(_, shape)| shape)
+            inner.fields.get_mut(*index).map(|(_, struct_type)| struct_type)
         }
         ValueType::List(item) => Some(&mut **item),
         _ => None,

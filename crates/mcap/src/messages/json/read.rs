@@ -18,26 +18,30 @@ use crate::messages::json::{
     range::{Path, Ranges},
 };
 
-/// A shape whose fields are found by name.
+/// A type whose fields are found by name.
 #[derive(Debug)]
-pub(super) enum NamedShape {
-    Struct(IndexMap<String, NamedShape>),
+pub(super) enum NamedType {
+    Struct(IndexMap<String, NamedType>),
     /// A list, and the minimum number of values in each element.
-    List(Box<NamedShape>, u64),
+    List(Box<NamedType>, u64),
     Scalar(ValueType),
 }
 
-impl NamedShape {
-    /// Creates the shape of objects with the fields of `shape`.
-    pub(super) fn from_struct(shape: &StructType) -> Self {
-        let fields = shape.fields.iter();
-        Self::Struct(fields.map(|(name, shape)| (name.clone(), shape.into())).collect())
+impl NamedType {
+    /// Creates the type of objects with the fields of `value_type`.
+    pub(super) fn from_struct(value_type: &StructType) -> Self {
+        let fields = value_type.fields.iter();
+        Self::Struct(
+            fields
+                .map(|(name, value_type)| (name.clone(), value_type.into()))
+                .collect(),
+        )
     }
 }
 
-impl From<&ValueType> for NamedShape {
-    fn from(shape: &ValueType) -> Self {
-        match shape {
+impl From<&ValueType> for NamedType {
+    fn from(value_type: &ValueType) -> Self {
+        match value_type {
             ValueType::Struct(inner) => Self::from_struct(inner),
             ValueType::List(item) => {
                 Self::List(Box::new((&**item).into()), item.width() as u64)
@@ -49,7 +53,7 @@ impl From<&ValueType> for NamedShape {
 
 /// The state of reading one message.
 pub(super) struct ReadState<'r> {
-    added: RowSummary,
+    summary: RowSummary,
     /// The maximum number of list elements.
     max_record_len: u64,
     /// Collects the ranges of integers.
@@ -60,44 +64,49 @@ pub(super) struct ReadState<'r> {
 
 impl<'r> ReadState<'r> {
     pub(super) fn new(max_record_len: u64, ranges: Option<&'r mut Ranges>) -> Self {
-        Self { added: RowSummary::default(), max_record_len, ranges, path: Path::new() }
+        Self {
+            summary: RowSummary::default(),
+            max_record_len,
+            ranges,
+            path: Path::new(),
+        }
     }
 
-    /// Reads `payload`, an object of `shape`, into `row`. Returns `None` if it is not a
+    /// Reads `payload`, an object of `value_type`, into `row`. Returns `None` if it is not a
     /// JSON object, or exceeds the maximum number of list elements.
     pub(super) fn read(
         mut self,
         payload: &[u8],
-        shape: &NamedShape,
+        value_type: &NamedType,
         row: &mut Branch,
     ) -> Option<RowSummary> {
         payload.trim_ascii_start().starts_with(b"{").then_some(())?;
         let mut input = serde_json::Deserializer::from_slice(payload);
-        let value = ValueSeed { reading: &mut self, shape, branch: row };
+        let value = ValueSeed { reading: &mut self, value_type, branch: row };
         value.deserialize(&mut input).ok()?;
         input.end().ok()?;
-        Some(self.added)
+        Some(self.summary)
     }
 }
 
-/// A value that is read into `branch`. A value that does not match `shape` becomes
+/// A value that is read into `branch`. A value that does not match `value_type` becomes
 /// null, and is counted.
 struct ValueSeed<'v, 'r> {
     reading: &'v mut ReadState<'r>,
-    shape: &'v NamedShape,
+    value_type: &'v NamedType,
     branch: &'v mut Branch,
 }
 
 impl ValueSeed<'_, '_> {
     fn push_mismatch(self) {
-        self.reading.added.type_mismatches += 1;
+        self.reading.summary.type_mismatches += 1;
         self.branch.push_null();
     }
 
-    /// Adds `json` as a scalar of the type `shape`. Returns `None` if the column is
+    /// Adds `json` as a scalar of the type `value_type`. Returns `None` if the column is
     /// full.
-    fn push_scalar(self, shape: &ValueType, json: &str) -> Option<()> {
-        let scalar = match (shape, json) {
+    fn push_scalar(self, value_type: &ValueType, json: &str) -> Option<()> {
+        let scalar = match (value_type, json) {
             (_, "null") => {
                 self.branch.push_null();
                 return Some(());
@@ -112,7 +121,7 @@ impl ValueSeed<'_, '_> {
                 if let (Some(value), Some(ranges)) = (value, &mut self.reading.ranges) {
                     ranges.record(&self.reading.path, value);
                 }
-                value.and_then(|value| match shape {
+                value.and_then(|value| match value_type {
                     ValueType::U64 => value.try_into().ok().map(Scalar::UInt),
                     _ => value.try_into().ok().map(Scalar::Int),
                 })
@@ -143,11 +152,11 @@ impl<'de> DeserializeSeed<'de> for ValueSeed<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
-        let NamedShape::Scalar(shape) = self.shape else {
+        let NamedType::Scalar(value_type) = self.value_type else {
             return input.deserialize_any(self);
         };
         let json = <&RawValue>::deserialize(input)?;
-        let pushed = self.push_scalar(shape, json.get());
+        let pushed = self.push_scalar(value_type, json.get());
         pushed.ok_or_else(|| D::Error::custom("the column is full"))
     }
 }
@@ -191,7 +200,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut input: A) -> Result<(), A::Error> {
-        let NamedShape::List(shape, width) = self.shape else {
+        let NamedType::List(value_type, width) = self.value_type else {
             while input.next_element::<IgnoredAny>()?.is_some() {}
             self.push_mismatch();
             return Ok(());
@@ -203,12 +212,12 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
             let Some(item) = branch.item() else {
                 return Err(A::Error::custom("inconsistent columns"));
             };
-            let value = ValueSeed { reading: &mut *reading, shape, branch: item };
+            let value = ValueSeed { reading: &mut *reading, value_type, branch: item };
             if input.next_element_seed(value)?.is_none() {
                 break;
             }
-            reading.added.items += width;
-            if reading.added.items > reading.max_record_len {
+            reading.summary.items += width;
+            if reading.summary.items > reading.max_record_len {
                 return Err(A::Error::custom("too many elements"));
             }
         }
@@ -218,7 +227,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut input: A) -> Result<(), A::Error> {
-        let NamedShape::Struct(fields) = self.shape else {
+        let NamedType::Struct(fields) = self.value_type else {
             while input.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             self.push_mismatch();
             return Ok(());
@@ -227,7 +236,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
         let row = branch.len();
         branch.open();
         while let Some(entry) = input.next_key_seed(NameSeed(fields))? {
-            let Some((index, shape)) = entry else {
+            let Some((index, value_type)) = entry else {
                 input.next_value::<IgnoredAny>()?;
                 continue;
             };
@@ -237,7 +246,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
             // The last of several members with the same name is used.
             field.truncate(row);
             reading.path.push(index);
-            let value = ValueSeed { reading: &mut *reading, shape, branch: field };
+            let value = ValueSeed { reading: &mut *reading, value_type, branch: field };
             input.next_value_seed(value)?;
             reading.path.pop();
         }
@@ -247,10 +256,10 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
 }
 
 /// Deserializes the name of a member, and looks up its field.
-struct NameSeed<'f>(&'f IndexMap<String, NamedShape>);
+struct NameSeed<'f>(&'f IndexMap<String, NamedType>);
 
 impl<'de, 'f> DeserializeSeed<'de> for NameSeed<'f> {
-    type Value = Option<(usize, &'f NamedShape)>;
+    type Value = Option<(usize, &'f NamedType)>;
 
     fn deserialize<D: Deserializer<'de>>(
         self,
@@ -261,13 +270,13 @@ impl<'de, 'f> DeserializeSeed<'de> for NameSeed<'f> {
 }
 
 impl<'de, 'f> Visitor<'de> for NameSeed<'f> {
-    type Value = Option<(usize, &'f NamedShape)>;
+    type Value = Option<(usize, &'f NamedType)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a field")
     }
 
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(self.0.get_full(name).map(|(index, _, shape)| (index, shape)))
+        Ok(self.0.get_full(name).map(|(index, _, value_type)| (index, value_type)))
     }
 }

@@ -1,4 +1,4 @@
-//! Converts a JSON schema to a shape.
+//! Converts a JSON schema to a type.
 
 use logtool_core::{StructType, ValueType};
 
@@ -11,12 +11,12 @@ const MAX_DEPTH: u32 = 32;
 /// schema.
 const MAX_NODES: u32 = 1 << 14;
 
-/// Returns the shape of the objects that `schema` describes, or `None` if it does not
+/// Returns the type of the objects that `schema` describes, or `None` if it does not
 /// describe objects.
-pub(super) fn shape(schema: &Node) -> Option<StructType> {
+pub(super) fn object_type(schema: &Node) -> Option<StructType> {
     let mut reader = SchemaReader { root: schema, visited: 0 };
-    match reader.shape(schema, 0) {
-        ValueType::Struct(shape) => Some(shape),
+    match reader.value_type(schema, 0) {
+        ValueType::Struct(object) => Some(object),
         _ => None,
     }
 }
@@ -27,9 +27,9 @@ struct SchemaReader<'s> {
 }
 
 impl<'s> SchemaReader<'s> {
-    /// Returns the shape of the values that `schema` describes: text if it allows more
+    /// Returns the type of the values that `schema` describes: text if it allows more
     /// than one type.
-    fn shape(&mut self, schema: &'s Node, depth: u32) -> ValueType {
+    fn value_type(&mut self, schema: &'s Node, depth: u32) -> ValueType {
         self.visited += 1;
         if depth > MAX_DEPTH || self.visited > MAX_NODES {
             return ValueType::Text;
@@ -38,7 +38,7 @@ impl<'s> SchemaReader<'s> {
             let pointer = reference.strip_prefix('#').unwrap_or_default();
             let definition = self.root.pointer(pointer);
             return definition
-                .map_or(ValueType::Text, |schema| self.shape(schema, depth + 1));
+                .map_or(ValueType::Text, |schema| self.value_type(schema, depth + 1));
         }
         match kind(schema) {
             Some("boolean") => ValueType::Bool,
@@ -48,12 +48,12 @@ impl<'s> SchemaReader<'s> {
             Some("object") => self.object(schema, depth),
             Some("array") => match schema.get("items") {
                 Some(items @ Node::Object(_)) => {
-                    ValueType::List(Box::new(self.shape(items, depth + 1)))
+                    ValueType::List(Box::new(self.value_type(items, depth + 1)))
                 }
                 _ => ValueType::Text,
             },
             None if schema.get("type").is_none() => match only_alternative(schema) {
-                Some(schema) => self.shape(schema, depth + 1),
+                Some(schema) => self.value_type(schema, depth + 1),
                 None => ValueType::Text,
             },
             _ => ValueType::Text,
@@ -65,7 +65,9 @@ impl<'s> SchemaReader<'s> {
             return ValueType::Text;
         };
         let fields = properties.iter();
-        let fields = fields.map(|(name, of)| (name.clone(), self.shape(of, depth + 1)));
+        let fields = fields.map(|(name, field_schema)| {
+            (name.clone(), self.value_type(field_schema, depth + 1))
+        });
         let fields: Vec<_> = fields.collect();
         if fields.is_empty() {
             ValueType::Text
@@ -78,11 +80,11 @@ impl<'s> SchemaReader<'s> {
 /// Returns the only type that `schema` declares, apart from `null`.
 fn kind(schema: &Node) -> Option<&str> {
     match schema.get("type")? {
-        Node::Text(one) => Some(one),
-        Node::Array(several) => {
-            let mut several = several.iter().filter_map(Node::as_str);
-            let one = several.find(|one| *one != "null")?;
-            several.all(|other| other == "null").then_some(one)
+        Node::Text(type_name) => Some(type_name),
+        Node::Array(types) => {
+            let mut types = types.iter().filter_map(Node::as_str);
+            let type_name = types.find(|type_name| *type_name != "null")?;
+            types.all(|other| other == "null").then_some(type_name)
         }
         _ => None,
     }
@@ -93,9 +95,10 @@ fn kind(schema: &Node) -> Option<&str> {
 fn only_alternative(schema: &Node) -> Option<&Node> {
     let keywords = ["anyOf", "oneOf", "allOf"].into_iter();
     let lists = keywords.filter_map(|keyword| schema.get(keyword)?.elements());
-    let mut alternatives = lists.flatten().filter(|one| kind(one) != Some("null"));
-    let one = alternatives.next()?;
-    alternatives.next().is_none().then_some(one)
+    let mut alternatives =
+        lists.flatten().filter(|alternative| kind(alternative) != Some("null"));
+    let alternative = alternatives.next()?;
+    alternatives.next().is_none().then_some(alternative)
 }
 
 /// Returns true if `schema`, which describes integers, declares that they need 64 bits

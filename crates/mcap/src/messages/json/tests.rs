@@ -11,7 +11,7 @@ use super::*;
 fn read_all(schema: &str, messages: &[&str]) -> Option<(RecordBatch, Vec<u64>)> {
     let mut type_mismatches = Vec::new();
     let mut reader = JsonReader::new("T", schema);
-    let mut row = Branch::new(&ValueType::Struct(reader.shape().clone()));
+    let mut row = Branch::new(&ValueType::Struct(reader.struct_type().clone()));
     for message in messages {
         type_mismatches
             .push(reader.read(message.as_bytes(), &mut row, 1000)?.type_mismatches);
@@ -106,9 +106,9 @@ fn message_without_usable_schema_is_text() {
 #[test]
 fn doubles_are_rounded_correctly() {
     let schema = r#"{"type": "object", "properties": {"x": {"type": "number"}}}"#;
-    let shape = JsonReader::new("T", schema).shape().clone();
+    let struct_type = JsonReader::new("T", schema).struct_type().clone();
     let reader = RefCell::new(JsonReader::new("T", schema));
-    let row = RefCell::new(Branch::new(&ValueType::Struct(shape)));
+    let row = RefCell::new(Branch::new(&ValueType::Struct(struct_type)));
     check_float_parser(|text| {
         let (mut reader, mut row) = (reader.borrow_mut(), row.borrow_mut());
         let message = format!("{{\"x\": {text}}}");
@@ -170,7 +170,7 @@ fn integers_are_exact_in_a_column_of_their_range() {
     let mut examined = RangeReader::new(JsonReader::new("T", schema));
     messages.iter().for_each(|message| examined.read(message.as_bytes()));
     let mut reader = JsonReader::new("T", schema).with_types(&examined.types());
-    let mut row = Branch::new(&ValueType::Struct(reader.shape().clone()));
+    let mut row = Branch::new(&ValueType::Struct(reader.struct_type().clone()));
     for message in messages {
         let added = reader.read(message.as_bytes(), &mut row, 1000).unwrap();
         assert_eq!(added.type_mismatches, 0, "{message}");

@@ -62,9 +62,9 @@ fn messages_have_the_bytes_of_the_python_package() {
         rotation: [0.5, -0.5, 0.25, 1.0],
     };
     transform.put(&mut bytes);
-    let theirs = b"\x0a\x11\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x10\xff\x93\xeb\
+    let from_python = b"\x0a\x11\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x10\xff\x93\xeb\
         \xdc\x03\x12\x05world\x1a\x04base\x22\x1b\x09\0\0\0\0\0\0\xf0\x3f\x11\0\0\0\0\0\0\0\x40\
         \x19\0\0\0\0\0\0\x08\x40\x2a\x24\x09\0\0\0\0\0\0\xe0\x3f\x11\0\0\0\0\0\0\xe0\xbf\
         \x19\0\0\0\0\0\0\xd0\x3f\x21\0\0\0\0\0\0\xf0\x3f";
-    assert_eq!(bytes, theirs);
+    assert_eq!(bytes, from_python);
 }

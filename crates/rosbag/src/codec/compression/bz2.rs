@@ -25,14 +25,14 @@ pub(super) fn decompress(
 ) -> FrameOutcome {
     loop {
         let start = out.len();
-        let (outcome, used) = stream(packed, limit, out);
+        let (outcome, consumed) = stream(packed, limit, out);
         if outcome == FrameOutcome::Broken {
             // The decoder returns bytes before it verifies the checksum of their block, and
             // does not show where the block begins in them.
             out.truncate(start);
             blocks::unpack_sound(packed, limit, out);
         }
-        packed = packed.get(used..).unwrap_or_default();
+        packed = packed.get(consumed..).unwrap_or_default();
         if outcome != FrameOutcome::Whole || !packed.starts_with(b"BZh") {
             return outcome;
         }

@@ -92,8 +92,8 @@ fn bz2_blocks_before_a_damaged_block_are_decompressed() {
     const BLOCK: usize = 100_000 - 19;
     let step = |i: u64| (i * i % 1009 % 128 + i % 2 * 128) as u8;
     let content: Vec<u8> = (0..350_000).map(step).collect();
-    let room = bzip2::Compression::fast();
-    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), room);
+    let level = bzip2::Compression::fast();
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), level);
     encoder.write_all(&content).unwrap();
     let packed = encoder.finish().unwrap();
     let (out, outcome) = decompress(Compression::Bz2, &packed, 1 << 20);
@@ -122,7 +122,7 @@ fn bz2_blocks_before_a_damaged_block_are_decompressed() {
 
 #[test]
 fn truncated_data_decompress_to_a_prefix() {
-    let whole = b"abcd".repeat(40);
+    let content = b"abcd".repeat(40);
     // The decompressed length, and the length of the frame header.
     let kinds = [
         (Compression::Lz4, LZ4, 160, 7),
@@ -133,12 +133,13 @@ fn truncated_data_decompress_to_a_prefix() {
         let packed = bytes(packed);
         for len in 1..packed.len() {
             let (out, outcome) = decompress(compression, &packed[..len], 1 << 20);
-            assert!(whole.starts_with(&out), "cut to {len}");
+            assert!(content.starts_with(&out), "cut to {len}");
             // Here, the length of the first block is incomplete.
             let is_empty = (header..header + 4).contains(&len);
-            let is_all = out.len() == all || is_empty;
-            let want = if is_all { FrameOutcome::Ended } else { FrameOutcome::Cut };
-            assert_eq!(outcome, want, "cut to {len}");
+            let is_complete = out.len() == all || is_empty;
+            let expected =
+                if is_complete { FrameOutcome::Ended } else { FrameOutcome::Cut };
+            assert_eq!(outcome, expected, "cut to {len}");
         }
     }
 }
@@ -163,7 +164,7 @@ fn declared_size_does_not_determine_the_allocation() {
 }
 
 #[test]
-fn garbage_is_broken() {
+fn data_without_a_frame_are_broken() {
     for compression in [Compression::Lz4, Compression::Bz2] {
         let (out, outcome) = decompress(compression, b"this was never packed", 1 << 20);
         assert_eq!((out.len(), outcome), (0, FrameOutcome::Broken));
@@ -184,24 +185,25 @@ fn lz4_block_is_decompressed_up_to_its_damage() {
 
 #[test]
 fn truncated_lz4_block_is_decompressed_up_to_its_end() {
-    let whole = b"abcd".repeat(40);
+    let content = b"abcd".repeat(40);
     for (frame, header) in [(LZ4, 7), (LZ4_LINKED, 15)] {
         let packed = bytes(frame);
         let cut_to = |len: usize| {
-            let (packed, room) = (&packed[..len], BytesMut::new());
-            Compression::Lz4.decompress_part(packed, 0, 1 << 20, true, room)
+            let (packed, buffer) = (&packed[..len], BytesMut::new());
+            Compression::Lz4.decompress_part(packed, 0, 1 << 20, true, buffer)
         };
         // A token, four literals, the match distance, and two bytes of the match length:
         // 4 + 15 + 132.
-        for (of_block, want) in [(0, 0), (1, 0), (3, 2), (5, 4), (7, 4), (8, 155)] {
-            let (out, outcome) = cut_to(header + 4 + of_block);
-            let at = header + 4 + of_block;
+        for (block_len, expected) in [(0, 0), (1, 0), (3, 2), (5, 4), (7, 4), (8, 155)]
+        {
+            let (out, outcome) = cut_to(header + 4 + block_len);
+            let at = header + 4 + block_len;
             assert_eq!(
                 (out.len(), outcome),
-                (want.min(160), FrameOutcome::Cut),
+                (expected.min(160), FrameOutcome::Cut),
                 "cut to {at}"
             );
-            assert!(whole.starts_with(&out));
+            assert!(content.starts_with(&out));
         }
     }
 }

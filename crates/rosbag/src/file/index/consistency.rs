@@ -43,23 +43,24 @@ impl<'i> Inspector<'i> {
         packing: &mut CompressionStats,
     ) -> Result<Option<String>> {
         let count = chunks.len();
-        packing.of = count as u64;
+        packing.total = count as u64;
         let inspected = if self.is_thorough { count } else { INSPECTED.min(count) };
         for number in 0..inspected {
-            let place = if inspected == count {
+            let chunk_index = if inspected == count {
                 number
             } else {
                 number * (count - 1) / (inspected - 1)
             };
-            let Some(chunk) = chunks.get(place) else { break };
+            let Some(chunk) = chunks.get(chunk_index) else { break };
             let at = chunk.at;
-            let Some((head, data)) = self.toplevel.chunk(at)? else {
+            let Some((chunk_header, data)) = self.toplevel.chunk(at)? else {
                 return Ok(Some(format!(
                     "there is no chunk at byte {at}, as it states"
                 )));
             };
-            packing.add(&head, data.end - data.start);
-            let next = chunks.get(place + 1).map_or(self.index_at, |next| next.at);
+            packing.add(&chunk_header, data.end - data.start);
+            let next =
+                chunks.get(chunk_index + 1).map_or(self.index_at, |next| next.at);
             if let Some(reason) = self.after_chunk(chunk, data.end..next)? {
                 return Ok(Some(format!(
                     "it contradicts the chunk at byte {at}: {reason}"
@@ -128,10 +129,11 @@ impl<'i> Inspector<'i> {
             time != TimeRange::ALL
                 && (time == zero || is_far(time.start) || is_far(time.end))
         };
-        let mut room = MAX_INDEX;
+        let mut remaining_bytes = MAX_INDEX;
         for chunk in chunks.iter().filter(|chunk| is_unlikely(chunk.time)) {
             let at = chunk.at;
-            let listed = ListedMessages::after_chunk(self.toplevel, at, &mut room)?;
+            let listed =
+                ListedMessages::after_chunk(self.toplevel, at, &mut remaining_bytes)?;
             let is_empty = |listed: &ListedMessages| {
                 listed.messages.is_empty() && chunk.messages().is_empty()
             };

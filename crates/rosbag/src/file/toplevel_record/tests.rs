@@ -51,7 +51,7 @@ fn reading_headers_maps_no_pages() {
         assert!(toplevel.bytes(at, HEAD).unwrap().len() as u64 >= HEAD);
     }
     assert!(zeros.mapped.lock().unwrap().is_empty());
-    let long = 2_000_000..2_000_000 + (1 << 20);
-    toplevel.data(&long).unwrap().unwrap();
-    assert_eq!(*zeros.mapped.lock().unwrap(), [long]);
+    let range = 2_000_000..2_000_000 + (1 << 20);
+    toplevel.data(&range).unwrap().unwrap();
+    assert_eq!(*zeros.mapped.lock().unwrap(), [range]);
 }

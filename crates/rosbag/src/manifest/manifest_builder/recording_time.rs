@@ -5,8 +5,8 @@ use logtool_core::{Part, TimeRange};
 /// Times that are further apart than this do not belong to one recording.
 const FAR_NANOS: i64 = 366 * 86_400 * 1_000_000_000;
 
-/// Returns the time range from the first record to the last, without parts whose times lie
-/// years away from those of most parts.
+/// Returns the time range from the first record to the last. Parts whose times are years
+/// away from the times of most parts are ignored.
 pub(super) fn robust_range(
     parts: &[Part],
     remarks: &mut Vec<String>,
@@ -27,16 +27,17 @@ pub(super) fn robust_range(
         }
     }
     // Among groups of equal size, the latest: a clock that is not yet set shows 1970.
-    let most = groups.iter().max_by_key(|(_, count)| *count).map(|(time, _)| *time)?;
-    let others: usize =
-        groups.iter().filter(|(time, _)| *time != most).map(|g| g.1).sum();
-    if others > 0 {
+    let most_frequent =
+        groups.iter().max_by_key(|(_, count)| *count).map(|(time, _)| *time)?;
+    let other_count: usize =
+        groups.iter().filter(|(time, _)| *time != most_frequent).map(|g| g.1).sum();
+    if other_count > 0 {
         remarks.push(format!(
-            "{others} of {} parts have times years away from the others",
+            "{other_count} of {} parts have times years away from the others",
             parts.len()
         ));
     }
-    Some(most)
+    Some(most_frequent)
 }
 
 fn is_near(group: &TimeRange, next: &TimeRange) -> bool {

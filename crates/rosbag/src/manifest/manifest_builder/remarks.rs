@@ -36,9 +36,9 @@ impl ManifestBuilder {
             ));
         }
         let connections = self.table.entries.iter().map(|entry| &entry.connection);
-        let other = connections
+        let renamed = connections
             .filter_map(|connection| Some((connection, other_topic(connection)?)));
-        for (connection, inner) in other.take(8) {
+        for (connection, inner) in renamed.take(8) {
             let (id, topic, inner) =
                 (connection.id, &connection.topic, decode_text(inner));
             self.remarks.push(format!(
@@ -56,17 +56,17 @@ impl ManifestBuilder {
     }
 
     /// Returns the metadata of the bag.
-    pub(super) fn metadata(&self, head: &FileHeader) -> BTreeMap<String, Value> {
-        let (major, minor) = head.version.unwrap_or((2, 0));
+    pub(super) fn metadata(&self, file_header: &FileHeader) -> BTreeMap<String, Value> {
+        let (major, minor) = file_header.version.unwrap_or((2, 0));
         let mut metadata = BTreeMap::from([
             (MetadataKey::BagVersion.into(), Value::Text(format!("{major}.{minor}"))),
             (MetadataKey::Chunks.into(), self.packing.to_value()),
         ]);
-        if !head.encryptor.is_empty() {
+        if !file_header.encryptor.is_empty() {
             let info = EncryptionInfo {
-                plugin: head.encryptor.clone(),
-                user: head.user.clone(),
-                encrypted_key: head.encrypted_key.clone(),
+                plugin: file_header.encryptor.clone(),
+                user: file_header.user.clone(),
+                encrypted_key: file_header.encrypted_key.clone(),
                 is_locked: self.is_sealed,
             };
             info.state(&mut metadata);

@@ -28,13 +28,13 @@ impl ManifestBuilder {
         drafts: &[PartDraft],
     ) -> Result<Vec<Topic>> {
         let mut instances: HashMap<&str, u32> = HashMap::new();
-        let (mut topics, mut room) = (Vec::new(), ColumnBudget::default());
+        let (mut topics, mut budget) = (Vec::new(), ColumnBudget::default());
         for (id, total) in (0..).map(TopicId).zip(totals) {
             let connections =
                 self.table.topic_entries(id).map(|entry| &entry.connection);
             let Some(first) = connections.clone().next() else { continue };
             let instance = instances.entry(first.topic.as_str()).or_default();
-            let result = describe_topic(&mut room, connections.clone());
+            let result = describe_topic(&mut budget, connections.clone());
             let (text, described, schema) = match result {
                 Ok(((text, described), schema)) => (text, Ok(described), schema),
                 Err(err) => (first.definition.as_str(), Err(err), raw_schema("ns")),
@@ -43,7 +43,8 @@ impl ManifestBuilder {
                 self.too_wide.insert(id);
             }
             let total = total.unwrap_or(NO_MESSAGES);
-            let definitions = connections.clone().map(|one| one.definition.trim());
+            let definitions =
+                connections.clone().map(|connection| connection.definition.trim());
             let is_defined = !definitions.collect::<String>().is_empty();
             // A topic without definition or messages loses nothing, and a definition that is
             // only unsupported is not damaged.
@@ -61,7 +62,8 @@ impl ManifestBuilder {
                 }
                 None => self.remarks.extend(anomaly(first, &described)),
             }
-            let unkept: u64 = connections.clone().map(|one| one.unkept).sum();
+            let unkept: u64 =
+                connections.clone().map(|connection| connection.unkept).sum();
             if unkept > 0 {
                 let fields = if unkept == 1 { "field" } else { "fields" };
                 self.remarks.push(format!(
@@ -117,14 +119,14 @@ impl ManifestBuilder {
 }
 
 /// Returns the definition of the `connections`, which share a topic and a type, their
-/// description and their columns, if the columns fit into `room`.
+/// description and their columns, if the columns fit into `budget`.
 fn describe_topic<'c>(
-    room: &mut ColumnBudget,
+    budget: &mut ColumnBudget,
     connections: impl Iterator<Item = &'c Connection>,
 ) -> Result<((&'c str, RecordDefinition), SchemaRef)> {
-    room.check()?;
+    budget.check()?;
     let definition = schema::topic_schema(connections)?;
-    let schema = room.schema(&definition.1.layout)?;
+    let schema = budget.schema(&definition.1.layout)?;
     Ok((definition, schema))
 }
 
@@ -147,8 +149,8 @@ fn anomaly(
 const NO_MESSAGES: MessageCount =
     MessageCount { records: 0, bytes: Some(0), time: None };
 
-/// Returns the metadata of the topic that the `connections` share, and which has only raw
-/// bytes for this `reason`.
+/// Returns the metadata of the topic of the `connections`. The topic is readable as raw
+/// bytes only, for this `reason`.
 fn topic_metadata<'c>(
     connections: impl Iterator<Item = &'c Connection> + Clone,
     reason: Option<&Error>,

@@ -22,27 +22,31 @@ pub(super) fn displaced_chunks(
     let from = listed.partition_point(|chunk| chunk.at < bytes.start);
     let to = listed.partition_point(|chunk| chunk.at < bytes.end);
     let listed = listed.get(from..to).unwrap_or_default();
-    let all = listed.iter().map(|chunk| chunk.at);
+    let offsets_in_index = listed.iter().map(|chunk| chunk.at);
     if listed.is_empty() || bag.listed_chunk(bytes.end)?.is_some() {
-        return Ok(all.collect());
+        return Ok(offsets_in_index.collect());
     }
     // Several chunk infos may refer to the same index data.
-    let mut room = MAX_INDEX;
-    let Some(next) = ListedMessages::after_chunk(toplevel, bytes.end, &mut room)?
+    let mut remaining_bytes = MAX_INDEX;
+    let Some(next) =
+        ListedMessages::after_chunk(toplevel, bytes.end, &mut remaining_bytes)?
     else {
-        return Ok(all.collect());
+        return Ok(offsets_in_index.collect());
     };
     let Some(displaced) = listed.iter().rev().find(|chunk| chunk.lists(&next)) else {
-        return Ok(all.collect());
+        return Ok(offsets_in_index.collect());
     };
     let shift = bytes.end - displaced.at;
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for chunk in listed {
-        let listed =
-            ListedMessages::after_chunk(toplevel, chunk.at + shift, &mut room)?;
+        let listed = ListedMessages::after_chunk(
+            toplevel,
+            chunk.at + shift,
+            &mut remaining_bytes,
+        )?;
         if !listed.is_some_and(|listed| chunk.lists(&listed)) {
-            places.push(chunk.at);
+            offsets.push(chunk.at);
         }
     }
-    Ok(places)
+    Ok(offsets)
 }

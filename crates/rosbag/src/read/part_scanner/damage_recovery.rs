@@ -53,9 +53,10 @@ impl PartScanner {
             let (messages, end) = self.messages_at(next)?;
             (end, Some(messages))
         };
-        let within = &mut DamageContext::Lost(LostChunk { bytes, index_at, left });
+        let context = &mut DamageContext::Lost(LostChunk { bytes, index_at, left });
         let (bag, toplevel) = (&self.bag, &mut self.toplevel);
-        let mut locator = DamageLocator { visitor, bag, toplevel, within, chunk: None };
+        let mut locator =
+            DamageLocator { visitor, bag, toplevel, context, chunk: None };
         locator.damage(Damage::new(kind, 0..u64::MAX));
         self.at = next;
         Ok(true)
@@ -66,7 +67,7 @@ impl PartScanner {
         Ok(match self.toplevel.record_at(at)? {
             Some(TopLevelRecord { kind: TopLevelKind::Message, .. }) => true,
             Some(TopLevelRecord { kind: TopLevelKind::Connection { .. }, .. }) => {
-                at < self.bag.head.index_at
+                at < self.bag.file_header.index_at
             }
             Some(TopLevelRecord { kind: TopLevelKind::Chunk(_), data }) => {
                 data.start == at
@@ -76,7 +77,7 @@ impl PartScanner {
     }
 
     /// Returns the messages outside chunks that begin at `at`, and their end. They belong to
-    /// one chunk: they lie before the next part, and are limited to the maximum size of a
+    /// one chunk, so they end before the next part and are at most as long as the longest
     /// chunk. (Compressed content is read as a chunk of its own.)
     fn messages_at(&mut self, at: u64) -> Result<(ChunkMessages, u64)> {
         if self.toplevel.chunk(at)?.is_some() {
@@ -84,16 +85,16 @@ impl PartScanner {
         }
         let after = self.bounds.partition_point(|bound| *bound <= at);
         let end = self.bounds.get(after).copied().unwrap_or(self.end);
-        let most = at.saturating_add(self.bag.options.record_bytes.into());
-        let (bytes, mut messages) = (at..end.min(most), ChunkMessages::default());
-        let mut plain =
+        let max_end = at.saturating_add(self.bag.options.record_bytes.into());
+        let (bytes, mut messages) = (at..end.min(max_end), ChunkMessages::default());
+        let mut scan =
             WindowScan { bytes, is_cut: false, is_outside: true, is_v1: false };
-        while plain.read(&*self.bag.source, self.bag.options, &mut messages)? {}
-        Ok((messages, plain.bytes.start))
+        while scan.read(&*self.bag.source, self.bag.options, &mut messages)? {}
+        Ok((messages, scan.bytes.start))
     }
 
-    /// Returns whether the index data at `at` continue those of the last chunk, so that only
-    /// index data, and no chunk, can have been before them.
+    /// Returns whether the index data at `at` continue the index data of the last chunk. If
+    /// so, only index data, and no chunk, can have been before them.
     fn is_index_of_last(&mut self, at: u64) -> Result<bool> {
         let Some(before) = &mut self.before else { return Ok(false) };
         Ok(match self.toplevel.record_at(at)? {
@@ -116,7 +117,7 @@ impl PartScanner {
         let Some(before) = &mut self.before else {
             return Ok(kind == DamageKind::Index);
         };
-        let index_at = self.bag.head.index_at;
+        let index_at = self.bag.file_header.index_at;
         let is_before = (bytes.start + 1..bytes.end).contains(&index_at);
         let end = if is_before { index_at } else { bytes.end };
         let Some(expected) = before.index_end(&self.bag)? else {

@@ -11,8 +11,8 @@ use crate::file::{
 };
 
 impl PartScanner {
-    /// Returns whether the chunk at the current position, which declares to end at `end`,
-    /// is read with the next part.
+    /// Returns whether the chunk at the current position, whose declared end is `end`, is
+    /// read with the next part.
     pub(super) fn is_of_next(&mut self, end: u64) -> Result<bool> {
         if self.at == self.start || end <= self.end {
             return Ok(false);
@@ -28,8 +28,8 @@ impl PartScanner {
 const MAX_CANDIDATES: usize = 256;
 
 /// Returns the position of the first record of a part: its start, unless the index is wrong. A
-/// chunk before the start that extends beyond it belongs to the part that starts with it, or
-/// to this part if none does.
+/// chunk that begins before the start and ends after it belongs to the part that starts with
+/// the chunk. If no part does, it belongs to this part.
 pub(super) fn first(
     bag: &Bag,
     toplevel: &mut TopLevelReader,

@@ -41,9 +41,9 @@ fn ros2_type_becomes_the_common_ros1_type_with_any_constants() {
     // The well-known sum.
     assert_eq!(fix.md5sum().unwrap(), "2d3a8cd499b9b4a0249fb98fd05cfa48");
     // A type with an additional field is not the common type.
-    let more =
+    let added =
         Definition::ros1_from_ros2(name, &format!("uint8 more\n{text}")).unwrap();
-    assert!(more.text().starts_with("uint8 COVARIANCE_TYPE_UNKNOWN=0\nuint8 more\n"));
+    assert!(added.text().starts_with("uint8 COVARIANCE_TYPE_UNKNOWN=0\nuint8 more\n"));
 }
 
 #[test]

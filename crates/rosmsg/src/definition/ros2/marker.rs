@@ -66,14 +66,14 @@ pub(super) fn is_ros2_marker<'f>(
     name: &str,
     fields: impl IntoIterator<Item = &'f str>,
 ) -> bool {
-    let (mut before, mut added) = ("", 0);
+    let (mut before, mut count) = ("", 0);
     let fields = fields.into_iter().filter(|field| {
         let is_added = ADDED.contains(&(before, *field));
-        (before, added) = (*field, added + usize::from(is_added));
+        (before, count) = (*field, count + usize::from(is_added));
         !is_added
     });
     let is_like = is_marker(name, fields);
-    is_like && added == ADDED.len()
+    is_like && count == ADDED.len()
 }
 
 /// Returns whether ROS 2 adds `field` to the type.

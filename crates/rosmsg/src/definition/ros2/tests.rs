@@ -41,8 +41,8 @@ fn types_have_full_names_and_times_are_of_builtin_interfaces() {
 
 #[test]
 fn field_names_are_kept_unless_ros2_renamed_them() {
-    let text = |of: &str, text: &str| {
-        Definition::parse(of, text).unwrap().ros2_text().unwrap()
+    let text = |type_name: &str, text: &str| {
+        Definition::parse(type_name, text).unwrap().ros2_text().unwrap()
     };
     assert_eq!(text("my_msgs/CameraInfo", "float64 D"), "float64 D\n");
     assert_eq!(text("stereo_msgs/DisparityImage", "float32 T"), "float32 t\n");
@@ -132,8 +132,8 @@ fn every_debian_definition_has_the_same_layout_via_ros2_except_for_seq() {
         let ros2 = Definition::parse_ros2(&ros1.ros2_name(), &in_ros2).unwrap();
         let (before, after) = (ros1.layout().unwrap(), ros2.layout().unwrap());
         let remaining = before.fields.len() - usize::from(is_header(&type_name));
-        let added = if type_name == "visualization_msgs/Marker" { 4 } else { 0 };
-        assert_eq!(after.fields.len(), remaining + added, "{in_ros2}");
+        let added_count = if type_name == "visualization_msgs/Marker" { 4 } else { 0 };
+        assert_eq!(after.fields.len(), remaining + added_count, "{in_ros2}");
         let to = Transcoder::to_ros2(&before).unwrap();
         let from = Transcoder::of_ros2(&after).unwrap();
         let (mut cdr, mut packed) = (Vec::new(), Vec::new());

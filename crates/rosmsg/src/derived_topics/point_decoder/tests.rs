@@ -30,8 +30,9 @@ impl Cloud2<'_> {
 }
 
 fn decoder(source: PointSource, first: &[u8], columns: &Columns) -> PointDecoder {
-    let shape = source.shape_of(first, Encoding::Ros1).unwrap_or_default();
-    PointDecoder::new(source, Encoding::Ros1, Arc::new(shape), columns).unwrap()
+    let point_schema =
+        source.point_schema_of(first, Encoding::Ros1).unwrap_or_default();
+    PointDecoder::new(source, Encoding::Ros1, Arc::new(point_schema), columns).unwrap()
 }
 
 fn table(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, u64) {
@@ -52,14 +53,14 @@ fn two_points() -> Vec<u8> {
 }
 
 /// Returns a cloud of these two points.
-fn of_two(data: &[u8]) -> Cloud2<'_> {
+fn cloud_of_two(data: &[u8]) -> Cloud2<'_> {
     Cloud2 { size: (1, 2), fields: XYZ, is_big: false, steps: (7, 14), data }
 }
 
 #[test]
 fn cloud_has_a_row_for_each_point() {
     let data = two_points();
-    let cloud = of_two(&data);
+    let cloud = cloud_of_two(&data);
     let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
     assert_eq!((names(&batch).as_str(), lost), ("time stamp index x i", 0));
     assert_eq!(rows(&batch), ["1500000000 0 1.5 258", "1500000000 1 -2 3"]);
@@ -133,12 +134,14 @@ fn field_with_several_values_is_a_list_or_a_column_each() {
 
 /// Returns the rows of `payloads` in the columns of all of them, and the damage.
 fn joined(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
-    let mut shapes = payloads.iter().filter_map(|p| source.shape_of(p, Encoding::Ros1));
-    let mut shape = shapes.next().unwrap();
-    shapes.for_each(|more| shape.join(&more));
+    let mut shapes =
+        payloads.iter().filter_map(|p| source.point_schema_of(p, Encoding::Ros1));
+    let mut point_schema = shapes.next().unwrap();
+    shapes.for_each(|more| point_schema.join(&more));
     let columns = nested();
     decode_payloads(
-        PointDecoder::new(source, Encoding::Ros1, Arc::new(shape), &columns).unwrap(),
+        PointDecoder::new(source, Encoding::Ros1, Arc::new(point_schema), &columns)
+            .unwrap(),
         payloads,
     )
 }
@@ -161,11 +164,11 @@ fn decode_payloads(
 
 /// Returns the kind, the number of records and the reason of each damage.
 fn kinds(damage: &[Damage]) -> Vec<(DamageKind, u64, &str)> {
-    let one = |one: &'_ Damage| (one.kind, one.records);
-    let reasons = damage.iter().map(|one| one.why.as_deref().unwrap_or_default());
+    let entry = |entry: &'_ Damage| (entry.kind, entry.records);
+    let reasons = damage.iter().map(|entry| entry.why.as_deref().unwrap_or_default());
     damage
         .iter()
-        .map(one)
+        .map(entry)
         .zip(reasons)
         .map(|((kind, n), reason)| (kind, n, reason))
         .collect()
@@ -174,21 +177,21 @@ fn kinds(damage: &[Damage]) -> Vec<(DamageKind, u64, &str)> {
 #[test]
 fn impossible_cloud_is_damage() {
     let data = two_points();
-    let good = of_two(&data);
-    let first = good.bytes();
-    let bad = [
-        Cloud2 { size: (u32::MAX, u32::MAX), ..good },
-        Cloud2 { steps: (0, 14), ..good },
-        Cloud2 { steps: (u32::MAX, 14), ..good },
-        Cloud2 { size: (2, 1), steps: (7, 6), ..good },
-        Cloud2 { fields: &[("x", 4, 7, 1)], ..good },
-        Cloud2 { fields: &[("x", u32::MAX, 7, 1)], ..good },
-        Cloud2 { fields: &[("x", 0, 7, u32::MAX)], ..good },
-        Cloud2 { fields: &[("x", 0, 9, 1)], ..good },
+    let sound = cloud_of_two(&data);
+    let first = sound.bytes();
+    let unsound = [
+        Cloud2 { size: (u32::MAX, u32::MAX), ..sound },
+        Cloud2 { steps: (0, 14), ..sound },
+        Cloud2 { steps: (u32::MAX, 14), ..sound },
+        Cloud2 { size: (2, 1), steps: (7, 6), ..sound },
+        Cloud2 { fields: &[("x", 4, 7, 1)], ..sound },
+        Cloud2 { fields: &[("x", u32::MAX, 7, 1)], ..sound },
+        Cloud2 { fields: &[("x", 0, 7, u32::MAX)], ..sound },
+        Cloud2 { fields: &[("x", 0, 9, 1)], ..sound },
     ];
-    for bad in bad {
-        let bad = bad.bytes();
-        let (batch, lost) = table(PointSource::Cloud2, &[&first, &bad]);
+    for unsound in unsound {
+        let unsound = unsound.bytes();
+        let (batch, lost) = table(PointSource::Cloud2, &[&first, &unsound]);
         assert_eq!((batch.num_rows(), lost), (2, 1));
     }
     for len in 0..first.len() {
@@ -200,7 +203,7 @@ fn impossible_cloud_is_damage() {
 #[test]
 fn trailing_bytes_are_counted_and_the_points_are_read() {
     let data = two_points();
-    let cloud2 = of_two(&data);
+    let cloud2 = cloud_of_two(&data);
     let cloud = Message::with_header(1, 0).u32(2).raw(&[0; 24]).u32(0);
     let floats = (0..7).fold(Message::with_header(1, 0), |scan, _| scan.f32(1.0));
     let scan = floats.floats(&[1.0, 1.0]).u32(0);
@@ -221,13 +224,13 @@ fn trailing_bytes_are_counted_and_the_points_are_read() {
 #[test]
 fn cloud_with_fewer_points_than_declared_returns_these() {
     let data = two_points();
-    let good = of_two(&data);
-    let first = good.bytes();
+    let sound = cloud_of_two(&data);
+    let first = sound.bytes();
     let short = [
-        (Cloud2 { size: (1, 3), ..good }, 2),
-        (Cloud2 { steps: (8, 14), ..good }, 1),
-        (Cloud2 { data: &data[..13], ..good }, 1),
-        (Cloud2 { size: (2, 1), steps: (7, u32::MAX), ..good }, 1),
+        (Cloud2 { size: (1, 3), ..sound }, 2),
+        (Cloud2 { steps: (8, 14), ..sound }, 1),
+        (Cloud2 { data: &data[..13], ..sound }, 1),
+        (Cloud2 { size: (2, 1), steps: (7, u32::MAX), ..sound }, 1),
     ];
     for (short, count) in short {
         let short = short.bytes();
@@ -244,8 +247,9 @@ fn cloud_with_fewer_points_than_declared_returns_these() {
         data: &[0, 10, 0, 11, 99, 0, 20, 0],
     };
     let (batch, damage_count) = table(PointSource::Cloud2, &[&cloud.bytes()]);
-    let want = ["0 0 0 10", "1 0 1 11", "2 1 0 20"].map(|s| format!("1500000000 {s}"));
-    assert_eq!((rows(&batch), damage_count), (want.into(), 1));
+    let expected =
+        ["0 0 0 10", "1 0 1 11", "2 1 0 20"].map(|s| format!("1500000000 {s}"));
+    assert_eq!((rows(&batch), damage_count), (expected.into(), 1));
 }
 
 #[test]
@@ -294,7 +298,7 @@ fn cloud_of_the_old_type_has_its_channels_as_columns() {
     let payloads: [&[u8]; 5] = [&first, &without, &short, &long, &other];
     let (batch, lost) = table(PointSource::Cloud, &payloads);
     assert_eq!((names(&batch).as_str(), lost), ("time stamp index x y z rgb", 3));
-    let want = [
+    let expected = [
         "0 0 1 2 8",
         "1 3 4 5 9",
         "0 0 1 2 -",
@@ -306,7 +310,7 @@ fn cloud_of_the_old_type_has_its_channels_as_columns() {
         "0 0 1 2 -",
         "1 3 4 5 -",
     ];
-    assert_eq!(rows(&batch), want.map(|row| format!("3000000000 {row}")));
+    assert_eq!(rows(&batch), expected.map(|row| format!("3000000000 {row}")));
     let reasons = [
         "its channel rgb has 1 value for 2 points",
         "its channel rgb has 3 values for 2 points",
@@ -315,8 +319,11 @@ fn cloud_of_the_old_type_has_its_channels_as_columns() {
     let decoder = decoder(PointSource::Cloud, &first, &nested());
     let (_, damage) = decode_payloads(decoder, &payloads);
     let [a, b, late] = reasons;
-    let misfit = |reason| (DamageKind::TypeMismatch, 1, reason);
-    assert_eq!(kinds(&damage), [misfit(a), misfit(b), (DamageKind::NoColumn, 1, late)]);
+    let mismatch = |reason| (DamageKind::TypeMismatch, 1, reason);
+    assert_eq!(
+        kinds(&damage),
+        [mismatch(a), mismatch(b), (DamageKind::NoColumn, 1, late)]
+    );
     let (batch, damage) = joined(PointSource::Cloud, &payloads);
     assert_eq!(
         (names(&batch).as_str(), damage.len()),
@@ -349,7 +356,7 @@ fn in_cdr(type_name: &str, message: &[u8]) -> Vec<u8> {
 #[test]
 fn messages_in_cdr_have_the_same_points() {
     let data = two_points();
-    let cloud2 = of_two(&data);
+    let cloud2 = cloud_of_two(&data);
     let mut scan = Message::with_header(2, 0);
     for value in [0.0, 1.5, 0.5, 0.001, 0.1, 0.5, 10.0] {
         scan = scan.f32(value);
@@ -362,12 +369,13 @@ fn messages_in_cdr_have_the_same_points() {
         (PointSource::Scan, "sensor_msgs/LaserScan", scan),
         (PointSource::Cloud, "sensor_msgs/PointCloud", cloud),
     ] {
-        let (want, lost) = table(source, &[&message]);
-        assert!(lost == 0 && want.num_rows() > 0, "{type_name}");
+        let (expected, lost) = table(source, &[&message]);
+        assert!(lost == 0 && expected.num_rows() > 0, "{type_name}");
         let cdr = in_cdr(type_name, &message);
-        let shape = source.shape_of(&cdr, Encoding::Cdr).unwrap();
-        let decoder = PointDecoder::new(source, Encoding::Cdr, shape.into(), &nested());
+        let point_schema = source.point_schema_of(&cdr, Encoding::Cdr).unwrap();
+        let decoder =
+            PointDecoder::new(source, Encoding::Cdr, point_schema.into(), &nested());
         let (actual, lost) = decode(decoder.unwrap(), &[&cdr]);
-        assert_eq!((actual, lost), (want, 0), "{type_name}");
+        assert_eq!((actual, lost), (expected, 0), "{type_name}");
     }
 }

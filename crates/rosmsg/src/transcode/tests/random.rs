@@ -38,10 +38,10 @@ impl RandomNumbers {
 
     /// Returns types whose fields have later types only.
     fn types(&mut self) -> Vec<Type> {
-        (0..4).map(|index| self.one(index)).collect()
+        (0..4).map(|index| self.random_type(index)).collect()
     }
 
-    fn one(&mut self, index: usize) -> Type {
+    fn random_type(&mut self, index: usize) -> Type {
         const NUMBERS: [(&str, usize); 6] = [
             ("bool", 1),
             ("int8", 1),
@@ -144,9 +144,9 @@ fn number(bytes: &[u8], ros1: &mut Vec<u8>, cdr: &mut Vec<u8>) {
 
 #[test]
 fn random_messages_are_converted_to_cdr_and_back() {
-    let mut dice = RandomNumbers(20_261_121);
+    let mut random = RandomNumbers(20_261_121);
     for _ in 0..300 {
-        let types = dice.types();
+        let types = random.types();
         let mut text = types[0].text.clone();
         for (index, of) in types.iter().enumerate().skip(1) {
             writeln!(text, "{}\nMSG: pkg/T{index}\n{}", "=".repeat(80), of.text)
@@ -155,7 +155,7 @@ fn random_messages_are_converted_to_cdr_and_back() {
         let transcoder = of_ros1(&text);
         for _ in 0..3 {
             let (mut ros1, mut cdr) = (Vec::new(), Vec::new());
-            dice.write(&types, 0, &mut ros1, &mut cdr);
+            random.write(&types, 0, &mut ros1, &mut cdr);
             let cdr = [&[0, 1, 0, 0], &cdr[..]].concat();
             assert_eq!(to_cdr(&transcoder, &ros1).as_ref(), Some(&cdr), "{text}");
             assert_eq!(from_cdr(&transcoder, &cdr).as_ref(), Some(&ros1), "{text}");
@@ -163,14 +163,14 @@ fn random_messages_are_converted_to_cdr_and_back() {
             let has_times = text.contains("time") || text.contains("duration");
             for at in 0..if has_times { 0 } else { ros1.len() } {
                 let mut changed = ros1.clone();
-                changed[at] ^= 1 << dice.roll(8);
+                changed[at] ^= 1 << random.roll(8);
                 if let Some(cdr) = to_cdr(&transcoder, &changed) {
                     assert_eq!(from_cdr(&transcoder, &cdr).as_ref(), Some(&changed));
                 }
             }
             for at in 0..cdr.len() {
                 let mut changed = cdr.clone();
-                changed[at] ^= 1 << dice.roll(8);
+                changed[at] ^= 1 << random.roll(8);
                 let packed = from_cdr(&transcoder, &changed).unwrap_or_default();
                 assert!(packed.len() <= changed.len(), "{text}");
             }

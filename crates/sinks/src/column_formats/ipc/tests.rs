@@ -42,7 +42,7 @@ fn written_rows_read_back_in_one_batch() {
 }
 
 #[test]
-fn batches_with_different_dictionaries_are_written_with_one() {
+fn batches_with_different_dictionaries_are_written_with_one_dictionary() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let sink = IpcSink::new(

@@ -114,7 +114,8 @@ pub(super) fn close(file: File) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the file `new` the mode of the file at `place` that it will replace, if there is one.
+/// Gives the file `new` the mode of the file at `destination` that it will replace, if there is
+/// one.
 #[cfg(unix)]
 pub(super) fn copy_mode(destination: &Path, new: &Path) -> io::Result<()> {
     match fs::symlink_metadata(destination) {

@@ -16,7 +16,7 @@ pub(crate) enum ScanSplitter {
     Never,
     /// The column at this index has the number of the scan.
     Numbered(usize),
-    /// The column at index `at` counts the points of a message. `last` is the last count, `begun`
+    /// The column at index `at` counts the points of a message. `last` is the last count, `started`
     /// the number of messages that have started.
     Counted { at: usize, last: u32, started: u32 },
 }

@@ -107,8 +107,9 @@ pub(super) fn push_part(part: &[u8], is_quoted: bool, text: &mut TextBuffer) {
     }
 }
 
-/// Returns whether a spreadsheet would evaluate the string `cell` as a formula, after OWASP's list
-/// and the full-width characters that some spreadsheets treat alike.
+/// Returns whether a spreadsheet would evaluate the string `cell` as a formula, because it
+/// starts with a character of OWASP's list, or with a full-width form that some spreadsheets
+/// accept.
 fn is_formula(cell: &[u8]) -> bool {
     const STARTS: [&str; 11] = [
         "=", "+", "-", "@", "\t", "\r", "\n", "\u{ff1d}", "\u{ff0b}", "\u{ff0d}",

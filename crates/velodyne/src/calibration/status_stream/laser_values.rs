@@ -51,8 +51,8 @@ impl LaserValues {
     pub(super) fn discard_implausible(&mut self) -> bool {
         let laser = self.merge_into(&Laser::new(0));
         let mut has_values = false;
-        for (word, (_, value, least, most, _)) in self.words.iter_mut().zip(BOUNDS) {
-            if word.is_some() && !(least..=most).contains(&value(&laser)) {
+        for (word, (_, value, min, max, _)) in self.words.iter_mut().zip(BOUNDS) {
+            if word.is_some() && !(min..=max).contains(&value(&laser)) {
                 (*word, has_values) = (None, true);
             }
         }
@@ -68,7 +68,7 @@ impl LaserValues {
     pub(super) fn merge_into(&self, other: &Laser) -> Laser {
         let mut laser = other.clone();
         let [vertical, rotation, far, x, y, up, left, focus, slope] = self.words;
-        let places = [
+        let targets = [
             (&mut laser.vertical_deg, vertical, 100.0),
             (&mut laser.rotation_deg, rotation, 100.0),
             (&mut laser.distance_m, far, 1e3),
@@ -79,9 +79,9 @@ impl LaserValues {
             (&mut laser.focal_distance_m, focus, 1e3),
             (&mut laser.focal_slope, slope, 10.0),
         ];
-        for (place, word, unit) in places {
+        for (target, word, unit) in targets {
             if let Some(word) = word {
-                *place = f64::from(word) / unit;
+                *target = f64::from(word) / unit;
             }
         }
         laser.min_intensity = self.min_intensity.unwrap_or(laser.min_intensity);

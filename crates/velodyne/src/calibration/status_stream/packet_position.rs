@@ -102,11 +102,11 @@ fn position_before(
     steps: usize,
     slot: Option<usize>,
 ) -> Option<PacketPosition> {
-    let Some(place) = at.checked_sub(steps) else {
+    let Some(position) = at.checked_sub(steps) else {
         return Some(PacketPosition::Unknown);
     };
-    slot.is_none_or(|slot| place % CYCLE == slot)
-        .then_some(PacketPosition::Continued(place))
+    slot.is_none_or(|slot| position % CYCLE == slot)
+        .then_some(PacketPosition::Continued(position))
 }
 
 /// Returns the fixed position of a status type in a cycle, if it has one.

@@ -102,7 +102,7 @@ impl StreamReport {
             distance_step_m: Some(STEP_M),
             origin: Origin::Completed {
                 lasers: self.incomplete.clone(),
-                with: other.origin.to_string(),
+                completed_from: other.origin.to_string(),
             },
             sends_corrected_intensity: self.sends_corrected_intensity(),
             warnings: vec![],

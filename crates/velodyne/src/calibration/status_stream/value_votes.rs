@@ -30,9 +30,9 @@ impl Votes {
 
     fn add_often(&mut self, at: usize, value: u8, often: u32) {
         let Some(candidates) = self.0.get_mut(at) else { return };
-        let same =
+        let existing =
             candidates.iter_mut().find(|(known, count)| *known == value && *count > 0);
-        match same {
+        match existing {
             Some((_, count)) => *count = count.saturating_add(often),
             None => {
                 let weakest = candidates.iter_mut().min_by_key(|(_, count)| *count);
@@ -51,13 +51,13 @@ impl Votes {
         values.map(winner).collect()
     }
 
-    /// Adds these counts to `whole`, shifted to their correct positions, if these are
+    /// Adds these counts to `total`, shifted to their correct positions, if these are
     /// found.
-    pub(super) fn join_into(&self, whole: &mut Self) {
+    pub(super) fn join_into(&self, total: &mut Self) {
         let Some(cycles) = self.phase() else { return };
         for (at, candidates) in self.0.iter().enumerate() {
             for (value, count) in candidates.iter().filter(|(_, count)| *count > 0) {
-                whole.add_often((at + cycles * CYCLE) % PACKETS, *value, *count);
+                total.add_often((at + cycles * CYCLE) % PACKETS, *value, *count);
             }
         }
     }

@@ -64,7 +64,7 @@ impl ManifestBuilder {
 
         let counted = &self.topics.counted;
         let times = counted.iter().map(|c| c.time).filter(|time| !time.is_empty());
-        let time = times.reduce(|all: TimeRange, next| all.cover(&next));
+        let time = times.reduce(|range: TimeRange, next| range.cover(&next));
         let senders = counted.iter().map(|counted| counted.sender).collect();
         let mut manifest = Manifest {
             format: topics::FORMAT_NAME.into(),
@@ -124,11 +124,15 @@ impl ManifestBuilder {
     /// lidar. The packets of some LSLidar models differ from those of Velodyne by their
     /// product ID only, which the user can overrule.
     fn other_manufacturer(&self, options: &LidarOptions) -> Option<Manufacturer> {
-        let mut data = self.topics.counted.iter().filter(|one| !one.sender.is_position);
+        let mut data =
+            self.topics.counted.iter().filter(|stats| !stats.sender.is_position);
         let is_lslidar = options.model.is_none()
             && data.clone().next().is_some()
-            && data.all(|one| {
-                one.probe.product_id().is_some_and(|id| LSLIDAR_PRODUCTS.contains(&id))
+            && data.all(|stats| {
+                stats
+                    .probe
+                    .product_id()
+                    .is_some_and(|id| LSLIDAR_PRODUCTS.contains(&id))
             });
         let is_lslidar = is_lslidar.then_some(Manufacturer::LsLidar);
         self.counts.other_manufacturer().or(is_lslidar)

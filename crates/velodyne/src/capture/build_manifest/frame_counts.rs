@@ -46,8 +46,9 @@ impl FrameCounts {
                 RejectReason::OtherLidar(manufacturer) => Some((*manufacturer, *count)),
                 _ => None,
             });
-        let most = packets.max_by_key(|(_, count)| *count);
-        most.filter(|_| self.data + self.position == 0)
+        let most_frequent = packets.max_by_key(|(_, count)| *count);
+        most_frequent
+            .filter(|_| self.data + self.position == 0)
             .map(|(manufacturer, _)| manufacturer)
     }
 
@@ -61,15 +62,15 @@ impl FrameCounts {
         if self.fragments > 0 {
             insert("pieces", self.fragments);
         }
-        let mut of_others = 0;
+        let mut other_lidar_frames = 0;
         for (reason, (count, _)) in &self.foreign {
             match reason {
-                RejectReason::OtherLidar(_) => of_others += count,
+                RejectReason::OtherLidar(_) => other_lidar_frames += count,
                 reason => insert(reason.name(), *count),
             }
         }
-        if of_others > 0 {
-            insert(OTHER_LIDARS, of_others);
+        if other_lidar_frames > 0 {
+            insert(OTHER_LIDARS, other_lidar_frames);
         }
     }
 
@@ -143,52 +144,54 @@ impl RejectReason {
 
     /// Returns the description of such frames, in the singular if `is_singular`.
     fn description(self, is_singular: bool) -> &'static str {
-        let pick = |of_one: &'static str, of_several: &'static str| {
-            if is_singular { of_one } else { of_several }
+        let choose = |singular: &'static str, plural: &'static str| {
+            if is_singular { singular } else { plural }
         };
         match self {
-            Self::Short => pick(
+            Self::Short => choose(
                 "is truncated by the snapshot length, and lost",
                 "are truncated by the snapshot length, and lost",
             ),
             Self::Broken => {
-                pick("is shorter than it declares", "are shorter than they declare")
+                choose("is shorter than it declares", "are shorter than they declare")
             }
-            Self::Hidden => pick(
+            Self::Hidden => choose(
                 "contains a packet of a lidar that its headers do not lead to: lost",
                 "contain packets of a lidar that their headers do not lead to: lost",
             ),
-            Self::Corrupted => pick(
+            Self::Corrupted => choose(
                 "contains a data packet with an unknown block flag: lost",
                 "contain data packets with unknown block flags: lost",
             ),
-            Self::WrongFlags => pick(
+            Self::WrongFlags => choose(
                 "has the length of a data packet, but unknown block flags",
                 "have the length of data packets, but unknown block flags",
             ),
-            Self::Zeros => pick(
+            Self::Zeros => choose(
                 "contains only zeros in place of a packet of a lidar: lost",
                 "contain only zeros in place of packets of a lidar: lost",
             ),
-            Self::Checksum => pick(
+            Self::Checksum => choose(
                 "contains a packet of a lidar with a wrong UDP checksum: lost",
                 "contain packets of a lidar with wrong UDP checksums: lost",
             ),
-            Self::OtherLidar(_) => pick(
+            Self::OtherLidar(_) => choose(
                 "contains a packet of a lidar of another manufacturer, which is not supported",
                 "contain packets of a lidar of another manufacturer, which is not supported",
             ),
             Self::OtherDatagram => {
-                pick("is not a datagram of a lidar", "are not datagrams of a lidar")
+                choose("is not a datagram of a lidar", "are not datagrams of a lidar")
             }
-            Self::OtherProtocol => pick("has another protocol", "have other protocols"),
-            Self::Duplicate => pick(
+            Self::OtherProtocol => {
+                choose("has another protocol", "have other protocols")
+            }
+            Self::Duplicate => choose(
                 "contains a duplicate packet, as sent by mirror ports, and is dropped\
                  ",
                 "contain duplicate packets, as sent by mirror ports, and are dropped\
                  ",
             ),
-            Self::UnknownLink => pick(
+            Self::UnknownLink => choose(
                 "has an unknown link type, and is ignored",
                 "have an unknown link type, and are ignored",
             ),

@@ -49,7 +49,7 @@ pub(super) struct PositionClock {
     offsets: Vec<i64>,
     /// The offsets of packets that are not locked, used if there are no others. Some
     /// HDL-32E never state a lock.
-    unsure: Vec<i64>,
+    unlocked: Vec<i64>,
     /// The offsets of packets whose time contradicts their sentence, from the sentence
     /// alone.
     contradicting: Vec<i64>,
@@ -71,8 +71,8 @@ impl PositionClock {
         let nanos = time.as_nanos();
         // Without a date, the day nearest to the time of the capture is used.
         let without_date = || {
-            let of_day = position.fix.nanos_of_day?;
-            let difference = nanos.saturating_sub(of_day).rem_euclid(DAY);
+            let nanos_of_day = position.fix.nanos_of_day?;
+            let difference = nanos.saturating_sub(nanos_of_day).rem_euclid(DAY);
             Some(nanos.saturating_sub(if difference > DAY / 2 {
                 difference - DAY
             } else {
@@ -93,7 +93,7 @@ impl PositionClock {
         let (list, utc) = match (agrees, is_locked) {
             (false, _) => (&mut self.contradicting, sentence),
             (true, true) => (&mut self.offsets, utc),
-            (true, false) => (&mut self.unsure, utc),
+            (true, false) => (&mut self.unlocked, utc),
         };
         if !agrees {
             let stamp = i64::from(position.stamp) * 1_000;
@@ -123,7 +123,7 @@ impl PositionClock {
     /// Describes the state of the lidar's clock.
     pub(super) fn describe(&self) -> String {
         let Self { packets, locked, valid, .. } = self;
-        let verdict = match (self.is_locked(), self.is_valid()) {
+        let description = match (self.is_locked(), self.is_valid()) {
             (_, true) if self.contradicts() => {
                 "not UTC: NMEA states another minute and second"
             }
@@ -134,7 +134,9 @@ impl PositionClock {
             (true, false) => "pulse only, the hour is unknown",
             (false, false) => "counts from power-on: there is no receiver with a fix",
         };
-        format!("{verdict} ({locked} of {packets} packets are locked, {valid} valid)")
+        format!(
+            "{description} ({locked} of {packets} packets are locked, {valid} valid)"
+        )
     }
 
     /// Returns whether the clock of the lidar is UTC.
@@ -144,15 +146,15 @@ impl PositionClock {
 
     /// Returns whether the clock of the lidar contradicts most sentences.
     fn contradicts(&self) -> bool {
-        self.contradicting.len() > self.offsets.len() + self.unsure.len()
+        self.contradicting.len() > self.offsets.len() + self.unlocked.len()
     }
 
     /// Returns a warning if the clock of the lidar contradicts sentences.
     pub(super) fn contradiction(&self) -> Option<Anomaly> {
         let (sentence, stamp) = self.contradiction?;
         let count = self.contradicting.len();
-        let all = count + self.offsets.len() + self.unsure.len();
-        let used = if self.contradicts() {
+        let total = count + self.offsets.len() + self.unlocked.len();
+        let consequence = if self.contradicts() {
             "the time of the lidar is not UTC, and NMEA is used"
         } else {
             "the others are used"
@@ -162,9 +164,9 @@ impl PositionClock {
             format!("; the time of the lidar looks like {scale}")
         });
         let text = format!(
-            "minute and second of NMEA contradict the time of the lidar in {count} of {all} \
+            "minute and second of NMEA contradict the time of the lidar in {count} of {total} \
              position packets: the first has {} past the hour by NMEA and {} by the lidar; \
-             {used}{looks_like}",
+             {consequence}{looks_like}",
             past_hour(sentence),
             past_hour(stamp)
         );
@@ -182,11 +184,13 @@ impl PositionClock {
             clocks.clone().flat_map(of).copied().collect()
         };
         let locked = clock_fit::fit(all(|one| &one.offsets), "position packets");
-        let unsure = || {
-            let unsure = if is_sure { Vec::new() } else { all(|one| &one.unsure) };
-            clock_fit::fit(unsure, "position packets without a pulse")
+        let unlocked = || {
+            let unlocked = if is_sure { Vec::new() } else { all(|one| &one.unlocked) };
+            clock_fit::fit(unlocked, "position packets without a pulse")
         };
-        locked.or_else(unsure).or_else(|| by_sentences(&all(|one| &one.contradicting)))
+        locked
+            .or_else(unlocked)
+            .or_else(|| by_sentences(&all(|one| &one.contradicting)))
     }
 
     fn is_locked(&self) -> bool {

@@ -25,7 +25,7 @@ pub(super) struct Segment {
     pub(super) start: u64,
     /// The bytes of the segment, and more.
     pub(super) bytes: Bytes,
-    pub(super) seen: Vec<ScannedItem>,
+    pub(super) items: Vec<ScannedItem>,
     /// The end of the scanned items.
     pub(super) end: u64,
 }
@@ -36,7 +36,7 @@ pub(super) struct ScannedItem {
     pub(super) len: usize,
     /// The classification of the item, without detecting duplicates. `None` if it depends
     /// on previous items, e.g. for a fragment.
-    pub(super) found: Option<ItemContent>,
+    pub(super) content: Option<ItemContent>,
     /// The [`sum`](crate::capture::packets::duplicates::sum) of a packet.
     pub(super) sum: u64,
 }
@@ -66,8 +66,8 @@ impl Segment {
         let (mut at, mut items) = (start, Vec::new());
         while at < range.end {
             let rest = bytes.get((at - start) as usize..).unwrap_or_default();
-            let look = container.classify(at, rest, is_big_endian, end);
-            let Classification::Item(len) = look else { break };
+            let classification = container.classify(at, rest, is_big_endian, end);
+            let Classification::Item(len) = classification else { break };
             let len = len as usize;
             let Some((item, after)) = rest.split_at_checked(len) else { break };
             let is_sufficient = after.len() >= container.classified_bytes();
@@ -94,9 +94,9 @@ impl Segment {
                 Some(ItemContent::Packet(packet)) => packet.sum(item),
                 _ => 0,
             };
-            items.push(ScannedItem { at, len, found: content, sum });
+            items.push(ScannedItem { at, len, content, sum });
             at = next;
         }
-        Ok(Some(Self { start, bytes, seen: items, end: at }))
+        Ok(Some(Self { start, bytes, items, end: at }))
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct SpeculativeScanner {
     /// The start of the next segment, and the end of the range that is never scanned
     /// ahead.
     next: u64,
-    head: u64,
+    header_len: u64,
     /// The starts of the submitted segments, with the number of declarations before each.
     submitted: VecDeque<(u64, usize)>,
     segments: TaskQueue<io::Result<Option<Segment>>>,
@@ -41,21 +41,21 @@ pub(super) struct SpeculativeScanner {
 }
 
 impl SpeculativeScanner {
-    /// Creates a scanner for the capture in `source` that leaves out its first `head`
+    /// Creates a scanner for the capture in `source` that leaves out its first `header_len`
     /// bytes. It never scans in a pool of one thread, or if packets have no container,
     /// because their times depend on earlier packets.
     pub(super) fn new(
         source: &Arc<dyn Source>,
         container: Container,
-        head: u64,
+        header_len: u64,
     ) -> Self {
         let threads = rayon::current_num_threads();
         let is_alone = threads == 1 || container == Container::Bare;
         let width = if is_alone { 0 } else { 2 * threads };
         Self {
             source: source.clone(),
-            next: head,
-            head,
+            next: header_len,
+            header_len,
             submitted: VecDeque::new(),
             segments: TaskQueue::with_width(width),
             passed: 0..0,
@@ -68,7 +68,7 @@ impl SpeculativeScanner {
     /// before `at`, and `reader` has applied them.
     pub(super) fn submit(&mut self, at: u64, reader: &ItemReader, declared: usize) {
         // Declarations are usually at the start.
-        if at < self.head / 2 {
+        if at < self.header_len / 2 {
             return;
         }
         let end = self.source.len();
@@ -107,10 +107,11 @@ impl SpeculativeScanner {
             let segment = self.segments.wait()?.ok().flatten();
             self.passed = start..(start + SEGMENT_BYTES).min(self.source.len());
             let end = self.passed.end;
-            let is_it = |segment: &Segment| segment.start == at && known == declared;
-            let segment = segment.filter(is_it);
-            let is_whole = |segment: &Segment| segment.end >= end;
-            let is_used = segment.as_ref().is_some_and(is_whole);
+            let is_valid_segment =
+                |segment: &Segment| segment.start == at && known == declared;
+            let segment = segment.filter(is_valid_segment);
+            let is_complete = |segment: &Segment| segment.end >= end;
+            let is_used = segment.as_ref().is_some_and(is_complete);
             self.unused = if is_used { 0 } else { self.unused + 1 };
             if let Some(segment) = segment.filter(|segment| segment.end > at) {
                 return Some(segment);

@@ -55,10 +55,10 @@ pub(crate) fn fields() -> impl Iterator<Item = Field> {
 /// Returns the motion data of the position packet `bytes`, if its lidar has motion
 /// sensors.
 pub(crate) fn motion(bytes: &[u8]) -> Option<[f32; COUNT]> {
-    let mut cut = ByteReader::new(bytes.get(START..)?);
+    let mut reader = ByteReader::new(bytes.get(START..)?);
     let mut motion = [0.0; COUNT];
     for (index, (value, number)) in (0_u16..).zip(motion.iter_mut().zip(&NUMBERS)) {
-        let word = cut.u16()?;
+        let word = reader.u16()?;
         if word >> 12 != index % 4 {
             return None;
         }
@@ -78,7 +78,7 @@ impl MotionColumns {
     /// Appends the data of a packet, or nulls.
     pub(crate) fn append(&mut self, motion: Option<[f32; COUNT]>) {
         for (index, column) in self.0.iter_mut().enumerate() {
-            column.append_option(motion.and_then(|all| all.get(index).copied()));
+            column.append_option(motion.and_then(|values| values.get(index).copied()));
         }
     }
 
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_without_motion_data_have_none() {
+    fn packet_without_motion_data_has_null_motion() {
         assert_eq!(motion(&[0; 512]), None);
         assert_eq!(motion(&[0; 20]), None);
     }

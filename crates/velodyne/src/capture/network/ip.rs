@@ -23,7 +23,7 @@ pub(crate) enum IpPacket {
 /// A fragment of a UDP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    pub(crate) of: DatagramKey,
+    pub(crate) datagram: DatagramKey,
     /// The offset in the UDP packet.
     pub(crate) offset: u32,
     /// Whether more fragments follow.
@@ -65,11 +65,11 @@ pub(crate) fn packet(frame: &[u8], at: usize) -> IpPacket {
 /// Parses the UDP packet at `bytes` of `frame`, or returns `None` if it is invalid.
 pub(crate) fn datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
     let udp = frame.get(bytes.clone())?;
-    let len = usize::from(word(udp, 4)?);
+    let len = usize::from(u16_at(udp, 4)?);
     let payload = bytes.start + UDP_HEADER..bytes.start + len;
     (len >= UDP_HEADER && len <= udp.len()).then_some(Datagram {
-        source_port: word(udp, 0)?,
-        destination_port: word(udp, 2)?,
+        source_port: u16_at(udp, 0)?,
+        destination_port: u16_at(udp, 2)?,
         payload,
     })
 }
@@ -82,8 +82,8 @@ pub(crate) fn declared_udp(
     bytes: Range<usize>,
 ) -> Option<([u16; 2], usize, &[u8])> {
     let udp = frame.get(bytes)?;
-    let len = usize::from(word(udp, 4)?).saturating_sub(UDP_HEADER);
-    Some(([word(udp, 0)?, word(udp, 2)?], len, udp.get(UDP_HEADER..)?))
+    let len = usize::from(u16_at(udp, 4)?).saturating_sub(UDP_HEADER);
+    Some(([u16_at(udp, 0)?, u16_at(udp, 2)?], len, udp.get(UDP_HEADER..)?))
 }
 
 /// Returns the identification of the IPv4 packet, or the flow label of the IPv6 packet,
@@ -102,15 +102,15 @@ pub(crate) fn identification(frame: &[u8], at: usize) -> u32 {
 }
 
 fn v4(frame: &[u8], at: usize) -> IpPacket {
-    let head = frame.get(at..at + 20).and_then(<[u8]>::first_chunk::<20>);
-    let Some(head) = head else { return IpPacket::Short };
-    let header = usize::from(head[0] & 15) * 4;
-    let total = match u16::from_be_bytes([head[2], head[3]]) {
+    let fixed_header = frame.get(at..at + 20).and_then(<[u8]>::first_chunk::<20>);
+    let Some(fixed_header) = fixed_header else { return IpPacket::Short };
+    let header = usize::from(fixed_header[0] & 15) * 4;
+    let total = match u16::from_be_bytes([fixed_header[2], fixed_header[3]]) {
         // The network card was to fill in the length: use all bytes.
         0 => frame.len() - at,
         total => usize::from(total),
     };
-    if header < 20 || total < header || head[9] != UDP {
+    if header < 20 || total < header || fixed_header[9] != UDP {
         return IpPacket::Other;
     }
     if at + header > frame.len() {
@@ -119,11 +119,16 @@ fn v4(frame: &[u8], at: usize) -> IpPacket {
     let is_short = at + total > frame.len();
     let bytes = at + header..(at + total).min(frame.len());
     let address = |i: usize| {
-        let [a, b, c, d] = [head[i], head[i + 1], head[i + 2], head[i + 3]];
+        let [a, b, c, d] = [
+            fixed_header[i],
+            fixed_header[i + 1],
+            fixed_header[i + 2],
+            fixed_header[i + 3],
+        ];
         IpAddr::V4(Ipv4Addr::new(a, b, c, d))
     };
     let (source, destination) = (address(12), address(16));
-    let fragment = u16::from_be_bytes([head[6], head[7]]);
+    let fragment = u16::from_be_bytes([fixed_header[6], fixed_header[7]]);
     let (offset, has_next) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 != 0);
     if offset == 0 && !has_next {
         // The length in the UDP header may be valid even if this one is too large: the
@@ -133,23 +138,24 @@ fn v4(frame: &[u8], at: usize) -> IpPacket {
     if is_short {
         return IpPacket::Short;
     }
-    let id = u16::from_be_bytes([head[4], head[5]]).into();
-    let of = DatagramKey { source, destination, id };
-    IpPacket::Fragment(Fragment { of, offset, has_next, bytes })
+    let id = u16::from_be_bytes([fixed_header[4], fixed_header[5]]).into();
+    let datagram = DatagramKey { source, destination, id };
+    IpPacket::Fragment(Fragment { datagram, offset, has_next, bytes })
 }
 
 fn v6(frame: &[u8], at: usize) -> IpPacket {
-    let head = frame.get(at..at + 40).and_then(<[u8]>::first_chunk::<40>);
-    let Some(head) = head else { return IpPacket::Short };
-    let end = at + 40 + usize::from(u16::from_be_bytes([head[4], head[5]]));
+    let fixed_header = frame.get(at..at + 40).and_then(<[u8]>::first_chunk::<40>);
+    let Some(fixed_header) = fixed_header else { return IpPacket::Short };
+    let end =
+        at + 40 + usize::from(u16::from_be_bytes([fixed_header[4], fixed_header[5]]));
     let is_short = end > frame.len();
     let end = end.min(frame.len());
     let address = |i: usize| {
-        let bytes = head.get(i..).and_then(<[u8]>::first_chunk::<16>);
+        let bytes = fixed_header.get(i..).and_then(<[u8]>::first_chunk::<16>);
         IpAddr::V6(bytes.map_or(Ipv6Addr::UNSPECIFIED, |b| Ipv6Addr::from(*b)))
     };
     let (source, destination) = (address(8), address(24));
-    let (mut next, mut start) = (head[6], at + 40);
+    let (mut next, mut start) = (fixed_header[6], at + 40);
     // Each extension header has at least 8 bytes, so the loop ends.
     while start < end {
         let rest = frame.get(start..end).unwrap_or_default();
@@ -170,8 +176,9 @@ fn v6(frame: &[u8], at: usize) -> IpPacket {
                 if *kind != UDP {
                     return IpPacket::Other;
                 }
-                let place = u16::from_be_bytes([*high, *low]);
-                let (offset, has_next) = (u32::from(place & 0xfff8), place & 1 != 0);
+                let offset_field = u16::from_be_bytes([*high, *low]);
+                let (offset, has_next) =
+                    (u32::from(offset_field & 0xfff8), offset_field & 1 != 0);
                 if offset == 0 && !has_next {
                     let bytes = start + 8..end;
                     return IpPacket::Udp { source, destination, bytes };
@@ -180,9 +187,14 @@ fn v6(frame: &[u8], at: usize) -> IpPacket {
                     return IpPacket::Short;
                 }
                 let id = u32::from_be_bytes([*a, *b, *c, *d]);
-                let of = DatagramKey { source, destination, id };
+                let datagram = DatagramKey { source, destination, id };
                 let bytes = start + 8..end;
-                return IpPacket::Fragment(Fragment { of, offset, has_next, bytes });
+                return IpPacket::Fragment(Fragment {
+                    datagram,
+                    offset,
+                    has_next,
+                    bytes,
+                });
             }
             _ => return IpPacket::Other,
         }
@@ -190,8 +202,8 @@ fn v6(frame: &[u8], at: usize) -> IpPacket {
     if is_short { IpPacket::Short } else { IpPacket::Other }
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|word| u16::from_be_bytes(*word))
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|u16_at| u16::from_be_bytes(*u16_at))
 }
 
 #[cfg(test)]
@@ -232,7 +244,7 @@ mod tests {
             panic!("no piece");
         };
         assert_eq!((fragment.offset, fragment.has_next), (800, true));
-        assert_eq!((fragment.of.id, fragment.bytes), (0x1234, 20..36));
+        assert_eq!((fragment.datagram.id, fragment.bytes), (0x1234, 20..36));
     }
 
     #[test]

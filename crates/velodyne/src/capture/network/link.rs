@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn vlan_tags_are_skipped() {
-        let plain = ethernet(&[0x08, 0x00]);
-        assert_eq!(link_payload(ETHERNET, &plain), LinkPayload::Ip(14));
+        let ipv4_frame = ethernet(&[0x08, 0x00]);
+        assert_eq!(link_payload(ETHERNET, &ipv4_frame), LinkPayload::Ip(14));
         let tagged = ethernet(&[0x81, 0x00, 0, 100, 0x86, 0xdd]);
         assert_eq!(link_payload(ETHERNET, &tagged), LinkPayload::Ip(18));
         let doubly_tagged =
@@ -138,12 +138,18 @@ mod tests {
         let frame: Vec<u8> = (0..24).collect();
         assert_eq!(mac(ETHERNET, &frame).as_deref(), Some("06:07:08:09:0a:0b"));
         assert_eq!(mac(ETHERNET, &frame[..11]), None);
-        let mut cooked = frame.clone();
-        cooked[4..6].copy_from_slice(&[0, 6]);
-        assert_eq!(mac(LINUX_SLL, &cooked).as_deref(), Some("06:07:08:09:0a:0b"));
+        let mut linux_sll_frame = frame.clone();
+        linux_sll_frame[4..6].copy_from_slice(&[0, 6]);
+        assert_eq!(
+            mac(LINUX_SLL, &linux_sll_frame).as_deref(),
+            Some("06:07:08:09:0a:0b")
+        );
         assert_eq!(mac(LINUX_SLL, &frame), None);
-        cooked[11] = 6;
-        assert_eq!(mac(LINUX_SLL2, &cooked).as_deref(), Some("0c:0d:0e:0f:10:11"));
+        linux_sll_frame[11] = 6;
+        assert_eq!(
+            mac(LINUX_SLL2, &linux_sll_frame).as_deref(),
+            Some("0c:0d:0e:0f:10:11")
+        );
         assert_eq!(mac(RAW[0], &frame), None);
     }
 

@@ -67,7 +67,7 @@ pub(crate) struct ReassembledDatagram {
 struct IncompleteDatagram {
     /// The index of the interface that captured the fragments.
     interface: u32,
-    of: DatagramKey,
+    key: DatagramKey,
     /// The time of the last fragment.
     time: Timestamp,
     /// The ranges of the frames in the file, in the order of arrival.
@@ -101,12 +101,12 @@ impl Reassembler {
             return None;
         }
         let is_same_datagram = |datagram: &IncompleteDatagram| {
-            datagram.interface == interface && datagram.of == fragment.of
+            datagram.interface == interface && datagram.key == fragment.datagram
         };
-        let mut known = self.incomplete.iter().position(is_same_datagram);
+        let mut index_of_datagram = self.incomplete.iter().position(is_same_datagram);
         // Identifications are reused over time: a contradicting fragment is from another
         // datagram.
-        if let Some(index) = known
+        if let Some(index) = index_of_datagram
             && self
                 .incomplete
                 .get(index)
@@ -114,9 +114,9 @@ impl Reassembler {
         {
             let datagram = self.incomplete.remove(index);
             self.record_lost(&datagram);
-            known = None;
+            index_of_datagram = None;
         }
-        let index = match known {
+        let index = match index_of_datagram {
             Some(index) => index,
             None => {
                 if self.incomplete.len() == MAX_INCOMPLETE {
@@ -124,10 +124,10 @@ impl Reassembler {
                     self.record_lost(&oldest);
                 }
                 let (frames, fragments) = (Vec::new(), Vec::new());
-                let (datagram, len) = (fragment.of, None);
+                let (datagram, len) = (fragment.datagram, None);
                 self.incomplete.push(IncompleteDatagram {
                     interface,
-                    of: datagram,
+                    key: datagram,
                     time,
                     frames,
                     fragments,
@@ -175,8 +175,8 @@ impl Reassembler {
         let starts = |datagram: &IncompleteDatagram| {
             datagram.frames.clone().into_iter().map(|f| f.start)
         };
-        let all = self.incomplete.iter().chain(&self.complete);
-        let mut frames: Vec<u64> = all.flat_map(starts).collect();
+        let datagrams = self.incomplete.iter().chain(&self.complete);
+        let mut frames: Vec<u64> = datagrams.flat_map(starts).collect();
         frames.sort_unstable();
         frames
     }
@@ -228,12 +228,12 @@ impl IncompleteDatagram {
         time: Timestamp,
         bytes: &[u8],
     ) -> bool {
-        let is_it = |(offset, known): &(u32, Vec<u8>)| {
+        let is_equal = |(offset, known): &(u32, Vec<u8>)| {
             *offset == fragment.offset && known == bytes
         };
-        self.of == fragment.of
+        self.key == fragment.datagram
             && duplicates::is_soon(self.time, time)
-            && self.fragments.iter().any(is_it)
+            && self.fragments.iter().any(is_equal)
     }
 
     /// Returns whether the datagram may be from a lidar, according to its known
@@ -257,13 +257,13 @@ impl IncompleteDatagram {
     fn reassemble(&mut self) -> Option<Vec<u8>> {
         let len = self.len?;
         self.fragments.sort_by_key(|(offset, _)| *offset);
-        let mut whole: Vec<u8> = Vec::with_capacity(len as usize);
+        let mut payload: Vec<u8> = Vec::with_capacity(len as usize);
         for (offset, bytes) in &self.fragments {
             // A duplicate fragment overlaps itself.
-            let skip = whole.len().checked_sub(*offset as usize)?;
-            whole.extend(bytes.get(skip..).unwrap_or_default());
+            let skip = payload.len().checked_sub(*offset as usize)?;
+            payload.extend(bytes.get(skip..).unwrap_or_default());
         }
-        (whole.len() == len as usize).then_some(whole)
+        (payload.len() == len as usize).then_some(payload)
     }
 }
 
@@ -278,8 +278,8 @@ mod tests {
 
     fn fragment(id: u32, offset: u32, has_next: bool) -> Fragment {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let of = DatagramKey { source: address, destination: address, id };
-        Fragment { of, offset, has_next, bytes: 0..0 }
+        let key = DatagramKey { source: address, destination: address, id };
+        Fragment { datagram: key, offset, has_next, bytes: 0..0 }
     }
 
     #[test]

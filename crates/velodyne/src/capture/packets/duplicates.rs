@@ -62,8 +62,9 @@ impl DuplicateFilter {
         time: Timestamp,
         sum: u64,
     ) -> bool {
-        let known = self.0.iter().position(|known| known.sends_as(sender));
-        let index = known.unwrap_or_else(|| {
+        let index_of_sender =
+            self.0.iter().position(|index_of_sender| index_of_sender.sends_as(sender));
+        let index = index_of_sender.unwrap_or_else(|| {
             if self.0.len() == MAX_SENDERS {
                 self.0.remove(0);
             }
@@ -73,10 +74,10 @@ impl DuplicateFilter {
         let Some(SenderHistory { packets, .. }) = self.0.get_mut(index) else {
             return false;
         };
-        let is_it = |(before, other): &(Timestamp, u64)| {
+        let is_equal = |(before, other): &(Timestamp, u64)| {
             *other == sum && is_soon(*before, time)
         };
-        if packets.iter().any(is_it) {
+        if packets.iter().any(is_equal) {
             return true;
         }
         if packets.len() == REMEMBERED {

@@ -95,14 +95,14 @@ impl Manufacturer {
     /// Returns the manufacturer whose lidar sent the datagram `payload` from and to
     /// `ports`, if it is recognized.
     pub(crate) fn from_datagram(ports: [u16; 2], payload: &[u8]) -> Option<Self> {
-        let is_to = |port: &[u16]| port.iter().any(|port| ports.contains(port));
+        let has_port = |port: &[u16]| port.iter().any(|port| ports.contains(port));
         let len = payload.len();
         let has_blocks =
             payload.starts_with(&[0xff, 0xee]) || payload.starts_with(&[0xee, 0xff]);
         if payload.starts_with(&[0x55, 0xaa, 0x05])
             || payload.starts_with(&[0x55, 0xaa, 0x5a])
             || payload.starts_with(ROBOSENSE_INFO)
-            || is_to(&ROBOSENSE_PORTS) && ROBOSENSE.contains(&len)
+            || has_port(&ROBOSENSE_PORTS) && ROBOSENSE.contains(&len)
         {
             return Some(Self::RoboSense);
         }
@@ -112,26 +112,27 @@ impl Manufacturer {
                 _ => Some(Self::RoboSense),
             };
         }
-        let is_data = has_blocks || is_to(&[DATA_PORT]);
-        let is_info = is_to(&[LSLIDAR_INFO_PORT]);
+        let is_data = has_blocks || has_port(&[DATA_PORT]);
+        let is_info = has_port(&[LSLIDAR_INFO_PORT]);
         if is_data && len == LSLIDAR || is_info && [LSLIDAR, DATA_BYTES].contains(&len)
         {
             return Some(Self::LsLidar);
         }
-        let is_long = is_to(&[DATA_PORT]) && has_blocks && len > DATA_BYTES;
+        let is_long = has_port(&[DATA_PORT]) && has_blocks && len > DATA_BYTES;
         if is_long || is_data && HESAI.contains(&len) {
             return Some(Self::Hesai);
         }
-        let is_old_livox = is_to(&LIVOX_OLD_PORTS) && LIVOX_OLD_PACKETS.contains(&len);
+        let is_old_livox =
+            has_port(&LIVOX_OLD_PORTS) && LIVOX_OLD_PACKETS.contains(&len);
         let is_livox = ports.iter().all(|port| LIVOX_PORTS.contains(port))
-            || is_to(&LIVOX_PORTS) && LIVOX_OLD_PACKETS.contains(&len)
+            || has_port(&LIVOX_PORTS) && LIVOX_OLD_PACKETS.contains(&len)
             || is_old_livox
             || is_livox_packet(payload)
             || is_old_livox_packet(payload);
         if is_livox {
             return Some(Self::Livox);
         }
-        let is_ouster = is_to(&OUSTER_PORTS)
+        let is_ouster = has_port(&OUSTER_PORTS)
             && (len == OUSTER_MOTION || len >= OUSTER[12])
             || OUSTER.contains(&len);
         is_ouster.then_some(Self::Ouster)

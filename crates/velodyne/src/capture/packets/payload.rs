@@ -36,19 +36,20 @@ pub(crate) enum Payload {
 
 /// Classifies `bytes`, sent from and to `ports`.
 pub(crate) fn classify(ports: [u16; 2], bytes: &[u8]) -> Payload {
-    let is_to = match bytes.len() {
+    let has_port = match bytes.len() {
         DATA_BYTES => ports.contains(&DATA_PORT),
         POSITION_BYTES => ports.contains(&POSITION_PORT),
         _ => false,
     };
-    if is_to && bytes.iter().all(|byte| *byte == 0) {
+    if has_port && bytes.iter().all(|byte| *byte == 0) {
         return Payload::Zeros;
     }
     if let Some(firings) = Firings::new(bytes) {
-        let known = firings.flags().into_iter().filter_map(Bank::from_flag).count();
+        let valid_flags =
+            firings.flags().into_iter().filter_map(Bank::from_flag).count();
         return if is_data(firings) {
             Payload::Data
-        } else if known >= BLOCKS / 2 {
+        } else if valid_flags >= BLOCKS / 2 {
             Payload::Corrupted
         } else {
             other_lidar(ports, bytes).unwrap_or(Payload::WrongFlags)

@@ -39,10 +39,10 @@ const VLS128_CYCLE: f64 = 2.665;
 pub(crate) struct AzimuthSteps {
     program: StepFormula,
     is_dual: bool,
-    /// The delay of each firing after the azimuth of its block, as a multiple of `whole`.
+    /// The delay of each firing after the azimuth of its block, as a multiple of `whole_step`.
     parts: [[f64; CHANNELS]; BLOCKS],
     /// The value of `parts` that equals a whole step.
-    whole: f64,
+    whole_step: f64,
     /// The azimuth and the step of each block, in hundredths of a degree.
     blocks: [(u16, u16); BLOCKS],
     /// The first azimuth of the previous packet.
@@ -78,7 +78,7 @@ impl AzimuthSteps {
             Formula::Ros if model.lasers() == 16 => StepFormula::RosVlp16,
             _ => return None,
         };
-        let (mut parts, mut whole) = ([[0.0; CHANNELS]; BLOCKS], 1.0);
+        let (mut parts, mut whole_step) = ([[0.0; CHANNELS]; BLOCKS], 1.0);
         for (block, row) in parts.iter_mut().enumerate() {
             for (channel, part) in row.iter_mut().enumerate() {
                 *part = match program {
@@ -92,10 +92,10 @@ impl AzimuthSteps {
             }
         }
         if program == StepFormula::RosVlp16 {
-            whole = f64::from(110.592_f32);
+            whole_step = f64::from(110.592_f32);
         }
         let blocks = [(0, 0); BLOCKS];
-        Some(Self { program, is_dual, parts, whole, blocks, before: None })
+        Some(Self { program, is_dual, parts, whole_step, blocks, before: None })
     }
 
     /// Processes the azimuths of the next packet.
@@ -107,8 +107,8 @@ impl AzimuthSteps {
             StepFormula::RosVlp16 => self.step_to_next(&steps),
             StepFormula::RosVls128 => self.step_to_next_return(azimuths),
             StepFormula::VeloView | StepFormula::VeloViewHdl64e => {
-                let moved = self.veloview_step(steps);
-                self.blocks.iter_mut().for_each(|(_, by)| *by = moved);
+                let step = self.veloview_step(steps);
+                self.blocks.iter_mut().for_each(|(_, by)| *by = step);
             }
             StepFormula::VeloViewVls128 => {
                 let blocks_ahead = VLS128_BLOCKS;
@@ -116,7 +116,7 @@ impl AzimuthSteps {
                     let block = block.min(BLOCKS - 1 - blocks_ahead);
                     angle_between(azimuths[block], azimuths[block + blocks_ahead])
                 };
-                let other = (0..BLOCKS).map(to_next).find(|by| *by <= JUMP);
+                let first_valid = (0..BLOCKS).map(to_next).find(|by| *by <= JUMP);
                 let from_last = before.map(|before| angle_between(before, azimuths[0]));
                 for (block, (_, by)) in self.blocks.iter_mut().enumerate() {
                     *by = if self.is_dual {
@@ -124,7 +124,7 @@ impl AzimuthSteps {
                     } else {
                         match to_next(block) {
                             by if by <= JUMP => by,
-                            _ => other.unwrap_or(0),
+                            _ => first_valid.unwrap_or(0),
                         }
                     };
                 }
@@ -153,10 +153,10 @@ impl AzimuthSteps {
         let blocks_ahead = if self.is_dual { 2 } else { 1 };
         for block in 0..BLOCKS - blocks_ahead {
             // The azimuth that was used for the previous block.
-            let own = if block == 0 { 0 } else { block - 1 + blocks_ahead };
-            let (from, to) = (azimuths[own], azimuths[block + blocks_ahead]);
-            let by = angle_between(from, to);
-            self.blocks[block] = (from, if by <= JUMP { by } else { 0 });
+            let previous = if block == 0 { 0 } else { block - 1 + blocks_ahead };
+            let (from, to) = (azimuths[previous], azimuths[block + blocks_ahead]);
+            let step = angle_between(from, to);
+            self.blocks[block] = (from, if step <= JUMP { step } else { 0 });
         }
     }
 
@@ -173,14 +173,14 @@ impl AzimuthSteps {
     /// Returns the azimuth of the head at a firing, in hundredths of a degree.
     #[inline(always)]
     pub(crate) fn azimuth(&self, block: usize, channel: usize) -> u16 {
-        let ((azimuth, by), part) = (self.blocks[block], self.parts[block][channel]);
+        let ((azimuth, step), part) = (self.blocks[block], self.parts[block][channel]);
         let angle = if self.program.is_ros() {
             // ROS computes with single precision.
-            let by = f32::from(by) * part as f32 / self.whole as f32;
-            f64::from(f32::from(azimuth) + by).round()
+            let step = f32::from(step) * part as f32 / self.whole_step as f32;
+            f64::from(f32::from(azimuth) + step).round()
         } else {
             // VTK rounds like this, which differs just below a half.
-            f64::from(azimuth) + (f64::from(by) * part + 0.5).floor()
+            f64::from(azimuth) + (f64::from(step) * part + 0.5).floor()
         };
         (angle as u32 % u32::from(TURN)) as u16
     }

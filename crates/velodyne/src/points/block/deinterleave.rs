@@ -13,7 +13,7 @@ pub(crate) trait Deinterleave: Copy {
         self,
         returns: Returns<'_>,
         raw: &mut PerChannel<u16>,
-        sent: &mut PaddedPerChannel<u8>,
+        intensities: &mut PaddedPerChannel<u8>,
     ) -> u32;
 }
 
@@ -28,12 +28,13 @@ impl Deinterleave for PortableDeinterleave {
         self,
         returns: Returns<'_>,
         raw: &mut PerChannel<u16>,
-        sent: &mut PaddedPerChannel<u8>,
+        intensities: &mut PaddedPerChannel<u8>,
     ) -> u32 {
-        let fours = returns.as_chunks::<12>().0.iter().zip(raw.as_chunks_mut::<4>().0);
-        let groups = fours.zip(sent.as_chunks_mut::<4>().0);
+        let groups_of_four =
+            returns.as_chunks::<12>().0.iter().zip(raw.as_chunks_mut::<4>().0);
+        let groups = groups_of_four.zip(intensities.as_chunks_mut::<4>().0);
         let mut back = 0;
-        for (at, ((four, raw), sent)) in groups.enumerate() {
+        for (at, ((four, raw), intensities)) in groups.enumerate() {
             let [b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11] = *four;
             let low = u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
             let high = u64::from_le_bytes([b4, b5, b6, b7, b8, b9, b10, b11]);
@@ -48,10 +49,11 @@ impl Deinterleave for PortableDeinterleave {
             for (at, raw) in raw.iter_mut().enumerate() {
                 *raw = (distances >> (16 * at)) as u16;
             }
-            *sent = (intensity_corrections as u32).to_le_bytes();
+            *intensities = (intensity_corrections as u32).to_le_bytes();
             // The highest bit of each distance that is not zero.
-            let most = 0x7fff_7fff_7fff_7fff;
-            let set = (((distances & most) + most) | distances) & !most;
+            let nearest_masks = 0x7fff_7fff_7fff_7fff;
+            let set = (((distances & nearest_masks) + nearest_masks) | distances)
+                & !nearest_masks;
             // The product moves these bits into its highest four bits.
             let bits = (set >> 15).wrapping_mul(0x1000_2000_4000_8000) >> 60;
             back |= (bits as u32) << (4 * at);
@@ -69,7 +71,7 @@ impl Deinterleave for pulp::x86::V3 {
         self,
         returns: Returns<'_>,
         raw: &mut PerChannel<u16>,
-        sent: &mut PaddedPerChannel<u8>,
+        intensities: &mut PaddedPerChannel<u8>,
     ) -> u32 {
         /// The shuffle index that yields zero.
         const NONE: i8 = -1;
@@ -123,7 +125,8 @@ impl Deinterleave for pulp::x86::V3 {
             let distances: [u16; 8] = pulp::cast(distances);
             raw[8 * eight..8 * eight + 8].copy_from_slice(&distances);
             let intensity_corrections: [[u8; 8]; 2] = pulp::cast(intensity_corrections);
-            sent[8 * eight..8 * eight + 8].copy_from_slice(&intensity_corrections[0]);
+            intensities[8 * eight..8 * eight + 8]
+                .copy_from_slice(&intensity_corrections[0]);
         }
         let mask = |low, high| {
             let bytes = self.sse2._mm_packs_epi16(low, high);
@@ -144,10 +147,11 @@ mod tests {
         simd: impl Deinterleave,
         returns: Returns<'_>,
     ) -> Vec<(u16, u8, bool)> {
-        let (mut raw, mut sent) = ([0; CHANNELS], [0; 2 * CHANNELS]);
-        let back = simd.deinterleave(returns, &mut raw, &mut sent);
-        let all = raw.into_iter().zip(sent).zip(0..);
-        all.map(|((raw, sent), at)| (raw, sent, back >> at & 1 == 1)).collect()
+        let (mut raw, mut intensities) = ([0; CHANNELS], [0; 2 * CHANNELS]);
+        let back = simd.deinterleave(returns, &mut raw, &mut intensities);
+        let all = raw.into_iter().zip(intensities).zip(0..);
+        all.map(|((raw, intensities), at)| (raw, intensities, back >> at & 1 == 1))
+            .collect()
     }
 
     #[test]
@@ -164,7 +168,7 @@ mod tests {
         assert_eq!(deinterleaved(PortableDeinterleave, &returns), expected);
         #[cfg(target_arch = "x86_64")]
         match pulp::x86::V3::try_new() {
-            Some(wide) => assert_eq!(deinterleaved(wide, &returns), expected),
+            Some(avx2) => assert_eq!(deinterleaved(avx2, &returns), expected),
             None => eprintln!("this processor has no AVX2"),
         }
     }

@@ -77,8 +77,9 @@ impl RotationRate {
         let rounded = if model == Model::Hdl64eS1 {
             s1_rate(azimuths)
         } else {
-            let took = seconds(timing.heads[BLOCKS - 1]) - seconds(timing.heads[0]);
-            f32::from(angle_between(azimuths[0], azimuths[BLOCKS - 1])) / took
+            let duration = seconds(timing.azimuth_nanos[BLOCKS - 1])
+                - seconds(timing.azimuth_nanos[0]);
+            f32::from(angle_between(azimuths[0], azimuths[BLOCKS - 1])) / duration
         };
         let rounded = if rounded.is_finite() { rounded } else { 0.0 };
         Self { exact, rounded }
@@ -113,7 +114,7 @@ impl FiringAzimuths {
             }
             let (sin, cos) = (&mut self.turn_sin[block], &mut self.turn_cos[block]);
             for (at, nanos) in timing.nanos[block].iter().enumerate() {
-                let angle = rate.exact * (nanos - timing.heads[block]);
+                let angle = rate.exact * (nanos - timing.azimuth_nanos[block]);
                 (sin[at], cos[at]) = (angle / 100.0).to_radians().sin_cos();
             }
         }
@@ -149,7 +150,7 @@ impl FiringAzimuths {
         block: usize,
         degrees: &mut PaddedPerChannel<f32>,
     ) {
-        let (nanos, first) = (&timing.nanos[block], timing.heads[block]);
+        let (nanos, first) = (&timing.nanos[block], timing.azimuth_nanos[block]);
         match model {
             AzimuthModel::PerBlock | AzimuthModel::Stepped => {}
             AzimuthModel::Exact => {
@@ -189,8 +190,8 @@ fn s1_rate(azimuths: &[u16; BLOCKS]) -> f32 {
     let count = inner.len() as f32;
     let step = seconds(24_812.36);
     let rate = |at: usize| {
-        let moved = angle_between(azimuths[at - 1], azimuths[at]);
-        f32::from(moved) / (f32::from(steps[at]) * step)
+        let turned = angle_between(azimuths[at - 1], azimuths[at]);
+        f32::from(turned) / (f32::from(steps[at]) * step)
     };
     inner.map(rate).sum::<f32>() / count
 }

@@ -20,8 +20,8 @@ use crate::{
 pub(crate) struct IntensityCorrection {
     focus: PerChannel<f32>,
     slope: PerChannel<f32>,
-    least: PerChannel<f32>,
-    most: PerChannel<f32>,
+    min: PerChannel<f32>,
+    max: PerChannel<f32>,
 }
 
 impl IntensityCorrection {
@@ -50,37 +50,37 @@ impl IntensityCorrection {
         if lasers.clone().all(plain) {
             return None;
         }
-        let mut own = Self {
+        let mut correction = Self {
             focus: [0.0; CHANNELS],
             slope: [0.0; CHANNELS],
-            least: [0.0; CHANNELS],
-            most: [255.0; CHANNELS],
+            min: [0.0; CHANNELS],
+            max: [255.0; CHANNELS],
         };
         for (at, laser) in lasers.enumerate() {
             let focus = 1.0 - laser.focal_distance_m / longest;
-            own.focus[at] = (focus * focus) as f32;
-            own.slope[at] = (256.0 * laser.focal_slope) as f32;
-            own.least[at] = f32::from(laser.min_intensity);
-            own.most[at] = f32::from(laser.max_intensity);
+            correction.focus[at] = (focus * focus) as f32;
+            correction.slope[at] = (256.0 * laser.focal_slope) as f32;
+            correction.min[at] = f32::from(laser.min_intensity);
+            correction.max[at] = f32::from(laser.max_intensity);
         }
-        Some(own)
+        Some(correction)
     }
 
-    /// Corrects the intensities `sent` of returns with the raw distances `raw`.
+    /// Corrects the intensities `intensities` of returns with the raw distances `raw`.
     #[inline(always)]
     pub(crate) fn correct(
         &self,
         raw: &PerChannel<u16>,
-        sent: &PaddedPerChannel<u8>,
+        intensities: &PaddedPerChannel<u8>,
         corrected: &mut PaddedPerChannel<f32>,
     ) {
         for at in 0..CHANNELS {
             let near = 1.0 - f32::from(raw[at]) * (1.0 / 65_535.0);
             let added = self.slope[at] * (self.focus[at] - near * near).abs();
-            let value = f32::from(sent[at]) + added;
+            let value = f32::from(intensities[at]) + added;
             // Unlike `max` and `min`, each of these lines is one instruction.
-            let value = if value > self.least[at] { value } else { self.least[at] };
-            corrected[at] = if value < self.most[at] { value } else { self.most[at] };
+            let value = if value > self.min[at] { value } else { self.min[at] };
+            corrected[at] = if value < self.max[at] { value } else { self.max[at] };
         }
     }
 }

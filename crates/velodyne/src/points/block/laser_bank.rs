@@ -88,24 +88,28 @@ pub(crate) fn banks(
                 None => LaserGeometry::new(&plain(*n), formula),
             })
             .collect();
-        let lane = |of: &dyn Fn(&LaserGeometry) -> f64| -> PerChannel<f64> {
-            let mut lane = [0.0; CHANNELS];
-            lane.iter_mut().zip(&each).for_each(|(to, each)| *to = of(each));
-            lane
+        let channel_values = |of: &dyn Fn(&LaserGeometry) -> f64| -> PerChannel<f64> {
+            let mut channel_values = [0.0; CHANNELS];
+            channel_values.iter_mut().zip(&each).for_each(|(to, each)| *to = of(each));
+            channel_values
         };
         let byte = |of: &dyn Fn(usize) -> u8| -> PaddedPerChannel<u8> {
-            let mut lane = [0; 2 * CHANNELS];
-            lane.iter_mut().zip(&numbers).for_each(|(to, n)| *to = of(*n));
-            lane
+            let mut channel_values = [0; 2 * CHANNELS];
+            channel_values.iter_mut().zip(&numbers).for_each(|(to, n)| *to = of(*n));
+            channel_values
         };
         BankCoefficients {
-            a: lane(&|l| step * l.cos_vertical * l.cos_rotation),
-            b: lane(&|l| step * l.cos_vertical * l.sin_rotation),
-            c: lane(&|l| step * l.sin_vertical),
-            p: lane(&|l| l.reach() * l.cos_rotation - l.across * l.sin_rotation),
-            q: lane(&|l| l.reach() * l.sin_rotation + l.across * l.cos_rotation),
-            r: lane(&|l| l.far * l.sin_vertical + l.up),
-            far: lane(&|l| l.far).map(|far| far as f32),
+            a: channel_values(&|l| step * l.cos_vertical * l.cos_rotation),
+            b: channel_values(&|l| step * l.cos_vertical * l.sin_rotation),
+            c: channel_values(&|l| step * l.sin_vertical),
+            p: channel_values(&|l| {
+                l.horizontal_start() * l.cos_rotation - l.across * l.sin_rotation
+            }),
+            q: channel_values(&|l| {
+                l.horizontal_start() * l.sin_rotation + l.across * l.cos_rotation
+            }),
+            r: channel_values(&|l| l.far * l.sin_vertical + l.up),
+            far: channel_values(&|l| l.far).map(|far| far as f32),
             laser: byte(&|n| n as u8),
             ring: byte(&|n| rings.get(n).copied().unwrap_or(n as u8)),
             each: each.clone(),
@@ -161,7 +165,7 @@ impl LaserGeometry {
     }
 
     /// Returns the horizontal distance at which the measured distance starts.
-    fn reach(&self) -> f64 {
+    fn horizontal_start(&self) -> f64 {
         self.far * self.cos_vertical + self.out
     }
 }

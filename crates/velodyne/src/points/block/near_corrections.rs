@@ -59,40 +59,45 @@ impl NearCorrections {
         if !bank.each.iter().any(|laser| laser.is_two_point) {
             return None;
         }
-        let lane = |of: &dyn Fn(&LaserGeometry) -> f64| -> PerChannel<f64> {
-            let mut lane = [0.0; CHANNELS];
-            lane.iter_mut().zip(&bank.each).for_each(|(to, each)| *to = of(each));
-            lane
+        let channel_values = |of: &dyn Fn(&LaserGeometry) -> f64| -> PerChannel<f64> {
+            let mut channel_values = [0.0; CHANNELS];
+            channel_values
+                .iter_mut()
+                .zip(&bank.each)
+                .for_each(|(to, each)| *to = of(each));
+            channel_values
         };
         let is_decoder = formula == Formula::VelodyneDecoder;
         let end = if formula == Formula::Ros { f64::INFINITY } else { FAR };
         Some(Self {
             step,
             is_mean: is_decoder,
-            end: lane(&|l| if l.is_two_point { end } else { f64::NEG_INFINITY }),
-            sin_rotation: lane(&|l| l.sin_rotation),
-            cos_rotation: lane(&|l| l.cos_rotation),
-            sin_vertical: lane(&|l| l.sin_vertical),
-            cos_vertical: lane(&|l| l.cos_vertical),
-            far: lane(&|l| l.far),
-            near_x: lane(&|l| l.near_x),
-            near_y: lane(&|l| l.near_y),
-            more_x: lane(&|l| (l.far - l.near_x) / (FAR - NEAR.0)),
-            more_y: lane(&|l| (l.far - l.near_y) / (FAR - NEAR.1)),
-            across: lane(&|l| l.across),
-            across_there: lane(&|l| if is_decoder { 0.0 } else { l.across }),
-            up: lane(&|l| l.up),
-            out: lane(&|l| l.out),
+            end: channel_values(&|l| {
+                if l.is_two_point { end } else { f64::NEG_INFINITY }
+            }),
+            sin_rotation: channel_values(&|l| l.sin_rotation),
+            cos_rotation: channel_values(&|l| l.cos_rotation),
+            sin_vertical: channel_values(&|l| l.sin_vertical),
+            cos_vertical: channel_values(&|l| l.cos_vertical),
+            far: channel_values(&|l| l.far),
+            near_x: channel_values(&|l| l.near_x),
+            near_y: channel_values(&|l| l.near_y),
+            more_x: channel_values(&|l| (l.far - l.near_x) / (FAR - NEAR.0)),
+            more_y: channel_values(&|l| (l.far - l.near_y) / (FAR - NEAR.1)),
+            across: channel_values(&|l| l.across),
+            across_there: channel_values(&|l| if is_decoder { 0.0 } else { l.across }),
+            up: channel_values(&|l| l.up),
+            out: channel_values(&|l| l.out),
         })
     }
 
-    /// Corrects the points that are within the limit. `head` returns the sine and cosine
+    /// Corrects the points that are within the limit. `azimuth_sin_cos` returns the sine and cosine
     /// of the azimuth of the head for each channel.
     #[inline(always)]
     pub(crate) fn correct(
         &self,
         raw: &PerChannel<u16>,
-        head: impl Fn(usize) -> (f64, f64),
+        azimuth_sin_cos: impl Fn(usize) -> (f64, f64),
         axes: Axes,
         block_returns: &mut BlockReturns,
     ) {
@@ -104,7 +109,7 @@ impl NearCorrections {
         for at in 0..CHANNELS {
             let d = f64::from(raw[at]) * self.step;
             is_near[at] = d < self.end[at];
-            let (sin_head, cos_head) = head(at);
+            let (sin_head, cos_head) = azimuth_sin_cos(at);
             // The azimuth of the laser is that of the head minus its rotation.
             let (sin_own, cos_own) = (self.sin_rotation[at], self.cos_rotation[at]);
             let sin = sin_head * cos_own - cos_head * sin_own;

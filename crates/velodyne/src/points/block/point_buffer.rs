@@ -95,7 +95,7 @@ pub(crate) struct BlockReturns {
     pub(crate) x: PaddedPerChannel<f32>,
     pub(crate) y: PaddedPerChannel<f32>,
     pub(crate) z: PaddedPerChannel<f32>,
-    pub(crate) sent: PaddedPerChannel<u8>,
+    pub(crate) intensities: PaddedPerChannel<u8>,
     pub(crate) corrected: PaddedPerChannel<f32>,
     pub(crate) distance: PaddedPerChannel<f32>,
     pub(crate) degrees: ChannelValues<f32>,
@@ -111,7 +111,7 @@ impl BlockReturns {
             x: [0.0; PADDED],
             y: [0.0; PADDED],
             z: [0.0; PADDED],
-            sent: [0; PADDED],
+            intensities: [0; PADDED],
             corrected: [0.0; PADDED],
             distance: [0.0; PADDED],
             degrees: ChannelValues { same: None, each: [0.0; PADDED] },
@@ -159,8 +159,20 @@ impl PointBuffer {
         let schema = schema.map_err(|err| {
             Error::new(ErrorKind::NoSuch, "these columns of points").from_source(err)
         })?;
-        let [_, x, y, z, sent, corrected, laser, ring, azimuth, distance, kind, scan] =
-            is_selected;
+        let [
+            _,
+            x,
+            y,
+            z,
+            intensities,
+            corrected,
+            laser,
+            ring,
+            azimuth,
+            distance,
+            kind,
+            scan,
+        ] = is_selected;
         Ok(Self {
             schema,
             capacity: 0,
@@ -169,7 +181,7 @@ impl PointBuffer {
             x: x.then(Vec::new),
             y: y.then(Vec::new),
             z: z.then(Vec::new),
-            intensity: sent.then(Vec::new),
+            intensity: intensities.then(Vec::new),
             corrected: corrected.then(Vec::new),
             laser: laser.then(Vec::new),
             ring: ring.then(Vec::new),
@@ -200,9 +212,10 @@ impl PointBuffer {
 
     /// Returns the selected columns of floats.
     fn floats(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
-        let places = [&mut self.x, &mut self.y, &mut self.z];
-        let others = [&mut self.corrected, &mut self.azimuth, &mut self.distance];
-        places.into_iter().chain(others).flatten()
+        let coordinates = [&mut self.x, &mut self.y, &mut self.z];
+        let other_columns =
+            [&mut self.corrected, &mut self.azimuth, &mut self.distance];
+        coordinates.into_iter().chain(other_columns).flatten()
     }
 
     /// Returns the selected columns of bytes.
@@ -242,7 +255,7 @@ impl PointBuffer {
         append_runs(&mut self.x, &runs, &block_returns.x);
         append_runs(&mut self.y, &runs, &block_returns.y);
         append_runs(&mut self.z, &runs, &block_returns.z);
-        append_runs(&mut self.intensity, &runs, &block_returns.sent);
+        append_runs(&mut self.intensity, &runs, &block_returns.intensities);
         append_runs(&mut self.corrected, &runs, &block_returns.corrected);
         append_runs(&mut self.laser, &runs, &bank.laser);
         append_runs(&mut self.ring, &runs, &bank.ring);

@@ -31,19 +31,20 @@ impl ReturnRuns {
     #[inline(always)]
     pub(crate) fn from_mask(back: u32) -> Self {
         let channels = back.count_ones() as usize;
-        let mut own = Self { runs: [(0, 0); CHANNELS / 2], count: 0, channels };
+        let mut return_runs = Self { runs: [(0, 0); CHANNELS / 2], count: 0, channels };
         let (mut left, mut start, mut before) = (back, 0, 0);
         while left != 0 {
             let gap = left.trailing_zeros();
             start += gap;
             left >>= gap;
-            own.runs[own.count % (CHANNELS / 2)] = (start as u8, before as u8);
-            own.count += 1;
+            return_runs.runs[return_runs.count % (CHANNELS / 2)] =
+                (start as u8, before as u8);
+            return_runs.count += 1;
             let len = left.trailing_ones();
             (start, before) = (start + len, before + len);
             left = left.checked_shr(len).unwrap_or(0);
         }
-        own
+        return_runs
     }
 
     #[inline(always)]
@@ -108,9 +109,11 @@ pub(crate) fn append_times(
 pub(crate) fn append_values<T: Copy>(
     column: &mut Option<Vec<T>>,
     runs: &ReturnRuns,
-    few: &ChannelValues<T>,
+    values: &ChannelValues<T>,
 ) {
-    let Some(same) = few.same else { return append_runs(column, runs, &few.each) };
+    let Some(same) = values.same else {
+        return append_runs(column, runs, &values.each);
+    };
     if let Some(column) = column {
         let end = column.len() + runs.channels;
         column.extend_from_slice(&[same; CHANNELS]);

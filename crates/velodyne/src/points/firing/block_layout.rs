@@ -21,7 +21,7 @@ pub(crate) struct BlockLayout {
     /// The number of laser banks of the sensor.
     banks: u16,
     /// The number of used blocks. The blocks after them are empty.
-    pub(crate) used: usize,
+    pub(crate) used_blocks: usize,
     /// The return in each block.
     pub(crate) block_returns: [BlockReturn; BLOCKS],
 }
@@ -29,11 +29,11 @@ pub(crate) struct BlockLayout {
 impl BlockLayout {
     pub(crate) fn new(sensor: Sensor) -> Self {
         let is_dual = sensor.returns == ReturnMode::Dual;
-        let used = if is_dual && sensor.model.is_vls128() { 8 } else { BLOCKS };
+        let used_blocks = if is_dual && sensor.model.is_vls128() { 8 } else { BLOCKS };
         let block_returns =
             std::array::from_fn(|block| BlockReturn::new(sensor, block));
         let banks = sensor.model.lasers().div_ceil(CHANNELS) as u16;
-        Self { banks, used, block_returns }
+        Self { banks, used_blocks, block_returns }
     }
 
     /// Returns the index of the laser bank of each block of `packet`, and the azimuth of
@@ -43,10 +43,10 @@ impl BlockLayout {
         packet: &PacketHeaders,
     ) -> Option<([usize; BLOCKS], [u16; BLOCKS])> {
         let (mut flags, mut azimuths) = (packet.flags, packet.azimuths);
-        let last = self.used.checked_sub(1)?;
+        let last = self.used_blocks.checked_sub(1)?;
         let (flag, azimuth) = (*flags.get(last)?, *azimuths.get(last)?);
-        flags.iter_mut().skip(self.used).for_each(|empty| *empty = flag);
-        azimuths.iter_mut().skip(self.used).for_each(|empty| *empty = azimuth);
+        flags.iter_mut().skip(self.used_blocks).for_each(|empty| *empty = flag);
+        azimuths.iter_mut().skip(self.used_blocks).for_each(|empty| *empty = azimuth);
         // Process all blocks together, so that no step depends on another block.
         let banks = flags.map(Bank::index_of_flag);
         let is_any = |conditions: [bool; BLOCKS]| {

@@ -34,7 +34,7 @@ pub(crate) struct Timing {
     pub(crate) end: i64,
     /// The nanoseconds between the first firing of the packet and the azimuth of each
     /// block.
-    pub(crate) heads: [f64; BLOCKS],
+    pub(crate) azimuth_nanos: [f64; BLOCKS],
     /// The seconds between the azimuth of a block and each firing, as computed by
     /// velodyne_decoder.
     pub(crate) after: [[f32; CHANNELS]; BLOCKS],
@@ -58,25 +58,25 @@ impl Timing {
             TimestampReference::FirstFiring => 0.0,
             TimestampReference::End => -sensor.packet_nanos(),
         };
-        let mut heads = nanos.map(|row| row[0]);
+        let mut azimuth_nanos = nanos.map(|row| row[0]);
         if sensor.model.is_vls128() {
             // The four banks have the azimuth of the first one. In dual return mode there
             // is only one azimuth.
             let first = |block: usize| if is_dual { 0 } else { block / 4 * 4 };
-            heads = std::array::from_fn(|block| nanos[first(block)][0]);
+            azimuth_nanos = std::array::from_fn(|block| nanos[first(block)][0]);
         }
         let is_s1 = sensor.model == Model::Hdl64eS1;
-        let after = times_after_head(&nanos, &heads);
+        let after = times_after_head(&nanos, &azimuth_nanos);
         let earliest =
             |row: &[f64; CHANNELS]| row.iter().copied().fold(f64::MAX, f64::min);
         let mut timing = Self {
             first,
             firing_times: [0; BLOCKS],
             end: 0,
-            heads,
+            azimuth_nanos,
             after,
             first_alike: std::array::from_fn(|block| {
-                first_alike(block, &nanos, &heads)
+                first_alike(block, &nanos, &azimuth_nanos)
             }),
             is_s1,
             nanos,
@@ -87,8 +87,9 @@ impl Timing {
 
     /// Sets the times of the blocks from the nanoseconds after the first firing.
     fn set_firing_times(&mut self, starts: [f64; BLOCKS]) {
-        let whole = |nanos: f64| (self.first + nanos).round() as i64;
-        (self.firing_times, self.end) = (starts.map(whole), whole(end(&self.nanos)));
+        let rounded = |nanos: f64| (self.first + nanos).round() as i64;
+        (self.firing_times, self.end) =
+            (starts.map(rounded), rounded(end(&self.nanos)));
     }
 
     /// Updates the times for a packet with these azimuths, if they depend on the
@@ -106,17 +107,21 @@ impl Timing {
             start += duration;
         }
         self.first = -start;
-        self.heads = self.nanos.each_ref().map(|row| row[0]);
-        self.set_firing_times(self.heads);
-        self.after = times_after_head(&self.nanos, &self.heads);
+        self.azimuth_nanos = self.nanos.each_ref().map(|row| row[0]);
+        self.set_firing_times(self.azimuth_nanos);
+        self.after = times_after_head(&self.nanos, &self.azimuth_nanos);
     }
 
     /// Returns the rotation rate in hundredths of a degree per nanosecond from the
     /// azimuths of a packet, or 0 if all blocks are from one firing.
     pub(crate) fn rate(&self, azimuths: &[u16; BLOCKS]) -> f64 {
         let turned = angle_between(azimuths[0], azimuths[BLOCKS - 1]);
-        let took = self.heads[BLOCKS - 1] - self.heads[0];
-        if took > 0.0 && turned < TURN / 2 { f64::from(turned) / took } else { 0.0 }
+        let duration = self.azimuth_nanos[BLOCKS - 1] - self.azimuth_nanos[0];
+        if duration > 0.0 && turned < TURN / 2 {
+            f64::from(turned) / duration
+        } else {
+            0.0
+        }
     }
 }
 
@@ -133,10 +138,10 @@ fn end(nanos: &[[f64; CHANNELS]; BLOCKS]) -> f64 {
 
 fn times_after_head(
     nanos: &[[f64; CHANNELS]; BLOCKS],
-    heads: &[f64; BLOCKS],
+    azimuth_nanos: &[f64; BLOCKS],
 ) -> [[f32; CHANNELS]; BLOCKS] {
     let mut after = [[0.0; CHANNELS]; BLOCKS];
-    for (row, (nanos, head)) in after.iter_mut().zip(nanos.iter().zip(heads)) {
+    for (row, (nanos, head)) in after.iter_mut().zip(nanos.iter().zip(azimuth_nanos)) {
         *row = nanos.map(|nanos| seconds(nanos) - seconds(*head));
     }
     after
@@ -146,14 +151,14 @@ fn times_after_head(
 fn first_alike(
     block: usize,
     nanos: &[[f64; CHANNELS]; BLOCKS],
-    heads: &[f64; BLOCKS],
+    azimuth_nanos: &[f64; BLOCKS],
 ) -> usize {
     // The times have rounding errors that are much smaller.
     const SAME_NANOS: f64 = 1e-3;
-    let is_alike = |other: &usize| {
-        let own = nanos[block].map(|nanos| nanos - heads[block]);
-        let others = nanos[*other].map(|nanos| nanos - heads[*other]);
-        own.iter().zip(others).all(|(own, other)| (own - other).abs() < SAME_NANOS)
+    let is_alike = |earlier: &usize| {
+        let own = nanos[block].map(|nanos| nanos - azimuth_nanos[block]);
+        let others = nanos[*earlier].map(|nanos| nanos - azimuth_nanos[*earlier]);
+        own.iter().zip(others).all(|(own, earlier)| (own - earlier).abs() < SAME_NANOS)
     };
     (0..block).find(is_alike).unwrap_or(block)
 }
@@ -199,15 +204,17 @@ pub(crate) const fn blocks_a_firing(model: Model, is_dual: bool) -> usize {
 /// Returns the microseconds between the first firing of the packet and that of a laser.
 pub(crate) fn micros(model: Model, is_dual: bool, block: usize, channel: usize) -> f64 {
     let f = |n: usize| n as f64;
-    let pick = |four: [f64; 4]| four[channel % 4];
+    let of_four = |four: [f64; 4]| four[channel % 4];
     let firing = if is_dual { block / 2 } else { block };
     match model {
         Model::Hdl64eS1 => 0.0,
         Model::Hdl64eS3 if is_dual => {
-            57.6 * f(block / 4) + 7.2 * f(channel / 4) + pick([0.0, 1.3, 2.5, 3.7])
+            57.6 * f(block / 4) + 7.2 * f(channel / 4) + of_four([0.0, 1.3, 2.5, 3.7])
         }
         Model::Hdl64eS2 | Model::Hdl64eS3 => {
-            48.0 * f(block / 2) + 6.0 * f(channel / 4) + pick([0.0, 1.26, 2.46, 3.66])
+            48.0 * f(block / 2)
+                + 6.0 * f(channel / 4)
+                + of_four([0.0, 1.26, 2.46, 3.66])
         }
         Model::Hdl32e => 46.08 * f(firing) + 1.152 * f(channel),
         Model::Vlp16 | Model::Vlp16HiRes => {

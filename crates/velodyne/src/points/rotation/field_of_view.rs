@@ -54,7 +54,7 @@ pub(crate) struct FieldProbe(Vec<(PacketHeaders, Timestamp)>);
 /// A packet after the sensor is known.
 struct SensorPacket {
     azimuths: [u16; BLOCKS],
-    heads: [f64; BLOCKS],
+    azimuth_nanos: [f64; BLOCKS],
     time: Timestamp,
     micros: u32,
 }
@@ -85,8 +85,9 @@ impl FieldProbe {
             .filter_map(|(headers, time)| {
                 let (_, azimuths) = layout.parse(headers)?;
                 timing.follow(&azimuths);
-                let (heads, micros) = (timing.heads, headers.tail.micros);
-                Some(SensorPacket { azimuths, heads, time: *time, micros })
+                let (azimuth_nanos, micros) =
+                    (timing.azimuth_nanos, headers.tail.micros);
+                Some(SensorPacket { azimuths, azimuth_nanos, time: *time, micros })
             })
             .collect();
         let rate = usual_rate_of_packets(&packets, sensor)?;
@@ -110,8 +111,9 @@ impl FieldProbe {
 
 /// Returns the usual rotation rate, in hundredths of a degree per nanosecond.
 fn usual_rate_of_packets(packets: &[SensorPacket], sensor: Sensor) -> Option<f64> {
-    let inner_rates =
-        packets.iter().filter_map(|p| usual_rate(&steps(&p.azimuths), &p.heads));
+    let inner_rates = packets
+        .iter()
+        .filter_map(|p| usual_rate(&steps(&p.azimuths), &p.azimuth_nanos));
     let mut rates: Vec<f64> = inner_rates.filter(|rate| *rate > 0.0).collect();
     if rates.is_empty() {
         let pairs = packets.windows(2).filter_map(|pair| match pair {
@@ -128,9 +130,9 @@ fn usual_rate_of_packets(packets: &[SensorPacket], sensor: Sensor) -> Option<f64
 
 /// Returns the longest time between two consecutive firings, in nanoseconds.
 fn longest_step(packets: &[SensorPacket], sensor: Sensor) -> f64 {
-    let Some(SensorPacket { heads, .. }) = packets.first() else { return 0.0 };
-    let intervals = heads.windows(2).map(|pair| pair[1] - pair[0]);
-    intervals.fold(sensor.packet_nanos() - heads[BLOCKS - 1], f64::max)
+    let Some(SensorPacket { azimuth_nanos, .. }) = packets.first() else { return 0.0 };
+    let intervals = azimuth_nanos.windows(2).map(|pair| pair[1] - pair[0]);
+    intervals.fold(sensor.packet_nanos() - azimuth_nanos[BLOCKS - 1], f64::max)
 }
 
 /// Returns the jumps of the azimuth and the total angle that the head turned.
@@ -148,7 +150,7 @@ fn jumps(packets: &[SensorPacket], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64
             let (from, to) = (before.azimuths[BLOCKS - 1], azimuths[0]);
             let step = angle_between(from, to);
             travel += u64::from(step);
-            let interval = sensor.packet_nanos() - before.heads[BLOCKS - 1];
+            let interval = sensor.packet_nanos() - before.azimuth_nanos[BLOCKS - 1];
             let step = f64::from(step);
             // A shorter time means that packets are out of order, a longer one that whole
             // rotations were lost.
@@ -161,7 +163,7 @@ fn jumps(packets: &[SensorPacket], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64
         }
         travel += steps(azimuths).into_iter().map(u64::from).sum::<u64>();
         if let Some(rotation) =
-            PacketRotation::measure(azimuths, &packet.heads, None, rate)
+            PacketRotation::measure(azimuths, &packet.azimuth_nanos, None, rate)
         {
             for block in (1..BLOCKS).filter(|block| rotation.jumps[*block]) {
                 add(azimuths[block - 1], azimuths[block], true);
@@ -200,8 +202,8 @@ fn is_measured(packets: &[SensorPacket], sector: BlankedSector) -> bool {
     packets.iter().filter(is_inside).count() > packets.len() / 100
 }
 
-/// Returns the ends of the sector that most of `jumps` cross, if there is one jump in
-/// most of the rotations in `travel`. The head turns by `step` between two firings.
+/// Returns the edges of the sector that most of `jumps` cross, if most rotations in
+/// `travel` have one jump. The head turns by `step` between two firings.
 fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
     let edge = EDGE_VARIATION + step as i32;
     let difference = |of: u16, other: u16| {
@@ -228,8 +230,8 @@ fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
     }
     let from = similar_jumps().map(|jump| difference(common.from, jump.from)).max()?;
     let to = similar_jumps().map(|jump| difference(common.to, jump.to)).min()?;
-    let shift = |azimuth: u16, by: i32| {
-        (i32::from(azimuth) + by).rem_euclid(i32::from(TURN)) as u16
+    let shift = |azimuth: u16, steps: i32| {
+        (i32::from(azimuth) + steps).rem_euclid(i32::from(TURN)) as u16
     };
     let (from, to) = (shift(common.from, from), shift(common.to, to));
     (f64::from(angle_between(from, to)) > JUMP).then_some((from, to))
@@ -267,7 +269,7 @@ fn is_stamped_at_end(
     let blanked = |packet: &SensorPacket| {
         let rotation = PacketRotation::measure(
             &packet.azimuths,
-            &packet.heads,
+            &packet.azimuth_nanos,
             Some(sector),
             rate,
         );
@@ -285,10 +287,11 @@ fn is_stamped_at_end(
         } else {
             0.0
         };
-        let usual = sensor.packet_nanos() + between;
-        let took = packet.time.as_nanos().saturating_sub(before.time.as_nanos()) as f64;
-        let by_first = (took - usual - blanked(before)).abs();
-        let by_last = (took - usual - blanked(packet)).abs();
+        let expected_nanos = sensor.packet_nanos() + between;
+        let elapsed_nanos =
+            packet.time.as_nanos().saturating_sub(before.time.as_nanos()) as f64;
+        let by_first = (elapsed_nanos - expected_nanos - blanked(before)).abs();
+        let by_last = (elapsed_nanos - expected_nanos - blanked(packet)).abs();
         (votes, is_known) = (votes + by_first - by_last, true);
     }
     // Without record times: packets of a message have their own timestamps, and a host

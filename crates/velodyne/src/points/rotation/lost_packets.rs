@@ -48,8 +48,12 @@ impl LossCounter {
         let (_, azimuths) = self.layout.parse(packet)?;
         self.timing.follow(&azimuths);
         let (sector, rate) = (self.sector, self.sector.rate());
-        let rotation =
-            PacketRotation::measure(&azimuths, &self.timing.heads, Some(sector), rate);
+        let rotation = PacketRotation::measure(
+            &azimuths,
+            &self.timing.azimuth_nanos,
+            Some(sector),
+            rate,
+        );
         let delay = rotation.map_or(0.0, |rotation| rotation.delay());
         let [first, .., last] = azimuths;
         let (before, delay_before) = self.last.replace((last, delay))?;
@@ -60,16 +64,16 @@ impl LossCounter {
             return None;
         }
         let packet_nanos = sensor.packet_nanos();
-        let interval = packet_nanos - self.timing.heads[BLOCKS - 1];
+        let interval = packet_nanos - self.timing.azimuth_nanos[BLOCKS - 1];
         let step = f64::from(angle_between(before, first));
         // Each edge of the sector may differ by one firing.
-        let usual = if is_between {
+        let expected_nanos = if is_between {
             f64::from(sector.width()) + 2.0 * rate * interval
         } else {
             rate * interval
         };
         let packet_turn = rate * packet_nanos;
-        let missing = ((step - usual) / packet_turn).round().max(0.0);
+        let missing = ((step - expected_nanos) / packet_turn).round().max(0.0);
         let expected = packet_nanos - interval + inner_delay + step / rate;
         let rotations = (nanos as f64 - expected) / sector.rotation_nanos as f64;
         let visible = f64::from(TURN - sector.width()) / packet_turn;

@@ -33,30 +33,31 @@ pub(crate) struct PacketRotation {
 
 impl PacketRotation {
     /// Returns the rotation in a packet whose blocks have these `azimuths`. Without
-    /// jumps, they would be fired at the times `heads`. Returns `None` if the head turns
+    /// jumps, they would be fired at the times `azimuth_nanos`. Returns `None` if the head turns
     /// evenly.
     ///
     /// `rotation_rate` is the usual rate, which determines the time that the head spends
     /// in `blanked`.
     pub(crate) fn measure(
         azimuths: &[u16; BLOCKS],
-        heads: &[f64; BLOCKS],
+        azimuth_nanos: &[f64; BLOCKS],
         blanked: Option<BlankedSector>,
         rotation_rate: f64,
     ) -> Option<Self> {
         let steps = steps(azimuths);
-        if steps.iter().fold(0, |most, step| step.max(&most).to_owned()) <= SHORT {
+        if steps.iter().fold(0, |longest, step| step.max(&longest).to_owned()) <= SHORT
+        {
             return None;
         }
-        let known = (rotation_rate > 0.0).then_some(rotation_rate);
-        let usual = usual_rate(&steps, heads).or(known)?;
+        let previous_rate = (rotation_rate > 0.0).then_some(rotation_rate);
+        let typical_rate = usual_rate(&steps, azimuth_nanos).or(previous_rate)?;
         let mut rotation =
-            Self { rate: usual, delays: [0.0; BLOCKS], jumps: [false; BLOCKS] };
+            Self { rate: typical_rate, delays: [0.0; BLOCKS], jumps: [false; BLOCKS] };
         let (mut turned, mut took, mut delay) = (0.0, 0.0, 0.0);
         for (block, step) in (1..).zip(steps) {
-            let interval = heads[block] - heads[block - 1];
+            let interval = azimuth_nanos[block] - azimuth_nanos[block - 1];
             let step = f64::from(step);
-            if step - usual * interval > JUMP {
+            if step - typical_rate * interval > JUMP {
                 rotation.jumps[block] = true;
                 let is_crossed = blanked.is_some_and(|sector| {
                     sector.is_crossed(azimuths[block - 1], azimuths[block])
@@ -84,7 +85,7 @@ impl PacketRotation {
     /// the sector are fired earlier.
     pub(crate) fn end_in_time(&mut self) {
         let delay = self.delay();
-        self.delays.iter_mut().for_each(|own| *own -= delay);
+        self.delays.iter_mut().for_each(|block_delay| *block_delay -= delay);
     }
 }
 
@@ -102,11 +103,11 @@ pub(crate) fn steps(azimuths: &[u16; BLOCKS]) -> [u16; BLOCKS - 1] {
 /// rate is impossible.
 pub(crate) fn usual_rate(
     steps: &[u16; BLOCKS - 1],
-    heads: &[f64; BLOCKS],
+    azimuth_nanos: &[f64; BLOCKS],
 ) -> Option<f64> {
     let (mut rates, mut count) = ([f64::MAX; BLOCKS - 1], 0);
     for (block, step) in (1..).zip(steps) {
-        let interval = heads[block] - heads[block - 1];
+        let interval = azimuth_nanos[block] - azimuth_nanos[block - 1];
         if interval > 0.0 {
             rates[count] = f64::from(*step) / interval;
             count += 1;
@@ -167,13 +168,13 @@ mod tests {
     use super::*;
 
     const HEADS: [f64; BLOCKS] = {
-        let mut heads = [0.0; BLOCKS];
+        let mut azimuth_nanos = [0.0; BLOCKS];
         let mut block = 0;
         while block < BLOCKS {
-            heads[block] = 110_592.0 * block as f64;
+            azimuth_nanos[block] = 110_592.0 * block as f64;
             block += 1;
         }
-        heads
+        azimuth_nanos
     };
 
     #[test]
@@ -199,8 +200,8 @@ mod tests {
         assert_eq!(rotation.delays[5], 0.0);
         rotation.end_in_time();
         assert_eq!(rotation.delays[6], 0.0);
-        let even = std::array::from_fn(|block| 40 * block as u16);
-        assert!(PacketRotation::measure(&even, &HEADS, None, 0.0).is_none());
+        let even_steps = std::array::from_fn(|block| 40 * block as u16);
+        assert!(PacketRotation::measure(&even_steps, &HEADS, None, 0.0).is_none());
         let fast = std::array::from_fn(|block| 80 * block as u16);
         assert!(PacketRotation::measure(&fast, &HEADS, None, 0.0).is_none());
     }

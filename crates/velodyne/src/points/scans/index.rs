@@ -19,7 +19,7 @@ use crate::{
 const BLOCK_TURN: u16 = 10;
 
 /// The maximum time in nanoseconds by which firings of a scan precede its first block.
-/// They are in the previous block, which takes at most this long.
+/// They are in the previous block, whose duration is at most this long.
 const OVERRUN: i64 = 200_000;
 
 /// The start of a scan.
@@ -112,15 +112,15 @@ impl ScanIndex {
     /// outside `range` are dropped. The format is that of the metadata
     /// [`PARTIAL`](crate::points::PARTIAL): `0,7-9,31`.
     pub(crate) fn partial_scans(&self, range: TimeRange) -> String {
-        if let Some(known) = &self.known_partial {
-            return known.clone();
+        if let Some(partial_scans) = &self.known_partial {
+            return partial_scans.clone();
         }
         let mut runs: Vec<(u32, u32)> = Vec::new();
         let count = self.starts.len() + usize::from(self.extends_past_end);
         let numbers = 0..u32::try_from(count).unwrap_or(u32::MAX);
-        let is_whole = range == TimeRange::ALL;
+        let is_everything = range == TimeRange::ALL;
         let is_selected = |number: &u32| {
-            if is_whole {
+            if is_everything {
                 self.is_partial(*number)
             } else {
                 self.is_partial_within(*number, range)
@@ -262,7 +262,7 @@ impl ScanNumbers {
         &mut self,
         sensor: Sensor,
         azimuths: &[u16; BLOCKS],
-        heads: &[f64; BLOCKS],
+        azimuth_nanos: &[f64; BLOCKS],
         offset: u64,
         stamps: PacketTimestamps,
     ) -> PacketScans {
@@ -271,8 +271,10 @@ impl ScanNumbers {
                 tracker.set_sensor(sensor);
                 let before = tracker.scans;
                 let mut begins = [false; BLOCKS];
-                for (block, _) in
-                    tracker.process(azimuths, heads, stamps).into_iter().flatten()
+                for (block, _) in tracker
+                    .process(azimuths, azimuth_nanos, stamps)
+                    .into_iter()
+                    .flatten()
                 {
                     if let Some(begins) = begins.get_mut(usize::from(block)) {
                         *begins = true;

@@ -42,7 +42,7 @@ pub struct ScanTracker {
     layout: BlockLayout,
     timing: Timing,
     /// The sensor, and the sensor with the return mode of the last packet.
-    usual: Sensor,
+    sensor_of_log: Sensor,
     pub(crate) sensor: Sensor,
     pub(crate) options: PointOptions,
     /// The azimuth after the scan start and the time of the previous block.
@@ -79,7 +79,7 @@ impl ScanTracker {
         Self {
             layout: BlockLayout::new(sensor),
             timing: Timing::new(sensor),
-            usual: sensor,
+            sensor_of_log: sensor,
             sensor,
             options,
             last: None,
@@ -129,13 +129,17 @@ impl ScanTracker {
         packet: &PacketHeaders,
         time: Timestamp,
     ) -> [Option<(u8, bool)>; BLOCKS] {
-        self.set_sensor(self.options.sensor(self.usual, packet));
+        self.set_sensor(self.options.sensor(self.sensor_of_log, packet));
         match self.layout.parse(packet) {
             Some((_, azimuths)) => {
                 self.timing.follow(&azimuths);
-                let heads = self.timing.heads;
+                let azimuth_nanos = self.timing.azimuth_nanos;
                 let (nanos, micros) = (time.as_nanos(), packet.tail.micros);
-                self.process(&azimuths, &heads, PacketTimestamps { nanos, micros })
+                self.process(
+                    &azimuths,
+                    &azimuth_nanos,
+                    PacketTimestamps { nanos, micros },
+                )
             }
             None => [None; BLOCKS],
         }
@@ -144,36 +148,36 @@ impl ScanTracker {
     pub(crate) fn process(
         &mut self,
         azimuths: &[u16; BLOCKS],
-        heads: &[f64; BLOCKS],
+        azimuth_nanos: &[f64; BLOCKS],
         stamps: PacketTimestamps,
     ) -> ScanStarts {
         let nanos = stamps.nanos;
         let rotation = PacketRotation::measure(
             azimuths,
-            heads,
+            azimuth_nanos,
             self.options.blanked,
             self.rotation_rate,
         );
         self.update_rate(
             azimuths,
-            heads,
+            azimuth_nanos,
             rotation.map(|rotation| rotation.rate),
             nanos,
         );
-        let heads = &match self.options.blanked {
-            Some(_) => self.measure_rotation(azimuths, heads, rotation, stamps),
-            None => *heads,
+        let azimuth_nanos = &match self.options.blanked {
+            Some(_) => self.measure_rotation(azimuths, azimuth_nanos, rotation, stamps),
+            None => *azimuth_nanos,
         };
         let after_start =
             azimuths.map(|azimuth| angle_between(self.options.scan_start, azimuth));
-        let begins = if self.process_at_once(&after_start, heads, nanos) {
+        let begins = if self.process_at_once(&after_start, azimuth_nanos, nanos) {
             [None; BLOCKS]
         } else {
-            self.process_blocks(&after_start, heads, nanos)
+            self.process_blocks(&after_start, azimuth_nanos, nanos)
         };
         let last = begins.iter().flatten().last().map_or(0, |(block, _)| *block);
-        let of_last = after_start.iter().skip(usize::from(last));
-        self.furthest = of_last.copied().max().unwrap_or(0);
+        let azimuths_of_last_scan = after_start.iter().skip(usize::from(last));
+        self.furthest = azimuths_of_last_scan.copied().max().unwrap_or(0);
         begins
     }
 
@@ -182,7 +186,7 @@ impl ScanTracker {
     fn measure_rotation(
         &mut self,
         azimuths: &[u16; BLOCKS],
-        heads: &[f64; BLOCKS],
+        azimuth_nanos: &[f64; BLOCKS],
         rotation: Option<PacketRotation>,
         stamps: PacketTimestamps,
     ) -> [f64; BLOCKS] {
@@ -200,36 +204,37 @@ impl ScanTracker {
         let measured = self.meter.add(azimuths, nanos, is_at_end, self.rate);
         self.rotation_rate = measured.unwrap_or(self.rotation_rate);
         self.delays = [0; BLOCKS];
-        let Some(mut rotation) = rotation else { return *heads };
-        let mut of_points = rotation;
+        let Some(mut rotation) = rotation else { return *azimuth_nanos };
+        let mut point_rotation = rotation;
         if self.options.is_timed_at_end(model) {
-            of_points.end_in_time();
+            point_rotation.end_in_time();
         }
-        self.delays = of_points.delays.map(|delay| delay.round() as i64);
+        self.delays = point_rotation.delays.map(|delay| delay.round() as i64);
         if is_record_at_end {
             rotation.end_in_time();
         }
-        std::array::from_fn(|block| heads[block] + rotation.delays[block])
+        std::array::from_fn(|block| azimuth_nanos[block] + rotation.delays[block])
     }
 
     /// Processes a packet block by block.
     fn process_blocks(
         &mut self,
         after_start: &[u16; BLOCKS],
-        heads: &[f64; BLOCKS],
+        azimuth_nanos: &[f64; BLOCKS],
         nanos: i64,
     ) -> ScanStarts {
         let mut begins = [None; BLOCKS];
         let mut free = begins.iter_mut();
-        let near = first_step(after_start).min(MAX_FIRST_AZIMUTH);
-        for (block, (after_start, head)) in (0_u8..).zip(after_start.iter().zip(heads))
+        let max_first_azimuth = first_step(after_start).min(MAX_FIRST_AZIMUTH);
+        for (block, (after_start, head)) in
+            (0_u8..).zip(after_start.iter().zip(azimuth_nanos))
         {
             let block_nanos = nanos.saturating_add(*head as i64);
             if let Some(is_at_scan_start) =
-                self.process_block(*after_start, block_nanos, near)
-                && let Some(place) = free.next()
+                self.process_block(*after_start, block_nanos, max_first_azimuth)
+                && let Some(begin_slot) = free.next()
             {
-                *place = Some((block, is_at_scan_start));
+                *begin_slot = Some((block, is_at_scan_start));
                 self.scans += 1;
             }
         }
@@ -242,22 +247,22 @@ impl ScanTracker {
     fn process_at_once(
         &mut self,
         after_start: &[u16; BLOCKS],
-        heads: &[f64; BLOCKS],
+        azimuth_nanos: &[f64; BLOCKS],
         nanos: i64,
     ) -> bool {
         let Some((before, then)) = self.last else { return false };
         let [first, .., last] = *after_start;
         let is_sorted = after_start.is_sorted();
-        let at = |head: f64| nanos.saturating_add(head as i64);
-        let (mut earliest, mut latest) = (heads[0], heads[0]);
-        for head in heads {
+        let time_at = |head: f64| nanos.saturating_add(head as i64);
+        let (mut earliest, mut latest) = (azimuth_nanos[0], azimuth_nanos[0]);
+        for head in azimuth_nanos {
             earliest = if *head < earliest { *head } else { earliest };
             latest = if *head > latest { *head } else { latest };
         }
-        let longest = at(latest).saturating_sub(then.min(at(earliest)));
-        let is_on = is_sorted && before <= first && last - before <= TURN / 2;
-        if is_on && !self.is_lost(longest) {
-            self.last = Some((last, at(heads[BLOCKS - 1])));
+        let longest_step = time_at(latest).saturating_sub(then.min(time_at(earliest)));
+        let is_same_scan = is_sorted && before <= first && last - before <= TURN / 2;
+        if is_same_scan && !self.is_lost(longest_step) {
+            self.last = Some((last, time_at(azimuth_nanos[BLOCKS - 1])));
             return true;
         }
         false
@@ -286,15 +291,15 @@ impl ScanTracker {
     /// Returns `Some` if a scan starts with the block at this angle after the scan start.
     /// The value states whether it starts at the scan start azimuth. For the first block
     /// of all, this is the case if the block before it would have been before the scan
-    /// start, with a step of `near`.
+    /// start, with a step of `max_first_azimuth`.
     fn process_block(
         &mut self,
         after_start: u16,
         block_nanos: i64,
-        near: u16,
+        max_first_azimuth: u16,
     ) -> Option<bool> {
         let Some((before, then)) = self.last.replace((after_start, block_nanos)) else {
-            return Some(after_start < near);
+            return Some(after_start < max_first_azimuth);
         };
         let gap = block_nanos.saturating_sub(then);
         if self.crosses_sector(before, after_start, gap) {
@@ -341,18 +346,18 @@ impl ScanTracker {
     fn update_rate(
         &mut self,
         azimuths: &[u16; BLOCKS],
-        heads: &[f64; BLOCKS],
+        azimuth_nanos: &[f64; BLOCKS],
         without_jumps: Option<f64>,
         nanos: i64,
     ) {
         let [first, .., last] = *azimuths;
         let before = self.packet.replace((first, nanos));
-        let took = heads[BLOCKS - 1] - heads[0];
+        let duration = azimuth_nanos[BLOCKS - 1] - azimuth_nanos[0];
         let period = self.sensor.packet_nanos();
         let measured = if let Some(rate) = without_jumps {
             rate
-        } else if took > 0.0 {
-            f64::from(angle_between(first, last)) / took
+        } else if duration > 0.0 {
+            f64::from(angle_between(first, last)) / duration
         } else if let Some((before, then)) = before
             && (nanos.saturating_sub(then) as f64) < period * 1.5
         {
@@ -423,28 +428,32 @@ mod tests {
                 azimuth += BLOCKS as u64 * step;
                 nanos += sensor.packet_nanos() as i64;
                 tracker.timing.follow(&azimuths);
-                let heads = tracker.timing.heads;
+                let azimuth_nanos = tracker.timing.azimuth_nanos;
                 let mut slow = tracker.clone();
                 let passed = tracker.process(
                     &azimuths,
-                    &heads,
+                    &azimuth_nanos,
                     PacketTimestamps { nanos, micros: 0 },
                 );
-                let rotation = PacketRotation::measure(&azimuths, &heads, None, 0.0);
+                let rotation =
+                    PacketRotation::measure(&azimuths, &azimuth_nanos, None, 0.0);
                 slow.update_rate(
                     &azimuths,
-                    &heads,
+                    &azimuth_nanos,
                     rotation.map(|rotation| rotation.rate),
                     nanos,
                 );
                 let after_start = azimuths.map(|azimuth| angle_between(cut, azimuth));
                 at_once += u32::from(slow.clone().process_at_once(
                     &after_start,
-                    &heads,
+                    &azimuth_nanos,
                     nanos,
                 ));
                 all += 1;
-                assert_eq!(passed, slow.process_blocks(&after_start, &heads, nanos));
+                assert_eq!(
+                    passed,
+                    slow.process_blocks(&after_start, &azimuth_nanos, nanos)
+                );
                 assert_eq!((tracker.last, tracker.scans), (slow.last, slow.scans));
             }
         }

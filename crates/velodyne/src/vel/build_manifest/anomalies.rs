@@ -62,7 +62,7 @@ impl ManifestBuilder {
     }
 
     fn report_version(&self, anomalies: &mut Vec<Anomaly>) {
-        let FileHeader { major, minor, .. } = self.head;
+        let FileHeader { major, minor, .. } = self.header;
         if major != FORMAT_VERSION.0 {
             let text = format!(
                 "the file has version {major}.{minor} of the format, which is unknown: it is \
@@ -146,8 +146,8 @@ impl Stats {
     /// Returns the number of messages that are not valid.
     fn invalid_messages(&self) -> u64 {
         match self.valid_byte() {
-            VALID => self.valid_digit.messages + self.other.messages,
-            _ => self.other.messages,
+            VALID => self.valid_digit.messages + self.other_values.messages,
+            _ => self.other_values.messages,
         }
     }
 }

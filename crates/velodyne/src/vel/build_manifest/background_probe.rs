@@ -26,7 +26,7 @@ pub(super) struct BackgroundProbe {
 struct Packets {
     /// The data of the message, and its range in the log.
     data: Bytes,
-    place: Range<u64>,
+    range: Range<u64>,
     /// The arrival time of the last packet. The others arrived earlier.
     time: Timestamp,
 }
@@ -51,9 +51,9 @@ impl BackgroundProbe {
 
     /// Adds the packets of the message with this `data` and `time`. The data is at `at`.
     pub(super) fn add(&mut self, data: Bytes, at: u64, time: Timestamp) {
-        let place = at..at + data.len() as u64;
+        let range = at..at + data.len() as u64;
         self.waiting_bytes += data.len();
-        self.waiting.push(Packets { data, place, time });
+        self.waiting.push(Packets { data, range, time });
         if self.waiting_bytes < TASK_BYTES {
             return;
         }
@@ -73,7 +73,7 @@ impl BackgroundProbe {
         let (waiting, source) = (mem::take(&mut self.waiting), self.source.clone());
         let (first, last) = (waiting.first(), waiting.last());
         let ends =
-            first.zip(last).map(|(first, last)| first.place.start..last.place.end);
+            first.zip(last).map(|(first, last)| first.range.start..last.range.end);
         self.at_work.push(move || {
             waiting.iter().for_each(|packets| packets.add_to(&mut probe));
             drop(waiting);

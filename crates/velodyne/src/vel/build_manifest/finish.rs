@@ -29,16 +29,18 @@ impl ManifestBuilder {
         window: &mut WindowReader<'_>,
         lidar: &LidarOptions,
     ) -> Result<(Manifest, FormatState)> {
-        let index = self.seconds.verify(self.head.entries, self.start.at, window)?;
+        let index = self.seconds.verify(self.header.entries, self.start.at, window)?;
         let end = self.classifier.end;
         let to_unix = self.stats.gps().times.clone().fit();
         let anomalies = self.anomalies(index, to_unix.is_some());
-        let mut own = self.probe.finish().finish(lidar);
-        if let Some(own) = &mut own {
-            own.compare_clocks(to_unix.as_ref().map(|fit| fit.offset_nanos));
+        let mut lidar_probe = self.probe.finish().finish(lidar);
+        if let Some(lidar_probe) = &mut lidar_probe {
+            lidar_probe.compare_clocks(to_unix.as_ref().map(|fit| fit.offset_nanos));
         }
-        if let (Some(own), Some(fit), true) = (&mut own, &to_unix, lidar.utc) {
-            own.use_own_clock(fit.offset_nanos, true, lidar.clock);
+        if let (Some(lidar_probe), Some(fit), true) =
+            (&mut lidar_probe, &to_unix, lidar.utc)
+        {
+            lidar_probe.use_own_clock(fit.offset_nanos, true, lidar.clock);
         }
         let mut manifest = Manifest {
             format: FORMAT_NAME.into(),
@@ -59,11 +61,11 @@ impl ManifestBuilder {
         manifest.parts = self.parts.finish(end);
         let packets = self.topics.iter().position(|kind| *kind == TopicKind::Packets);
         let packets = packets.map(|index| TopicId(index as u32));
-        let points = packets.zip(own.as_ref()).and_then(|(packets, lidar)| {
+        let points = packets.zip(lidar_probe.as_ref()).and_then(|(packets, lidar)| {
             self.stats.add_points(packets, lidar, &mut manifest)
         });
         let format_state = FormatState {
-            version: (self.head.major, self.head.minor),
+            version: (self.header.major, self.header.minor),
             size_field: self.start.size_field,
             index,
             messages: (self.start.at, self.messages_end),
@@ -73,7 +75,7 @@ impl ManifestBuilder {
             broken: self.broken,
             topics: self.topics,
             points,
-            lidar: own,
+            lidar: lidar_probe,
             scans: None,
             anomalies,
         };
@@ -105,7 +107,7 @@ impl ManifestBuilder {
              it is 17, {whole} if it is 21)"
         );
         let seconds = self.seconds.len();
-        let entries = self.head.entries;
+        let entries = self.header.entries;
         let some = |entries: u64| match entries {
             1 => "1 entry".to_owned(),
             _ => format!("{entries} entries"),
@@ -136,7 +138,7 @@ impl ManifestBuilder {
         BTreeMap::from([
             (
                 MetadataKey::FormatVersion.into(),
-                text(format!("{}.{}", self.head.major, self.head.minor)),
+                text(format!("{}.{}", self.header.major, self.header.minor)),
             ),
             (MetadataKey::SizeField.into(), text(size_field)),
             (MetadataKey::Index.into(), text(index)),
@@ -153,8 +155,9 @@ impl ManifestBuilder {
 
 /// Returns the time range from `least` to `most`, in milliseconds.
 fn range((least, most): (f64, f64)) -> TimeRange {
-    let just = |millis| TimeRange::from_timestamp(program_clock::from_millis(millis));
-    just(least).cover(&just(most))
+    let timestamp_range =
+        |millis| TimeRange::from_timestamp(program_clock::from_millis(millis));
+    timestamp_range(least).cover(&timestamp_range(most))
 }
 
 impl Stats {
@@ -180,8 +183,8 @@ impl Stats {
     /// Returns the number of invalid messages that have packets.
     fn invalid_with_packets(&self) -> u64 {
         match self.valid_byte() {
-            VALID => self.valid_digit.with_packets + self.other.with_packets,
-            _ => self.other.with_packets,
+            VALID => self.valid_digit.with_packets + self.other_values.with_packets,
+            _ => self.other_values.with_packets,
         }
     }
 
@@ -222,8 +225,8 @@ impl Stats {
     /// Adds what is known about the messages of `kind` to the metadata of `topic`.
     fn add_metadata(&self, kind: TopicKind, counted: &TopicStats, topic: &mut Topic) {
         let has_invalid = match self.valid_byte() {
-            VALID => counted.digit + counted.other > 0,
-            _ => counted.other > 0,
+            VALID => counted.digit + counted.other_values > 0,
+            _ => counted.other_values > 0,
         };
         if has_invalid {
             topic.set_valid_row_value(self.valid_byte());

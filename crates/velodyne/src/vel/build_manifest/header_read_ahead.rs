@@ -94,9 +94,9 @@ impl HeaderReadAhead {
     pub(super) fn head_at(&mut self, at: u64, messages: u64) -> Option<Bytes> {
         let is_dense = (at - self.start) / DENSE_BYTES < messages;
         if is_dense && at.saturating_add(PREFETCH_BYTES / 2) > self.prefetched {
-            let soon = at.saturating_add(PREFETCH_BYTES);
-            self.source.will_peek(self.prefetched.max(at)..soon);
-            self.prefetched = soon;
+            let prefetch_end = at.saturating_add(PREFETCH_BYTES);
+            self.source.will_peek(self.prefetched.max(at)..prefetch_end);
+            self.prefetched = prefetch_end;
         }
         loop {
             if let Some(header) = self.batch.at(at) {
@@ -156,12 +156,13 @@ impl HeaderBatch {
                 };
                 (buffer, buffer_at, skip) = (read, at, 0);
             }
-            let Some(head) = buffer.get(skip..skip + EXAMINED_BYTES) else { break };
-            let Classification::Message(message) = classifier.classify(at, head) else {
+            let Some(header) = buffer.get(skip..skip + EXAMINED_BYTES) else { break };
+            let Classification::Message(message) = classifier.classify(at, header)
+            else {
                 break;
             };
             positions.push(at);
-            bytes.extend_from_slice(head);
+            bytes.extend_from_slice(header);
             at += message.len;
         }
         Self { positions, bytes: bytes.into(), passed: 0 }
@@ -198,14 +199,14 @@ mod tests {
         let options = WriterOptions { seconds: SECONDS, ..WriterOptions::default() };
         let mut log = Writer::new(Cursor::new(Vec::new()), options).unwrap();
         let packets = [[7; PACKET_LEN]; 40];
-        let lens = [25 + 40 * PACKET_LEN as u64, 21 + 28];
+        let lengths = [25 + 40 * PACKET_LEN as u64, 21 + 28];
         let mut at = FILE_HEADER_LEN as u64 + 8 * u64::from(SECONDS);
         let mut positions = Vec::new();
         for turn in 0..10 * SECONDS {
             let millis = 100.0 * f64::from(turn);
             log.packets(millis, &packets).unwrap();
             log.obd(millis, Obd::default()).unwrap();
-            for len in lens {
+            for len in lengths {
                 positions.push(at);
                 at += len;
             }

@@ -9,15 +9,15 @@ use crate::vel::message::Gps;
 /// Statistics of the positions of a log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PositionStats {
-    known: PositionCounts,
+    with_fix: PositionCounts,
     /// Positions of messages that state that they have no fix. Used if there are no
     /// others.
-    unsure: PositionCounts,
+    without_fix: PositionCounts,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PositionCounts {
-    all: u64,
+    total: u64,
     /// Positions that cannot be degrees.
     invalid: u64,
     /// Of these, positions that can be degrees and minutes.
@@ -31,12 +31,13 @@ impl PositionStats {
         if north.is_nan() || east.is_nan() || (north, east) == (0.0, 0.0) {
             return;
         }
-        let counts = if gps.quality > 0 { &mut self.known } else { &mut self.unsure };
+        let counts =
+            if gps.quality > 0 { &mut self.with_fix } else { &mut self.without_fix };
         let is_invalid = north > 90.0 || east > 180.0;
-        let can_be = |value: f64, most: f64| value <= most && value % 100.0 < 60.0;
+        let can_be = |value: f64, max: f64| value <= max && value % 100.0 < 60.0;
         let is_in_minutes =
             is_invalid && can_be(north, 9_000.0) && can_be(east, 18_000.0);
-        counts.all += 1;
+        counts.total += 1;
         counts.invalid += u64::from(is_invalid);
         counts.in_minutes += u64::from(is_in_minutes);
     }
@@ -44,18 +45,18 @@ impl PositionStats {
     /// Returns whether the positions are in degrees and minutes.
     pub(crate) fn are_in_minutes(&self) -> bool {
         let counts = self.counts();
-        counts.in_minutes * 2 > counts.all
+        counts.in_minutes * 2 > counts.total
     }
 
     /// Describes the positions that cannot be degrees, if there are any.
     pub(crate) fn describe_invalid(&self) -> Option<String> {
-        let PositionCounts { all, invalid, in_minutes } = *self.counts();
+        let PositionCounts { total, invalid, in_minutes } = *self.counts();
         let are_in_minutes = self.are_in_minutes();
-        let some = match (if are_in_minutes { in_minutes } else { invalid }, all) {
+        let some = match (if are_in_minutes { in_minutes } else { invalid }, total) {
             (0, _) => return None,
             (1, 1) => "the position".to_owned(),
-            (some, _) if some == all => format!("all {all} positions"),
-            (some, _) => format!("{some} of {all} positions"),
+            (some, _) if some == total => format!("all {total} positions"),
+            (some, _) => format!("{some} of {total} positions"),
         };
         Some(if are_in_minutes {
             format!(
@@ -67,7 +68,7 @@ impl PositionStats {
     }
 
     fn counts(&self) -> &PositionCounts {
-        if self.known.all > 0 { &self.known } else { &self.unsure }
+        if self.with_fix.total > 0 { &self.with_fix } else { &self.without_fix }
     }
 }
 
@@ -75,9 +76,9 @@ impl PositionStats {
 mod tests {
     use super::*;
 
-    fn positions(all: &[(f64, f64, i32)]) -> PositionStats {
+    fn positions(total: &[(f64, f64, i32)]) -> PositionStats {
         let mut positions = PositionStats::default();
-        for (latitude, longitude, quality) in all.iter().copied() {
+        for (latitude, longitude, quality) in total.iter().copied() {
             let gps = Gps { latitude, longitude, quality, ..Gps::default() };
             positions.observe(&gps);
         }
@@ -87,25 +88,28 @@ mod tests {
     #[test]
     fn single_impossible_position_is_an_outlier() {
         let good = (-33.9, -70.6, 1);
-        let all = positions(&[good, good, good, (-33.9, 999.0, 1)]);
-        assert!(!all.are_in_minutes());
+        let total = positions(&[good, good, good, (-33.9, 999.0, 1)]);
+        assert!(!total.are_in_minutes());
         assert!(
-            all.describe_invalid()
+            total
+                .describe_invalid()
                 .unwrap()
                 .starts_with("1 of 4 positions cannot be degrees")
         );
         // A receiver without a fix may report any value.
-        let all = positions(&[(5_021.8, 733.5, 0), (5_021.8, 733.5, 0), good]);
-        assert_eq!((all.are_in_minutes(), all.describe_invalid()), (false, None));
+        let total = positions(&[(5_021.8, 733.5, 0), (5_021.8, 733.5, 0), good]);
+        assert_eq!((total.are_in_minutes(), total.describe_invalid()), (false, None));
     }
 
     #[test]
     fn most_positions_decide_between_degrees_and_minutes() {
         // Koblenz: 50.36 N, 7.56 E.
-        let all = positions(&[(5_021.8, 733.5, 1), (5_021.8, 733.5, 2), (0.0, 0.0, 1)]);
-        assert!(all.are_in_minutes());
+        let total =
+            positions(&[(5_021.8, 733.5, 1), (5_021.8, 733.5, 2), (0.0, 0.0, 1)]);
+        assert!(total.are_in_minutes());
         assert!(
-            all.describe_invalid()
+            total
+                .describe_invalid()
                 .unwrap()
                 .starts_with("all 2 positions cannot be degrees")
         );

@@ -1,8 +1,8 @@
 //! Detects the order of the four components of an attitude.
 //!
 //! The specification does not state the order. A car stays nearly level, so the x and y
-//! components are small. These are the second and third component if the scalar comes
-//! first, and the first and second if it comes last.
+//! components are small. These are the second and the third component if the scalar
+//! comes first, and the first and second if it comes last.
 
 use logtool_core::Topic;
 

@@ -24,7 +24,7 @@ pub(super) struct Stats {
     /// The messages with each validity byte.
     pub(super) valid: Validity,
     pub(super) valid_digit: Validity,
-    pub(super) other: Validity,
+    pub(super) other_values: Validity,
     pub(super) gps: GpsStats,
     /// The statistics of messages that are marked with the digit `1`.
     pub(super) gps_digit: GpsStats,
@@ -51,7 +51,7 @@ pub(super) struct TopicStats {
     pub(super) bytes: u64,
     /// Records that are marked with the digit, and records with any other invalid mark.
     pub(super) digit: u64,
-    pub(super) other: u64,
+    pub(super) other_values: u64,
 }
 
 /// Statistics of the messages with one validity byte.
@@ -65,7 +65,7 @@ pub(super) struct Validity {
 impl Stats {
     /// Returns the number of messages.
     pub(super) fn messages(&self) -> u64 {
-        let all = [self.valid, self.valid_digit, self.other];
+        let all = [self.valid, self.valid_digit, self.other_values];
         all.iter().map(|validity| validity.messages).sum()
     }
 
@@ -79,7 +79,7 @@ impl Stats {
     ) {
         let time = program_clock::from_millis(message.header.millis);
         if self.topics.len() <= topic.index() {
-            let none = TopicStats { records: 0, bytes: 0, digit: 0, other: 0 };
+            let none = TopicStats { records: 0, bytes: 0, digit: 0, other_values: 0 };
             self.topics.resize(topic.index() + 1, none);
         }
         if let Some(stats) = self.topics.get_mut(topic.index()) {
@@ -88,13 +88,13 @@ impl Stats {
             match message.header.validity {
                 VALID => {}
                 VALID_DIGIT => stats.digit += 1,
-                _ => stats.other += 1,
+                _ => stats.other_values += 1,
             }
         }
         let validity = match message.header.validity {
             VALID => &mut self.valid,
             VALID_DIGIT => &mut self.valid_digit,
-            _ => &mut self.other,
+            _ => &mut self.other_values,
         };
         validity.messages += 1;
         match kind {

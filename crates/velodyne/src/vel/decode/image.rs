@@ -36,18 +36,18 @@ impl<'b> CameraImage<'b> {
     /// Returns the image in `payload`, a record of the topic `image`, or `None` if the
     /// payload is too short.
     pub fn from_payload(payload: &'b [u8]) -> Option<Self> {
-        let (head, data) = ImageHeader::from_data(payload.get(PREFIX_LEN..)?)?;
-        Some(Self { head, encoding: encoding(&head, data, data.len()), data })
+        let (header, data) = ImageHeader::from_data(payload.get(PREFIX_LEN..)?)?;
+        Some(Self { head: header, encoding: encoding(&header, data, data.len()), data })
     }
 }
 
 /// Returns whether the data of an `ImageM`, which starts with `start`, is a JPEG or rows
 /// of pixels of the stated size.
 pub(crate) fn is_valid_image(start: &[u8]) -> bool {
-    let Some((head, len, picture)) = ImageHeader::parse_prefix(start) else {
+    let Some((header, len, picture)) = ImageHeader::parse_prefix(start) else {
         return false;
     };
-    encoding(&head, picture, len as usize) != UNKNOWN
+    encoding(&header, picture, len as usize) != UNKNOWN
 }
 
 /// The name of an encoding that was not recognized.
@@ -79,10 +79,10 @@ pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
 }
 
 /// Detects the encoding of an image of `len` bytes that starts with `data`.
-fn encoding(head: &ImageHeader, data: &[u8], len: usize) -> &'static str {
+fn encoding(header: &ImageHeader, data: &[u8], len: usize) -> &'static str {
     let len = len as i64;
-    let pixels = i64::from(head.width) * i64::from(head.height);
-    match (is_jpeg(data), head.is_compressed != 0) {
+    let pixels = i64::from(header.width) * i64::from(header.height);
+    match (is_jpeg(data), header.is_compressed != 0) {
         (true, _) => "jpeg",
         (false, false) if pixels > 0 && len == pixels => "mono8",
         (false, false) if pixels > 0 && pixels.checked_mul(3) == Some(len) => "rgb8",

@@ -62,8 +62,8 @@ impl RowBuilders for PacketRows {
     }
 
     fn finish(&mut self) -> Vec<Option<ArrayRef>> {
-        let own =
+        let own_columns =
             [take(&mut self.validity), take(&mut self.version), take(&mut self.index)];
-        own.into_iter().chain(self.packets.finish()).collect()
+        own_columns.into_iter().chain(self.packets.finish()).collect()
     }
 }

@@ -104,8 +104,8 @@ impl<W: Write + Seek> PacketImporter<W> {
         let is_unix = manifest.clock.zero == ClockZero::Unix;
         let seconds = last.saturating_sub(program_start(first, is_unix)) / SECOND + 1;
         let seconds = u32::try_from(seconds).unwrap_or(1);
-        let as_usual = WriterOptions { seconds, ..WriterOptions::default() };
-        let writer = Writer::new(out, as_usual)?;
+        let writer_options = WriterOptions { seconds, ..WriterOptions::default() };
+        let writer = Writer::new(out, writer_options)?;
         let (start, remarks, left_out) = (None, Vec::new(), Vec::new());
         Ok(Self { writer, packets, is_unix, start, remarks, left_out })
     }

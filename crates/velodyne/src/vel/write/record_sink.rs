@@ -59,7 +59,7 @@ impl<W: Write + Seek> VelSink<W> {
                 "writing records at times other than those in the records",
             );
         }
-        let mut all = Vec::new();
+        let mut source_logs = Vec::new();
         for LogSlice { manifest, .. } in extracts {
             if manifest.format != ENCODING {
                 let message = format!(
@@ -70,20 +70,20 @@ impl<W: Write + Seek> VelSink<W> {
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
             let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
-            all.push(SourceLog { format_state, end: manifest.bytes });
+            source_logs.push(SourceLog { format_state, end: manifest.bytes });
         }
-        let Some(SourceLog { format_state, .. }) = all.first() else {
+        let Some(SourceLog { format_state, .. }) = source_logs.first() else {
             return unsupported("writing no logs");
         };
-        let as_it_was = WriterOptions {
+        let original_options = WriterOptions {
             version: format_state.version,
             size_field: format_state.size_field,
             has_end_mark: format_state.has_end_mark,
             seconds: seconds(extracts),
         };
         let size_field = format_state.size_field;
-        let writer = Writer::new(out, as_it_was)?;
-        Ok(Self { writer, size_field, extracts: all })
+        let writer = Writer::new(out, original_options)?;
+        Ok(Self { writer, size_field, extracts: source_logs })
     }
 }
 
@@ -117,9 +117,10 @@ impl SourceLog {
 
 impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        let topics =
-            |own: &&SourceLog| record.topic.index() < own.format_state.topics.len();
-        let Some(own) = self.extracts.get(from).filter(topics) else {
+        let topics = |source_log: &&SourceLog| {
+            record.topic.index() < source_log.format_state.topics.len()
+        };
+        let Some(source_log) = self.extracts.get(from).filter(topics) else {
             let message = format!("the log has no topic with id {}", record.topic.0);
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
@@ -128,7 +129,7 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         else {
             return Err(Error::new(ErrorKind::Malformed, "message without a header"));
         };
-        if own.is_broken(&record) && header.kind == kind::VELODYNE {
+        if source_log.is_broken(&record) && header.kind == kind::VELODYNE {
             // The count of a broken message includes the packets that were lost.
             let packets = wire::packets(data);
             let count = u32::try_from(packets.len()).unwrap_or(u32::MAX);
@@ -139,8 +140,10 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     }
 
     fn copies_parts(&self, from: usize) -> bool {
-        let own = self.extracts.get(from);
-        own.is_some_and(|own| own.format_state.size_field == self.size_field)
+        let source_log = self.extracts.get(from);
+        source_log.is_some_and(|source_log| {
+            source_log.format_state.size_field == self.size_field
+        })
     }
 
     fn copy_part_verbatim(
@@ -149,14 +152,14 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let Some(own) = self.extracts.get(from) else { return Ok(None) };
-        let start = part.bytes.start.max(own.format_state.messages.0);
-        let end = part.bytes.end.min(own.format_state.messages.1).max(start);
-        if !self.copies_parts(from) || !own.is_sound(start, end) {
+        let Some(source_log) = self.extracts.get(from) else { return Ok(None) };
+        let start = part.bytes.start.max(source_log.format_state.messages.0);
+        let end = part.bytes.end.min(source_log.format_state.messages.1).max(start);
+        if !self.copies_parts(from) || !source_log.is_sound(start, end) {
             return Ok(None);
         }
         let classifier =
-            MessageClassifier { size_field: self.size_field, end: own.end };
+            MessageClassifier { size_field: self.size_field, end: source_log.end };
         let (mut at, mut records) = (start, 0);
         while at < end {
             let bytes_at = source.read_at(at..at + CLASSIFIED_BYTES as u64)?;
@@ -192,21 +195,23 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
 /// Returns an upper bound of the duration of the selected records of `extracts`, in
 /// seconds.
 fn seconds(extracts: &[LogSlice<'_>]) -> u32 {
-    let mut all = TimeRange::EMPTY;
+    let mut logged_times = TimeRange::EMPTY;
     for LogSlice { manifest, selection } in extracts {
         let topics = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
         let times = topics.filter_map(|(_, topic)| topic.time);
-        let own = times.fold(TimeRange::EMPTY, |all, next| all.cover(&next));
+        let source_log = times
+            .fold(TimeRange::EMPTY, |logged_times, next| logged_times.cover(&next));
         // Times of messages may be outliers, which the time range of the log does not
         // include.
-        let known = manifest.time.unwrap_or(TimeRange::EMPTY);
-        let start = own.start.max(known.start).max(selection.time.start);
-        let end = own.end.min(known.end).min(selection.time.end);
-        all = all.cover(&TimeRange { start, end });
+        let manifest_times = manifest.time.unwrap_or(TimeRange::EMPTY);
+        let start =
+            source_log.start.max(manifest_times.start).max(selection.time.start);
+        let end = source_log.end.min(manifest_times.end).min(selection.time.end);
+        logged_times = logged_times.cover(&TimeRange { start, end });
     }
-    if all.is_empty() {
+    if logged_times.is_empty() {
         0
     } else {
-        u32::try_from(all.span_nanos() / 1_000_000_000 + 1).unwrap_or(u32::MAX)
+        u32::try_from(logged_times.span_nanos() / 1_000_000_000 + 1).unwrap_or(u32::MAX)
     }
 }

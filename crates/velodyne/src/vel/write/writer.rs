@@ -83,16 +83,16 @@ impl<W: Write + Seek> Writer<W> {
     pub fn new(mut out: W, options: WriterOptions) -> Result<Self> {
         let options =
             WriterOptions { seconds: options.seconds.min(MAX_ENTRIES), ..options };
-        let mut head = Vec::from(MAGIC);
-        head.extend(options.version.0.to_le_bytes());
-        head.extend(options.version.1.to_le_bytes());
-        head.extend(options.seconds.to_le_bytes());
-        head.resize(FILE_HEADER_LEN + 8 * options.seconds as usize, 0);
-        out.write_all(&head)?;
+        let mut header = Vec::from(MAGIC);
+        header.extend(options.version.0.to_le_bytes());
+        header.extend(options.version.1.to_le_bytes());
+        header.extend(options.seconds.to_le_bytes());
+        header.resize(FILE_HEADER_LEN + 8 * options.seconds as usize, 0);
+        out.write_all(&header)?;
         Ok(Self {
             out,
             options,
-            at: head.len() as u64,
+            at: header.len() as u64,
             seconds: SecondIndex::default(),
         })
     }
@@ -126,9 +126,14 @@ impl<W: Write + Seek> Writer<W> {
     ///
     /// # Errors
     /// See [`message`](Self::message).
-    pub fn image(&mut self, millis: f64, head: ImageHeader, data: &[u8]) -> Result<()> {
+    pub fn image(
+        &mut self,
+        millis: f64,
+        image: ImageHeader,
+        data: &[u8],
+    ) -> Result<()> {
         let len = u32::try_from(data.len()).map_err(|_| too_long(data.len()))?;
-        self.message(header(kind::IMAGE, millis), &[&head.to_data(len), data])
+        self.message(header(kind::IMAGE, millis), &[&image.to_data(len), data])
     }
 
     /// Writes a `VelodyneRawDataM` with packets of the lidar, at `millis` since the

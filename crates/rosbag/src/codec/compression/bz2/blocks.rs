@@ -20,22 +20,22 @@ const END_MARK: u64 = 0x1772_4538_5090;
 /// Appends the content of the blocks of `packed` to `out`, up to the first damaged block. Each
 /// block is decompressed as a stream of its own, so that its checksum is verified.
 pub(super) fn unpack_sound(packed: &[u8], limit: usize, out: &mut OutputBuffer) {
-    let Some(head) = packed.get(..HEAD) else { return };
+    let Some(header) = packed.get(..HEAD) else { return };
     let mut marks = BlockMarks { bytes: packed, at: HEAD * 8, last: 0 };
     let Some(mut start) = marks.next() else { return };
     for end in marks {
-        let sound = out.len();
-        let (outcome, _) = stream(&single(packed, head, start, end), limit, out);
+        let complete_len = out.len();
+        let (outcome, _) = stream(&single(packed, header, start, end), limit, out);
         if outcome != FrameOutcome::Whole {
-            return out.truncate(sound);
+            return out.truncate(complete_len);
         }
         start = end;
     }
 }
 
 /// Returns the block between the bits `start` and `end` of `packed` as a stream of its own.
-fn single(packed: &[u8], head: &[u8], start: usize, end: usize) -> Vec<u8> {
-    let mut stream = BitWriter { bytes: head.to_vec(), used: 0 };
+fn single(packed: &[u8], header: &[u8], start: usize, end: usize) -> Vec<u8> {
+    let mut stream = BitWriter { bytes: header.to_vec(), bit_count: 0 };
     for bit in start..end {
         stream.push(bit_at(packed, bit));
     }
@@ -82,18 +82,18 @@ fn bit_at(bytes: &[u8], at: usize) -> bool {
 struct BitWriter {
     bytes: Vec<u8>,
     /// The number of used bits in the last byte; 0 if it is full.
-    used: usize,
+    bit_count: usize,
 }
 
 impl BitWriter {
     fn push(&mut self, bit: bool) {
-        if self.used == 0 {
+        if self.bit_count == 0 {
             self.bytes.push(0);
         }
         if let Some(last) = self.bytes.last_mut() {
-            *last |= u8::from(bit) << (7 - self.used);
+            *last |= u8::from(bit) << (7 - self.bit_count);
         }
-        self.used = (self.used + 1) % 8;
+        self.bit_count = (self.bit_count + 1) % 8;
     }
 
     /// Appends the lowest `bits` bits of `number`, the highest of them first.

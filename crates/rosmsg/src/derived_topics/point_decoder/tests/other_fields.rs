@@ -17,17 +17,18 @@ fn clouds_with_other_fields_have_all_of_them_as_columns() {
     let first = cloud(XYZ).bytes();
     let less = cloud(&[("i", 4, 4, 1)]).bytes();
     let other_order = cloud(&[("i", 4, 4, 1), ("x", 0, 7, 1)]).bytes();
-    let more = cloud(&[("x", 0, 7, 1), ("i", 4, 4, 1), ("t", 6, 2, 1)]).bytes();
+    let other_fields = cloud(&[("x", 0, 7, 1), ("i", 4, 4, 1), ("t", 6, 2, 1)]).bytes();
     // 1.5 is 0x3FC00000, whose first two bytes are 0; 258 is 2 + 256.
     let other_type = cloud(&[("x", 0, 3, 1), ("i", 4, 2, 1)]).bytes();
     let empty = Cloud2 { size: (0, 0), ..cloud(&[]) }.bytes();
     let payloads: [&[u8]; 6] =
-        [&first, &less, &other_order, &more, &other_type, &empty];
+        [&first, &less, &other_order, &other_fields, &other_type, &empty];
     let (batch, damage) = joined(PointSource::Cloud2, &payloads);
     assert_eq!(kinds(&damage), []);
     assert_eq!(names(&batch), "time stamp index x i t x_");
-    let want = ["1.5 258 - -", "- 258 - -", "1.5 258 - -", "1.5 258 238 -", "- 2 - 0"];
-    assert_eq!(rows(&batch), want.map(|row| format!("1500000000 0 {row}")));
+    let expected =
+        ["1.5 258 - -", "- 258 - -", "1.5 258 - -", "1.5 258 238 -", "- 2 - 0"];
+    assert_eq!(rows(&batch), expected.map(|row| format!("1500000000 0 {row}")));
 }
 
 #[test]
@@ -49,8 +50,8 @@ fn fields_of_a_narrower_type_are_in_the_column_of_the_wider() {
         let (batch, damage) = joined(PointSource::Cloud2, &[&small, &signed, &large]);
         assert_eq!(kinds(&damage), []);
         assert_eq!(batch.schema().field(3).data_type(), &DataType::Int32);
-        let want = ["200", "-3", "40000"].map(|v| format!("1500000000 0 {v}"));
-        assert_eq!(rows(&batch), want);
+        let expected = ["200", "-3", "40000"].map(|v| format!("1500000000 0 {v}"));
+        assert_eq!(rows(&batch), expected);
         let float = cloud(7, &bytes(0.5_f32.to_bits().into(), 4), is_big);
         let double = cloud(8, &bytes(1e300_f64.to_bits(), 8), is_big);
         let (batch, damage) = joined(PointSource::Cloud2, &[&float, &double, &float]);
@@ -70,11 +71,11 @@ fn impossible_field_is_reported_and_the_others_are_read() {
         steps: (7, 14),
         data: &data,
     };
-    let good = cloud(XYZ).bytes();
+    let sound = cloud(XYZ).bytes();
     let misfit = |fields: Fields<'static>| {
         let bytes = cloud(fields).bytes();
-        let decoder = decoder(PointSource::Cloud2, &good, &nested());
-        let (batch, damage) = decode_payloads(decoder, &[&good, &bytes]);
+        let decoder = decoder(PointSource::Cloud2, &sound, &nested());
+        let (batch, damage) = decode_payloads(decoder, &[&sound, &bytes]);
         assert_eq!(rows(&batch)[2..], ["1500000000 0 1.5 -", "1500000000 1 -2 -"]);
         assert_eq!(damage.len(), 1);
         (damage[0].kind, damage[0].why.clone().unwrap())

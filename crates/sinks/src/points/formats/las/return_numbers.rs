@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn firing_with_one_return_has_one_also_if_the_lidar_sends_two() {
+    fn firing_with_one_return_has_return_count_1_in_dual_return_mode() {
         // Laser 7 with two returns, laser 8 with one, laser 7 with only the last, laser 9 with both
         // in one.
         let firings = [
