@@ -1,7 +1,8 @@
 """Opens the pages that `logtool report` writes in headless Chromium, and fails on any
 message of its console, any error of a script, any request (pages load nothing), and any
-label of an axis that is not the number at which its tick is drawn, at several widths and
-zooms. Also compares the values in pages of ULogs with pyulog's (values.py).
+label of an axis that is not the number at which its tick is drawn, or that overlaps the next one, at
+several widths and zooms. No page may be wider than a phone, and each text must have the contrast that
+WCAG 2.1 asks for (1.4.3), by day and by night. Also compares the values in pages of ULogs with pyulog's (values.py).
 
 Installs Chromium's package where the machine's packages have it; says aloud if nothing is
 compared. SCREENSHOTS names a folder for pictures of the pages. Needs the environment
@@ -71,6 +72,51 @@ TICKS = """
 })))
 """
 
+#: Pairs of neighbouring labels of a time axis that overlap, as the browser draws them.
+OVERLAPS = """
+() => window.charts.flatMap((chart) => chart.axes.filter((axis) => axis.scale === "x").flatMap((axis) => {
+  const { ctx } = chart;
+  ctx.font = axis.font[0];
+  const shown = (axis._values || []).map((text, at) => {
+    const middle = chart.valToPos(axis._splits[at], "x", true);
+    const half = text ? ctx.measureText(text).width / 2 : 0;
+    return { text, start: middle - half, end: middle + half };
+  }).filter(({ text }) => text);
+  return shown.slice(1).map((after, at) => [shown[at], after])
+    .filter(([before, after]) => before.end > after.start)
+    .map(([before, after]) => `${before.text} and ${after.text}`);
+}))
+"""
+
+#: Elements that make the page wider than the window, and texts with too little contrast to the
+#: ground behind them. Elements in a box with a scroll bar of its own may be wider.
+LAYOUT = """
+() => {
+  const told = [];
+  const width = document.documentElement.clientWidth;
+  const scrolled = document.documentElement.scrollWidth;
+  if (scrolled > width) told.push(`the page is ${scrolled} px wide`);
+  const parts = (color) => (color.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+  const linear = (part) => (part /= 255, part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = parts(getComputedStyle(at).backgroundColor);
+      if (color.length < 4 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || element.closest("svg, script, style") || !element.getClientRects().length) continue;
+    const [text, behind] = [parts(getComputedStyle(element).color), ground(element)].map(luminance);
+    const contrast = (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05);
+    if (contrast < 4.5) told.push(`contrast ${contrast.toFixed(1)} of "${element.textContent.trim().slice(0, 40)}"`);
+  }
+  return [...new Set(told)].slice(0, 3);
+}
+"""
+
 WIDTHS = (400, 700, 1280, 1920)
 ZOOMS = (1.0, 0.5, 0.09, 0.013, 0.0007)
 
@@ -123,7 +169,8 @@ def faults_of_axes(page):
                 zoom,
             )
             page.wait_for_timeout(30)
-            told += [f"{width} px, zoom {zoom}: {fault}" for fault in wrong_labels(page)]
+            faults = wrong_labels(page) + [f"labels overlap: {pair}" for pair in page.evaluate(OVERLAPS)]
+            told += [f"{width} px, zoom {zoom}: {fault}" for fault in faults]
     return told[:5]
 
 
@@ -138,6 +185,19 @@ def faults_of_links(page):
         target = page.evaluate("(id) => document.querySelector(id) !== null", link.get_attribute("href"))
         if not (shown[0] <= start <= end <= shown[1]) or not target:
             told.append(f"the link to {start} to {end} shows {shown}")
+    return told
+
+
+def faults_of_layout(page):
+    """Looks at the widths and the contrasts on a phone and a desk, by day and by night."""
+    told = []
+    for width in (400, 1280):
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(250)
+            told += [f"{width} px, {scheme}: {fault}" for fault in page.evaluate(LAYOUT)]
+    page.emulate_media(color_scheme="light")
     return told
 
 
@@ -171,6 +231,9 @@ def faults(browser, page_file, plots, sections):
     broken = "[...document.images].filter(i => !i.naturalWidth).length"
     if page.evaluate(broken):
         told.append("an image cannot be shown")
+    told += faults_of_layout(page)
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.wait_for_timeout(250)
     if drawn:
         # Zooming one zooms all.
         box = page.locator(".plot .u-over").first.bounding_box()

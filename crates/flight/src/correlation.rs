@@ -31,9 +31,14 @@ impl Correlation {
     }
 }
 
+/// The topics with the magnetic field. The second one has it in releases before 1.8.
+const FIELD_TOPICS: [&str; 2] = ["vehicle_magnetometer", "sensor_combined"];
+
 /// Returns the strength of the magnetic field at each time, if it is logged.
 pub(crate) fn field_strength(data: &FlightData) -> Option<(&Series, Vec<f64>)> {
-    let series = data.first("vehicle_magnetometer")?;
+    let has_field = |series: &&Series| series.column("magnetometer_ga[0]").is_some();
+    let mut topics = FIELD_TOPICS.iter().filter_map(|name| data.first(name));
+    let series = topics.find(has_field)?;
     let of = |axis: usize| series.column(&format!("magnetometer_ga[{axis}]"));
     let (x, y, z) = (of(0)?, of(1)?, of(2)?);
     let strength = x

@@ -150,6 +150,11 @@ const FLIGHT: &[NeededTopic] = &[
         ],
     ),
     all("input_rc", &["rc_lost", "rc_failsafe"]),
+    // Releases before 1.8 have the magnetic field here.
+    first(
+        "sensor_combined",
+        &["magnetometer_ga[0]", "magnetometer_ga[1]", "magnetometer_ga[2]"],
+    ),
     all("sensor_gps", GPS),
     first("system_power", &["voltage5v_v", "voltage5V_v"]),
     all("tecs_status", &["pitch_integ", "pitch_sp_rad"]),

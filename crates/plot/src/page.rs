@@ -205,11 +205,7 @@ impl BlockWriter<'_> {
             }
             Block::Svg(below, svg) => {
                 let below = html(below);
-                writeln!(
-                    page,
-                    "<figure class=\"drawing\">{svg}\
-                     <figcaption>{below}</figcaption></figure>"
-                )
+                writeln!(page, "<figure>{svg}<figcaption>{below}</figcaption></figure>")
             }
             Block::Image(below, media, bytes) => {
                 let (below, bytes) = (html(below), BASE64_STANDARD.encode(bytes));

@@ -43,6 +43,8 @@ pub(crate) struct PlotArgs {
     /// Image to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
+    /// Format of OUT: svg, png or pdf
+    ///
     /// Format of OUT: svg, png or pdf [default: by its extension]
     #[arg(long = "format", value_enum, value_name = "FORMAT")]
     #[arg(hide_possible_values = true)]
@@ -70,6 +72,8 @@ pub(crate) struct PlotArgs {
     pub(crate) limits: Vec<AxisLimits>,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
+    /// Clock of the axis: boot, utc or relative
+    ///
     /// Clock of the time axis: boot, utc or relative
     #[arg(long, value_enum, default_value = "relative", value_name = "CLOCK")]
     #[arg(hide_possible_values = true)]
@@ -84,6 +88,8 @@ pub(crate) struct PlotArgs {
     #[arg(value_parser = clap::value_parser!(u8).range(1..=8))]
     pub(crate) scale: u8,
     /// Do not draw flight modes in the background
+    ///
+    /// Do not draw flight modes and the states of VTOL vehicles in the background
     #[arg(long)]
     pub(crate) no_modes: bool,
     /// Do not mark damage, dropouts and parameter changes

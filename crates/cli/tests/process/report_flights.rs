@@ -142,3 +142,102 @@ fn flags_that_were_never_set_are_counted() {
     }
     assert!(page_of(&unset).contains("Failsafe flags: none of 2 flags was ever set"));
 }
+
+/// A flight of 60 s of a VTOL vehicle, with the thrust, the vibration, and the FIFO of the gyroscope.
+fn vtol_flight() -> Vec<u8> {
+    let mut log = vec![0x55, 0x4c, 0x6f, 0x67, 0x01, 0x12, 0x35, 1];
+    log.extend(1_000_000_u64.to_le_bytes());
+    log.extend(message(b'B', &[0; 40]));
+    let topics = [
+        "vehicle_status:uint64_t timestamp;uint8_t vehicle_type;bool is_vtol;\
+         bool in_transition_mode;",
+        "vehicle_thrust_setpoint:uint64_t timestamp;float[3] xyz;",
+        "vehicle_global_position:uint64_t timestamp;float alt;",
+        "vehicle_imu_status:uint64_t timestamp;float accel_vibration_metric;",
+        "sensor_gyro_fifo:uint64_t timestamp;uint64_t timestamp_sample;float dt;float scale;\
+         int16_t[32] x;int16_t[32] y;int16_t[32] z;uint8_t samples;",
+    ];
+    for (topic, id) in topics.into_iter().zip(0_u8..) {
+        log.extend(message(b'F', topic.as_bytes()));
+        let name = topic.split(':').next().unwrap();
+        log.extend(message(b'A', &[&[0, id, 0], name.as_bytes()].concat()));
+    }
+    for second in 1..=60_u64 {
+        let time = (second * 1_000_000).to_le_bytes();
+        let mut data = |id: u8, values: &[u8]| {
+            log.extend(message(b'D', &[&[id, 0], &time[..], values].concat()));
+        };
+        let floats = |values: &[f32]| -> Vec<u8> {
+            values.iter().flat_map(|value| value.to_le_bytes()).collect()
+        };
+        // A multicopter until 20 s, a fixed-wing vehicle from 25 s on.
+        let (own, is_changing) = match second {
+            1..=20 => (1, 0),
+            21..=25 => (1, 1),
+            _ => (2, 0),
+        };
+        data(0, &[own, 1, is_changing]);
+        data(1, &floats(&[0.3, 0.0, -0.4]));
+        data(2, &floats(&[488.0]));
+        data(3, &floats(&[6.0]));
+        // Four samples at intervals of 250 ms, the last one at the time of the record: 1, 2, 3 and 4
+        // steps of half a radian per second.
+        let steps: Vec<u8> = (1..=32_i16).flat_map(i16::to_le_bytes).collect();
+        let zeros = [0; 128];
+        let fifo = [&time[..], &floats(&[250_000.0, 0.5]), &steps, &zeros, &[4]];
+        data(4, &fifo.concat());
+    }
+    log
+}
+
+#[test]
+fn states_of_a_vtol_vehicle_are_along_the_lower_edge() {
+    let page = page_of(&vtol_flight());
+    let states = "\"states\":[[0,20,\"0,114,178\",\"VTOL: multicopter\"],\
+                  [20,25,\"213,94,0\",\"VTOL: transition\"],\
+                  [25,59,\"0,158,115\",\"VTOL: fixed-wing\"]]";
+    assert!(page.contains(states), "{page}");
+    let folder = Folder::with(&vtol_flight());
+    let plot =
+        ["plot", "flight.ulg", "vehicle_global_position.alt", "-q", "-o", "x.svg"];
+    folder.run(&plot).succeeded();
+    assert!(folder.read("x.svg").contains("\nVTOL: transition\n"));
+    folder.run(&[&plot[..], &["--no-modes", "-f"]].concat()).succeeded();
+    assert!(!folder.read("x.svg").contains("VTOL"));
+    // Other vehicles have none.
+    assert!(page_of(&jammed_flight()).contains("\"states\":[]"));
+}
+
+#[test]
+fn altitude_has_the_thrust_on_a_second_axis_and_vibration_has_levels() {
+    let page = page_of(&vtol_flight());
+    let altitude = plot_of(&page, "Altitude");
+    let right = "\"right\":{\"unit\":\"thrust (%)\",\"limits\":[0,100],\"first\":1}";
+    assert!(altitude.contains(right), "{altitude}");
+    // The length of the vector (0.3, 0, -0.4).
+    assert!(altitude.contains("\"name\":\"thrust\"") && altitude.contains(",50,50"));
+    let vibration = plot_of(&page, "Vibration");
+    // Half and all of the standard gravity, as in Flight Review.
+    let levels = "\"levels\":[[null,4.905,\"0,128,0\",\"low\"],\
+                  [4.905,9.81,\"255,165,0\",\"high\"],\
+                  [9.81,null,\"255,0,0\",\"too high\"]]";
+    assert!(vibration.contains(levels), "{vibration}");
+}
+
+#[test]
+fn samples_of_a_fifo_have_a_plot() {
+    let page = page_of(&vtol_flight());
+    let plot = plot_of(&page, "Raw angular speed, all samples");
+    assert!(plot.contains("\"unit\":\"°/s\""), "{plot}");
+    // 0.5, 1, 1.5 and 2 rad/s in degrees. Samples before the start of the log are left out.
+    assert!(plot.contains("\"x\":[0,0.25,0.5,0.75,1,1.25"), "{plot}");
+    let values = "\"y\":[114.5916,28.64789,57.29578,85.94367,114.5916,28.64789";
+    assert!(plot.contains(values), "{plot}");
+}
+
+/// Returns the JSON of the plot of this title.
+fn plot_of<'p>(page: &'p str, title: &str) -> &'p str {
+    let start = page.find(&format!("\"title\":\"{title}\"")).unwrap();
+    let plot = &page[start..];
+    plot.split("\n{\"kind\"").next().unwrap()
+}

@@ -111,7 +111,8 @@ fn thrust(data: &FlightData, phases: &Phases) -> Option<Diagnosis> {
     }
     let flight = phases.airborne.as_ref()?.list();
     let span = (flight.first()?.0, flight.last()?.1);
-    let topic = topic_of(data.first("vehicle_magnetometer")?);
+    let (field, _) = field_strength(data)?;
+    let topic = topic_of(field);
     let text =
         format!("the magnetic field changes by {change:.2} gauss with the thrust");
     let kind = DiagnosisKind::CompassInterference;
@@ -153,12 +154,20 @@ mod tests {
         thrust: impl Fn(usize) -> f32,
         field: impl Fn(usize) -> f32,
     ) -> Vec<Diagnosis> {
+        of_topic("vehicle_magnetometer", thrust, field)
+    }
+
+    fn of_topic(
+        topic: &str,
+        thrust: impl Fn(usize) -> f32,
+        field: impl Fn(usize) -> f32,
+    ) -> Vec<Diagnosis> {
         let times: Vec<i64> = (0..300).map(|n| n * STEP).collect();
         let column = |of: &dyn Fn(usize) -> f32| (0..300).map(of).collect::<Vec<f32>>();
         let mut land = Series::new("vehicle_land_detected", 0, vec![0, 30 * STEP]);
         land.add_column("landed", vec![1.0, 0.0]);
         let mut setpoint = Series::new("vehicle_thrust_setpoint", 0, times.clone());
-        let mut compass = Series::new("vehicle_magnetometer", 0, times);
+        let mut compass = Series::new(topic, 0, times);
         for axis in 0..3 {
             let values = if axis == 2 { column(&thrust) } else { vec![0.0; 300] };
             setpoint.add_column(format!("xyz[{axis}]"), values);
@@ -173,6 +182,16 @@ mod tests {
 
     fn hover(row: usize) -> f32 {
         if row < 30 { 0.0 } else { 0.5 + 0.2 * (row as f32 * 0.3).sin() }
+    }
+
+    #[test]
+    fn field_of_old_releases_is_that_of_new_ones() {
+        let disturbed = |row: usize| if (100..200).contains(&row) { 0.9 } else { 0.45 };
+        let found = of_topic("sensor_combined", hover, disturbed);
+        let [own] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((own.start_ns, own.end_ns), (100 * STEP, 200 * STEP));
+        assert_eq!(own.topic, "sensor_combined");
+        assert_eq!(of(hover, disturbed).len(), 1);
     }
 
     #[test]

@@ -24,14 +24,14 @@ const MAX_NAMES: usize = 3;
 /// Collects marks within a time range.
 pub(super) struct MarkBuilder {
     time: TimeRange,
-    /// The number of columns of pixels. Marks of a kind that are closer together than one are one
-    /// mark.
+    /// The width of the plot in pixels. Marks of a kind that are closer together than a pixel are
+    /// one mark.
     columns: u32,
     marks: Vec<Mark>,
 }
 
 impl MarkBuilder {
-    /// Creates a builder without marks for plots with so many `columns` of pixels.
+    /// Creates a builder for plots that are `columns` pixels wide.
     pub(super) fn new(time: TimeRange, columns: u32) -> Self {
         Self { time, columns, marks: Vec::new() }
     }

@@ -114,7 +114,9 @@ pub(crate) fn statistics_facts(
     let modes: Vec<String> = modes.collect();
     fact("flight modes", (!modes.is_empty()).then(|| modes.join(", ")));
     let of = |value: Option<f64>, unit: &str| {
-        value.map(|value| format!("{value:.1} {unit}"))
+        // The sum of -0 and 0 is 0, so that no negative zero is shown.
+        let tenths = |value: f64| (value * 10.0).round() / 10.0 + 0.0;
+        value.map(|value| format!("{:.1} {unit}", tenths(value)))
     };
     fact("distance", of(statistics.distance_m, "m"));
     fact("altitude difference", of(statistics.altitude_difference_m, "m"));

@@ -24,7 +24,7 @@ const STATES: [(&str, Rgb); 3] = [
     ("VTOL: fixed-wing", [0x00, 0x9e, 0x73]),
 ];
 
-/// Returns the states until `end` in nanoseconds on the clock of the log. There are none if the
+/// Returns the states until `end`, in nanoseconds on the clock of the log. The list is empty if the
 /// log is not of a VTOL vehicle of PX4.
 ///
 /// # Errors

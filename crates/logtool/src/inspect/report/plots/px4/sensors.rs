@@ -12,11 +12,18 @@ const STATUS: &str = "estimator_status";
 
 const VIBRATION: &[&str] = &["accel_vibration_metric"];
 /// The levels of Flight Review: half and all of the standard gravity.
-const VIBRATION_LEVELS: &[ValueLevel] = &[
-    ValueLevel("low", f64::NEG_INFINITY, 4.905, [0x00, 0x80, 0x00]),
-    ValueLevel("high", 4.905, 9.81, [0xff, 0xa5, 0x00]),
-    ValueLevel("too high", 9.81, f64::INFINITY, [0xff, 0x00, 0x00]),
-];
+const VIBRATION_LEVELS: &[ValueLevel] = &levels(4.905, 9.81);
+/// The levels of Flight Review for releases without `vehicle_imu_status`.
+const ESTIMATOR_VIBRATION_LEVELS: &[ValueLevel] = &levels(0.02, 0.04);
+
+/// Returns the levels of a vibration that is high from `high` on, and too high from `too_high` on.
+const fn levels(high: f64, too_high: f64) -> [ValueLevel; 3] {
+    [
+        ValueLevel("low", f64::NEG_INFINITY, high, [0x00, 0x80, 0x00]),
+        ValueLevel("high", high, too_high, [0xff, 0xa5, 0x00]),
+        ValueLevel("too high", too_high, f64::INFINITY, [0xff, 0x00, 0x00]),
+    ]
+}
 
 /// The plots.
 pub(super) const PLOTS: &[Px4Plot] = &[
@@ -51,11 +58,16 @@ pub(super) const PLOTS: &[Px4Plot] = &[
     .with_levels(VIBRATION_LEVELS),
     Px4Plot::new(
         "Vibration, by the estimator",
-        "",
+        "m/s",
+        &[("high-frequency velocity", STATUS, &["vibe[2]"], Same)],
+    )
+    .with_levels(ESTIMATOR_VIBRATION_LEVELS),
+    Px4Plot::new(
+        "Coning, by the estimator",
+        "rad",
         &[
             ("coning", STATUS, &["vibe[0]"], Same),
             ("high-frequency angle", STATUS, &["vibe[1]"], Same),
-            ("high-frequency velocity", STATUS, &["vibe[2]"], Same),
         ],
     ),
     Px4Plot::new(
