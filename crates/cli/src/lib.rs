@@ -24,15 +24,18 @@ mod commands;
 
 use std::ffi::OsString;
 
+pub use crate::process::panic_hook::leave_out_caught_panics;
+
 /// Runs the command with the arguments `words`, which start with the name of the program, and
 /// returns the exit status.
 ///
 /// The process must do nothing else: the command handles signals, writes to standard output, sets
-/// the allocator and the global threads of rayon, and may end the process.
+/// the allocator, the panic hook and the global threads of rayon, and may end the process.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> i32 {
     let words: Vec<OsString> = words.into_iter().collect();
     process::malloc::keep_freed_memory();
     process::open_files::allow_many();
+    process::panic_hook::leave_out_caught_panics();
     args::answer_completion(&words);
     let mut args = args::parse(words);
     let status = match commands::run(&mut args) {

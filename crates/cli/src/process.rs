@@ -4,3 +4,4 @@ pub(crate) mod files;
 pub(crate) mod interrupt;
 pub(crate) mod malloc;
 pub(crate) mod open_files;
+pub(crate) mod panic_hook;

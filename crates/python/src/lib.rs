@@ -51,6 +51,7 @@ mod _logtool {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::runtime::allocator::shorten_purge_delay();
+        logtool_cli::leave_out_caught_panics();
         crate::runtime::call::remember_main_thread(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

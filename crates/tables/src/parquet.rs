@@ -27,4 +27,7 @@ mod open_file;
 
 mod format;
 
-pub use self::format::{FORMAT, Parquet};
+pub use self::{
+    error::catches_panics,
+    format::{FORMAT, Parquet},
+};

@@ -1,6 +1,12 @@
 //! Parses the command line, with the defaults of variables and files.
 
-use std::{env, ffi::OsString, io::Write as _, path::Path, process};
+use std::{
+    env,
+    ffi::OsString,
+    io::{self, Write as _},
+    path::Path,
+    process,
+};
 
 use clap::{
     Arg, Command, CommandFactory as _, FromArgMatches as _,
@@ -152,7 +158,22 @@ fn end(mut err: clap::Error, words: &[OsString]) -> ! {
         err.to_string().lines().for_each(print_line);
         process::exit(err.exit_code());
     }
+    if err.use_stderr() {
+        // The output may be closed. The exit status reports the error all the same.
+        let _ = io::stderr().write_all(with_hints(&err.render()).as_bytes());
+        process::exit(err.exit_code());
+    }
     err.exit()
+}
+
+/// Returns the text of an error of clap, with its suggestions named as other hints are.
+fn with_hints(text: &clap::builder::StyledStr) -> String {
+    if color::for_stderr() == TextStyle::Terminal {
+        // A reset follows the styled word.
+        text.ansi().to_string().replace("tip:\x1b", "hint:\x1b")
+    } else {
+        text.to_string().replace("\n  tip: ", "\n  hint: ")
+    }
 }
 
 /// Prints a help text of clap.

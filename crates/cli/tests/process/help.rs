@@ -91,7 +91,7 @@ fn old_and_foreign_options_lead_to_a_suggestion() {
         ("--output", "--out"),
     ] {
         let run = Folder::new().run(&["convert", "x.ulg", option, "1"]);
-        run.ended(2, &[option, hint]);
+        run.ended(2, &["hint: ", option, hint]);
     }
 }
 
