@@ -196,7 +196,7 @@ fn output_with_an_extension_is_a_file_or_rejected() {
     convert("x.csv", &["--format", "csv"]).ended(2, &["x.csv is one file"]);
     convert("x.csv", &["--format", "jsonl"]).ended(2, &["looks like a file"]);
     convert("x.las", &[]).ended(1, &["no points"]);
-    convert("x.bag", &["--format", "mcap"]).ended(2, &["x.bag", "--format says mcap"]);
+    convert("x.bag", &["--format", "mcap"]).ended(2, &["x.bag", "--format is mcap"]);
     convert("x.mcap/", &[]).ended(2, &["x.mcap/ is a folder", "--format mcap"]);
     assert_eq!(folder.list("."), ["flight.ulg"]);
     convert("x.mcap/", &["--format", "mcap", "-q"]).succeeded();

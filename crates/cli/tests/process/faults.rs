@@ -308,6 +308,10 @@ fn folder_and_missing_file_are_not_logs() {
     fs::create_dir(folder.path().join("logs")).unwrap();
     folder
         .run(&["info", "logs"])
+        .ended(1, &["cannot open logs: it is a directory", "hint: it is empty"]);
+    folder.write("logs/flight.ulg", &bytes::log());
+    folder
+        .run(&["info", "logs"])
         .ended(1, &["cannot open logs: it is a directory", "logs/*"]);
     folder
         .run(&["info", "none.ulg"])

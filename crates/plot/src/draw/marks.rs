@@ -119,7 +119,7 @@ impl Chart {
 }
 
 /// Returns the part of `text` that is at most `length` units long. If a part is left out, it ends
-/// with an ellipsis. Returns an empty text if there is no room for any of it.
+/// with an ellipsis. Returns an empty text if not even one character fits.
 fn shortened(text: &str, length: i32) -> String {
     let mut kept: String = text.chars().take(MAX_CHARS).collect();
     let mut is_whole = kept.len() == text.len();
