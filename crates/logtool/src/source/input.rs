@@ -107,42 +107,42 @@ impl Input {
     pub fn from_source(name: &str, origin: Arc<dyn Source>) -> Result<Self> {
         let name = name.to_owned();
         let head = origin.read_at(0..8).with_context(|| name.clone())?;
-        let packing = Packing::detect(&head);
-        let (source, loss) = match packing {
-            None => (Arc::clone(&origin), None),
-            Some(packing) => {
-                let stream = SourceReader::new(Arc::clone(&origin));
-                let mut bytes = Vec::new();
-                let unpacked = packing.unpack_to(stream, origin.len(), &mut bytes);
-                let loss = unpacked.with_context(|| name.clone())?;
-                (Arc::new(Bytes::from(bytes)) as Arc<dyn Source>, loss)
-            }
+        let Some(packing) = Packing::detect(&head) else {
+            return Ok(Self::uncompressed(name, origin));
         };
+        let stream = SourceReader::new(Arc::clone(&origin));
+        let mut bytes = Vec::new();
+        let unpacked = packing.unpack_to(stream, origin.len(), &mut bytes);
+        let loss = unpacked.with_context(|| name.clone())?;
+        let source = Arc::new(Bytes::from(bytes));
         Ok(Self {
-            name,
             source,
-            origin,
-            packing,
+            packing: Some(packing),
             loss,
+            ..Self::uncompressed(name, origin)
+        })
+    }
+
+    /// Creates the input called `name` with the bytes of `source` as they are.
+    fn uncompressed(name: String, source: Arc<dyn Source>) -> Self {
+        Self {
+            name,
+            origin: source.clone(),
+            source,
+            packing: None,
+            loss: None,
             is_decrypted: false,
             is_remote: false,
-        })
+        }
     }
 
     fn open_remote(url: &str, session: &Session) -> Result<Self> {
         let Remote { name, source: origin, is_whole } = remote::open(url, session)?;
         let head = origin.read_at(0..8).cannot_open(&name)?;
         let Some(packing) = Packing::detect(&head) else {
-            let (source, is_remote) = (origin.clone(), !is_whole);
-            let (packing, loss) = (None, None);
             return Ok(Self {
-                name,
-                source,
-                origin,
-                packing,
-                loss,
-                is_decrypted: false,
-                is_remote,
+                is_remote: !is_whole,
+                ..Self::uncompressed(name, origin)
             });
         };
         let mut stream = SourceReader::new(origin.clone());
@@ -150,16 +150,13 @@ impl Input {
         let (file, loss) = unpacked.cannot_open(&name)?;
         // A network failure must not be reported as damage in the compressed stream.
         stream.end().cannot_open(&name)?;
-        let (source, packing) =
-            (source(&name, file, session).cannot_open(&name)?, Some(packing));
+        let source = source(&name, file, session).cannot_open(&name)?;
         Ok(Self {
-            name,
             source,
-            origin,
-            packing,
+            packing: Some(packing),
             loss,
-            is_decrypted: false,
             is_remote: true,
+            ..Self::uncompressed(name, origin)
         })
     }
 
@@ -175,32 +172,18 @@ impl Input {
         file.rewind().cannot_open(&name)?;
         let Some(packing) = Packing::detect(&head) else {
             let source = source(&name, file, session).cannot_open(&name)?;
-            let origin = source.clone();
-            let (packing, loss, is_remote) = (None, None, false);
-            return Ok(Self {
-                name,
-                source,
-                origin,
-                packing,
-                loss,
-                is_decrypted: false,
-                is_remote,
-            });
+            return Ok(Self::uncompressed(name, source));
         };
         let packed = FileSource::new(file.try_clone().cannot_open(&name)?);
         let origin = Arc::new(packed.cannot_open(&name)?);
         let unpacked = packing.unpack(file, origin.len());
         let (file, loss) = unpacked.cannot_open(&name)?;
-        let (source, packing) =
-            (source(&name, file, session).cannot_open(&name)?, Some(packing));
+        let source = source(&name, file, session).cannot_open(&name)?;
         Ok(Self {
-            name,
             source,
-            origin,
-            packing,
+            packing: Some(packing),
             loss,
-            is_decrypted: false,
-            is_remote: false,
+            ..Self::uncompressed(name, origin)
         })
     }
 

@@ -1,8 +1,9 @@
 //! The columns of a table: columns of the file, and arrays of adjacent columns with indices.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, iter, sync::Arc};
 
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use logtool_core::time_field;
 use serde::{Deserialize, Serialize};
 
 use crate::csv::cell_type::CellType;
@@ -37,6 +38,17 @@ pub(super) fn join_array_types(columns: &mut [CsvColumn]) {
         }
         start += len;
     }
+}
+
+/// Returns the schema of the nested view.
+pub(super) fn nested_schema(columns: &[CsvColumn]) -> SchemaRef {
+    with_time(nested(columns).into_iter().map(|column| column.field))
+}
+
+/// Returns the schema of the time column and `fields`.
+pub(super) fn with_time(fields: impl Iterator<Item = FieldRef>) -> SchemaRef {
+    let time: FieldRef = Arc::new(time_field("time", "ns"));
+    Arc::new(Schema::new(iter::once(time).chain(fields).collect::<Vec<_>>()))
 }
 
 /// Returns the columns of the table in the nested view: adjacent columns `x[0]`, `x[1]`, ... of

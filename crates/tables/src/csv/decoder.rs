@@ -8,10 +8,10 @@ use arrow_array::{
         BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, UInt64Builder,
     },
 };
-use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType, FieldRef, SchemaRef};
 use logtool_core::{
     Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
-    decode_text, time_array, time_field,
+    decode_text, time_array,
 };
 
 use crate::csv::{
@@ -58,16 +58,6 @@ enum Values {
     Text(StringBuilder),
 }
 
-/// Returns the columns of the nested view.
-pub(super) fn schema(state: &CsvState) -> SchemaRef {
-    schema_of(columns::nested(&state.columns).into_iter().map(|column| column.field))
-}
-
-fn schema_of(fields: impl Iterator<Item = FieldRef>) -> SchemaRef {
-    let time: FieldRef = Arc::new(time_field("time", "ns"));
-    Arc::new(Schema::new(std::iter::once(time).chain(fields).collect::<Vec<_>>()))
-}
-
 impl RowDecoder {
     /// Creates a decoder of the selected `columns`.
     ///
@@ -99,11 +89,12 @@ impl RowDecoder {
             });
             SelectedColumn { field: column.field, parts: parts.collect() }
         });
-        let columns: Vec<SelectedColumn> = selected.collect();
-        let schema = schema_of(columns.iter().map(|column| column.field.clone()));
+        let selected: Vec<SelectedColumn> = selected.collect();
+        let fields = selected.iter().map(|column| column.field.clone());
+        let schema = columns::with_time(fields);
         let parser = RowParser::new(state.delimiter);
         let (times, cells) = (Vec::new(), state.cells);
-        Ok(Self { schema, parser, times, columns, cells, bytes: 0 })
+        Ok(Self { schema, parser, times, columns: selected, cells, bytes: 0 })
     }
 }
 

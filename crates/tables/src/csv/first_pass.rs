@@ -14,7 +14,6 @@ use crate::{
         cell_type::CellType,
         columns::{self, CsvColumn},
         cursor::{RowCursor, RowLayout},
-        decoder,
         header::{self, Header},
         row_parser::{ParsedRow, RowParser},
     },
@@ -115,7 +114,7 @@ pub(super) fn manifest(
         remarks.push(text.to_owned());
     }
     let time = (!pass.time.is_empty()).then_some(pass.time);
-    let schema = decoder::schema(&state);
+    let schema = columns::nested_schema(&state.columns);
     Ok(Manifest {
         format: NAME.to_owned(),
         bytes: source.len(),
