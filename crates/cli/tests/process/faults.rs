@@ -309,7 +309,7 @@ fn folder_and_missing_file_are_not_logs() {
     folder
         .run(&["info", "logs"])
         .ended(1, &["cannot open logs: it is a directory", "hint: it is empty"]);
-    folder.write("logs/flight.ulg", &bytes::log());
+    folder.write("logs/notes.txt", b"no log");
     folder
         .run(&["info", "logs"])
         .ended(1, &["cannot open logs: it is a directory", "logs/*"]);
