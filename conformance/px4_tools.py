@@ -137,7 +137,10 @@ def information_differences(path, log):
     }
     for name, values in log.msg_info_multiple_dict.items():
         if all(isinstance(part, str) for parts in values for part in parts):
-            texts = ("".join(parts) for parts in values)
+            # PX4's logger writes these line by line, without ends of lines: `configured_plots.py` of
+            # Flight Review joins them with line feeds.
+            separator = "\n" if name.startswith(("perf_counter_", "perf_top_")) else ""
+            texts = (separator.join(parts) for parts in values)
             wanted[name] = "".join(text if text.endswith("\n") else text + "\n" for text in texts)
     for name, text in wanted.items():
         command = [os.environ["LOGTOOL"], "--quiet", "info", "--show", name, path]

@@ -107,21 +107,21 @@ def differences_of_line(line, plot, seconds, values):
     seconds, values = seconds[shown], values[shown]
     if not len(values) or not points:
         return [f"{len(points)} points of {len(values)} samples"]
-    told = []
+    differences = []
     for x, y in points[:: max(1, len(points) // 200)]:
         near = values[np.abs(seconds - x) < 1e-4]
         if not len(near) or np.abs(near - y).min() > 1e-6 * max(1, abs(y)):
-            told.append(f"{y} at {x}, not {near[:3]}")
+            differences.append(f"{y} at {x}, not {near[:3]}")
     ours = [y for _, y in points]
     for which in (min, max):
         if abs(which(ours) - which(values)) > 1e-6 * max(1, abs(which(values))):
-            told.append(f"{which.__name__} {which(ours)}, not {which(values)}")
-    return told
+            differences.append(f"{which.__name__} {which(ours)}, not {which(values)}")
+    return differences
 
 
 def lines(page, log, first):
     """Yields the differences of the lines that both have, and their number."""
-    count, told = 0, []
+    count, differences = 0, []
     for title, name, topic_name, instance, fields, function in LINES:
         line, data = page.line(title, name), topic(log, topic_name, instance)
         if line is None or data is None or not all(field in data for field in fields):
@@ -130,9 +130,9 @@ def lines(page, log, first):
         values = function(*values) if function else values[0]
         seconds = (data["timestamp"].astype(np.float64) - first) / 1e6
         found = differences_of_line(line, page.plots[title], seconds, values)
-        told += [f"{title}, {name}: {difference}" for difference in found]
+        differences += [f"{title}, {name}: {difference}" for difference in found]
         count += 1
-    return count, told
+    return count, differences
 
 
 def intervals(page, log, first):
@@ -147,7 +147,7 @@ def intervals(page, log, first):
 
 def flags(page, log, first):
     """Yields the differences of flags: each that was set in the log is a row, and no other."""
-    plot, told, count = page.plots.get("Failsafe flags"), [], 0
+    plot, differences, count = page.plots.get("Failsafe flags"), [], 0
     data = topic(log, "failsafe_flags", 0)
     if data is None:
         return 0, []
@@ -157,34 +157,34 @@ def flags(page, log, first):
     was_set = {name for name in names if data[name].any()}
     shown = {line["name"] for line in plot["lines"]} if plot else set()
     if was_set != shown & set(names):
-        told.append(f"shown {sorted(shown & set(names))}, not {sorted(was_set)}")
+        differences.append(f"shown {sorted(shown & set(names))}, not {sorted(was_set)}")
     for name in was_set & shown:
         seconds = (data["timestamp"].astype(np.float64) - first) / 1e6
         found = differences_of_line(page.line("Failsafe flags", name), plot, seconds, data[name])
-        told += [f"{name}: {difference}" for difference in found]
+        differences += [f"{name}: {difference}" for difference in found]
         count += 1
-    return count, told
+    return count, differences
 
 
 def diagnoses(page, flight):
     """The first table has the diagnoses that `logtool flight` prints."""
     section = page.text.split("<h2>Summary", 1)[1].split("</section>", 1)[0]
     rows = re.findall(r"<tr[^>]*><td>(critical|warning)</td><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>", section)
-    told = []
+    differences = []
     if len(rows) != len(flight["diagnoses"]):
-        told.append(f"{len(rows)} diagnoses, not {len(flight['diagnoses'])}")
+        differences.append(f"{len(rows)} diagnoses, not {len(flight['diagnoses'])}")
     for (severity, _, text, evidence), theirs in zip(rows, flight["diagnoses"], strict=False):
         text, evidence = html.unescape(text), html.unescape(evidence)
         if severity != theirs["severity"] or not text.endswith(theirs["summary"]):
-            told.append(f"{severity} {text}, not {theirs['severity']} {theirs['summary']}")
+            differences.append(f"{severity} {text}, not {theirs['severity']} {theirs['summary']}")
         names = [one["name"] for one in theirs["evidence"]]
-        told += [f"{text}: no evidence of {name}" for name in names if name not in evidence]
-    return told
+        differences += [f"{text}: no evidence of {name}" for name in names if name not in evidence]
+    return differences
 
 
 def signals(page, flight):
     """The spectra and the heat maps have the numbers that `logtool flight` prints."""
-    told = []
+    differences = []
     for spectrum in flight["signals"]["spectra"]:
         plot = page.plots[f"Spectrum of {spectrum['title']}"]
         for curve, line in zip(plot["curves"], spectrum["lines"], strict=True):
@@ -192,7 +192,7 @@ def signals(page, flight):
             amplitudes = line["amplitudes"]
             highest = [max(amplitudes[at : at + group]) for at in range(0, len(amplitudes), group)]
             if not np.allclose(curve["y"], highest, rtol=1e-3, atol=0):
-                told.append(f"{plot['title']}, {line['name']}")
+                differences.append(f"{plot['title']}, {line['name']}")
     for spectrogram in flight["signals"]["spectrograms"]:
         plot = page.plots[f"Spectrogram of {spectrogram['title']}"]
         density = np.array(spectrogram["density"])
@@ -203,19 +203,21 @@ def signals(page, flight):
         levels = np.nan_to_num(levels)
         ours = np.frombuffer(base64.b64decode(plot["levels"]), dtype=np.uint8)
         if ours.size != levels.size or np.abs(ours - levels.ravel()).max() > 0.6:
-            told.append(plot["title"])
-    return told
+            differences.append(plot["title"])
+    return differences
 
 
 def marks(page, log):
-    """Each parameter that changed is in a mark, unless marks are so close that they are one."""
-    kinds = [mark[3] for background in page.backgrounds for mark in background["marks"]]
-    told = []
-    for kind, theirs in (("parameter change", log.changed_parameters), ("dropout", log.dropouts)):
-        count = kinds.count(kind)
-        if bool(count) != bool(theirs) or count > len(theirs):
-            told.append(f"{count} marks of {kind}, not {len(theirs)}")
-    return told
+    """Each parameter that changed is in a mark, unless marks are so close that they are one. Plots have one of
+    several backgrounds, all with the same marks."""
+    differences = []
+    for background in page.backgrounds:
+        kinds = [mark[3] for mark in background["marks"]]
+        for kind, theirs in (("parameter change", log.changed_parameters), ("dropout", log.dropouts)):
+            count = kinds.count(kind)
+            if bool(count) != bool(theirs) or count > len(theirs):
+                differences.append(f"{count} marks of {kind}, not {len(theirs)}")
+    return differences
 
 
 def compare(path):
@@ -227,11 +229,11 @@ def compare(path):
     flight = json.loads(run("flight", "--signals", "--json", path))
     log = ULog(str(path), disable_str_exceptions=True)
     first = flight["start_ns"] / 1000
-    told, counts = [], []
+    differences, counts = [], []
     for check in (lines, intervals, flags):
         count, found = check(page, log, first)
         counts.append(count)
-        told += found
-    told += diagnoses(page, flight) + signals(page, flight) + marks(page, log)
+        differences += found
+    differences += diagnoses(page, flight) + signals(page, flight) + marks(page, log)
     count = len(flight["diagnoses"])
-    return f"{sum(counts)} lines, {len(page.plots)} plots, {count} diagnoses", told
+    return f"{sum(counts)} lines, {len(page.plots)} plots, {count} diagnoses", differences
