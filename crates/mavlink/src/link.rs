@@ -1,6 +1,7 @@
 //! Connections to vehicles: UDP, TCP and serial ports.
 
 mod address;
+mod datagrams;
 #[cfg(unix)]
 mod serial;
 
@@ -11,6 +12,7 @@ use std::{
 };
 
 pub use self::address::{Address, AddressError};
+use self::datagrams::DatagramSocket;
 use crate::frame::{Frame, Scan, scan};
 
 /// How long a call waits for bytes.
@@ -30,7 +32,7 @@ pub struct Link {
 #[derive(Debug)]
 enum Port {
     /// Frames go to each address that has sent some, and they state the system that they are for.
-    Udp(UdpSocket, Vec<SocketAddr>),
+    Udp(DatagramSocket, Vec<SocketAddr>),
     Tcp(TcpStream),
     #[cfg(unix)]
     Serial(serial::SerialPort),
@@ -45,15 +47,13 @@ impl Link {
         let port = match address {
             Address::UdpListen(host, port) => {
                 let socket = UdpSocket::bind((host.as_str(), *port))?;
-                socket.set_read_timeout(Some(WAIT))?;
-                Port::Udp(socket, Vec::new())
+                Port::Udp(DatagramSocket::new(socket)?, Vec::new())
             }
             Address::UdpSend(host, port) => {
                 let peer = resolve(host, *port)?;
                 let any = if peer.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                 let socket = UdpSocket::bind(any)?;
-                socket.set_read_timeout(Some(WAIT))?;
-                Port::Udp(socket, vec![peer])
+                Port::Udp(DatagramSocket::new(socket)?, vec![peer])
             }
             Address::Tcp(host, port) => {
                 let peer = resolve(host, *port)?;
@@ -102,12 +102,11 @@ impl Link {
     pub fn receive(&mut self, frames: &mut Vec<Frame>) -> io::Result<()> {
         let mut bytes = [0; 1 << 16];
         let received = match &mut self.port {
-            Port::Udp(socket, peers) => match socket.recv_from(&mut bytes) {
-                Ok((length, peer)) => {
+            Port::Udp(socket, peers) => match socket.next(WAIT) {
+                Ok((datagram, peer)) => {
                     let before = frames.len();
                     // Frames do not go on in the next datagram.
-                    self.pending.clear();
-                    self.pending.extend(bytes.iter().take(length));
+                    self.pending = datagram;
                     take_frames(&mut self.pending, frames);
                     let is_new = frames.len() > before && !peers.contains(&peer);
                     if is_new && peers.len() < MAX_PEERS {
