@@ -96,6 +96,10 @@ impl OpenArguments {
                 let unknown = || invalid(format!("unknown format {text:?}"));
                 session.with_input_format(*format.ok_or_else(unknown)?)
             }
+            "time_column" => {
+                let text: String = value.extract()?;
+                session.with_time_column(text.parse().map_err(invalid)?)
+            }
             "remote_timeout" => {
                 let seconds = Duration::try_from_secs_f64(value.extract()?);
                 session.with_remote_timeout(seconds.map_err(invalid)?)

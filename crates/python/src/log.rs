@@ -29,10 +29,10 @@ use crate::{
 /// Opens a log: a path, a URL, bytes, or a binary file object.
 ///
 /// Keywords: `key` of encrypted logs (the private key of a ULog in PEM format; 16 bytes or 32
-/// hexadecimal digits for a bag), `utc_start`,
-/// `input_format`, `record_limit` in bytes, `strict_index`, `read_anyway`, `remote_timeout` in
-/// seconds; for lidars `calibration` (a path), `model`, `formula`, `axes`, `cut`,
-/// `lidar_clock`. They are those of the command.
+/// hexadecimal digits for a bag), `utc_start`, `input_format`, `time_column` of CSV and Parquet
+/// files (`"name"` or `"name:ms"`), `record_limit` in bytes, `strict_index`, `read_anyway`,
+/// `remote_timeout` in seconds; for lidars `calibration` (a path), `model`, `formula`, `axes`,
+/// `cut`, `lidar_clock`. They are those of the command.
 #[pyfunction]
 #[pyo3(signature = (input, **options))]
 pub(crate) fn open(

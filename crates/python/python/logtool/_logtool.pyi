@@ -63,6 +63,7 @@ def open(
     key: bytes | str | None = None,
     utc_start: str | datetime | None = None,
     input_format: str | None = None,
+    time_column: str | None = None,
     record_limit: int | None = None,
     strict_index: bool = False,
     read_anyway: bool = False,
@@ -77,9 +78,10 @@ def open(
     """Open a log: a path, a URL, bytes, or a binary file object.
 
     ``key`` is that of encrypted logs: the private key of a ULog in PEM format, or that of a bag,
-    16 bytes or 32 hexadecimal digits. ``record_limit`` is in bytes, ``remote_timeout`` in
-    seconds. ``calibration`` is the path of the calibration of a lidar. All keywords are those of
-    the command.
+    16 bytes or 32 hexadecimal digits. ``time_column`` is the column with the times of a CSV or
+    Parquet file, as ``"name"`` or, with the unit ``s``, ``ms``, ``us`` or ``ns``, as
+    ``"name:ms"``. ``record_limit`` is in bytes, ``remote_timeout`` in seconds. ``calibration``
+    is the path of the calibration of a lidar. All keywords are those of the command.
     """
 
 @final
