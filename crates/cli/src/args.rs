@@ -128,7 +128,8 @@ pub(crate) struct GlobalArgs {
     ///
     /// File with the key of encrypted logs: for ULogs (.ulge), the private RSA key in PEM format;
     /// for bags, 16 bytes or 32 hexadecimal digits
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, visible_alias = "key", global = true, value_name = "FILE")]
+    #[arg(hide_short_help = true)]
     pub(crate) key_file: Option<PathBuf>,
     /// Longest message and decompressed chunk, in MiB; longer ones are damage
     /// [default: 256]

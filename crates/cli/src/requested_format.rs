@@ -1,9 +1,39 @@
 //! The format of an output file: that of `--format`, or else that of the extension of `-o`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use logtool::{Error, Result, convert::OutputFormat, formats::LogFormat};
+use logtool::{
+    Error, Result,
+    convert::OutputFormat,
+    error::Context as _,
+    formats::LogFormat,
+    input::{STDIN, open},
+};
+
+/// Returns the output file and its format: `out`, or else a file in the current folder with the
+/// name of the log `input` and the extension of the format. Without `out` and `requested`, the
+/// format is the first of `F`.
+///
+/// # Errors
+/// Those of [`choose`], and without `out` if `input` is standard input, which has no name.
+pub(crate) fn output_file<F: ValueEnum + Clone>(
+    out: Option<&Path>,
+    requested: Option<F>,
+    input: &Path,
+) -> Result<(PathBuf, F)> {
+    if let Some(out) = out {
+        return Ok((out.to_owned(), choose(out, requested)?));
+    }
+    if input.as_os_str() == STDIN {
+        let what = "a log from standard input has no name to call the output after";
+        return Err(Error::invalid(what).with_hint("name a file with -o"));
+    }
+    let format = requested.or_else(|| F::value_variants().first().cloned());
+    let format = format.context("the output has no format")?;
+    let stem = open::stem(input).with_context(|| input.display().to_string())?;
+    Ok((PathBuf::from(format!("{stem}.{}", name(&format))), format))
+}
 
 /// Returns the format of the file `out`: `requested`, or else that of its extension. The extensions
 /// of a format are its name and its aliases.

@@ -42,13 +42,12 @@ const COMMANDS_ELSEWHERE: [(&str, &str); 8] = [
 ];
 
 /// Names of options in other programs, and the options that do the same.
-const OPTIONS_ELSEWHERE: [(&str, &str); 6] = [
+const OPTIONS_ELSEWHERE: [(&str, &str); 5] = [
     ("--from", "--start"),
     ("--to", "--end' or '--format"),
     ("--until", "--end"),
     ("--time", "--clock"),
     ("--output", "--out"),
-    ("--key", "--key-file"),
 ];
 
 /// Returns the arguments that are in the command line `words`. Ends the program if they are

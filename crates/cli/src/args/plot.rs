@@ -40,12 +40,12 @@ pub(crate) struct PlotArgs {
     #[arg(required_unless_present_any = ["panels", "xy"])]
     #[arg(value_name = "TOPIC.FIELD|EXPRESSION", add = completion::fields())]
     pub(crate) fields: Vec<String>,
-    /// Image to write
+    /// Image to write [default: named like FILE]
     #[arg(short, long, value_name = "OUT")]
-    pub(crate) out: PathBuf,
+    pub(crate) out: Option<PathBuf>,
     /// Format of OUT: svg, png or pdf
     ///
-    /// Format of OUT: svg, png or pdf [default: by its extension]
+    /// Format of OUT: svg, png or pdf [default: by its extension, or svg]
     #[arg(long = "format", value_enum, value_name = "FORMAT")]
     #[arg(hide_possible_values = true)]
     pub(crate) file_format: Option<ImageFormat>,
@@ -122,10 +122,10 @@ Examples:
 pub(crate) struct ReportArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Page to write
+    /// Page to write [default: named like FILE]
     #[arg(short, long, value_name = "OUT")]
-    pub(crate) out: PathBuf,
-    /// Format of OUT: html [default: by its extension]
+    pub(crate) out: Option<PathBuf>,
+    /// Format of OUT: html
     #[arg(long = "format", value_enum, value_name = "FORMAT")]
     #[arg(hide_possible_values = true)]
     pub(crate) file_format: Option<PageFormat>,

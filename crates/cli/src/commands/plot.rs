@@ -1,6 +1,6 @@
 //! `logtool plot`: draws fields over time.
 
-use std::{io::Write as _, time::Instant};
+use std::{io::Write as _, path::Path, time::Instant};
 
 use logtool::{
     Result,
@@ -19,11 +19,15 @@ use crate::{
 
 pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let format = requested_format::choose(&args.out, args.file_format)?;
-    let name = args.out.file_name().unwrap_or_default().to_string_lossy();
+    let (out, format) = requested_format::output_file(
+        args.out.as_deref(),
+        args.file_format,
+        &args.file,
+    )?;
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
     let existing =
         if args.force { ExistingFiles::Replace } else { ExistingFiles::Refuse };
-    let outputs = guarded_outputs::one_file(&args.out, existing, &global.session)?;
+    let outputs = guarded_outputs::one_file(&out, existing, &global.session)?;
     let mut staged = outputs.create(&name)?;
 
     let plot = request(args, global)?.run(&global.session)?;
@@ -42,7 +46,7 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     staged.finish()?;
     outputs.commit()?;
     if !global.quiet {
-        print_summary(&plot, args, start, &missing);
+        print_summary(&plot, &out, start, &missing);
     }
     Ok(notices::losses(plot.losses, global.quiet))
 }
@@ -88,7 +92,7 @@ fn fields_of(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Prints the numbers of plotted and omitted values. No font has the characters `missing`.
-fn print_summary(plot: &Plot, args: &PlotArgs, start: Instant, missing: &str) {
+fn print_summary(plot: &Plot, out: &Path, start: Instant, missing: &str) {
     let lines = plot.lines();
     let xy_lines = plot.chart.xy.iter().flat_map(|panel| &panel.lines);
     let count = lines.clone().count() + xy_lines.clone().count();
@@ -98,7 +102,7 @@ fn print_summary(plot: &Plot, args: &PlotArgs, start: Instant, missing: &str) {
     say!(
         "{} → {}: {} of {} in {}",
         plot.log,
-        args.out.display(),
+        out.display(),
         count_of(count as u64, "line"),
         count_of(values, "value"),
         Span(nanos),

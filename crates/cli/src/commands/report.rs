@@ -19,11 +19,15 @@ use crate::{
 
 pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
     // HTML is the only format.
-    requested_format::choose(&args.out, args.file_format)?;
-    let name = args.out.file_name().unwrap_or_default().to_string_lossy();
+    let (out, _) = requested_format::output_file(
+        args.out.as_deref(),
+        args.file_format,
+        &args.file,
+    )?;
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
     let existing =
         if args.force { ExistingFiles::Replace } else { ExistingFiles::Refuse };
-    let outputs = guarded_outputs::one_file(&args.out, existing, &global.session)?;
+    let outputs = guarded_outputs::one_file(&out, existing, &global.session)?;
     let mut staged = outputs.create(&name)?;
 
     let mut request = ReportRequest::new(&args.file)
@@ -47,7 +51,7 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
         say!(
             "{} → {}: {}, {}",
             report.log,
-            args.out.display(),
+            out.display(),
             count_of(blocks, "element"),
             Bytes(html.len() as u64)
         );

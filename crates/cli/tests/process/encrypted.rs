@@ -16,7 +16,7 @@ fn every_command_reads_an_encrypted_log_like_the_decrypted_one() {
     for command in [&["cat"][..], &["schema"], &["messages"], &["params"]] {
         let expected = folder.run(&[command, &[&plain]].concat()).succeeded().stdout;
         assert!(!expected.is_empty(), "{command:?}");
-        let args = [command, &["--key-file", &key, &encrypted]].concat();
+        let args = [command, &["--key", &key, &encrypted]].concat();
         assert_eq!(folder.run(&args).succeeded().stdout, expected, "{command:?}");
     }
     for (name, log) in [("plain", &plain), ("encrypted", &encrypted)] {

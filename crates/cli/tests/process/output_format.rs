@@ -147,3 +147,19 @@ fn plots_reports_and_catalogs_are_not_written_to_standard_output() {
     }
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }
+
+#[test]
+fn plots_and_reports_without_a_name_are_named_like_the_log() {
+    let folder = Folder::with(&bytes::log());
+    folder.run(&["plot", "flight.ulg", "att.x", "-q"]).succeeded();
+    folder.run(&["plot", "flight.ulg", "att.x", "-q", "--format", "png"]).succeeded();
+    folder.run(&["report", "./flight.ulg", "-q"]).succeeded();
+    let names = ["flight.html", "flight.png", "flight.svg", "flight.ulg"];
+    assert_eq!(folder.list("."), names);
+    assert!(folder.read("flight.svg").starts_with("<svg"));
+    // An existing file is kept.
+    folder.run(&["plot", "flight.ulg", "att.x"]).ended(1, &["exists already"]);
+    let log = bytes::log();
+    let run = folder.run_with(&["plot", "-", "att.x"], &log);
+    run.ended(2, &["has no name", "hint: name a file with -o"]);
+}

@@ -48,7 +48,9 @@ pub(super) fn check(
         in_file = in_file.saturating_add(chunk.end - chunk.start);
         let largest = largest_page(source, chunk)?;
         memory = memory.saturating_add(largest);
-        if largest > max_page || memory > SLACK.saturating_add(in_file * MAX_RATIO) {
+        if largest > max_page
+            || memory > SLACK.saturating_add(in_file.saturating_mul(MAX_RATIO))
+        {
             let message = format!("pages of {largest} bytes");
             return Err(Error::new(ErrorKind::Limit, message));
         }
