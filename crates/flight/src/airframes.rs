@@ -1,7 +1,8 @@
 //! The names of airframes, vehicle types and estimators of PX4.
 
-/// The airframes by the parameter `SYS_AUTOSTART`, by the airframe references of several
-/// releases of PX4. Numbers that changed their meaning have no name.
+/// The values of the parameter `SYS_AUTOSTART` and the names of their airframes, from the
+/// "Airframes Reference" of several releases of PX4. Values whose meaning changed between
+/// releases are omitted.
 const AIRFRAMES: &[(i64, &str)] = &[
     (1001, "HIL Quadcopter X"),
     (1002, "HIL Standard VTOL QuadPlane"),
@@ -42,13 +43,13 @@ const AIRFRAMES: &[(i64, &str)] = &[
     (60000, "Vectored 6 DOF UUV"),
 ];
 
-/// Returns the name of the airframe with this `SYS_AUTOSTART`, if it is known.
+/// Returns the name of the airframe whose parameter `SYS_AUTOSTART` is `autostart`, if it is known.
 pub fn airframe_name(autostart: i64) -> Option<&'static str> {
-    let found = AIRFRAMES.iter().find(|(number, _)| *number == autostart);
-    found.map(|(_, name)| *name)
+    let entry = AIRFRAMES.iter().find(|(id, _)| *id == autostart);
+    entry.map(|(_, name)| *name)
 }
 
-/// Returns the type of a vehicle with this `MAV_TYPE` (MAVLink, `MAV_TYPE`).
+/// Returns the name of the vehicle type `mav_type` (MAVLink, enumeration `MAV_TYPE`).
 pub(crate) fn vehicle_type_name(mav_type: i64) -> Option<&'static str> {
     Some(match mav_type {
         1 => "fixed wing",
@@ -74,15 +75,16 @@ pub(crate) fn vehicle_type_name(mav_type: i64) -> Option<&'static str> {
     })
 }
 
-/// Returns the estimator (pyulog, `PX4ULog.get_estimator`): fixed wings always use EKF2, and
-/// logs without the parameter are of releases that have only EKF2.
+/// Returns the name of the estimator that the parameters `MAV_TYPE` and `SYS_MC_EST_GROUP` select
+/// (pyulog, `PX4ULog.get_estimator`). Fixed wings always use EKF2. Releases without
+/// `SYS_MC_EST_GROUP` have only EKF2.
 pub(crate) fn estimator_name(
     mav_type: Option<i64>,
-    group: Option<i64>,
+    estimator_group: Option<i64>,
 ) -> Option<&'static str> {
-    // Without any vehicle type, it is no log of a vehicle.
+    // A log without a vehicle type is not the log of a vehicle.
     let mav_type = mav_type?;
-    Some(match group {
+    Some(match estimator_group {
         _ if mav_type == 1 => "EKF2",
         None | Some(2) => "EKF2",
         Some(0) => "INAV",
@@ -97,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_airframes_are_sorted_and_unique() {
+    fn airframe_ids_are_sorted_and_unique() {
         assert!(AIRFRAMES.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert_eq!(airframe_name(6001), Some("Generic Hexarotor x geometry"));
         assert_eq!(airframe_name(1), None);

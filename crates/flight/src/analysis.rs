@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use crate::{
-    correlation::{Correlation, thrust_and_field},
+    correlation::{Correlation, correlate_thrust_and_field},
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics,
+    intervals::Intervals,
     phases::Phases,
     sampling::SamplingRegularity,
     spectra::{self, FilterMarks, Spectrum},
@@ -15,8 +16,9 @@ use crate::{
     step_response::{self, StepResponse},
 };
 
-/// The topics whose sampling is described: those of the controllers and the estimator.
-const SAMPLED: [&str; 5] = [
+/// The topics whose sampling regularity is computed: the inputs and outputs of the controllers and
+/// of the estimator.
+const SAMPLED_TOPICS: [&str; 5] = [
     "vehicle_angular_velocity",
     "vehicle_attitude",
     "vehicle_local_position",
@@ -30,11 +32,11 @@ const SAMPLED: [&str; 5] = [
 pub struct FlightAnalysis {
     /// The statistics.
     pub statistics: FlightStatistics,
-    /// What may have gone wrong, in the order of time.
+    /// Everything that may have gone wrong, sorted by start time.
     pub diagnoses: Vec<Diagnosis>,
     /// How regularly important topics were logged.
     pub sampling: Vec<SamplingRegularity>,
-    /// How far the magnetic field follows the thrust.
+    /// The correlation of the magnetic field with the thrust.
     pub thrust_and_field: Option<Correlation>,
 }
 
@@ -44,23 +46,23 @@ pub struct FlightAnalysis {
 pub struct SignalAnalysis {
     /// The spectra of actuator controls, angular velocity and angular acceleration.
     pub spectra: Vec<Spectrum>,
-    /// The spectrograms of the same signals, and of the samples of FIFOs.
+    /// The spectrograms of the same signals, of the acceleration, and of FIFO samples.
     pub spectrograms: Vec<Spectrogram>,
     /// The cut-off and notch frequencies of the filters of the gyroscope.
     pub filters: FilterMarks,
-    /// The responses of the controllers of rates and attitude.
+    /// The step responses of the rate controller and of the attitude controller.
     pub step_responses: Vec<StepResponse>,
 }
 
 /// Computes the statistics and the diagnoses of a flight.
 pub fn analyze(data: &FlightData) -> FlightAnalysis {
     let phases = Phases::new(data);
-    let sampled = SAMPLED.iter().filter_map(|topic| data.first(topic));
+    let sampled = SAMPLED_TOPICS.iter().filter_map(|topic| data.first_instance(topic));
     FlightAnalysis {
         statistics: FlightStatistics::new(data, &phases),
         diagnoses: diagnostics::diagnose(data, &phases),
         sampling: sampled.filter_map(SamplingRegularity::new).collect(),
-        thrust_and_field: thrust_and_field(data),
+        thrust_and_field: correlate_thrust_and_field(data),
     }
 }
 
@@ -68,28 +70,33 @@ pub fn analyze(data: &FlightData) -> FlightAnalysis {
 pub fn signal_analysis(data: &FlightData) -> SignalAnalysis {
     let phases = Phases::new(data);
     SignalAnalysis {
-        spectra: spectra::of_flight(data),
-        spectrograms: spectra::spectrograms_of_flight(data),
+        spectra: spectra::flight_spectra(data),
+        spectrograms: spectra::flight_spectrograms(data),
         filters: FilterMarks::new(data),
-        step_responses: step_response::of_flight(data, &phases),
+        step_responses: step_response::flight_step_responses(data, &phases),
     }
 }
 
 impl FlightAnalysis {
-    /// Returns the diagnoses of this kind.
-    pub fn of_kind(&self, kind: DiagnosisKind) -> impl Iterator<Item = &Diagnosis> {
+    /// Returns the diagnoses of the kind `kind`.
+    pub fn diagnoses_of_kind(
+        &self,
+        kind: DiagnosisKind,
+    ) -> impl Iterator<Item = &Diagnosis> {
         self.diagnoses.iter().filter(move |diagnosis| diagnosis.kind == kind)
     }
 
-    /// Returns for how many seconds a diagnosis of this kind holds. Times that several
-    /// diagnoses share count once.
-    pub fn seconds_of(&self, kind: DiagnosisKind) -> f64 {
-        let spans = self.of_kind(kind).map(|found| (found.start_ns, found.end_ns));
-        crate::intervals::Intervals::from_unsorted(spans.collect()).seconds()
+    /// Returns the total duration of the diagnoses of the kind `kind` in seconds. The overlap of
+    /// several diagnoses counts once.
+    pub fn seconds_of_kind(&self, kind: DiagnosisKind) -> f64 {
+        let periods = self
+            .diagnoses_of_kind(kind)
+            .map(|diagnosis| (diagnosis.start_ns, diagnosis.end_ns));
+        Intervals::from_unsorted(periods.collect()).seconds()
     }
 
-    /// Returns the highest severity of a diagnosis.
-    pub fn worst(&self) -> Option<Severity> {
+    /// Returns the highest severity of all diagnoses; `None` if there are no diagnoses.
+    pub fn highest_severity(&self) -> Option<Severity> {
         self.diagnoses.iter().map(|diagnosis| diagnosis.severity).max()
     }
 }

@@ -1,21 +1,21 @@
-//! What may have gone wrong in a flight, and the evidence for it.
+//! Diagnoses of a flight: possible faults, and the evidence for them.
 
 use serde::Serialize;
 
-/// How bad a diagnosis is.
+/// The severity of a diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Severity {
-    /// Something to look at.
+    /// A condition that the operator should look into.
     Warning,
-    /// Something that endangers the vehicle.
+    /// A condition that endangers the vehicle.
     Critical,
 }
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $kind:ident = $name:literal, $title:literal;)*) => {
-        /// What may have gone wrong.
+        /// The kind of a diagnosis.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[non_exhaustive]
         pub enum DiagnosisKind {
@@ -31,7 +31,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $name),* }
             }
 
-            /// Returns the name for people, e.g. "GPS interference".
+            /// Returns the display name, e.g. "GPS interference".
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$kind => $title),* }
             }
@@ -40,17 +40,18 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The GPS receiver got worse than it was at the start, or reports jamming or spoofing.
+    /// The GPS reception became worse than at the start, or the receiver reports jamming or
+    /// spoofing.
     GpsInterference = "gps_interference", "GPS interference";
-    /// The GPS receiver lost its fix, or was silent.
+    /// The GPS receiver lost its fix, or stopped sending messages.
     GpsLoss = "gps_loss", "GPS loss";
     /// The output of a motor dropped to zero, stayed at its maximum, or PX4 detected a failure.
     MotorFailure = "motor_failure", "motor failure";
     /// An ESC reports a failure, went offline, or its motor stopped in the air.
     EscFailure = "esc_failure", "ESC failure";
-    /// The voltage of the battery was below the critical one.
+    /// The voltage of the battery was below its critical voltage.
     BatteryBrownout = "battery_brownout", "battery brownout";
-    /// The vehicle was armed, and no voltage of a battery was measured.
+    /// No battery voltage was measured while the vehicle was armed.
     BatteryNotMeasured = "battery_not_measured", "battery not measured";
     /// The voltage of the battery dropped far and fast in the air.
     BatterySag = "battery_sag", "battery sag";
@@ -62,7 +63,7 @@ kinds! {
     EkfFailure = "ekf_failure", "EKF failure";
     /// The estimator reset the position or the velocity in the air.
     EkfReset = "ekf_reset", "EKF reset";
-    /// The selector changed often between the instances of the estimator.
+    /// The estimator selector switched often between the estimator instances.
     EkfSelectorWhipsaw = "ekf_selector_whipsaw", "EKF selector whipsaw";
     /// The pitch integrator or setpoint of TECS is not a number.
     TecsNonfinitePitch = "tecs_nonfinite_pitch", "TECS without a pitch";
@@ -84,7 +85,7 @@ kinds! {
     LoggingDropouts = "logging_dropouts", "logging dropouts";
     /// PX4 entered a failsafe, terminated the flight, or detected a failure.
     Failsafe = "failsafe", "failsafe";
-    /// The log has the dump of a hard fault.
+    /// The log contains the dump of a hard fault.
     HardFault = "hard_fault", "hard fault";
 }
 
@@ -92,17 +93,17 @@ kinds! {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// The field of the log or the computed quantity.
+    /// The name of the field of the log, or of the computed quantity.
     pub name: String,
     /// The value; infinite and missing values are null in JSON.
     pub value: f64,
-    /// The unit; empty for numbers without one.
+    /// The unit; empty for quantities without a unit.
     pub unit: &'static str,
-    /// The threshold that the value crossed, if the value has one.
+    /// The threshold that the value crossed, if there is one.
     pub threshold: Option<f64>,
 }
 
-/// Something that may have gone wrong.
+/// A possible fault of a vehicle, with its time and its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diagnosis {
@@ -110,15 +111,16 @@ pub struct Diagnosis {
     pub kind: DiagnosisKind,
     /// The severity.
     pub severity: Severity,
-    /// The first time in nanoseconds on the clock of the log.
+    /// The start, in nanoseconds on the clock of the log.
     pub start_ns: i64,
-    /// The time when it was over, or last observed.
+    /// The end, or the last time at which the fault was observed, in nanoseconds on the clock of the
+    /// log.
     pub end_ns: i64,
-    /// One sentence without a full stop.
+    /// A description: one sentence without a full stop.
     pub summary: String,
     /// The topic, with its instance unless that is 0.
     pub topic: String,
-    /// The values that support it.
+    /// The values that support the diagnosis.
     pub evidence: Vec<Evidence>,
 }
 
@@ -146,7 +148,7 @@ impl Diagnosis {
         self
     }
 
-    /// Returns how long it lasted, in seconds.
+    /// Returns the duration in seconds.
     pub fn seconds(&self) -> f64 {
         self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
     }

@@ -1,4 +1,5 @@
-//! The rules that find diagnoses. Each constant is a threshold, with its source.
+//! The rules that find diagnoses. Each constant is a threshold, and names its source if it is not
+//! our own choice.
 
 mod battery;
 mod compass;
@@ -12,10 +13,10 @@ mod vibration;
 
 use crate::{data::FlightData, diagnosis::Diagnosis, phases::Phases};
 
-/// The maximum number of diagnoses of one kind; the worst are kept.
-const MAX_OF_A_KIND: usize = 50;
+/// The maximum number of diagnoses of one kind. The most severe, and of these the longest, are kept.
+const MAX_DIAGNOSES_OF_KIND: usize = 50;
 
-/// Finds everything that may have gone wrong, in the order of time.
+/// Applies all rules, and returns the diagnoses sorted by start time.
 pub(crate) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let rules: [fn(&FlightData, &Phases) -> Vec<Diagnosis>; 9] = [
         gps::diagnose,
@@ -28,25 +29,25 @@ pub(crate) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         load::diagnose,
         failsafe::diagnose,
     ];
-    let mut all: Vec<Diagnosis> = Vec::new();
+    let mut diagnoses: Vec<Diagnosis> = Vec::new();
     for rule in rules {
-        let mut found = rule(data, phases);
-        found.sort_by(|a, b| {
+        let mut rule_diagnoses = rule(data, phases);
+        rule_diagnoses.sort_by(|a, b| {
             (a.kind, b.severity)
                 .cmp(&(b.kind, a.severity))
                 .then(b.seconds().total_cmp(&a.seconds()))
         });
         let mut count = 0;
         let mut kind = None;
-        found.retain(|diagnosis| {
+        rule_diagnoses.retain(|diagnosis| {
             count = if kind == Some(diagnosis.kind) { count + 1 } else { 1 };
             kind = Some(diagnosis.kind);
-            count <= MAX_OF_A_KIND
+            count <= MAX_DIAGNOSES_OF_KIND
         });
-        all.extend(found);
+        diagnoses.extend(rule_diagnoses);
     }
-    all.sort_by_key(|diagnosis| (diagnosis.start_ns, diagnosis.kind));
-    all
+    diagnoses.sort_by_key(|diagnosis| (diagnosis.start_ns, diagnosis.kind));
+    diagnoses
 }
 
 /// Returns the largest of `values`.
@@ -59,7 +60,7 @@ fn smallest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the topic of a series, with its instance unless that is 0.
-fn topic_of(series: &crate::data::Series) -> String {
+/// Returns the name of the topic of a series, followed by its instance unless that is 0.
+fn topic_name(series: &crate::data::Series) -> String {
     series.label("").trim_end_matches('.').to_owned()
 }

@@ -2,47 +2,49 @@
 
 use crate::data::{Series, seconds};
 
-/// Disjoint intervals of time, sorted: the first nanosecond, and that after the last.
+/// Disjoint intervals of time, sorted. Each is half-open: its first nanosecond, and the nanosecond
+/// after its last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intervals(Vec<(i64, i64)>);
 
 impl Intervals {
-    /// Returns the times from a row of `series` in which the state is true to the next one in
-    /// which it is not, or to the end of `log`. Rows before its start have the state at the start.
-    /// Rows without a state are skipped.
-    pub(crate) fn of_state(
+    /// Returns the intervals in which a state is on. Each lasts from the first row of `series` with
+    /// the state on to the next row with the state off, or to the end of `log`. A row before the
+    /// start of `log` sets the state at the start. Rows for which `is_on` returns `None` are
+    /// skipped.
+    pub(crate) fn from_state(
         series: &Series,
         log: (i64, i64),
         is_on: impl Fn(usize) -> Option<bool>,
     ) -> Self {
-        let (mut all, mut start) = (Vec::new(), None);
+        let (mut intervals, mut start) = (Vec::new(), None);
         let mut add = |start: i64, end: i64| {
             let start = start.max(log.0);
             if start < end {
-                all.push((start, end));
+                intervals.push((start, end));
             }
         };
         for (row, time) in series.times.iter().enumerate() {
             match (is_on(row), start) {
                 (Some(true), None) => start = Some(*time),
-                (Some(false), Some(begun)) => {
-                    add(begun, *time);
+                (Some(false), Some(start_time)) => {
+                    add(start_time, *time);
                     start = None;
                 }
                 _ => {}
             }
         }
-        if let Some(begun) = start {
-            add(begun, log.1);
+        if let Some(start_time) = start {
+            add(start_time, log.1);
         }
-        Self::from_unsorted(all)
+        Self::from_unsorted(intervals)
     }
 
     /// Returns the union of intervals.
-    pub(crate) fn from_unsorted(mut all: Vec<(i64, i64)>) -> Self {
-        all.sort_unstable();
-        let mut merged: Vec<(i64, i64)> = Vec::with_capacity(all.len());
-        for (start, end) in all {
+    pub(crate) fn from_unsorted(mut intervals: Vec<(i64, i64)>) -> Self {
+        intervals.sort_unstable();
+        let mut merged: Vec<(i64, i64)> = Vec::with_capacity(intervals.len());
+        for (start, end) in intervals {
             match merged.last_mut() {
                 Some(last) if start <= last.1 => last.1 = last.1.max(end),
                 _ => merged.push((start, end)),
@@ -56,12 +58,12 @@ impl Intervals {
         self.0.is_empty()
     }
 
-    /// Returns the intervals: the first nanosecond, and that after the last.
+    /// Returns the intervals, each as its first nanosecond and the nanosecond after its last.
     pub fn list(&self) -> &[(i64, i64)] {
         &self.0
     }
 
-    /// Returns the length of all intervals together in seconds.
+    /// Returns the total duration of all intervals in seconds.
     pub fn seconds(&self) -> f64 {
         let lengths = self.0.iter().map(|(start, end)| end.saturating_sub(*start));
         lengths.map(seconds).fold(0.0, |sum, length| sum + length)
@@ -72,15 +74,16 @@ impl Intervals {
         self.find(time).is_some()
     }
 
-    /// Returns whether one of the intervals has all times from `start` to `last`.
+    /// Returns whether one interval contains all times from `start` to `last`, inclusive.
     pub(crate) fn contains_all(&self, start: i64, last: i64) -> bool {
         self.find(start).is_some_and(|(_, end)| last < end)
     }
 
+    /// Returns the interval that contains `time`.
     fn find(&self, time: i64) -> Option<(i64, i64)> {
-        let after = self.0.partition_point(|(start, _)| *start <= time);
-        let found = self.0.get(after.checked_sub(1)?).copied();
-        found.filter(|(_, end)| time < *end)
+        let next = self.0.partition_point(|(start, _)| *start <= time);
+        let (start, end) = *self.0.get(next.checked_sub(1)?)?;
+        (time < end).then_some((start, end))
     }
 }
 
@@ -93,18 +96,18 @@ pub(crate) struct Run {
     pub(crate) last: usize,
     /// The time of the first row.
     pub(crate) start: i64,
-    /// The time of the next row, or that of the last row if the next one is too late.
+    /// The time of the row after the run, or of its last row if a gap follows.
     pub(crate) end: i64,
 }
 
 impl Run {
-    /// Returns the time from the first to the last row in seconds, which was observed.
+    /// Returns the time from the first to the last row in seconds.
     pub(crate) fn observed_seconds(&self, series: &Series) -> f64 {
         let last = series.times.get(self.last).copied().unwrap_or(self.start);
         seconds(last.saturating_sub(self.start))
     }
 
-    /// Returns the length in seconds.
+    /// Returns the time from `start` to `end` in seconds.
     pub(crate) fn seconds(&self) -> f64 {
         seconds(self.end.saturating_sub(self.start))
     }
@@ -115,28 +118,29 @@ impl Run {
     }
 }
 
-/// Returns the longest time between two rows of `series` that are one observation: two
-/// seconds, or five usual intervals if that is longer. What happens in longer gaps is unknown.
+/// Returns the longest time between two rows of `series` that is not a gap, in nanoseconds: two
+/// seconds, or five median intervals if that is longer.
 pub(crate) fn longest_gap(series: &Series) -> i64 {
     series.median_interval().unwrap_or(0).saturating_mul(5).max(2_000_000_000)
 }
 
-/// Returns the runs of rows of `series` that meet a condition. A gap in the series, a time that
-/// goes back, and a row without the answer end a run.
+/// Returns the runs of consecutive rows of `series` that meet a condition. A run ends at a gap in
+/// the series, at a time that decreases, and at a row for which `is_met` returns `None`.
 pub(crate) fn runs(
     series: &Series,
     is_met: impl Fn(usize) -> Option<bool>,
 ) -> Vec<Run> {
-    let longest = longest_gap(series);
-    let mut all: Vec<Run> = Vec::new();
+    let max_gap = longest_gap(series);
+    let mut finished: Vec<Run> = Vec::new();
     let mut current: Option<Run> = None;
-    let mut before: Option<i64> = None;
+    let mut last_time: Option<i64> = None;
     for (row, time) in series.times.iter().enumerate() {
-        let step = before.map(|before| time.saturating_sub(before));
-        before = Some(*time);
+        let elapsed = last_time.map(|last_time| time.saturating_sub(last_time));
+        last_time = Some(*time);
         if let Some(mut run) = current.take() {
-            let continues = step.is_some_and(|step| (0..=longest).contains(&step));
-            if continues {
+            let is_contiguous =
+                elapsed.is_some_and(|elapsed| (0..=max_gap).contains(&elapsed));
+            if is_contiguous {
                 run.end = *time;
                 if is_met(row) == Some(true) {
                     run.last = row;
@@ -144,22 +148,22 @@ pub(crate) fn runs(
                     continue;
                 }
             }
-            all.push(run);
+            finished.push(run);
         }
         if is_met(row) == Some(true) {
             current = Some(Run { first: row, last: row, start: *time, end: *time });
         }
     }
-    all.extend(current);
-    all
+    finished.extend(current);
+    finished
 }
 
-/// Joins runs that are at most `nanos` apart.
-pub(crate) fn join_runs(runs: Vec<Run>, nanos: i64) -> Vec<Run> {
+/// Joins runs that are at most `max_gap_nanos` apart.
+pub(crate) fn join_runs(runs: Vec<Run>, max_gap_nanos: i64) -> Vec<Run> {
     let mut joined: Vec<Run> = Vec::with_capacity(runs.len());
     for run in runs {
         match joined.last_mut() {
-            Some(last) if run.start.saturating_sub(last.end) <= nanos => {
+            Some(last) if run.start.saturating_sub(last.end) <= max_gap_nanos => {
                 last.last = run.last;
                 last.end = last.end.max(run.end);
             }
@@ -184,7 +188,7 @@ mod tests {
         let series = series(&[0, 1, 2, 3]);
         let on = [false, true, false, true];
         let intervals =
-            Intervals::of_state(&series, (0, 5 * SECOND), |row| Some(on[row]));
+            Intervals::from_state(&series, (0, 5 * SECOND), |row| Some(on[row]));
         assert_eq!(intervals.list(), [(SECOND, 2 * SECOND), (3 * SECOND, 5 * SECOND)]);
         assert_eq!(intervals.seconds(), 3.0);
         assert!(intervals.contains(SECOND) && !intervals.contains(2 * SECOND));
@@ -197,7 +201,7 @@ mod tests {
         let series = series(&[-7, 2]);
         let on = [true, false];
         let intervals =
-            Intervals::of_state(&series, (0, 5 * SECOND), |row| Some(on[row]));
+            Intervals::from_state(&series, (0, 5 * SECOND), |row| Some(on[row]));
         assert_eq!(intervals.list(), [(0, 2 * SECOND)]);
     }
 
@@ -213,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn row_without_an_answer_ends_a_run() {
+    fn row_without_a_value_ends_a_run() {
         let series = series(&[0, 1, 2, 3]);
         let found = runs(&series, |row| (row != 1).then_some(true));
         assert_eq!(found.len(), 2);

@@ -1,9 +1,10 @@
 //! Analyses flights of PX4: statistics, diagnoses, spectra and step responses.
 //!
 //! [`analyze`] computes the statistics and the diagnoses, [`signal_analysis`] the spectra and
-//! the step responses. [`flight_topics`] and [`signal_topics`] state which topics and fields of a
-//! log they read. The caller collects these as [`Series`] in a [`FlightData`]; topics that are not
-//! in the log are omitted. This crate only knows columns of numbers over time, and no logs.
+//! the step responses. [`flight_topics`] and [`signal_topics`] list the topics and fields of a
+//! log that they read. The caller collects these as [`Series`] in a [`FlightData`]; topics that are
+//! not in the log are omitted. This crate does not read logs; it processes columns of numbers over
+//! time.
 //!
 //! Formulas and thresholds follow PX4's Flight Review and flight-review-rs; each constant
 //! names its source.
@@ -26,7 +27,7 @@ mod step_response;
 pub use self::{
     airframes::airframe_name,
     analysis::{FlightAnalysis, SignalAnalysis, analyze, signal_analysis},
-    correlation::{Correlation, thrust_and_field},
+    correlation::{Correlation, correlate_thrust_and_field},
     data::{Dropout, FlightData, Series},
     diagnosis::{Diagnosis, DiagnosisKind, Evidence, Severity},
     intervals::Intervals,
@@ -34,7 +35,7 @@ pub use self::{
     phases::{ModePeriod, Phases},
     sampling::SamplingRegularity,
     spectra::{
-        ACCELERATION, FilterMark, FilterMarks, LEAST_RATE_HZ, SpectrogramSource,
+        ACCELERATION, FilterMark, FilterMarks, MIN_SPECTRUM_RATE_HZ, SpectrogramSource,
         Spectrum, SpectrumLine, spectrum_of,
     },
     spectrogram::{

@@ -16,25 +16,31 @@ pub enum AnalysisScope {
     Signals,
 }
 
-/// A topic that analyses read.
+/// A topic that an analysis reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NeededTopic {
     /// The name of the topic.
     pub name: &'static str,
-    /// The fields. A log may have only some of them, because they have other names in other
-    /// releases of PX4.
+    /// The fields. A log may contain only some of them, because the names differ between releases
+    /// of PX4.
     pub fields: &'static [&'static str],
-    /// Whether all instances are read, and not only the first.
-    pub has_all_instances: bool,
+    /// Whether all instances are read, or only the first.
+    pub all_instances: bool,
 }
 
-const fn first(name: &'static str, fields: &'static [&'static str]) -> NeededTopic {
-    NeededTopic { name, fields, has_all_instances: false }
+const fn first_instance(
+    name: &'static str,
+    fields: &'static [&'static str],
+) -> NeededTopic {
+    NeededTopic { name, fields, all_instances: false }
 }
 
-const fn all(name: &'static str, fields: &'static [&'static str]) -> NeededTopic {
-    NeededTopic { has_all_instances: true, ..first(name, fields) }
+const fn all_instances(
+    name: &'static str,
+    fields: &'static [&'static str],
+) -> NeededTopic {
+    NeededTopic { all_instances: true, ..first_instance(name, fields) }
 }
 
 const XYZ: &[&str] = &["xyz[0]", "xyz[1]", "xyz[2]"];
@@ -50,8 +56,8 @@ const GPS: &[&str] = &[
 
 /// The topics of statistics and diagnoses, in alphabetical order.
 const FLIGHT: &[NeededTopic] = &[
-    first("actuator_controls_0", &["control[3]"]),
-    all(
+    first_instance("actuator_controls_0", &["control[3]"]),
+    all_instances(
         "actuator_outputs",
         &[
             "noutputs",
@@ -73,7 +79,7 @@ const FLIGHT: &[NeededTopic] = &[
             "output[15]",
         ],
     ),
-    all(
+    all_instances(
         "battery_status",
         &[
             "voltage_v",
@@ -85,8 +91,8 @@ const FLIGHT: &[NeededTopic] = &[
             "warning",
         ],
     ),
-    first("cpuload", &["load", "ram_usage"]),
-    all(
+    first_instance("cpuload", &["load", "ram_usage"]),
+    all_instances(
         "esc_status",
         &[
             "esc_online_flags",
@@ -108,7 +114,7 @@ const FLIGHT: &[NeededTopic] = &[
             "esc[7].failures",
         ],
     ),
-    first(
+    first_instance(
         "estimator_selector_status",
         &[
             "primary_instance",
@@ -125,7 +131,7 @@ const FLIGHT: &[NeededTopic] = &[
             "combined_test_ratio[8]",
         ],
     ),
-    all(
+    all_instances(
         "estimator_status",
         &[
             "vel_test_ratio",
@@ -135,8 +141,11 @@ const FLIGHT: &[NeededTopic] = &[
             "filter_fault_flags",
         ],
     ),
-    first("failsafe_flags", &["gcs_connection_lost", "manual_control_signal_lost"]),
-    first(
+    first_instance(
+        "failsafe_flags",
+        &["gcs_connection_lost", "manual_control_signal_lost"],
+    ),
+    first_instance(
         "failure_detector_status",
         &[
             "fd_roll",
@@ -149,19 +158,22 @@ const FLIGHT: &[NeededTopic] = &[
             "fd_motor",
         ],
     ),
-    all("input_rc", &["rc_lost", "rc_failsafe"]),
+    all_instances("input_rc", &["rc_lost", "rc_failsafe"]),
     // Releases before 1.8 have the magnetic field here.
-    first(
+    first_instance(
         "sensor_combined",
         &["magnetometer_ga[0]", "magnetometer_ga[1]", "magnetometer_ga[2]"],
     ),
-    all("sensor_gps", GPS),
-    first("system_power", &["voltage5v_v", "voltage5V_v"]),
-    all("tecs_status", &["pitch_integ", "pitch_sp_rad"]),
-    first("vehicle_angular_velocity", XYZ),
-    first("vehicle_attitude", &["q[1]", "q[2]", "rollspeed", "pitchspeed", "yawspeed"]),
-    all("vehicle_gps_position", GPS),
-    all(
+    all_instances("sensor_gps", GPS),
+    first_instance("system_power", &["voltage5v_v", "voltage5V_v"]),
+    all_instances("tecs_status", &["pitch_integ", "pitch_sp_rad"]),
+    first_instance("vehicle_angular_velocity", XYZ),
+    first_instance(
+        "vehicle_attitude",
+        &["q[1]", "q[2]", "rollspeed", "pitchspeed", "yawspeed"],
+    ),
+    all_instances("vehicle_gps_position", GPS),
+    all_instances(
         "vehicle_imu_status",
         &[
             "accel_vibration_metric",
@@ -170,8 +182,8 @@ const FLIGHT: &[NeededTopic] = &[
             "accel_clipping[2]",
         ],
     ),
-    first("vehicle_land_detected", &["landed"]),
-    first(
+    first_instance("vehicle_land_detected", &["landed"]),
+    first_instance(
         "vehicle_local_position",
         &[
             "x",
@@ -196,11 +208,11 @@ const FLIGHT: &[NeededTopic] = &[
             "delta_vz",
         ],
     ),
-    first(
+    first_instance(
         "vehicle_magnetometer",
         &["magnetometer_ga[0]", "magnetometer_ga[1]", "magnetometer_ga[2]"],
     ),
-    first(
+    first_instance(
         "vehicle_status",
         &[
             "arming_state",
@@ -214,29 +226,29 @@ const FLIGHT: &[NeededTopic] = &[
             "failure_detector_status",
         ],
     ),
-    first("vehicle_thrust_setpoint", XYZ),
-    first("wind", &["windspeed_north", "windspeed_east"]),
-    first("wind_estimate", &["windspeed_north", "windspeed_east"]),
+    first_instance("vehicle_thrust_setpoint", XYZ),
+    first_instance("wind", &["windspeed_north", "windspeed_east"]),
+    first_instance("wind_estimate", &["windspeed_north", "windspeed_east"]),
 ];
 
 /// The topics of spectra and step responses, in alphabetical order.
 const SIGNALS: &[NeededTopic] = &[
-    first("actuator_controls_0", &["control[0]", "control[1]", "control[2]"]),
-    first(ACCELERATION.topic, &ACCELERATION.fields),
-    first("vehicle_angular_acceleration", XYZ),
-    first("vehicle_angular_velocity", XYZ),
-    first(
+    first_instance("actuator_controls_0", &["control[0]", "control[1]", "control[2]"]),
+    first_instance(ACCELERATION.topic, &ACCELERATION.fields),
+    first_instance("vehicle_angular_acceleration", XYZ),
+    first_instance("vehicle_angular_velocity", XYZ),
+    first_instance(
         "vehicle_attitude",
         &["q[0]", "q[1]", "q[2]", "q[3]", "rollspeed", "pitchspeed", "yawspeed"],
     ),
-    first(
+    first_instance(
         "vehicle_attitude_setpoint",
         &["q_d[0]", "q_d[1]", "q_d[2]", "q_d[3]", "roll_body", "pitch_body"],
     ),
-    first("vehicle_land_detected", &["landed"]),
-    first("vehicle_rates_setpoint", &["roll", "pitch", "yaw"]),
-    first("vehicle_status", &["arming_state"]),
-    first("vehicle_torque_setpoint", XYZ),
+    first_instance("vehicle_land_detected", &["landed"]),
+    first_instance("vehicle_rates_setpoint", &["roll", "pitch", "yaw"]),
+    first_instance("vehicle_status", &["arming_state"]),
+    first_instance("vehicle_torque_setpoint", XYZ),
 ];
 
 /// Returns the topics that [`analyze`](crate::analyze) reads.

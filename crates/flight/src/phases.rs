@@ -11,7 +11,8 @@ const ARMED: f64 = 2.0;
 pub struct Phases {
     /// When the vehicle was armed; `None` if the log does not state it.
     pub armed: Option<Intervals>,
-    /// When the vehicle was in the air, by its land detector. Without one, when it was armed.
+    /// When the vehicle was in the air according to its land detector. Without a land detector, this
+    /// is the same as `armed`.
     pub airborne: Option<Intervals>,
     /// The flight modes, in the order of time.
     pub modes: Vec<ModePeriod>,
@@ -24,28 +25,31 @@ pub struct ModePeriod {
     pub nav_state: u8,
     /// The first nanosecond, on the clock of the log.
     pub start: i64,
-    /// The first nanosecond after it.
+    /// The first nanosecond after the period.
     pub end: i64,
 }
 
 impl Phases {
     /// Finds the phases of a flight.
     pub fn new(data: &FlightData) -> Self {
-        let status = data.first("vehicle_status");
+        let status = data.first_instance("vehicle_status");
         let armed =
             status.filter(|s| s.column("arming_state").is_some()).map(|status| {
                 let state = |row| status.value("arming_state", row);
-                Intervals::of_state(status, data.time, |row| Some(state(row)? == ARMED))
+                Intervals::from_state(status, data.time, |row| {
+                    Some(state(row)? == ARMED)
+                })
             });
-        let land = data.first("vehicle_land_detected");
+        let land = data.first_instance("vehicle_land_detected");
         let airborne = land.filter(|l| l.column("landed").is_some()).map(|land| {
             let landed = |row| land.value("landed", row);
-            Intervals::of_state(land, data.time, |row| Some(landed(row)? == 0.0))
+            Intervals::from_state(land, data.time, |row| Some(landed(row)? == 0.0))
         });
         Self { airborne: airborne.or_else(|| armed.clone()), armed, modes: modes(data) }
     }
 
-    /// Returns whether the vehicle was armed at `time`, or the log has no armed time at all.
+    /// Returns whether the vehicle was armed at `time`. Also true if the log has no armed time at
+    /// all.
     pub(crate) fn may_be_armed(&self, time: i64) -> bool {
         match &self.armed {
             Some(armed) if !armed.is_empty() => armed.contains(time),
@@ -66,23 +70,23 @@ impl Phases {
 
 /// Returns the periods of the flight modes.
 fn modes(data: &FlightData) -> Vec<ModePeriod> {
-    let Some(status) = data.first("vehicle_status") else { return Vec::new() };
-    let mut all: Vec<ModePeriod> = Vec::new();
+    let Some(status) = data.first_instance("vehicle_status") else { return Vec::new() };
+    let mut periods: Vec<ModePeriod> = Vec::new();
     for (row, time) in status.times.iter().enumerate() {
         let Some(state) = status.value("nav_state", row) else { continue };
         let nav_state = state as u8;
-        match all.last_mut() {
+        match periods.last_mut() {
             Some(last) if last.nav_state == nav_state => {}
             last => {
                 if let Some(last) = last {
                     last.end = *time;
                 }
-                all.push(ModePeriod { nav_state, start: *time, end: data.time.1 });
+                periods.push(ModePeriod { nav_state, start: *time, end: data.time.1 });
             }
         }
     }
-    // A mode before the start is that at the start.
-    all.iter_mut().for_each(|mode| mode.start = mode.start.max(data.time.0));
-    all.retain(|mode| mode.start < mode.end);
-    all
+    // A mode that was logged before the start is the mode at the start.
+    periods.iter_mut().for_each(|mode| mode.start = mode.start.max(data.time.0));
+    periods.retain(|mode| mode.start < mode.end);
+    periods
 }

@@ -22,26 +22,30 @@ pub struct SamplingRegularity {
     pub max_s: f64,
     /// The number of intervals that are more than three times as long as the median.
     pub gaps: usize,
-    /// The number of times that are before that of the row before.
+    /// The number of rows whose time is before the time of the preceding row.
     pub backwards: usize,
 }
 
 impl SamplingRegularity {
-    /// Returns the regularity of a series with at least two rows in the order of time.
+    /// Computes the regularity of a series. Returns `None` without two successive rows in the order
+    /// of time.
     pub fn new(series: &Series) -> Option<Self> {
         let pairs = series.times.iter().zip(series.times.iter().skip(1));
-        let steps = pairs.map(|(a, b)| b.saturating_sub(*a));
-        let mut forward: Vec<i64> = steps.filter(|step| *step >= 0).collect();
-        if forward.is_empty() {
+        let intervals = pairs.map(|(a, b)| b.saturating_sub(*a));
+        let mut forward_intervals: Vec<i64> =
+            intervals.filter(|step| *step >= 0).collect();
+        if forward_intervals.is_empty() {
             return None;
         }
-        let count = forward.len() as f64;
-        let mean = forward.iter().map(|step| seconds(*step)).sum::<f64>() / count;
-        let squares = forward.iter().map(|step| (seconds(*step) - mean).powi(2));
+        let count = forward_intervals.len() as f64;
+        let mean =
+            forward_intervals.iter().map(|step| seconds(*step)).sum::<f64>() / count;
+        let squares =
+            forward_intervals.iter().map(|step| (seconds(*step) - mean).powi(2));
         let deviation_s = (squares.sum::<f64>() / count).sqrt();
-        let longest = forward.iter().copied().max().unwrap_or_default();
-        let middle = forward.len() / 2;
-        let (_, median, _) = forward.select_nth_unstable(middle);
+        let longest = forward_intervals.iter().copied().max().unwrap_or_default();
+        let middle = forward_intervals.len() / 2;
+        let (_, median, _) = forward_intervals.select_nth_unstable(middle);
         let median = *median;
         let intervals = series.times.len() - 1;
         Some(Self {
@@ -51,11 +55,11 @@ impl SamplingRegularity {
             mean_s: mean,
             deviation_s,
             max_s: seconds(longest),
-            gaps: forward
+            gaps: forward_intervals
                 .iter()
                 .filter(|step| **step > median.saturating_mul(3))
                 .count(),
-            backwards: intervals - forward.len(),
+            backwards: intervals - forward_intervals.len(),
         })
     }
 }

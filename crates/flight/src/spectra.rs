@@ -12,17 +12,19 @@ use crate::{
 
 pub use self::filters::{FilterMark, FilterMarks};
 
-/// Slower signals show no vibration, and have no spectra and spectrograms. Flight Review asks for
-/// 100 Hz, which logs of the default profile of PX4 do not have.
-pub const LEAST_RATE_HZ: f64 = 40.0;
+/// The minimum sampling rate of signals with a spectrum or a spectrogram: slower signals do not show
+/// vibrations. Flight Review requires 100 Hz, but logs of the default logging profile of PX4 are
+/// slower.
+pub const MIN_SPECTRUM_RATE_HZ: f64 = 40.0;
 
-/// The mean amplitude above this frequency states the noise (Flight Review, `DataPlotFFT`).
+/// The lowest frequency of the mean amplitude that describes the noise (Flight Review,
+/// `DataPlotFFT`).
 const NOISE_FROM_HZ: f64 = 40.0;
 
 /// The maximum number of frequencies of a line.
 const MAX_BINS: usize = 2048;
 
-/// The signals: the title, the topic, and the fields with their names.
+/// A signal with a spectrum: its title, its topic, and the names of its axes with their fields.
 type SpectrumSource = (&'static str, &'static str, [(&'static str, &'static str); 3]);
 const XYZ: [(&str, &str); 3] =
     [("roll", "xyz[0]"), ("pitch", "xyz[1]"), ("yaw", "xyz[2]")];
@@ -49,8 +51,8 @@ pub struct SpectrogramSource {
     pub fields: [&'static str; 3],
 }
 
-/// A signal whose spectrogram shows the vibrations of the frame. Flight Review does not draw its
-/// spectrum.
+/// The acceleration, whose spectrogram shows the vibrations of the frame. Flight Review does not
+/// draw its spectrum.
 pub const ACCELERATION: SpectrogramSource = SpectrogramSource {
     title: "acceleration",
     topic: "sensor_combined",
@@ -65,13 +67,13 @@ pub struct Spectrum {
     pub title: String,
     /// The topic.
     pub topic: String,
-    /// The sampling rate: the inverse of the median interval.
+    /// The sampling rate in Hz: the inverse of the median interval between samples.
     pub sample_rate_hz: f64,
     /// The number of samples.
     pub samples: usize,
     /// The difference between neighbouring frequencies; the first is zero.
     pub frequency_step_hz: f64,
-    /// The lines.
+    /// One line for each field.
     pub lines: Vec<SpectrumLine>,
 }
 
@@ -81,34 +83,35 @@ pub struct Spectrum {
 pub struct SpectrumLine {
     /// The name, e.g. "roll".
     pub name: String,
-    /// The amplitudes, in the unit of the field. Of several that share a frequency, this is the
-    /// highest.
+    /// The amplitude at each frequency, in the unit of the field. If the transform has more
+    /// frequencies than the spectrum, each amplitude is the highest of its neighbours.
     pub amplitudes: Vec<f32>,
     /// The mean amplitude above 40 Hz, if there are such frequencies.
     pub mean_above_40_hz: Option<f64>,
 }
 
 /// Returns the spectra of a flight.
-pub(crate) fn of_flight(data: &FlightData) -> Vec<Spectrum> {
-    let mut all: Vec<Spectrum> = Vec::new();
+pub(crate) fn flight_spectra(data: &FlightData) -> Vec<Spectrum> {
+    let mut spectra: Vec<Spectrum> = Vec::new();
     for (title, topic, fields) in SOURCES {
-        if all.iter().any(|spectrum| spectrum.title == title) {
+        if spectra.iter().any(|spectrum| spectrum.title == title) {
             continue;
         }
-        let Some(series) = data.first(topic) else { continue };
+        let Some(series) = data.first_instance(topic) else { continue };
         let columns: Vec<(&str, &[f32])> = fields
             .into_iter()
             .filter_map(|(name, field)| Some((name, series.column(field)?)))
             .collect();
-        all.extend(spectrum_of(title, series, &columns));
+        spectra.extend(spectrum_of(title, series, &columns));
     }
-    all
+    spectra
 }
 
-/// Returns the spectrum of columns of a series: `2 / N` times the absolute discrete Fourier
-/// transform of all samples, without a window, as Flight Review's `DataPlotFFT` has it. Series of
-/// more than 2^20 samples are divided into blocks, whose amplitudes are averaged. Missing
-/// values take the value before. `None` below 40 Hz.
+/// Computes the spectrum of columns of a series, given as names and values. The amplitudes are
+/// `2 / N` times the absolute values of the discrete Fourier transform of all samples, without a
+/// window function, as in Flight Review's `DataPlotFFT`. Series of more than 2^20 samples are divided
+/// into blocks, whose amplitudes are averaged. A missing value is replaced by the value before it.
+/// Returns `None` if the sampling rate is below [`MIN_SPECTRUM_RATE_HZ`].
 pub fn spectrum_of(
     title: &str,
     series: &Series,
@@ -117,21 +120,21 @@ pub fn spectrum_of(
     let interval = seconds(median_interval(&series.times)?);
     let rate = 1.0 / interval;
     let samples = series.times.len();
-    if rate < LEAST_RATE_HZ || columns.is_empty() {
+    if rate < MIN_SPECTRUM_RATE_HZ || columns.is_empty() {
         return None;
     }
-    let mut step = 0.0;
+    let mut frequency_step_hz = 0.0;
     let lines = columns.iter().map(|(name, values)| {
         let (block, amplitudes) = fft::amplitudes(values);
-        let own_step = rate / block.max(1) as f64;
+        let bin_step_hz = rate / block.max(1) as f64;
         let noise = amplitudes
             .iter()
             .enumerate()
-            .filter(|(bin, _)| *bin as f64 * own_step >= NOISE_FROM_HZ);
+            .filter(|(bin, _)| *bin as f64 * bin_step_hz >= NOISE_FROM_HZ);
         let (sum, count) =
             noise.fold((0.0, 0_u64), |(sum, count), (_, a)| (sum + a, count + 1));
         let group = amplitudes.len().div_ceil(MAX_BINS).max(1);
-        step = own_step * group as f64;
+        frequency_step_hz = bin_step_hz * group as f64;
         let highest = |bins: &[f64]| bins.iter().copied().fold(0.0, f64::max) as f32;
         SpectrumLine {
             name: (*name).to_owned(),
@@ -145,19 +148,21 @@ pub fn spectrum_of(
         topic: series.topic.clone(),
         sample_rate_hz: rate,
         samples,
-        frequency_step_hz: step,
+        frequency_step_hz: frequency_step_hz,
         lines,
     })
 }
 
-/// Returns the spectrogram of three fields of a topic; `None` below 40 Hz, or without 256 samples.
+/// Returns the spectrogram of three fields of a topic. `None` if the sampling rate is below
+/// [`MIN_SPECTRUM_RATE_HZ`], or if there are fewer than [`WINDOW_LENGTH`](crate::WINDOW_LENGTH)
+/// samples.
 pub(crate) fn spectrogram_of(
     title: &str,
     series: &Series,
     fields: [&str; 3],
 ) -> Option<Spectrogram> {
     let rate = 1.0 / seconds(median_interval(&series.times)?);
-    if rate < LEAST_RATE_HZ {
+    if rate < MIN_SPECTRUM_RATE_HZ {
         return None;
     }
     let [x, y, z] = fields.map(|field| series.column(field));
@@ -169,20 +174,25 @@ pub(crate) fn spectrogram_of(
 }
 
 /// Returns the spectrograms of a flight.
-pub(crate) fn spectrograms_of_flight(data: &FlightData) -> Vec<Spectrogram> {
-    let mut all: Vec<Spectrogram> = Vec::new();
+pub(crate) fn flight_spectrograms(data: &FlightData) -> Vec<Spectrogram> {
+    let mut spectrograms: Vec<Spectrogram> = Vec::new();
     for (title, topic, fields) in SOURCES {
-        if all.iter().any(|spectrogram| spectrogram.title == title) {
+        if spectrograms.iter().any(|spectrogram| spectrogram.title == title) {
             continue;
         }
-        let Some(series) = data.first(topic) else { continue };
-        all.extend(spectrogram_of(title, series, fields.map(|(_, field)| field)));
+        let Some(series) = data.first_instance(topic) else { continue };
+        spectrograms.extend(spectrogram_of(
+            title,
+            series,
+            fields.map(|(_, field)| field),
+        ));
     }
     let SpectrogramSource { title, topic, fields } = ACCELERATION;
-    let acceleration = data.first(topic);
-    all.extend(acceleration.and_then(|series| spectrogram_of(title, series, fields)));
-    all.extend(data.streamed_spectrograms.iter().cloned());
-    all
+    let acceleration = data.first_instance(topic);
+    spectrograms
+        .extend(acceleration.and_then(|series| spectrogram_of(title, series, fields)));
+    spectrograms.extend(data.streamed_spectrograms.iter().cloned());
+    spectrograms
 }
 
 #[cfg(test)]
@@ -195,7 +205,7 @@ mod tests {
         let mut series = Series::new("vehicle_angular_velocity", 0, times);
         let mut state = 1_u32;
         let values = (0..1000).map(|n| {
-            // The generator of Numerical Recipes.
+            // The linear congruential generator of Numerical Recipes.
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             let noise = (state >> 8) as f32 / (1 << 24) as f32 - 0.5;
             let angle = std::f32::consts::TAU * 50.0 * n as f32 / 250.0;
@@ -238,14 +248,14 @@ mod tests {
             series.add_column(name, (0..512).map(|n| (n % 5) as f32).collect());
         }
         let data = FlightData::new((0, 0)).with_series([series]);
-        let found = spectrograms_of_flight(&data);
+        let found = flight_spectrograms(&data);
         assert_eq!((found.len(), found[0].title.as_str()), (1, "acceleration"));
         // A period of 5 samples at 250 Hz is 50 Hz, in steps of 250 / 256 Hz.
         let column = &found[0].density[0];
         let highest =
             (0..column.len()).max_by(|a, b| column[*a].total_cmp(&column[*b]));
         assert_eq!(highest, Some(51));
-        assert!(of_flight(&data).is_empty());
+        assert!(flight_spectra(&data).is_empty());
     }
 
     #[test]
@@ -258,7 +268,7 @@ mod tests {
     #[test]
     fn spectrogram_shows_the_sine_in_each_column() {
         let data = FlightData::new((0, 0)).with_series([sine()]);
-        let found = spectrograms_of_flight(&data);
+        let found = flight_spectrograms(&data);
         let spectrogram = &found[0];
         // 1 + (1000 - 256) / 128 windows.
         assert_eq!((spectrogram.times_ns.len(), spectrogram.density.len()), (6, 6));

@@ -5,16 +5,16 @@ use std::{collections::VecDeque, f64::consts::TAU, sync::Arc};
 use realfft::{RealFftPlanner, RealToComplex};
 use serde::Serialize;
 
-/// The number of samples in a window, half of which each window shares with the next (Flight
-/// Review, `DataPlotSpec`).
+/// The number of samples in a window. Successive windows overlap by half (Flight Review,
+/// `DataPlotSpec`).
 pub const WINDOW_LENGTH: usize = 256;
 const HOP: usize = WINDOW_LENGTH / 2;
 
 /// The maximum number of columns. Neighbouring columns of longer signals are averaged.
 pub const MAX_SPECTROGRAM_COLUMNS: usize = 1024;
 
-/// The power spectral density of a signal over time: that of `scipy.signal.spectrogram` with a
-/// Hann window, without the mean of each window, summed over three axes.
+/// The power spectral density of a signal over time, summed over three axes. It is computed as
+/// `scipy.signal.spectrogram` does with a Hann window and constant detrending.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Spectrogram {
@@ -22,15 +22,15 @@ pub struct Spectrogram {
     pub title: String,
     /// The topic.
     pub topic: String,
-    /// The sampling rate.
+    /// The sampling rate in Hz.
     pub sample_rate_hz: f64,
-    /// The difference between neighbouring frequencies; the first is zero.
+    /// The difference between neighbouring frequencies; the first frequency is zero.
     pub frequency_step_hz: f64,
     /// The time of the middle of each column in nanoseconds on the clock of the log.
     pub times_ns: Vec<i64>,
-    /// The number of windows that are averaged in each column, except in the last ones.
+    /// The number of windows that are averaged in each column. The last column may average fewer.
     pub windows_per_column: usize,
-    /// The densities of each column by frequency, in the square of the unit per Hz.
+    /// The density of each column at each frequency, in the square of the unit of the signal per Hz.
     pub density: Vec<Vec<f32>>,
 }
 
@@ -45,8 +45,9 @@ pub struct SpectrogramBuilder {
     windows_per_column: usize,
 }
 
-/// The sum of some windows.
+/// The sum of the power spectra of successive windows.
 struct Column {
+    /// The mean time of the windows in nanoseconds.
     time: i64,
     windows: usize,
     power: Vec<f64>,
@@ -66,14 +67,14 @@ impl SpectrogramBuilder {
         }
     }
 
-    /// Adds a sample of three axes. A value that is not finite takes the one before.
+    /// Adds a sample of three axes. A value that is not finite is replaced by the value before it.
     pub fn add(&mut self, time_ns: i64, values: [f32; 3]) {
         for (samples, value) in self.samples.iter_mut().zip(values) {
-            let before = samples.back().copied().unwrap_or(0.0);
+            let last_value = samples.back().copied().unwrap_or(0.0);
             samples.push_back(if value.is_finite() {
                 f64::from(value)
             } else {
-                before
+                last_value
             });
         }
         self.times.push_back(time_ns);
@@ -84,6 +85,7 @@ impl SpectrogramBuilder {
         }
     }
 
+    /// Adds the power spectrum of the latest [`WINDOW_LENGTH`] samples.
     fn add_window(&mut self) {
         let mut power = vec![0.0; HOP + 1];
         let mut spectrum = self.transform.make_output_vec();
@@ -91,7 +93,7 @@ impl SpectrogramBuilder {
             let mean = samples.iter().sum::<f64>() / WINDOW_LENGTH as f64;
             let windowed = samples.iter().zip(&self.window);
             let mut input: Vec<f64> = windowed.map(|(s, w)| (s - mean) * w).collect();
-            // Fails only if the lengths differ, and they are those of the plan.
+            // Fails only if a buffer does not have the length of the plan.
             if self.transform.process(&mut input, &mut spectrum).is_err() {
                 continue;
             }
@@ -111,21 +113,21 @@ impl SpectrogramBuilder {
         }
     }
 
-    /// Halves the number of columns.
+    /// Halves the number of columns by averaging pairs of columns.
     fn merge_pairs(&mut self) {
         self.windows_per_column *= 2;
         let mut merged: Vec<Column> = Vec::with_capacity(MAX_SPECTROGRAM_COLUMNS);
-        for (place, column) in self.columns.drain(..).enumerate() {
+        for (index, column) in self.columns.drain(..).enumerate() {
             match merged.last_mut() {
-                Some(last) if place % 2 == 1 => last.add(&column),
+                Some(last) if index % 2 == 1 => last.add(&column),
                 _ => merged.push(column),
             }
         }
         self.columns = merged;
     }
 
-    /// Returns the spectrogram of the samples, which were taken at this rate. `None` without a
-    /// whole window, or a rate that is not positive.
+    /// Returns the spectrogram of the samples at the sampling rate `rate_hz`. `None` without a whole
+    /// window, or if the rate is not positive.
     pub fn finish(self, title: &str, topic: &str, rate_hz: f64) -> Option<Spectrogram> {
         if self.columns.is_empty() || rate_hz.is_nan() || rate_hz <= 0.0 {
             return None;
@@ -134,7 +136,7 @@ impl SpectrogramBuilder {
         let density = |column: &Column| {
             let scale = 1.0 / (rate_hz * energy * column.windows as f64);
             let bins = column.power.iter().enumerate();
-            // All but the first and the last frequency stand for two.
+            // One-sided spectra double all frequencies except the first and the last.
             let sides = |bin: usize| if bin == 0 || bin == HOP { 1.0 } else { 2.0 };
             bins.map(|(bin, power)| (power * scale * sides(bin)) as f32).collect()
         };

@@ -10,23 +10,24 @@ use crate::{
     phases::Phases,
 };
 
-/// Flight Review shows no current below this, because nothing is connected (`plotted_tables.py`).
-const LEAST_CURRENT_A: f64 = 0.1;
+/// Flight Review ignores smaller currents, because no current sensor is connected
+/// (`plotted_tables.py`).
+const MIN_CURRENT_A: f64 = 0.1;
 
-/// Between battery messages that are further apart, the energy is unknown.
+/// The maximum time between two battery messages across which the energy is integrated.
 const LONGEST_ENERGY_GAP_S: f64 = 10.0;
 
 /// The statistics of a flight; `None` where the log does not have the values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FlightStatistics {
-    /// How long the log lasts, in seconds.
+    /// The duration of the log in seconds.
     pub log_s: f64,
-    /// How long the vehicle was armed.
+    /// The time for which the vehicle was armed, in seconds.
     pub armed_s: Option<f64>,
-    /// How long the vehicle was in the air.
+    /// The time for which the vehicle was in the air, in seconds.
     pub airborne_s: Option<f64>,
-    /// The flight modes, in the order of their first time.
+    /// The flight modes, in the order of their first use.
     pub modes: Vec<ModeTime>,
     /// The length of the path in m, where position and height were valid.
     pub distance_m: Option<f64>,
@@ -66,19 +67,19 @@ pub struct FlightStatistics {
     pub average_vibration_m_s2: Option<f64>,
     /// The highest vibration of all accelerometers in m/s².
     pub max_vibration_m_s2: Option<f64>,
-    /// The parameter `SYS_AUTOSTART`, the number of the airframe.
+    /// The identifier of the airframe: the parameter `SYS_AUTOSTART`.
     pub airframe_id: Option<i64>,
-    /// The name of the airframe, if its number is known.
+    /// The name of the airframe, if its identifier is known.
     pub airframe: Option<&'static str>,
-    /// The type of the vehicle, by the parameter `MAV_TYPE`.
+    /// The type of the vehicle according to the parameter `MAV_TYPE`.
     pub vehicle_type: Option<&'static str>,
-    /// The estimator.
+    /// The name of the position estimator, e.g. `EKF2`.
     pub estimator: Option<&'static str>,
-    /// The flight time of the vehicle in all flights, in seconds, as its parameters state it.
+    /// The flight time of the vehicle in all flights according to its parameters, in seconds.
     pub vehicle_flight_s: Option<f64>,
 }
 
-/// How long a flight mode lasted.
+/// The time that a flight spent in one flight mode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModeTime {
@@ -102,16 +103,16 @@ impl FlightStatistics {
             modes: mode_times(data, phases),
             ..Self::default()
         };
-        if let Some(position) = data.first("vehicle_local_position") {
+        if let Some(position) = data.first_instance("vehicle_local_position") {
             statistics.add_position(position);
         }
         statistics.add_rotation(data);
-        if let Some(battery) = data.first("battery_status") {
+        if let Some(battery) = data.first_instance("battery_status") {
             statistics.add_battery(battery);
         }
         statistics.add_wind(data);
         let mut vibration = Average::default();
-        for series in data.all("vehicle_imu_status") {
+        for series in data.instances("vehicle_imu_status") {
             let metric = series.column("accel_vibration_metric").unwrap_or_default();
             metric.iter().for_each(|value| vibration.add(f64::from(*value)));
         }
@@ -123,45 +124,47 @@ impl FlightStatistics {
 
     /// Adds distance, height and speeds (Flight Review, `get_info_table_html`).
     fn add_position(&mut self, position: &Series) {
-        let of = |name| position.column(name).unwrap_or_default();
-        let (x, y, z) = (of("x"), of("y"), of("z"));
+        let column = |name| position.column(name).unwrap_or_default();
+        let (x, y, z) = (column("x"), column("y"), column("z"));
         let is_valid = |a: &str, b: &str, row: usize| {
             let both = position.value(a, row).zip(position.value(b, row));
             both.is_some_and(|(a, b)| a * b > 0.0)
         };
-        let places = x.iter().zip(y).zip(z).enumerate();
-        let mut before: Option<[f64; 3]> = None;
-        let (mut distance, mut places_seen) = (0.0, 0_u64);
-        for (row, ((x, y), z)) in places {
-            let place = [f64::from(*x), f64::from(*y), f64::from(*z)];
-            let known = is_valid("xy_valid", "z_valid", row)
-                && place.iter().all(|number| number.is_finite());
-            let place = known.then_some(place);
-            if let Some((from, to)) = before.zip(place) {
-                let steps = from.iter().zip(&to).map(|(a, b)| (b - a) * (b - a));
+        let rows = x.iter().zip(y).zip(z).enumerate();
+        let mut last_position: Option<[f64; 3]> = None;
+        let (mut distance, mut valid_rows) = (0.0, 0_u64);
+        for (row, ((x, y), z)) in rows {
+            let position_m = [f64::from(*x), f64::from(*y), f64::from(*z)];
+            let is_known = is_valid("xy_valid", "z_valid", row)
+                && position_m.iter().all(|number| number.is_finite());
+            let position_m = is_known.then_some(position_m);
+            if let Some((start, end)) = last_position.zip(position_m) {
+                let steps = start.iter().zip(&end).map(|(a, b)| (b - a) * (b - a));
                 distance += steps.sum::<f64>().sqrt();
             }
-            places_seen += u64::from(known);
-            before = place;
+            valid_rows += u64::from(is_known);
+            last_position = position_m;
         }
-        self.distance_m = (places_seen > 0).then_some(distance);
+        self.distance_m = (valid_rows > 0).then_some(distance);
         let heights = || z.iter().copied().map(f64::from).filter(|z| z.is_finite());
-        let span = heights().reduce(f64::max).zip(heights().reduce(f64::min));
-        self.altitude_difference_m = span.map(|(highest, lowest)| highest - lowest);
+        let height_range = heights().reduce(f64::max).zip(heights().reduce(f64::min));
+        self.altitude_difference_m =
+            height_range.map(|(highest, lowest)| highest - lowest);
 
-        let velocities = of("vx").iter().zip(of("vy")).zip(of("vz")).enumerate();
-        let (mut all, mut horizontal) = (Average::default(), Average::default());
+        let velocities =
+            column("vx").iter().zip(column("vy")).zip(column("vz")).enumerate();
+        let (mut speed, mut horizontal) = (Average::default(), Average::default());
         let mut down = Average::default();
         for (row, ((x, y), z)) in velocities {
             let [x, y, z] = [f64::from(*x), f64::from(*y), f64::from(*z)];
             if is_valid("v_xy_valid", "v_z_valid", row) {
                 horizontal.add(x.hypot(y));
-                all.add(x.hypot(y).hypot(z));
+                speed.add(x.hypot(y).hypot(z));
                 down.add(z);
             }
         }
-        self.average_speed_m_s = all.mean();
-        self.max_speed_m_s = all.max;
+        self.average_speed_m_s = speed.mean();
+        self.max_speed_m_s = speed.max;
         self.average_horizontal_speed_m_s = horizontal.mean();
         self.max_horizontal_speed_m_s = horizontal.max;
         self.max_speed_up_m_s = down.min.map(|down| -down);
@@ -172,7 +175,7 @@ impl FlightStatistics {
     /// vector rotated by roll and pitch; its cosine is `cos(roll) * cos(pitch)`, which is
     /// `1 - 2 (q1² + q2²)` of the quaternion.
     fn add_rotation(&mut self, data: &FlightData) {
-        let attitude = data.first("vehicle_attitude");
+        let attitude = data.first_instance("vehicle_attitude");
         let mut tilt = Average::default();
         let quaternion =
             attitude.and_then(|a| Some((a.column("q[1]")?, a.column("q[2]")?)));
@@ -192,11 +195,11 @@ impl FlightStatistics {
             }
             rate.max
         };
-        // Old logs have the rates in the attitude, as Flight Review reads them.
-        let old =
+        // Old logs have the rates in the attitude topic (Flight Review reads them there).
+        let old_rate =
             attitude.and_then(|a| rates(a, ["rollspeed", "pitchspeed", "yawspeed"]));
-        let new = data.first("vehicle_angular_velocity");
-        let rate = old.or_else(|| rates(new?, ["xyz[0]", "xyz[1]", "xyz[2]"]));
+        let new = data.first_instance("vehicle_angular_velocity");
+        let rate = old_rate.or_else(|| rates(new?, ["xyz[0]", "xyz[1]", "xyz[2]"]));
         self.max_rotation_deg_s = rate.map(f64::to_degrees);
     }
 
@@ -206,7 +209,7 @@ impl FlightStatistics {
         let voltage = voltage.unwrap_or_default();
         let mut currents = Average::default();
         current.iter().for_each(|value| currents.add(f64::from(*value)));
-        if currents.max.is_some_and(|max| max > LEAST_CURRENT_A) {
+        if currents.max.is_some_and(|max| max > MIN_CURRENT_A) {
             self.average_current_a = currents.mean();
             self.max_current_a = currents.max;
             self.energy_wh = energy_wh(battery, voltage, current);
@@ -215,14 +218,17 @@ impl FlightStatistics {
         voltage.iter().for_each(|value| voltages.add(f64::from(*value)));
         self.min_voltage_v = voltages.min;
         let charge = battery.column("discharged_mah").unwrap_or_default();
-        let mut known = charge.iter().copied().map(f64::from).filter(|c| c.is_finite());
-        let first = known.next();
+        let mut known_charge =
+            charge.iter().copied().map(f64::from).filter(|c| c.is_finite());
+        let first = known_charge.next();
         self.discharged_mah =
-            first.map(|first| known.next_back().unwrap_or(first) - first);
+            first.map(|first| known_charge.next_back().unwrap_or(first) - first);
     }
 
     fn add_wind(&mut self, data: &FlightData) {
-        let Some(wind) = data.first("wind").or_else(|| data.first("wind_estimate"))
+        let Some(wind) = data
+            .first_instance("wind")
+            .or_else(|| data.first_instance("wind_estimate"))
         else {
             return;
         };
@@ -242,7 +248,8 @@ impl FlightStatistics {
         self.airframe = self.airframe_id.and_then(airframe_name);
         self.vehicle_type = whole("MAV_TYPE").and_then(vehicle_type_name);
         self.estimator = estimator_name(whole("MAV_TYPE"), whole("SYS_MC_EST_GROUP"));
-        // Both halves of the microseconds are signed parameters (Flight Review, `helper.py`).
+        // The time in microseconds is split into two signed parameters of 32 bits (Flight Review,
+        // `helper.py`).
         let half = |name: &str| whole(name).map(|value| u64::from(value as i32 as u32));
         let time = half("LND_FLIGHT_T_HI").zip(half("LND_FLIGHT_T_LO"));
         self.vehicle_flight_s =
@@ -250,7 +257,8 @@ impl FlightStatistics {
     }
 }
 
-/// Integrates voltage and current with the trapezoidal rule, where the rows are close together.
+/// Integrates the product of voltage and current with the trapezoidal rule, in Wh. Pairs of rows
+/// that are too far apart are skipped.
 fn energy_wh(battery: &Series, voltage: &[f32], current: &[f32]) -> Option<f64> {
     let power = voltage.iter().zip(current).map(|(v, a)| f64::from(*v) * f64::from(*a));
     let rows: Vec<(i64, f64)> = battery.times.iter().copied().zip(power).collect();
@@ -265,38 +273,38 @@ fn energy_wh(battery: &Series, voltage: &[f32], current: &[f32]) -> Option<f64> 
     (rows.len() > 1).then_some(joules / 3600.0)
 }
 
-/// Returns how long each flight mode lasted.
+/// Returns the time spent in each flight mode.
 fn mode_times(data: &FlightData, phases: &Phases) -> Vec<ModeTime> {
     let mut order: Vec<u8> = Vec::new();
     let mut times: BTreeMap<u8, (f64, f64)> = BTreeMap::new();
     let armed = phases.armed.as_ref().map_or(&[][..], |armed| armed.list());
     for mode in &phases.modes {
-        let (all, while_armed) = times.entry(mode.nav_state).or_insert_with(|| {
+        let (total_s, armed_s) = times.entry(mode.nav_state).or_insert_with(|| {
             order.push(mode.nav_state);
             (0.0, 0.0)
         });
-        *all += seconds(mode.end.saturating_sub(mode.start));
+        *total_s += seconds(mode.end.saturating_sub(mode.start));
         let first = armed.partition_point(|(_, end)| *end <= mode.start);
         for (start, end) in armed.iter().skip(first) {
             if *start >= mode.end {
                 break;
             }
             let (start, end) = (mode.start.max(*start), mode.end.min(*end));
-            *while_armed += seconds(end.saturating_sub(start));
+            *armed_s += seconds(end.saturating_sub(start));
         }
     }
-    let named = |nav_state: u8| {
+    let mode_name = |nav_state: u8| {
         let name = data.mode_names.get(&nav_state).cloned();
         name.unwrap_or_else(|| format!("nav_state {nav_state}"))
     };
     let time = |nav_state: u8| {
         let (seconds, armed_s) = times.get(&nav_state).copied().unwrap_or_default();
-        ModeTime { nav_state, name: named(nav_state), seconds, armed_s }
+        ModeTime { nav_state, name: mode_name(nav_state), seconds, armed_s }
     };
     order.into_iter().map(time).collect()
 }
 
-/// The mean and the limits of numbers. Values that are not finite are ignored.
+/// The mean, the minimum and the maximum of values. Values that are not finite are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Average {
     sum: f64,
@@ -326,7 +334,7 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    fn of(series: Series) -> FlightStatistics {
+    fn flight_statistics(series: Series) -> FlightStatistics {
         let data = FlightData::new((0, 4 * SECOND)).with_series([series]);
         FlightStatistics::new(&data, &Phases::new(&data))
     }
@@ -343,7 +351,7 @@ mod tests {
         position.add_column("z", vec![0.0, 0.0, -50.0, 0.0, -12.0]);
         position.add_column("xy_valid", vec![1.0, 1.0, 0.0, 1.0, 1.0]);
         position.add_column("z_valid", vec![1.0; 5]);
-        let statistics = of(position);
+        let statistics = flight_statistics(position);
         assert_eq!(statistics.distance_m, Some(5.0 + 12.0));
         assert_eq!(statistics.altitude_difference_m, Some(50.0));
         assert_eq!(statistics.max_speed_m_s, None);
@@ -357,7 +365,7 @@ mod tests {
         position.add_column("vz", vec![12.0, -2.0, 90.0]);
         position.add_column("v_xy_valid", vec![1.0, 1.0, 0.0]);
         position.add_column("v_z_valid", vec![1.0; 3]);
-        let statistics = of(position);
+        let statistics = flight_statistics(position);
         assert_eq!(statistics.max_speed_m_s, Some(13.0));
         assert_eq!(statistics.average_speed_m_s, Some(7.5));
         assert_eq!(statistics.max_horizontal_speed_m_s, Some(5.0));
@@ -372,7 +380,7 @@ mod tests {
         let half = (30.0_f32.to_radians() / 2.0).sin();
         attitude.add_column("q[1]", vec![0.0, half]);
         attitude.add_column("q[2]", vec![0.0, 0.0]);
-        let tilt = of(attitude).max_tilt_deg.unwrap();
+        let tilt = flight_statistics(attitude).max_tilt_deg.unwrap();
         assert!((tilt - 30.0).abs() < 1e-4, "{tilt}");
     }
 
@@ -382,7 +390,7 @@ mod tests {
         battery.add_column("voltage_v", vec![12.0; 4]);
         battery.add_column("current_a", vec![10.0; 4]);
         battery.add_column("discharged_mah", vec![500.0, 503.0, 505.0, 508.0]);
-        let statistics = of(battery);
+        let statistics = flight_statistics(battery);
         assert_eq!(statistics.energy_wh, Some(120.0 * 3.0 / 3600.0));
         assert_eq!(statistics.discharged_mah, Some(8.0));
         assert_eq!(statistics.average_current_a, Some(10.0));
@@ -393,7 +401,7 @@ mod tests {
         let mut status = Series::new("vehicle_status", 0, times(4));
         status.add_column("nav_state", vec![2.0, 3.0, 3.0, 2.0]);
         status.add_column("arming_state", vec![1.0, 1.0, 2.0, 2.0]);
-        let statistics = of(status);
+        let statistics = flight_statistics(status);
         let modes: Vec<_> = statistics
             .modes
             .iter()

@@ -1,39 +1,40 @@
 //! The step responses of controllers, by Wiener deconvolution.
 //!
-//! The method is that of PID-Analyzer, which Flight Review's page "PID Analysis" used: windows of
-//! a second, each a sixteenth of a second after the one before, are deconvolved, and the sums of
-//! the impulse responses are averaged in a way that outliers do not change.
+//! The method is that of PID-Analyzer, which the page "PID Analysis" of Flight Review used. The
+//! signals are divided into windows of one second that start a sixteenth of a second apart. Each
+//! window is deconvolved to an impulse response, whose cumulative sum is the step response. The step
+//! responses are averaged in a way that is robust against outliers.
 
 mod deconvolution;
 
 use serde::Serialize;
 
 use crate::{
-    correlation::{interpolate, sorted},
+    correlation::{finite_samples, interpolate, sorted},
     data::{FlightData, Series, median_interval, seconds},
     phases::Phases,
     step_response::deconvolution::{Deconvolution, GAP_INTERVALS, gaussian_kernel},
 };
 
-/// Windows whose input is weaker are ignored, in degrees (per second). Windows with more than the
-/// second number are evaluated apart (PID-Analyzer: 20 and 500).
-const LEAST_RATE: f64 = 20.0;
-const LEAST_ANGLE: f64 = 5.0;
+/// The minimum inputs of a window in degrees per second and in degrees. Windows with a stronger
+/// input than `HIGH_INPUT` are averaged separately (PID-Analyzer: 20 and 500).
+const MIN_RATE: f64 = 20.0;
+const MIN_ANGLE: f64 = 5.0;
 const HIGH_INPUT: f64 = 500.0;
-/// The fewest windows of a response (PID-Analyzer).
-const LEAST_WINDOWS: u32 = 10;
-/// The histogram of responses: its limits, and the standard deviation of its smoothing
-/// (PID-Analyzer).
+/// The minimum number of windows of a response (PID-Analyzer).
+const MIN_WINDOWS: u32 = 10;
+/// The histogram of responses: its lowest and highest value, its number of bins, and the standard
+/// deviation of its smoothing in bins (PID-Analyzer).
 const LOWEST: f64 = -1.5;
 const HIGHEST: f64 = 3.5;
 const BINS: usize = 1000;
 const SMOOTHING_BINS: f64 = 7.0;
 
-/// Slower signals cannot show a response.
-const LEAST_SAMPLE_RATE_HZ: f64 = 10.0;
-/// Faster signals are not logged, and would need a lot of memory.
+/// The minimum sampling rate: slower signals cannot show a response.
+const MIN_SAMPLE_RATE_HZ: f64 = 10.0;
+/// The maximum sampling rate: faster signals are not logged, and would need much memory.
 const MAX_SAMPLE_RATE_HZ: f64 = 4_000.0;
-/// The final value is the mean from this share of the response on (Flight Review,
+/// The share of the response after which its values count as final (Flight Review,
 /// `rate_response.py`).
 const SETTLED_FROM: f64 = 0.6;
 
@@ -41,31 +42,31 @@ const SETTLED_FROM: f64 = 0.6;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StepResponse {
-    /// `rate` or `attitude`.
+    /// The controller: `rate` or `attitude`.
     pub controller: &'static str,
-    /// `roll`, `pitch` or `yaw`.
+    /// The axis: `roll`, `pitch` or `yaw`.
     pub axis: &'static str,
     /// The sampling rate of the measurement.
     pub sample_rate_hz: f64,
     /// The number of windows with enough input.
     pub windows: u32,
-    /// The time between two values in seconds; the first is at the step.
+    /// The time between two values in seconds. The first value is at the step.
     pub time_step_s: f64,
-    /// The most common response. The window function and the assumed noise make its late values
-    /// too low, by about a tenth.
+    /// The most common response. The window function and the assumed noise reduce its late values
+    /// by about a tenth.
     pub response: Vec<f64>,
     /// The mean of the responses of all windows.
     pub mean: Vec<f64>,
     /// Their standard deviation.
     pub deviation: Vec<f64>,
-    /// The most common response to inputs of more than 500 degrees (per second), if there are ten
-    /// windows of them.
+    /// The most common response to inputs of more than 500 degrees (or degrees per second); `None`
+    /// with fewer than ten such windows.
     pub response_to_high_input: Option<Vec<f64>>,
-    /// The figures of the mean, which is nearer to the gain of slow inputs.
+    /// The metrics of `mean`, which is closer to the response to slow inputs than `response`.
     pub metrics: ResponseMetrics,
 }
 
-/// The figures of a step response (Flight Review, `rate_response.py`).
+/// The metrics of a step response (Flight Review, `rate_response.py`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ResponseMetrics {
@@ -75,64 +76,72 @@ pub struct ResponseMetrics {
     pub delay_s: Option<f64>,
     /// The time from 10 to 90 percent of the final value.
     pub rise_s: Option<f64>,
-    /// How far the response exceeds the final value, in percent.
+    /// The excess of the highest value over the final value, in percent of the final value.
     pub overshoot_percent: Option<f64>,
 }
 
-/// Returns the responses of the controllers of a flight, while the vehicle is in the air.
-pub(crate) fn of_flight(data: &FlightData, phases: &Phases) -> Vec<StepResponse> {
-    let mut all = Vec::new();
-    let velocity = data.first("vehicle_angular_velocity");
-    let attitude = data.first("vehicle_attitude");
-    let rates = data.first("vehicle_rates_setpoint");
+/// Returns the step responses of the rate and the attitude controller while the vehicle is in the
+/// air.
+pub(crate) fn flight_step_responses(
+    data: &FlightData,
+    phases: &Phases,
+) -> Vec<StepResponse> {
+    let mut responses = Vec::new();
+    let velocity = data.first_instance("vehicle_angular_velocity");
+    let attitude = data.first_instance("vehicle_attitude");
+    let rate_setpoints = data.first_instance("vehicle_rates_setpoint");
     let axes = [
         ("roll", "rollspeed", "xyz[0]"),
         ("pitch", "pitchspeed", "xyz[1]"),
         ("yaw", "yawspeed", "xyz[2]"),
     ];
-    for (axis, old, new) in axes {
-        let measured = velocity.and_then(|series| Some((series, series.column(new)?)));
-        // Old logs have the rates in the attitude.
+    for (axis, old_field, new_field) in axes {
+        let measured =
+            velocity.and_then(|series| Some((series, series.column(new_field)?)));
+        // Old logs have the rates in the attitude topic.
         let measured = measured.or_else(|| {
-            attitude.and_then(|series| Some((series, series.column(old)?)))
+            attitude.and_then(|series| Some((series, series.column(old_field)?)))
         });
-        let Some(((series, values), setpoints)) = measured.zip(rates) else { continue };
+        let Some(((series, values), setpoints)) = measured.zip(rate_setpoints) else {
+            continue;
+        };
         let Some(setpoint) = setpoints.column(axis) else { continue };
         let measured =
             samples(series, values.iter().map(|v| f64::from(*v).to_degrees()));
         let setpoint =
             samples(setpoints, setpoint.iter().map(|v| f64::from(*v).to_degrees()));
         let flying = |start, last| is_flying(phases, start, last);
-        all.extend(
-            step_response(&setpoint, &measured, LEAST_RATE, flying)
+        responses.extend(
+            step_response(&setpoint, &measured, MIN_RATE, flying)
                 .map(|response| StepResponse { controller: "rate", axis, ..response }),
         );
     }
     let Some((attitude, setpoints)) =
-        attitude.zip(data.first("vehicle_attitude_setpoint"))
+        attitude.zip(data.first_instance("vehicle_attitude_setpoint"))
     else {
-        return all;
+        return responses;
     };
-    for (axis, old) in [("roll", "roll_body"), ("pitch", "pitch_body")] {
+    for (axis, old_field) in [("roll", "roll_body"), ("pitch", "pitch_body")] {
         let Some(measured) = angles(attitude, "q", axis) else { continue };
-        let old = || {
-            setpoints.column(old).map(|column| {
+        let old_angles = || {
+            setpoints.column(old_field).map(|column| {
                 column.iter().map(|v| f64::from(*v).to_degrees()).collect::<Vec<f64>>()
             })
         };
         let is_known = |angles: &Vec<f64>| angles.iter().any(|angle| angle.is_finite());
-        let setpoint = angles(setpoints, "q_d", axis).filter(is_known).or_else(old);
+        let setpoint =
+            angles(setpoints, "q_d", axis).filter(is_known).or_else(old_angles);
         let Some(setpoint) = setpoint else { continue };
         let measured = samples(attitude, measured.into_iter());
         let setpoint = samples(setpoints, setpoint.into_iter());
         let flying = |start, last| is_flying(phases, start, last);
-        all.extend(
-            step_response(&setpoint, &measured, LEAST_ANGLE, flying).map(|response| {
+        responses.extend(
+            step_response(&setpoint, &measured, MIN_ANGLE, flying).map(|response| {
                 StepResponse { controller: "attitude", axis, ..response }
             }),
         );
     }
-    all
+    responses
 }
 
 fn is_flying(phases: &Phases, start: i64, last: i64) -> bool {
@@ -141,8 +150,8 @@ fn is_flying(phases: &Phases, start: i64, last: i64) -> bool {
 
 /// Returns the roll or the pitch angle of the quaternion `field` in degrees.
 fn angles(series: &Series, field: &str, axis: &str) -> Option<Vec<f64>> {
-    let of = |at: usize| series.column(&format!("{field}[{at}]"));
-    let (w, x, y, z) = (of(0)?, of(1)?, of(2)?, of(3)?);
+    let column = |index: usize| series.column(&format!("{field}[{index}]"));
+    let (w, x, y, z) = (column(0)?, column(1)?, column(2)?, column(3)?);
     let rows = w.iter().zip(x).zip(y).zip(z);
     let angle = |(((w, x), y), z): (((&f32, &f32), &f32), &f32)| {
         let [w, x, y, z] = [w, x, y, z].map(|part| f64::from(*part));
@@ -155,36 +164,35 @@ fn angles(series: &Series, field: &str, axis: &str) -> Option<Vec<f64>> {
     Some(rows.map(angle).collect())
 }
 
-/// Returns the times and the finite values in the order of time.
+/// Returns the finite ones of `values` with the times of their rows, sorted by time.
 fn samples(series: &Series, values: impl Iterator<Item = f64>) -> Vec<(i64, f64)> {
-    let all = series.times.iter().copied().zip(values);
-    sorted(all.filter(|(_, value)| value.is_finite()).collect())
+    sorted(finite_samples(series, values))
 }
 
 /// Estimates the response of a controller to a step of its setpoint.
 ///
-/// Both signals are times in nanoseconds and values, sorted by time. Windows in which the
-/// setpoint, times the window function, stays below `least_input`, and windows for whose first
-/// and last time `is_used` is false, are ignored. The controller and the axis of the result are
-/// empty. `None` if fewer than ten windows are left.
+/// Both signals consist of times in nanoseconds and values, and are sorted by time. A window is
+/// ignored if the product of the setpoint and the window function stays below `min_input`, or if
+/// `is_used` returns false for the first and the last time of the window. The controller and the
+/// axis of the result are empty. Returns `None` if fewer than ten windows remain.
 pub fn step_response(
     setpoint: &[(i64, f64)],
     measured: &[(i64, f64)],
-    least_input: f64,
+    min_input: f64,
     is_used: impl Fn(i64, i64) -> bool,
 ) -> Option<StepResponse> {
     let times: Vec<i64> = measured.iter().map(|(time, _)| *time).collect();
     let interval = median_interval(&times)?;
     let step = seconds(interval);
     let rate = 1.0 / step;
-    if !(LEAST_SAMPLE_RATE_HZ..=MAX_SAMPLE_RATE_HZ).contains(&rate) {
+    if !(MIN_SAMPLE_RATE_HZ..=MAX_SAMPLE_RATE_HZ).contains(&rate) {
         return None;
     }
     let (first, last) = (setpoint.first()?.0, setpoint.last()?.0);
     let mut deconvolution = Deconvolution::new(rate);
     let (length, shift) =
         (deconvolution.window.len(), deconvolution.shift(measured.len()));
-    let (mut usual, mut high) = (
+    let (mut normal, mut high) = (
         ResponseAverage::new(deconvolution.response_length),
         ResponseAverage::new(deconvolution.response_length),
     );
@@ -193,40 +201,40 @@ pub fn step_response(
         else {
             continue;
         };
-        // Only times at which both signals are known.
+        // Only times within both signals are used.
         let (start, end) = ((*start).max(first), (*end).min(last));
         let count = end.saturating_sub(start) / interval;
-        let mut at = 0;
-        while at + length as i64 <= count + 1 {
-            let time = |place: usize| start + (at + place as i64) * interval;
+        let mut offset = 0;
+        while offset + length as i64 <= count + 1 {
+            let time = |sample: usize| start + (offset + sample as i64) * interval;
             if is_used(time(0), time(length - 1)) {
                 let grid =
                     |signal: &[(i64, f64)]| resample(signal, (0..length).map(time));
                 let (input, output) = (grid(setpoint), grid(segment));
                 let strength = deconvolution.strength(&input);
-                if strength > least_input
+                if strength > min_input
                     && let Some(response) = deconvolution.response(input, output)
                 {
                     let average =
-                        if strength > HIGH_INPUT { &mut high } else { &mut usual };
+                        if strength > HIGH_INPUT { &mut high } else { &mut normal };
                     average.add(&response);
                 }
             }
-            at += shift as i64;
+            offset += shift as i64;
         }
     }
     let response_to_high_input =
-        (high.windows >= LEAST_WINDOWS).then(|| high.most_common());
-    if usual.windows < LEAST_WINDOWS {
+        (high.windows >= MIN_WINDOWS).then(|| high.most_common());
+    if normal.windows < MIN_WINDOWS {
         return None;
     }
-    let response = usual.most_common();
-    let (mean, deviation) = usual.mean_and_deviation();
+    let response = normal.most_common();
+    let (mean, deviation) = normal.mean_and_deviation();
     Some(StepResponse {
         controller: "",
         axis: "",
         sample_rate_hz: rate,
-        windows: usual.windows,
+        windows: normal.windows,
         time_step_s: step,
         metrics: ResponseMetrics::new(&mean, step),
         response,
@@ -236,39 +244,39 @@ pub fn step_response(
     })
 }
 
-/// Returns the values at `times`, which are sorted, on the lines between `samples`.
+/// Interpolates `samples` linearly at `times`. Both are sorted by time.
 fn resample(samples: &[(i64, f64)], times: impl Iterator<Item = i64>) -> Vec<f64> {
     let mut times = times.peekable();
     let first = times.peek().copied().unwrap_or_default();
-    // The samples before the first time, but one, have no effect.
+    // Of the samples before the first time, only the last one has an effect.
     let start = samples.partition_point(|(time, _)| *time < first).saturating_sub(1);
-    let mut rest = samples.get(start..).unwrap_or_default();
+    let mut remaining = samples.get(start..).unwrap_or_default();
     let value = |time: i64| {
-        while rest.get(1).is_some_and(|(next, _)| *next < time) {
-            rest = rest.get(1..).unwrap_or_default();
+        while remaining.get(1).is_some_and(|(next, _)| *next < time) {
+            remaining = remaining.get(1..).unwrap_or_default();
         }
-        let near = rest.get(..2).unwrap_or(rest);
-        interpolate(near, time).unwrap_or(0.0)
+        let neighbours = remaining.get(..2).unwrap_or(remaining);
+        interpolate(neighbours, time).unwrap_or(0.0)
     };
     times.map(value).collect()
 }
 
-/// Divides samples at gaps, and where times repeat.
+/// Splits samples at gaps and at times that do not increase.
 fn segments(
     samples: &[(i64, f64)],
     interval: i64,
 ) -> impl Iterator<Item = &[(i64, f64)]> {
-    let longest = interval.saturating_mul(GAP_INTERVALS);
+    let max_gap = interval.saturating_mul(GAP_INTERVALS);
     samples
-        .chunk_by(move |(a, _), (b, _)| (1..=longest).contains(&b.saturating_sub(*a)))
+        .chunk_by(move |(a, _), (b, _)| (1..=max_gap).contains(&b.saturating_sub(*a)))
 }
 
-/// The average of responses, which outliers do not change, in bounded memory.
+/// The average and the histogram of responses, in memory that does not depend on their number.
 struct ResponseAverage {
     windows: u32,
     sums: Vec<f64>,
     squares: Vec<f64>,
-    /// The number of windows by time and value.
+    /// The histogram: the number of windows for each time and each of [`BINS`] values.
     counts: Vec<u32>,
 }
 
@@ -287,28 +295,28 @@ impl ResponseAverage {
             *sum += value;
             *square += value * value;
             if (LOWEST..=HIGHEST).contains(value) {
-                let place = (value - LOWEST) / (HIGHEST - LOWEST) * BINS as f64;
-                if let Some(count) = counts.get_mut((place as usize).min(BINS - 1)) {
+                let bin = (value - LOWEST) / (HIGHEST - LOWEST) * BINS as f64;
+                if let Some(count) = counts.get_mut((bin as usize).min(BINS - 1)) {
                     *count += 1;
                 }
             }
         }
     }
 
-    /// Returns the mean of the smoothed distribution at each time, weighted by its square
-    /// (PID-Analyzer, `weighted_mode_avr`).
+    /// Returns the most common value at each time: the mean of the histogram, weighted by the squares
+    /// of its smoothed counts (PID-Analyzer, `weighted_mode_avr`).
     fn most_common(&self) -> Vec<f64> {
         let kernel = gaussian_kernel(SMOOTHING_BINS);
         let radius = kernel.len() / 2;
-        let position =
+        let bin_value =
             |bin: usize| LOWEST + (HIGHEST - LOWEST) * bin as f64 / (BINS - 1) as f64;
-        let at_time = |counts: &[u32]| {
+        let most_common_value = |counts: &[u32]| {
             let mut smooth = vec![0.0; BINS];
             for (bin, count) in
                 counts.iter().enumerate().filter(|(_, count)| **count > 0)
             {
-                for (place, weight) in kernel.iter().enumerate() {
-                    let target = (bin + place).checked_sub(radius);
+                for (offset, weight) in kernel.iter().enumerate() {
+                    let target = (bin + offset).checked_sub(radius);
                     if let Some(sum) = target.and_then(|target| smooth.get_mut(target))
                     {
                         *sum += weight * f64::from(*count);
@@ -317,11 +325,13 @@ impl ResponseAverage {
             }
             let weights = || smooth.iter().map(|value| value * value);
             let total: f64 = weights().sum();
-            let sum: f64 =
-                weights().enumerate().map(|(bin, weight)| weight * position(bin)).sum();
+            let sum: f64 = weights()
+                .enumerate()
+                .map(|(bin, weight)| weight * bin_value(bin))
+                .sum();
             if total > 0.0 { sum / total } else { 0.0 }
         };
-        self.counts.chunks_exact(BINS).map(at_time).collect()
+        self.counts.chunks_exact(BINS).map(most_common_value).collect()
     }
 
     fn mean_and_deviation(&self) -> (Vec<f64>, Vec<f64>) {
@@ -338,19 +348,22 @@ impl ResponseAverage {
 impl ResponseMetrics {
     fn new(response: &[f64], step_s: f64) -> Self {
         let last = response.len().saturating_sub(1) as f64 * step_s;
-        let timed = || {
-            response.iter().enumerate().map(|(at, value)| (at as f64 * step_s, *value))
+        let points = || {
+            response
+                .iter()
+                .enumerate()
+                .map(|(index, value)| (index as f64 * step_s, *value))
         };
-        let settled = timed().filter(|(time, _)| *time >= SETTLED_FROM * last);
+        let settled = points().filter(|(time, _)| *time >= SETTLED_FROM * last);
         let (sum, count) = settled
             .fold((0.0, 0_u32), |(sum, count), (_, value)| (sum + value, count + 1));
         let final_value = if count > 0 { sum / f64::from(count) } else { 0.0 };
-        // Without a response, times have no meaning (Flight Review).
+        // Without a response, the times are meaningless (Flight Review).
         if final_value <= 0.1 {
             return Self { final_value, ..Self::default() };
         }
         let reaches = |share: f64| {
-            timed()
+            points()
                 .find(|(_, value)| *value >= share * final_value)
                 .map(|(time, _)| time)
         };

@@ -11,12 +11,13 @@ use crate::{
     units::Unit,
 };
 
-/// A part of an expression with its type.
+/// A checked part of an expression: its plan and the type of its result.
 pub(crate) struct Typed {
     pub(crate) plan: Plan,
     /// The components: a single one without a name, or those of a vector.
     pub(crate) components: Vec<Component>,
     pub(crate) is_constant: bool,
+    /// Whether a value lasts until the next one.
     pub(crate) is_held: bool,
     span: Range<usize>,
 }
@@ -41,28 +42,30 @@ impl Typed {
     }
 
     fn select(self, columns: Vec<usize>) -> Self {
-        let chosen = columns.iter().filter_map(|at| self.components.get(*at).cloned());
+        let selected =
+            columns.iter().filter_map(|index| self.components.get(*index).cloned());
         Self {
-            components: chosen.collect(),
-            plan: Plan::Select { of: Box::new(self.plan), columns },
+            components: selected.collect(),
+            plan: Plan::Select { input: Box::new(self.plan), columns },
             ..self
         }
     }
 }
 
-/// Checks `node`, whose fields have these `types`.
+/// Checks `node`. `types` are the types of the fields of the expression.
 pub(crate) fn check(node: &Node, types: &[FieldType]) -> Result<Typed> {
     match &node.kind {
         NodeKind::Number(value) => Ok(Typed::number(*value, node.span.clone())),
         NodeKind::Field(index) => {
-            let Some(field) = types.get(*index).filter(|of| !of.components.is_empty())
+            let Some(field) =
+                types.get(*index).filter(|field| !field.components.is_empty())
             else {
-                let what = "the field has no numbers";
-                return Err(ExpressionError::new(what, node.span.clone()));
+                let message = "the field has no numbers";
+                return Err(ExpressionError::new(message, node.span.clone()));
             };
             let component = |field: &FieldComponent| Component {
                 name: field.name.clone(),
-                unit: Unit::of_field(&field.unit),
+                unit: Unit::from_name(&field.unit),
             };
             Ok(Typed {
                 plan: Plan::Field(*index),
@@ -72,22 +75,23 @@ pub(crate) fn check(node: &Node, types: &[FieldType]) -> Result<Typed> {
                 span: node.span.clone(),
             })
         }
-        NodeKind::Element(of, element) => {
-            let of = check(of, types)?;
+        NodeKind::Element(vector, element) => {
+            let vector = check(vector, types)?;
             let column = match element {
-                Element::Index(index) => Some(*index).filter(|at| *at < of.width()),
-                Element::Name(name) => {
-                    of.components.iter().position(|component| component.name == *name)
-                }
+                Element::Index(index) => Some(*index).filter(|at| *at < vector.width()),
+                Element::Name(name) => vector
+                    .components
+                    .iter()
+                    .position(|component| component.name == *name),
             };
             let Some(column) = column else {
-                return Err(no_element(&of, element, node.span.clone()));
+                return Err(no_element(&vector, element, node.span.clone()));
             };
-            let mut chosen = of.select(vec![column]);
-            for component in &mut chosen.components {
+            let mut element_values = vector.select(vec![column]);
+            for component in &mut element_values.components {
                 component.name.clear();
             }
-            Ok(Typed { span: node.span.clone(), ..chosen })
+            Ok(Typed { span: node.span.clone(), ..element_values })
         }
         NodeKind::Call(call) => {
             let arguments = bind(call, &node.span)?;
@@ -96,16 +100,21 @@ pub(crate) fn check(node: &Node, types: &[FieldType]) -> Result<Typed> {
     }
 }
 
-fn no_element(of: &Typed, element: &Element, span: Range<usize>) -> ExpressionError {
-    let span = of.span.end.min(span.end)..span.end;
+/// Returns the error for an element that `vector` does not have.
+fn no_element(
+    vector: &Typed,
+    element: &Element,
+    span: Range<usize>,
+) -> ExpressionError {
+    let span = vector.span.end.min(span.end)..span.end;
     let names: Vec<&str> =
-        of.components.iter().map(|component| component.name.as_str()).collect();
-    let what = match (element, of.width()) {
+        vector.components.iter().map(|component| component.name.as_str()).collect();
+    let message = match (element, vector.width()) {
         (_, 1) => "a single value has no elements".to_owned(),
         (Element::Index(_), width) => format!("the vector has only {width} elements"),
         (Element::Name(name), _) => format!("the vector has no element `{name}`"),
     };
-    let error = ExpressionError::new(what, span);
+    let error = ExpressionError::new(message, span);
     if names.len() < 2 {
         return error;
     }
@@ -119,17 +128,17 @@ type Bound<'c> = (&'static Parameter, Option<&'c Argument>);
 fn bind<'c>(call: &'c Call, span: &Range<usize>) -> Result<Vec<Bound<'c>>> {
     let function = call.function;
     let usage = || format!("its parameters are {}", function.signature());
-    let error = |what: String, span: &Range<usize>| {
-        Err(ExpressionError::new(what, span.clone()).with_hint(usage()))
+    let error = |message: String, span: &Range<usize>| {
+        Err(ExpressionError::new(message, span.clone()).with_hint(usage()))
     };
     let mut bound: Vec<Bound<'c>> =
         function.parameters.iter().map(|p| (p, None)).collect();
     let mut has_name = false;
     for (index, argument) in call.arguments.iter().enumerate() {
-        let place = match &argument.name {
+        let index = match &argument.name {
             None if has_name => {
-                let what = "an argument without a name follows one with a name";
-                return error(what.to_owned(), &argument.value.span);
+                let message = "an argument without a name follows one with a name";
+                return error(message.to_owned(), &argument.value.span);
             }
             None => {
                 if index >= bound.len()
@@ -144,29 +153,32 @@ fn bind<'c>(call: &'c Call, span: &Range<usize>) -> Result<Vec<Bound<'c>>> {
                 has_name = true;
                 let names =
                     || function.parameters.iter().map(|parameter| parameter.name);
-                let Some(place) = names().position(|own| own == name) else {
-                    let what = format!("`{}` has no parameter `{name}`", function.name);
+                let Some(index) =
+                    names().position(|parameter_name| parameter_name == name)
+                else {
+                    let message =
+                        format!("`{}` has no parameter `{name}`", function.name);
                     let hint = suggestion(name, names()).unwrap_or_else(usage);
                     return Err(
-                        ExpressionError::new(what, span.clone()).with_hint(hint)
+                        ExpressionError::new(message, span.clone()).with_hint(hint)
                     );
                 };
-                place
+                index
             }
         };
-        match bound.get_mut(place) {
-            Some((_, free @ None)) => *free = Some(argument),
+        match bound.get_mut(index) {
+            Some((_, slot @ None)) => *slot = Some(argument),
             Some((parameter, _)) => {
-                let what = format!("`{}` is given twice", parameter.name);
-                return error(what, &argument.value.span);
+                let message = format!("`{}` is given twice", parameter.name);
+                return error(message, &argument.value.span);
             }
             None => {
-                let what = format!(
+                let message = format!(
                     "`{}` has at most {} arguments",
                     function.name,
                     function.parameters.len()
                 );
-                return error(what, &argument.value.span);
+                return error(message, &argument.value.span);
             }
         }
     }
@@ -174,10 +186,10 @@ fn bind<'c>(call: &'c Call, span: &Range<usize>) -> Result<Vec<Bound<'c>>> {
         argument.is_none() && parameter.default.is_none()
     };
     if let Some((parameter, _)) = bound.iter().find(is_missing) {
-        let what =
+        let message =
             format!("`{}` needs an argument `{}`", function.name, parameter.name);
-        // The closing bracket.
-        return error(what, &(span.end.saturating_sub(1)..span.end));
+        // The error points to the closing bracket.
+        return error(message, &(span.end.saturating_sub(1)..span.end));
     }
     Ok(bound)
 }
@@ -214,15 +226,16 @@ fn check_call(
     };
     let is_constant = inputs.iter().all(|input| input.is_constant);
     let plans: Vec<Plan> = inputs.into_iter().map(|input| input.plan).collect();
-    let plan = plan(function, plans, numbers, components.len(), call.name_span.clone());
+    let plan =
+        build_plan(function, plans, numbers, components.len(), call.name_span.clone());
     match plan {
         Plan::Number(number) => Ok(Typed::number(number, span)),
         plan => Ok(Typed { plan, components, is_constant, is_held, span }),
     }
 }
 
-/// Returns the operation of `function`.
-fn plan(
+/// Returns the plan for calling `function` with `inputs` and the constant arguments `numbers`.
+fn build_plan(
     function: &Function,
     mut inputs: Vec<Plan>,
     numbers: Vec<f64>,
@@ -255,21 +268,21 @@ fn plan(
     }
 }
 
-/// An argument of the right kind.
+/// An argument that suits its parameter.
 enum Accepted {
     Number(f64),
     Input(Typed),
 }
 
-/// Checks that `argument` is what `parameter` takes.
+/// Checks that `argument` suits `parameter`.
 fn accept(
     function: &Function,
     parameter: &Parameter,
     argument: Typed,
 ) -> Result<Accepted> {
-    let error = |what: &str| {
-        let what = format!("`{}` of `{}` {what}", parameter.name, function.name);
-        Err(ExpressionError::new(what, argument.span.clone()))
+    let error = |message: &str| {
+        let message = format!("`{}` of `{}` {message}", parameter.name, function.name);
+        Err(ExpressionError::new(message, argument.span.clone()))
     };
     let width = argument.width();
     match parameter.kind {
@@ -282,8 +295,8 @@ fn accept(
         }
         Kind::Each | Kind::Series | Kind::Vector => Ok(Accepted::Input(argument)),
         Kind::Scalar | Kind::Degrees if width != 1 => {
-            let what = format!("must be a single value, and has {width} elements");
-            error(&what)
+            let message = format!("must be a single value, and has {width} elements");
+            error(&message)
                 .map_err(|error| error.with_hint("select one, e.g. `.x` or `[0]`"))
         }
         Kind::Scalar => Ok(Accepted::Input(argument)),
@@ -297,21 +310,21 @@ fn accept(
         }
         // ROS has the order x, y, z, w; without names the order is that of PX4, w, x, y, z.
         Kind::Quaternion => {
-            let place = |name: &str| {
+            let component_index = |name: &str| {
                 let mut components = argument.components.iter();
                 components.position(|component| {
                     component.name.rsplit('.').next() == Some(name)
                 })
             };
-            let places: Option<Vec<usize>> =
-                ["w", "x", "y", "z"].map(place).into_iter().collect();
-            let order = places.unwrap_or_else(|| vec![0, 1, 2, 3]);
+            let indices: Option<Vec<usize>> =
+                ["w", "x", "y", "z"].map(component_index).into_iter().collect();
+            let order = indices.unwrap_or_else(|| vec![0, 1, 2, 3]);
             Ok(Accepted::Input(argument.select(order)))
         }
     }
 }
 
-/// Converts an angle to degrees if its unit is known to be another one.
+/// Converts an angle to degrees if its unit is known and different.
 fn in_degrees(angle: Typed) -> Typed {
     let factor = match angle.unit().name() {
         "rad" => 180.0 / std::f64::consts::PI,
@@ -327,7 +340,7 @@ fn in_degrees(angle: Typed) -> Typed {
     }
 }
 
-/// Sets the period of an angle in degrees, if no argument states it.
+/// Sets the period of an angle in degrees to 360, unless an argument sets it.
 fn set_period(inputs: &[Typed], numbers: &mut [f64]) {
     let is_degrees = inputs.first().is_some_and(|input| input.unit().name() == "°");
     for period in numbers.iter_mut().filter(|period| period.is_nan() && is_degrees) {
@@ -335,7 +348,8 @@ fn set_period(inputs: &[Typed], numbers: &mut [f64]) {
     }
 }
 
-/// Returns the number of components that a function of each component returns.
+/// Returns the number of components of the result. If the function is applied to each component,
+/// all inputs must have this number of components, or a single one.
 fn common_width(function: &Function, inputs: &[Typed]) -> Result<usize> {
     let widest = inputs.iter().map(Typed::width).max().unwrap_or(1);
     if !matches!(function.output, Output::Each(_)) {
@@ -343,9 +357,11 @@ fn common_width(function: &Function, inputs: &[Typed]) -> Result<usize> {
     }
     match inputs.iter().find(|input| input.width() != widest && input.width() != 1) {
         Some(other) => {
-            let what =
-                format!("a vector of {} goes with one of {widest}", other.width());
-            let error = ExpressionError::new(what, other.span.clone());
+            let message = format!(
+                "a vector of {} elements is combined with one of {widest}",
+                other.width()
+            );
+            let error = ExpressionError::new(message, other.span.clone());
             Err(error.with_hint("both must have the same number of elements"))
         }
         None => Ok(widest),
@@ -358,31 +374,33 @@ fn components(output: Output, inputs: &[Typed], width: usize) -> Vec<Component> 
         |index: usize| Component { name: index.to_string(), unit: Unit::unknown() };
     match output {
         Output::Each(rule) => {
-            let named = inputs.iter().find(|input| input.width() == width);
+            let template = inputs.iter().find(|input| input.width() == width);
             let component = |index: usize| {
                 let units: Vec<Unit> = inputs
                     .iter()
                     .filter_map(|input| {
-                        let own = input.components.get(index);
-                        own.or(input.components.first()).map(|own| own.unit.clone())
+                        let component = input.components.get(index);
+                        component
+                            .or(input.components.first())
+                            .map(|component| component.unit.clone())
                     })
                     .collect();
-                let name = named.and_then(|named| named.components.get(index));
+                let name = template.and_then(|template| template.components.get(index));
                 let name = name.map(|name| name.name.clone()).unwrap_or_default();
-                Component { name, unit: apply(rule, &units) }
+                Component { name, unit: apply_unit_rule(rule, &units) }
             };
             (0..width).map(component).collect()
         }
         Output::First => {
             inputs.first().map(|first| first.components.clone()).unwrap_or_default()
         }
-        Output::Components(known) => {
+        Output::Components(rules) => {
             let units: Vec<Unit> = inputs.iter().map(Typed::unit).collect();
             let component = |(name, rule): &(&str, UnitRule)| Component {
                 name: (*name).to_owned(),
-                unit: apply(*rule, &units),
+                unit: apply_unit_rule(*rule, &units),
             };
-            known.iter().map(component).collect()
+            rules.iter().map(component).collect()
         }
         Output::Arguments => {
             let names: &[&str] = match inputs.len() {
@@ -406,11 +424,13 @@ fn components(output: Output, inputs: &[Typed], width: usize) -> Vec<Component> 
     }
 }
 
-fn apply(rule: UnitRule, units: &[Unit]) -> Unit {
+/// Returns the unit of a result from the units of the arguments.
+fn apply_unit_rule(rule: UnitRule, units: &[Unit]) -> Unit {
     let unit = |index: usize| units.get(index).cloned().unwrap_or_default();
     let common = |units: &[Unit]| {
-        let all = units.iter().cloned().reduce(|one, other| one.common(&other));
-        all.unwrap_or_default()
+        let common_unit =
+            units.iter().cloned().reduce(|first, second| first.common(&second));
+        common_unit.unwrap_or_default()
     };
     match rule {
         UnitRule::Unknown => Unit::unknown(),

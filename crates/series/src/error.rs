@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What is wrong with an expression, and where.
+/// An error in an expression, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ExpressionError {
@@ -15,31 +15,32 @@ pub struct ExpressionError {
 pub type Result<T> = std::result::Result<T, ExpressionError>;
 
 impl ExpressionError {
-    /// Creates an error about the bytes `span` of the expression.
+    /// Creates an error about the byte range `span` of the expression.
     pub fn new(message: impl Into<String>, span: Range<usize>) -> Self {
         Self { message: message.into(), span, hint: None }
     }
 
-    /// Sets the hint: what may help, as a sentence.
+    /// Sets the hint, which describes a possible solution.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Returns the bytes of the expression that the error is about. They may be behind its end.
+    /// Returns the byte range of the expression that the error is about. It may lie after the end
+    /// of the expression.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// Returns what may help, if that is known.
+    /// Returns the hint, which describes a possible solution, if there is one.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }
 
-/// Returns the line of `text` in which the bytes `span` start, between bars, with a caret below
-/// each character of the span.
+/// Returns the line of `text` in which the byte range `span` starts, and a second line with a caret
+/// below each character of the range. Both lines start with a bar.
 ///
 /// ```
 /// assert_eq!(
@@ -50,49 +51,50 @@ impl ExpressionError {
 pub fn excerpt(text: &str, span: Range<usize>) -> String {
     let start = char_boundary(text, span.start);
     let end = char_boundary(text, span.end).max(start);
-    let (before, rest) = text.split_at(start);
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let line_end = rest.find('\n').map_or(text.len(), |at| start + at);
-    let shown = |range: Range<usize>| text.get(range).unwrap_or_default();
-    // A tab or an escape sequence would move the carets.
-    let line: String = shown(line_start..line_end)
+    let (preceding, following) = text.split_at(start);
+    let line_start = preceding.rfind('\n').map_or(0, |index| index + 1);
+    let line_end = following.find('\n').map_or(text.len(), |index| start + index);
+    let part = |range: Range<usize>| text.get(range).unwrap_or_default();
+    // A tab or an escape sequence would shift the carets.
+    let line: String = part(line_start..line_end)
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    let indent = " ".repeat(shown(line_start..start).chars().count());
-    let carets = shown(start..end.min(line_end)).chars().count().max(1);
+    let indent = " ".repeat(part(line_start..start).chars().count());
+    let carets = part(start..end.min(line_end)).chars().count().max(1);
     format!("  |\n  | {line}\n  | {indent}{}", "^".repeat(carets))
 }
 
-/// Returns the last byte offset at or before `at` that starts a character of `text` or ends it.
-fn char_boundary(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+/// Returns the last character boundary of `text` that is not after the byte offset `offset`.
+fn char_boundary(text: &str, offset: usize) -> usize {
+    let offset = offset.min(text.len());
+    (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
 }
 
-/// Returns `did you mean ...?` with those of `names` that are similar to `wanted`, or `None`.
+/// Returns `did you mean ...?` with the names that are similar to the name `unknown`, or `None` if
+/// no name is similar.
 pub(crate) fn suggestion<'n>(
-    wanted: &str,
+    unknown: &str,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Option<String> {
     // The similarity of short names is low even if only two letters are swapped.
-    let score = |name: &str| match strsim::damerau_levenshtein(name, wanted) {
+    let score = |name: &str| match strsim::damerau_levenshtein(name, unknown) {
         0 | 1 => 1.0,
-        _ => strsim::jaro_winkler(name, wanted),
+        _ => strsim::jaro_winkler(name, unknown),
     };
-    let mut near: Vec<(f64, &str)> =
+    let mut similar: Vec<(f64, &str)> =
         names.into_iter().map(|name| (score(name), name)).collect();
-    near.retain(|(score, _)| *score > 0.8);
-    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    let near: Vec<String> =
-        near.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
-    let near = match near.as_slice() {
+    similar.retain(|(score, _)| *score > 0.8);
+    similar.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let similar: Vec<String> =
+        similar.into_iter().take(3).map(|(_, name)| format!("`{name}`")).collect();
+    let similar = match similar.as_slice() {
         [first @ .., last] if !first.is_empty() => {
             format!("{} or {last}", first.join(", "))
         }
-        near => near.join(", "),
+        similar => similar.join(", "),
     };
-    (!near.is_empty()).then(|| format!("did you mean {near}?"))
+    (!similar.is_empty()).then(|| format!("did you mean {similar}?"))
 }
 
 #[cfg(test)]

@@ -22,24 +22,26 @@ pub(crate) fn evaluate(plan: &Plan, fields: &[FieldValues]) -> Result<Values> {
             });
             values.ok_or_else(|| ExpressionError::new("a field is missing", 0..0))
         }
-        Plan::Select { of, columns } => {
-            let Values { times, columns: all } = evaluate(of, fields)?;
-            let chosen = columns.iter().filter_map(|index| all.get(*index).cloned());
-            Ok(Values { times, columns: chosen.collect() })
+        Plan::Select { input, columns } => {
+            let Values { times, columns: vector_columns } = evaluate(input, fields)?;
+            let selected =
+                columns.iter().filter_map(|index| vector_columns.get(*index).cloned());
+            Ok(Values { times, columns: selected.collect() })
         }
         Plan::Map { compute, inputs, width } => {
-            let inputs = aligned(inputs, fields)?;
+            let inputs = align_inputs(inputs, fields)?;
             let component = |component: usize| {
-                let of = |input: &Values| {
-                    // A number goes with each component of a vector.
-                    let own = input.columns.get(component).or(input.columns.first());
-                    own.cloned().unwrap_or_default()
+                let input_column = |input: &Values| {
+                    // A single value is combined with each component of a vector.
+                    let column = input.columns.get(component).or(input.columns.first());
+                    column.cloned().unwrap_or_default()
                 };
-                let columns: Vec<Arc<[f64]>> = inputs.values.iter().map(of).collect();
+                let columns: Vec<Arc<[f64]>> =
+                    inputs.values.iter().map(input_column).collect();
                 let mut row = vec![f64::NAN; columns.len()];
                 let value = |index: usize| {
-                    for (place, column) in row.iter_mut().zip(&columns) {
-                        *place = column.get(index).copied().unwrap_or(f64::NAN);
+                    for (slot, column) in row.iter_mut().zip(&columns) {
+                        *slot = column.get(index).copied().unwrap_or(f64::NAN);
                     }
                     compute(&row)
                 };
@@ -55,21 +57,21 @@ pub(crate) fn evaluate(plan: &Plan, fields: &[FieldValues]) -> Result<Values> {
             let clock = times.as_deref().unwrap_or_default();
             let computed = columns.iter().map(|column| {
                 let values = compute(clock, column, numbers);
-                values.map(Into::into).map_err(|what| failed(what, span))
+                values.map(Into::into).map_err(|message| error_at(message, span))
             });
             let columns = computed.collect::<Result<_>>()?;
             Ok(Values { times, columns })
         }
         Plan::Row { compute, inputs, width } => {
-            let Aligned { times, rows, values } = aligned(inputs, fields)?;
+            let Aligned { times, rows, values } = align_inputs(inputs, fields)?;
             let columns: Vec<Arc<[f64]>> =
                 values.into_iter().flat_map(|values| values.columns).collect();
             let mut outputs = vec![Vec::with_capacity(rows); *width];
             let (mut row, mut results) =
                 (vec![f64::NAN; columns.len()], vec![f64::NAN; *width]);
             for index in 0..rows {
-                for (place, column) in row.iter_mut().zip(&columns) {
-                    *place = column.get(index).copied().unwrap_or(f64::NAN);
+                for (slot, column) in row.iter_mut().zip(&columns) {
+                    *slot = column.get(index).copied().unwrap_or(f64::NAN);
                 }
                 results.fill(f64::NAN);
                 compute(&row, &mut results);
@@ -80,12 +82,13 @@ pub(crate) fn evaluate(plan: &Plan, fields: &[FieldValues]) -> Result<Values> {
             Ok(Values { times, columns: outputs.into_iter().map(Into::into).collect() })
         }
         Plan::Table { compute, inputs, numbers, span } => {
-            let Aligned { times, values, .. } = aligned(inputs, fields)?;
+            let Aligned { times, values, .. } = align_inputs(inputs, fields)?;
             let columns =
                 values.into_iter().flat_map(|values| values.columns).collect();
             let clock = times.as_deref().unwrap_or_default();
             let table = Table { times: clock, columns, numbers };
-            let computed = compute(&table).map_err(|what| failed(what, span))?;
+            let computed =
+                compute(&table).map_err(|message| error_at(message, span))?;
             Ok(Values {
                 columns: computed.into_iter().map(Into::into).collect(),
                 times,
@@ -94,16 +97,16 @@ pub(crate) fn evaluate(plan: &Plan, fields: &[FieldValues]) -> Result<Values> {
         Plan::Times { compute, inputs, numbers, span } => {
             let inputs = inputs.iter().map(|input| evaluate(input, fields));
             let inputs = inputs.collect::<Result<Vec<Values>>>()?;
-            compute(&inputs, numbers).map_err(|what| failed(what, span))
+            compute(&inputs, numbers).map_err(|message| error_at(message, span))
         }
     }
 }
 
-fn failed(what: String, span: &std::ops::Range<usize>) -> ExpressionError {
-    ExpressionError::new(what, span.clone())
+fn error_at(message: String, span: &std::ops::Range<usize>) -> ExpressionError {
+    ExpressionError::new(message, span.clone())
 }
 
-/// Arguments with the times of the first one that has times.
+/// The values of several inputs, at the times of the first input that has times.
 struct Aligned {
     times: Option<Arc<[i64]>>,
     /// The number of times; 1 if there are only constants.
@@ -111,7 +114,8 @@ struct Aligned {
     values: Vec<Values>,
 }
 
-fn aligned(inputs: &[Plan], fields: &[FieldValues]) -> Result<Aligned> {
+/// Evaluates `inputs`, and returns their values at the same times.
+fn align_inputs(inputs: &[Plan], fields: &[FieldValues]) -> Result<Aligned> {
     let values = inputs.iter().map(|input| evaluate(input, fields));
     let values = values.collect::<Result<Vec<Values>>>()?;
     let times = values.iter().find_map(|values| values.times.clone());

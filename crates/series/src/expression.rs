@@ -45,11 +45,12 @@ pub struct CheckedExpression {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Series {
-    /// The times in nanoseconds, in ascending order. They are those of the first field.
+    /// The times in nanoseconds, in ascending order: the times of the first field, unless a
+    /// function changes them.
     pub times: Arc<[i64]>,
-    /// The components: a single one, or those of a vector.
+    /// The components: one for a number, several for a vector.
     pub components: Vec<SeriesComponent>,
-    /// Whether a value lasts until the next one, as those of states do.
+    /// Whether a value lasts until the next one, e.g. the values of states.
     pub is_held: bool,
 }
 
@@ -57,9 +58,9 @@ pub struct Series {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SeriesComponent {
-    /// The name, e.g. `x`, or the index, e.g. `0`; empty for the only one.
+    /// The name, e.g. `x`, or the index, e.g. `0`; empty for the component of a number.
     pub name: String,
-    /// The unit; empty if it is unknown, or if the values have none.
+    /// The unit; empty if it is unknown, or if the values have no unit.
     pub unit: String,
     /// The values, as many as there are times. A missing value is NaN.
     pub values: Arc<[f64]>,
@@ -75,12 +76,13 @@ impl Expression {
         Ok(Self { node, fields })
     }
 
-    /// Returns the fields that the expression names, each once.
+    /// Returns the fields of the expression, without repetitions.
     pub fn fields(&self) -> &[FieldName] {
         &self.fields
     }
 
-    /// Checks the arguments of functions; `types` are those of the [`fields`](Self::fields).
+    /// Checks the arguments of functions. `types` are the types of the [`fields`](Self::fields), in
+    /// the same order.
     ///
     /// # Errors
     /// If a function is called with the wrong arguments, or the expression is a constant.
@@ -97,7 +99,10 @@ impl Expression {
             plan: typed.plan,
             components: typed.components,
             is_held: typed.is_held,
-            field_components: types.iter().map(|of| of.components.len()).collect(),
+            field_components: types
+                .iter()
+                .map(|field_type| field_type.components.len())
+                .collect(),
         })
     }
 }
@@ -110,23 +115,25 @@ impl CheckedExpression {
             .map(|component| (&*component.name, component.unit.name()))
     }
 
-    /// Returns whether a value lasts until the next one, as those of states do.
+    /// Returns whether a value lasts until the next one, e.g. the values of states.
     pub fn is_held(&self) -> bool {
         self.is_held
     }
 
-    /// Computes the series; `fields` are the values of the [`fields`](Expression::fields). The
-    /// time and the memory grow linearly with the values, times the length of the expression;
-    /// of `moving_median` and of unsorted times also with the logarithm of the values.
+    /// Computes the series. `fields` are the values of the [`fields`](Expression::fields), in the
+    /// same order.
+    ///
+    /// For n values and an expression of length m, this needs O(n m) time and memory, and
+    /// O(n m log n) time with `moving_median` or with unsorted times.
     ///
     /// # Errors
-    /// If a constant argument does not suit the values, e.g. the cutoff of a filter their rate,
-    /// or `fields` do not have the types that were checked.
+    /// If a constant argument does not suit the values, e.g. if the cutoff of a filter is too high
+    /// for their rate, or if `fields` do not have the types that were checked.
     pub fn evaluate(&self, fields: &[FieldValues]) -> Result<Series> {
         let counts = fields.iter().map(|field| field.columns.len());
         if !counts.eq(self.field_components.iter().copied()) {
-            let what = "the fields are not those that were checked";
-            return Err(ExpressionError::new(what, 0..0));
+            let message = "the fields are not those that were checked";
+            return Err(ExpressionError::new(message, 0..0));
         }
         let values = evaluate::evaluate(&self.plan, fields)?;
         let times = values.times.unwrap_or_default();

@@ -2,12 +2,12 @@
 
 use std::{ops::Range, sync::Arc};
 
-/// A field that an expression names.
+/// A field of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldName {
     /// The name, without quotes.
     pub name: String,
-    /// The first place in the text, in bytes.
+    /// The byte range of its first occurrence in the text.
     pub span: Range<usize>,
 }
 
@@ -15,28 +15,28 @@ pub struct FieldName {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldType {
-    /// The components: a single one, or those of a vector.
+    /// The components: one for a number, several for a vector.
     pub components: Vec<FieldComponent>,
-    /// Whether a value lasts until the next one, as those of states do.
+    /// Whether a value lasts until the next one, e.g. the values of states.
     pub is_held: bool,
 }
 
 /// A component of a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldComponent {
-    /// The name, e.g. `x`, or the index, e.g. `0`; empty for the only one.
+    /// The name, e.g. `x`, or the index, e.g. `0`; empty for the component of a number.
     pub name: String,
     /// The unit; empty if it is unknown.
     pub unit: String,
 }
 
 impl FieldType {
-    /// Returns the type of a number with this unit, which is empty if it is unknown.
+    /// Returns the type of a number with the unit `unit`; empty if the unit is unknown.
     pub fn number(unit: impl Into<String>) -> Self {
         Self::vector([("", unit)])
     }
 
-    /// Returns the type of a vector with these names and units of components.
+    /// Returns the type of a vector, from the names and units of its components.
     pub fn vector<N: Into<String>, U: Into<String>>(
         components: impl IntoIterator<Item = (N, U)>,
     ) -> Self {
@@ -50,7 +50,7 @@ impl FieldType {
         }
     }
 
-    /// Sets that a value lasts until the next one.
+    /// Declares that a value lasts until the next one.
     #[must_use]
     pub fn held(self) -> Self {
         Self { is_held: true, ..self }
@@ -65,9 +65,9 @@ pub struct FieldValues {
 }
 
 impl FieldValues {
-    /// Creates the values of a field: `times` in nanoseconds, and the values of each component at
-    /// these times. They are sorted by time; equal times keep their order. Returns `None` if
-    /// there are not as many values as times.
+    /// Creates the values of a field. `times` are in nanoseconds, and `columns` are the values of
+    /// each component at these times. The rows are sorted by time; rows with equal times keep their
+    /// order. Returns `None` if a column does not have one value for each time.
     pub fn new(times: Vec<i64>, columns: Vec<Vec<f64>>) -> Option<Self> {
         if columns.iter().any(|column| column.len() != times.len()) {
             return None;

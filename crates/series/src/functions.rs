@@ -18,15 +18,15 @@ use crate::values::Values;
 /// A function of the language.
 #[derive(Debug)]
 pub struct Function {
-    /// The name. Operators have their sign as the name.
+    /// The name. The name of an operator is its symbol.
     pub name: &'static str,
     /// The group in the documentation.
     pub group: Group,
     /// The parameters.
     pub parameters: &'static [Parameter],
-    /// The result and its formula.
+    /// A description of the result with its formula.
     pub summary: &'static str,
-    /// The origin of the formula; empty if it is common knowledge.
+    /// The source of the formula; empty if it is common knowledge.
     pub source: &'static str,
     /// Whether the last parameter may be repeated.
     pub(crate) is_variadic: bool,
@@ -40,9 +40,9 @@ pub struct Function {
 pub enum Group {
     /// Operators.
     Operators,
-    /// Functions of each value alone.
+    /// Functions of single values.
     Values,
-    /// Derivatives, integrals and other functions along the time.
+    /// Derivatives, integrals and other functions over time.
     Time,
     /// Filters and moving statistics.
     Filters,
@@ -57,49 +57,49 @@ pub enum Group {
 /// A parameter of a function.
 #[derive(Debug)]
 pub struct Parameter {
-    /// The name, which an argument can state: `cutoff=2`.
+    /// The name, which may precede an argument: `cutoff=2`.
     pub name: &'static str,
     pub(crate) kind: Kind,
-    /// The value without an argument; `NaN` if the function chooses it.
+    /// The default value; `NaN` if the function chooses it; `None` if the argument is required.
     pub default: Option<f64>,
 }
 
-/// What a parameter takes.
+/// The kind of arguments that a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Values; of vectors, the function takes each component alone.
+    /// Numbers or vectors. The function is applied to each component of a vector.
     Each,
-    /// As `Each`, but not a constant.
+    /// Like `Each`, but not a constant.
     Series,
-    /// A value or a series, and not a vector.
+    /// A number or a series of numbers, but not a vector.
     Scalar,
-    /// As `Scalar`: an angle in degrees, also if the field has another known unit.
+    /// Like `Scalar`, for an angle. Angles with another known unit are converted to degrees.
     Degrees,
     /// A constant number.
     Number,
-    /// Any number of components.
+    /// A vector with any number of components.
     Vector,
-    /// Three components.
+    /// A vector with three components.
     Vector3,
-    /// The four components w, x, y and z.
+    /// A quaternion with the components w, x, y and z.
     Quaternion,
 }
 
 /// The components of a result, and their units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Output {
-    /// Those of the arguments of the kind `Each`.
+    /// The components of the arguments of the kind `Each`.
     Each(UnitRule),
-    /// Those of the first argument.
+    /// The components of the first argument.
     First,
-    /// These components; a single one is a scalar. The rules are applied to the first
-    /// component of each argument.
+    /// The components with these names. The unit rules are applied to the first component of each
+    /// argument. A single component is a number.
     Components(&'static [(&'static str, UnitRule)]),
     /// A component for each argument.
     Arguments,
 }
 
-/// How the unit of a result follows from those of the arguments.
+/// The rule that determines the unit of a result from the units of the arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum UnitRule {
     Unknown,
@@ -122,13 +122,13 @@ pub(crate) enum UnitRule {
 /// The implementation of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kernel {
-    /// Computes a value from those of the arguments at the same time.
+    /// Computes a value from the values of the arguments at the same time.
     Map(fn(&[f64]) -> f64),
     /// Computes a series from times in nanoseconds, values and constant numbers.
     Column(ColumnKernel),
-    /// Computes the components at a time from those of all arguments.
+    /// Computes all components at a time from the components of all arguments at this time.
     Row(fn(&[f64], &mut [f64])),
-    /// Computes the components over the whole time.
+    /// Computes all components over the whole time.
     Table(TableKernel),
     /// Computes values with other times.
     Times(TimesKernel),
@@ -164,34 +164,38 @@ impl Table<'_> {
     }
 }
 
-/// Returns the constant argument `index`, which the checks guarantee.
+/// Returns the constant argument `index`, which exists in a checked expression.
 fn number(numbers: &[f64], index: usize) -> f64 {
     numbers.get(index).copied().unwrap_or(f64::NAN)
 }
 
-/// Returns the seconds from one time to a later one.
-fn seconds_between(from: i64, to: i64) -> f64 {
-    (i128::from(to) - i128::from(from)) as f64 / 1e9
+/// Returns the time from `start` to `end`, both in nanoseconds, in seconds.
+fn seconds_between(start: i64, end: i64) -> f64 {
+    (i128::from(end) - i128::from(start)) as f64 / 1e9
 }
 
-/// Returns `seconds` in nanoseconds, at most the longest time.
+/// Converts seconds to nanoseconds. The result saturates.
 fn nanos(seconds: f64) -> i64 {
-    // The conversion saturates.
+    // `as` saturates.
     (seconds * 1e9).round() as i64
 }
 
+/// Creates a parameter of the kind `Each`.
 const fn each(name: &'static str) -> Parameter {
     Parameter { name, kind: Kind::Each, default: None }
 }
 
-const fn of(name: &'static str, kind: Kind) -> Parameter {
+/// Creates a required parameter.
+const fn parameter(name: &'static str, kind: Kind) -> Parameter {
     Parameter { name, kind, default: None }
 }
 
+/// Creates a required parameter for a constant number.
 const fn constant(name: &'static str) -> Parameter {
     Parameter { name, kind: Kind::Number, default: None }
 }
 
+/// Creates an optional parameter for a constant number.
 const fn optional(name: &'static str, default: f64) -> Parameter {
     Parameter { name, kind: Kind::Number, default: Some(default) }
 }
@@ -217,19 +221,19 @@ const MODELS: &[Function] = &[
     simulations::POSITION_RATE_PID,
 ];
 
-fn all() -> impl Iterator<Item = &'static Function> {
+fn all_functions() -> impl Iterator<Item = &'static Function> {
     static TABLE: [&[Function]; 8] = ALL;
     TABLE.iter().flat_map(|functions| functions.iter())
 }
 
 /// Returns the function or operator with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Function> {
-    all().find(|function| function.name == name)
+    all_functions().find(|function| function.name == name)
 }
 
 /// Returns the functions that have names, in the order of the documentation.
 pub fn public() -> impl Iterator<Item = &'static Function> {
-    all().filter(|function| function.group != Group::Operators)
+    all_functions().filter(|function| function.group != Group::Operators)
 }
 
 impl Function {
@@ -244,8 +248,8 @@ impl Function {
                 Some(default) => format!("{}={default}", parameter.name),
             })
             .collect();
-        let more = if self.is_variadic { ", ..." } else { "" };
-        format!("{}({}{more})", self.name, parameters.join(", "))
+        let ellipsis = if self.is_variadic { ", ..." } else { "" };
+        format!("{}({}{ellipsis})", self.name, parameters.join(", "))
     }
 }
 
@@ -258,7 +262,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_every_function_is_described() {
         let mut names = BTreeSet::new();
-        for function in all() {
+        for function in all_functions() {
             assert!(names.insert(function.name), "{}", function.name);
             assert!(function.summary.len() > 5, "{}", function.name);
             let mut parameters = BTreeSet::new();
@@ -268,7 +272,7 @@ mod tests {
 
     #[test]
     fn constants_follow_values_and_defaults_come_last() {
-        for function in all() {
+        for function in all_functions() {
             let is_number = |p: &Parameter| p.kind == Kind::Number;
             let numbers: Vec<bool> =
                 function.parameters.iter().map(is_number).collect();

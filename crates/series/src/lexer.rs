@@ -7,7 +7,7 @@ use crate::error::{ExpressionError, Result};
 /// The maximum length of an expression in bytes.
 const MAX_BYTES: usize = 1 << 14;
 
-/// A token, and its place in the text.
+/// A token, and its position in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
@@ -26,14 +26,14 @@ pub(crate) enum TokenKind {
     End,
 }
 
-/// The symbols; those of two characters come first, since the first match counts.
+/// The symbols. Those of two characters come first, because the first match is used.
 const SYMBOLS: [&str; 20] = [
     "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "^", "%", "(", ")", ",", "=",
     ".", "[", "]", ";",
 ];
 
-/// Characters that other languages have here.
-const FOREIGN: [(&str, &str); 4] = [
+/// Operators of other languages, with hints.
+const FOREIGN_OPERATORS: [(&str, &str); 4] = [
     ("**", "`^` is the operator of powers"),
     ("&&", "`and` combines conditions"),
     ("||", "`or` combines conditions"),
@@ -43,72 +43,75 @@ const FOREIGN: [(&str, &str); 4] = [
 /// Returns the tokens of `text`; the last one is the end.
 pub(crate) fn tokens(text: &str) -> Result<Vec<Token>> {
     if text.len() > MAX_BYTES {
-        let what = format!("an expression has at most {MAX_BYTES} bytes");
-        return Err(ExpressionError::new(what, MAX_BYTES..MAX_BYTES));
+        let message = format!("an expression has at most {MAX_BYTES} bytes");
+        return Err(ExpressionError::new(message, MAX_BYTES..MAX_BYTES));
     }
     let mut tokens: Vec<Token> = Vec::new();
-    let mut at = 0;
+    let mut position = 0;
     loop {
-        let rest = text.get(at..).unwrap_or_default();
-        let blank = rest.len() - rest.trim_start().len();
-        at += blank;
-        let rest = rest.trim_start();
-        let Some(first) = rest.chars().next() else { break };
+        let remaining = text.get(position..).unwrap_or_default();
+        let blank_len = remaining.len() - remaining.trim_start().len();
+        position += blank_len;
+        let remaining = remaining.trim_start();
+        let Some(first) = remaining.chars().next() else { break };
         // In `a / b` the slash divides; in `-/imu.x` it starts the name of a topic.
         let needs_operand = tokens.last().is_none_or(|last| match &last.kind {
             TokenKind::Symbol(symbol) => !matches!(*symbol, ")" | "]"),
             TokenKind::Name(name) => is_word_operator(name),
             _ => false,
         });
-        let (kind, len) = token(rest, first, needs_operand, at)?;
-        tokens.push(Token { kind, span: at..at + len });
-        at += len;
+        let (kind, len) = token(remaining, first, needs_operand, position)?;
+        tokens.push(Token { kind, span: position..position + len });
+        position += len;
     }
-    tokens.push(Token { kind: TokenKind::End, span: at..at });
+    tokens.push(Token { kind: TokenKind::End, span: position..position });
     Ok(tokens)
 }
 
-/// Returns whether `name` is an operator that is a word.
+/// Returns whether `name` is an operator that consists of letters.
 pub(crate) fn is_word_operator(name: &str) -> bool {
     matches!(name, "and" | "or")
 }
 
-/// Returns the token at the start of `rest`, and its length in bytes.
+/// Returns the token at the start of `text`, and its length in bytes. `first` is the first
+/// character of `text`, and `position` is the byte offset of `text` in the expression.
 fn token(
-    rest: &str,
+    text: &str,
     first: char,
     needs_operand: bool,
-    at: usize,
+    position: usize,
 ) -> Result<(TokenKind, usize)> {
-    let second = rest.chars().nth(1);
-    if let Some((foreign, hint)) =
-        FOREIGN.iter().find(|(foreign, _)| rest.starts_with(foreign))
-        && !rest.starts_with("!=")
+    let second = text.chars().nth(1);
+    if let Some((operator, hint)) =
+        FOREIGN_OPERATORS.iter().find(|(operator, _)| text.starts_with(operator))
+        && !text.starts_with("!=")
     {
-        let what = format!("there is no operator `{foreign}`");
-        let span = at..at + foreign.len();
-        return Err(ExpressionError::new(what, span).with_hint(*hint));
+        let message = format!("there is no operator `{operator}`");
+        let span = position..position + operator.len();
+        return Err(ExpressionError::new(message, span).with_hint(*hint));
     }
     if matches!(first, '`' | '"') {
-        return quoted(rest, first, at);
+        return quoted(text, first, position);
     }
     let is_fraction = first == '.' && second.is_some_and(|c| c.is_ascii_digit());
     if first.is_ascii_digit() || is_fraction && needs_operand {
-        return number(rest, at);
+        return number(text, position);
     }
     if is_name_start(first)
         || first == '/' && needs_operand && second.is_some_and(is_name_start)
     {
-        let len = name_len(rest);
-        let name = rest.get(..len).unwrap_or_default();
+        let len = name_len(text);
+        let name = text.get(..len).unwrap_or_default();
         return Ok((TokenKind::Name(name.to_owned()), len));
     }
-    if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
+    if let Some(symbol) = SYMBOLS.iter().find(|symbol| text.starts_with(**symbol)) {
         return Ok((TokenKind::Symbol(symbol), symbol.len()));
     }
-    let what = format!("unexpected character `{}`", first.escape_debug());
-    let error = ExpressionError::new(what, at..at + first.len_utf8());
-    Err(error.with_hint("put odd names between backticks: `topic.field`"))
+    let message = format!("unexpected character `{}`", first.escape_debug());
+    let error = ExpressionError::new(message, position..position + first.len_utf8());
+    Err(error.with_hint(
+        "put names with special characters between backticks: `topic.field`",
+    ))
 }
 
 fn is_name_start(c: char) -> bool {
@@ -119,43 +122,43 @@ fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Returns the length of the name at the start of `rest`: `sensor_gps.1.lat`,
-/// `/imu/data.orientation.x` or `esc_status.esc[0].esc_rpm`. Only the topic of a name that starts
-/// with a slash has slashes.
-fn name_len(rest: &str) -> usize {
-    let mut has_slashes = rest.starts_with('/');
-    let mut at = 0;
+/// Returns the length of the name at the start of `text`, e.g. `sensor_gps.1.lat`,
+/// `/imu/data.orientation.x` or `esc_status.esc[0].esc_rpm`. Slashes are allowed only in a topic
+/// that starts with a slash.
+fn name_len(text: &str) -> usize {
+    let mut has_slashes = text.starts_with('/');
+    let mut position = 0;
     loop {
-        let tail = rest.get(at..).unwrap_or_default();
-        let mut chars = tail.chars();
+        let remaining = text.get(position..).unwrap_or_default();
+        let mut chars = remaining.chars();
         let (first, second) = (chars.next(), chars.next());
-        let Some(first) = first else { return at };
+        let Some(first) = first else { return position };
         if is_name_char(first) {
-            at += first.len_utf8();
+            position += first.len_utf8();
         } else if first == '/' && has_slashes && second.is_some_and(is_name_char) {
-            at += 1;
+            position += 1;
         } else if first == '.' && second.is_some_and(is_name_char) {
             has_slashes = false;
-            at += 1;
+            position += 1;
         } else if first == '[' {
-            let index = tail.get(1..).unwrap_or_default();
+            let index = remaining.get(1..).unwrap_or_default();
             let digits = index.len()
                 - index.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             let is_index =
                 digits > 0 && index.get(digits..).is_some_and(|t| t.starts_with(']'));
             if !is_index {
-                return at;
+                return position;
             }
-            at += digits + 2;
+            position += digits + 2;
         } else {
-            return at;
+            return position;
         }
     }
 }
 
-fn number(rest: &str, at: usize) -> Result<(TokenKind, usize)> {
-    let bytes = rest.as_bytes();
-    let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+fn number(input: &str, position: usize) -> Result<(TokenKind, usize)> {
+    let bytes = input.as_bytes();
+    let byte = |position: usize| bytes.get(position).copied().unwrap_or_default();
     let mut len = 0;
     while byte(len).is_ascii_digit() || byte(len) == b'.' {
         len += 1;
@@ -169,11 +172,14 @@ fn number(rest: &str, at: usize) -> Result<(TokenKind, usize)> {
             }
         }
     }
-    let text = rest.get(..len).unwrap_or_default();
-    let glued = rest.get(len..).unwrap_or_default().chars().next();
-    if let Some(glued) = glued.filter(|c| is_name_char(*c)) {
-        let what = format!("unexpected `{glued}` after the number {text}");
-        let error = ExpressionError::new(what, at + len..at + len + glued.len_utf8());
+    let text = input.get(..len).unwrap_or_default();
+    let next_char = input.get(len..).unwrap_or_default().chars().next();
+    if let Some(next_char) = next_char.filter(|c| is_name_char(*c)) {
+        let message = format!("unexpected `{next_char}` after the number {text}");
+        let error = ExpressionError::new(
+            message,
+            position + len..position + len + next_char.len_utf8(),
+        );
         return Err(error.with_hint(
             "numbers have no units; put names that start with a digit between backticks",
         ));
@@ -181,25 +187,26 @@ fn number(rest: &str, at: usize) -> Result<(TokenKind, usize)> {
     match text.parse() {
         Ok(number) => Ok((TokenKind::Number(number), len)),
         Err(_) => {
-            let what = format!("`{text}` is not a number");
-            Err(ExpressionError::new(what, at..at + len))
+            let message = format!("`{text}` is not a number");
+            Err(ExpressionError::new(message, position..position + len))
         }
     }
 }
 
-fn quoted(rest: &str, quote: char, at: usize) -> Result<(TokenKind, usize)> {
-    let inner = rest.get(1..).unwrap_or_default();
-    match inner.find(quote) {
-        Some(0) => {
-            Err(ExpressionError::new("a name between quotes is empty", at..at + 2))
-        }
+fn quoted(text: &str, quote: char, position: usize) -> Result<(TokenKind, usize)> {
+    let content = text.get(1..).unwrap_or_default();
+    match content.find(quote) {
+        Some(0) => Err(ExpressionError::new(
+            "a name between quotes is empty",
+            position..position + 2,
+        )),
         Some(len) => {
-            let name = inner.get(..len).unwrap_or_default().to_owned();
+            let name = content.get(..len).unwrap_or_default().to_owned();
             Ok((TokenKind::Quoted(name), len + 2))
         }
         None => {
-            let what = format!("the quote `{quote}` is not closed");
-            Err(ExpressionError::new(what, at..at + 1))
+            let message = format!("the quote `{quote}` is not closed");
+            Err(ExpressionError::new(message, position..position + 1))
         }
     }
 }

@@ -1,15 +1,15 @@
 //! A small language for series that are computed from the fields of logs.
 //!
-//! An expression is made of fields, numbers, operators and functions:
+//! An expression consists of fields, numbers, operators and functions:
 //! `deg(yaw(vehicle_attitude.q))`, `derivative(vehicle_local_position.vx)`,
-//! `norm(/imu/data.linear_acceleration) - 9.81`. This crate knows no logs. The caller states the
-//! type of each field that an expression names, and then its values.
+//! `norm(/imu/data.linear_acceleration) - 9.81`. This crate does not read logs. The caller provides
+//! the type and then the values of each field of an expression.
 //!
-//! Fields with different times are combined at the times of the first one; the others keep
-//! their last value until the next one. Missing values are NaN.
+//! Fields with different times are combined at the times of the first field; the others keep their
+//! last value until the next one. Missing values are NaN.
 //!
-//! Errors name the bytes of the text that they are about; [`excerpt`] draws carets below them.
-//! See [`Expression`] for an example, and [`functions`] for what there is.
+//! Errors contain the byte range of the text that they refer to; [`excerpt`] draws carets below it.
+//! See [`Expression`] for an example, and [`functions`] for the list of functions.
 
 // In order of dependency: each module uses only those above it, except that the parser knows the
 // names of functions.

@@ -1,7 +1,7 @@
 //! Parses tokens to a syntax tree.
 //!
-//! Written by hand and not with a parser library: with so few rules, precedence climbing is
-//! shorter, and each error is where the reader looks.
+//! The parser is written by hand, without a parser library: for a grammar with few rules,
+//! precedence climbing is shorter, and it can report precise errors.
 
 use std::ops::Range;
 
@@ -24,7 +24,8 @@ const CONSTANTS: [(&str, f64); 4] = [
     ("inf", f64::INFINITY),
 ];
 
-/// Binary operators, their functions, and how strongly they bind.
+/// The binary operators, their functions and their precedences. Higher precedences bind more
+/// strongly.
 const OPERATORS: [(&str, &str, u8); 13] = [
     ("or", "or", 1),
     ("and", "and", 2),
@@ -43,13 +44,13 @@ const OPERATORS: [(&str, &str, u8); 13] = [
 const COMPARISON: u8 = 3;
 const SIGN: u8 = 6;
 
-/// Parses `text`. Returns the tree, and the fields that it names, each once.
+/// Parses `text`. Returns the syntax tree, and its fields without repetitions.
 pub(crate) fn parse(text: &str) -> Result<(Node, Vec<FieldName>)> {
     let mut parser =
-        Parser { tokens: tokens(text)?, at: 0, nesting: 0, fields: Vec::new() };
+        Parser { tokens: tokens(text)?, position: 0, nesting: 0, fields: Vec::new() };
     let node = parser.binary(0)?;
-    let rest = parser.peek();
-    if rest.kind != TokenKind::End {
+    let next = parser.peek();
+    if next.kind != TokenKind::End {
         return Err(parser.unexpected("expected an operator or the end"));
     }
     Ok((node, parser.fields))
@@ -57,7 +58,7 @@ pub(crate) fn parse(text: &str) -> Result<(Node, Vec<FieldName>)> {
 
 struct Parser {
     tokens: Vec<Token>,
-    at: usize,
+    position: usize,
     nesting: usize,
     fields: Vec<FieldName>,
 }
@@ -65,43 +66,44 @@ struct Parser {
 impl Parser {
     fn peek(&self) -> Token {
         // The last token is the end, which is never passed.
-        let token = self.tokens.get(self.at).or(self.tokens.last());
+        let token = self.tokens.get(self.position).or(self.tokens.last());
         token.cloned().unwrap_or(Token { kind: TokenKind::End, span: 0..0 })
     }
 
     fn next(&mut self) -> Token {
         let token = self.peek();
         if token.kind != TokenKind::End {
-            self.at += 1;
+            self.position += 1;
         }
         token
     }
 
     fn is_symbol(&self, symbol: &str) -> bool {
-        matches!(self.peek().kind, TokenKind::Symbol(own) if own == symbol)
+        matches!(self.peek().kind, TokenKind::Symbol(token_symbol) if token_symbol == symbol)
     }
 
-    /// Steps over `symbol`, or fails; `opening` is the place of what it closes.
+    /// Consumes `symbol` and returns its span, or fails. `opening` is the span of the bracket that
+    /// it closes.
     fn expect(&mut self, symbol: &str, opening: &Range<usize>) -> Result<Range<usize>> {
         if self.is_symbol(symbol) {
             return Ok(self.next().span);
         }
         if self.peek().kind == TokenKind::End {
-            let what = format!("this bracket is not closed by `{symbol}`");
-            return Err(ExpressionError::new(what, opening.clone()));
+            let message = format!("this bracket is not closed by `{symbol}`");
+            return Err(ExpressionError::new(message, opening.clone()));
         }
         Err(self.unexpected(&format!("expected an operator or `{symbol}`")))
     }
 
     fn unexpected(&self, expected: &str) -> ExpressionError {
         let token = self.peek();
-        let found = match &token.kind {
+        let description = match &token.kind {
             TokenKind::End => "the end".to_owned(),
             TokenKind::Number(number) => format!("the number {number}"),
             TokenKind::Name(name) | TokenKind::Quoted(name) => format!("`{name}`"),
             TokenKind::Symbol(symbol) => format!("`{symbol}`"),
         };
-        ExpressionError::new(format!("{expected}, found {found}"), token.span)
+        ExpressionError::new(format!("{expected}, found {description}"), token.span)
     }
 
     fn node(&self, kind: NodeKind, span: Range<usize>) -> Result<Node> {
@@ -111,8 +113,8 @@ impl Parser {
         Node::new(kind, span.clone()).ok_or_else(error)
     }
 
-    /// Parses operators that bind at least as strongly as `least`.
-    fn binary(&mut self, least: u8) -> Result<Node> {
+    /// Parses binary operators with a precedence of at least `min_precedence`.
+    fn binary(&mut self, min_precedence: u8) -> Result<Node> {
         let mut left = self.unary()?;
         loop {
             let token = self.peek();
@@ -121,28 +123,28 @@ impl Parser {
                 TokenKind::Name(name) if is_word_operator(name) => name.as_str(),
                 _ => return Ok(left),
             };
-            let operator = OPERATORS.iter().find(|(own, ..)| *own == text);
-            let Some((_, function, strength)) =
-                operator.filter(|(.., strength)| *strength >= least)
+            let operator = OPERATORS.iter().find(|(symbol, ..)| *symbol == text);
+            let Some((_, function, precedence)) =
+                operator.filter(|(.., precedence)| *precedence >= min_precedence)
             else {
                 return Ok(left);
             };
             self.next();
-            let right = self.binary(strength + 1)?;
+            let right = self.binary(precedence + 1)?;
             left = self.operation(function, token.span, [left, right])?;
             let next = self.peek().kind;
-            let is_chained = OPERATORS.iter().any(|(own, _, next_strength)| {
-                *next_strength == COMPARISON && next == TokenKind::Symbol(own)
+            let is_chained = OPERATORS.iter().any(|(symbol, _, next_precedence)| {
+                *next_precedence == COMPARISON && next == TokenKind::Symbol(symbol)
             });
-            if *strength == COMPARISON && is_chained {
-                let what = "comparisons cannot be chained";
-                let error = ExpressionError::new(what, self.peek().span);
+            if *precedence == COMPARISON && is_chained {
+                let message = "comparisons cannot be chained";
+                let error = ExpressionError::new(message, self.peek().span);
                 return Err(error.with_hint("combine two with `and`"));
             }
         }
     }
 
-    /// Creates the call of an operator, whose name is at `span`.
+    /// Creates the call of an operator, whose symbol is at `name_span`.
     fn operation<const N: usize>(
         &self,
         function: &str,
@@ -157,19 +159,19 @@ impl Parser {
         self.node(NodeKind::Call(Call { function, arguments, name_span }), span)
     }
 
-    /// Runs `parse` one level deeper.
+    /// Calls `parse` at the next nesting level, or fails if the limit is reached.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.nesting >= MAX_NESTING {
-            let what = "the expression is nested too deeply";
-            return Err(ExpressionError::new(what, self.peek().span));
+            let message = "the expression is nested too deeply";
+            return Err(ExpressionError::new(message, self.peek().span));
         }
         self.nesting += 1;
-        let parsed = parse(self);
+        let result = parse(self);
         self.nesting -= 1;
-        parsed
+        result
     }
 
-    /// Parses signs, and powers, which bind more strongly: `-x^2` is `-(x^2)`.
+    /// Parses signs and powers. Powers bind more strongly: `-x^2` is `-(x^2)`.
     fn unary(&mut self) -> Result<Node> {
         if self.is_symbol("-") {
             let sign = self.next().span;
@@ -189,7 +191,7 @@ impl Parser {
         self.operation("^", operator, [base, exponent])
     }
 
-    /// Parses an operand, and the names or indices of elements after it.
+    /// Parses an operand and the element names or indices that follow it.
     fn postfix(&mut self) -> Result<Node> {
         let mut node = self.operand()?;
         loop {
@@ -198,7 +200,7 @@ impl Parser {
                 self.next();
                 let token = self.next();
                 let TokenKind::Name(name) = token.kind else {
-                    self.at = self.at.saturating_sub(1);
+                    self.position = self.position.saturating_sub(1);
                     return Err(self.unexpected("expected the name of an element"));
                 };
                 let kind = NodeKind::Element(Box::new(node), Element::Name(name));
@@ -244,7 +246,8 @@ impl Parser {
                 if self.is_symbol("(") {
                     return self.call(&name, token.span);
                 }
-                let constant = CONSTANTS.iter().find(|(own, _)| *own == name);
+                let constant =
+                    CONSTANTS.iter().find(|(constant_name, _)| *constant_name == name);
                 match constant {
                     Some((_, value)) => self.node(NodeKind::Number(*value), token.span),
                     None => self.field(name, token.span),
@@ -252,10 +255,10 @@ impl Parser {
             }
             TokenKind::Symbol("(") => {
                 self.next();
-                let mut inner = self.nested(|parser| parser.binary(0))?;
+                let mut expression = self.nested(|parser| parser.binary(0))?;
                 let end = self.expect(")", &token.span)?.end;
-                inner.span = token.span.start..end;
-                Ok(inner)
+                expression.span = token.span.start..end;
+                Ok(expression)
             }
             _ => Err(self.unexpected("expected a field, a number or a function")),
         }
@@ -263,19 +266,19 @@ impl Parser {
 
     fn field(&mut self, name: String, span: Range<usize>) -> Result<Node> {
         if functions::find(&name).is_some() {
-            let what = format!("`{name}` is a function");
+            let message = format!("`{name}` is a function");
             let hint = format!("write `{name}(...)`");
-            return Err(ExpressionError::new(what, span).with_hint(hint));
+            return Err(ExpressionError::new(message, span).with_hint(hint));
         }
-        let known = self.fields.iter().position(|field| field.name == name);
-        let index = known.unwrap_or(self.fields.len());
-        if known.is_none() {
+        let existing = self.fields.iter().position(|field| field.name == name);
+        let index = existing.unwrap_or(self.fields.len());
+        if existing.is_none() {
             self.fields.push(FieldName { name, span: span.clone() });
         }
         self.node(NodeKind::Field(index), span)
     }
 
-    /// Parses the arguments of `name`, whose bracket is next.
+    /// Parses the arguments of the function `name`, starting at the opening bracket.
     fn call(&mut self, name: &str, name_span: Range<usize>) -> Result<Node> {
         let function = find(name, &name_span)?;
         let opening = self.next().span;
@@ -303,7 +306,7 @@ impl Parser {
                 let value = self.binary(0)?;
                 return Ok(Argument { name: Some((name, token.span)), value });
             }
-            self.at = self.at.saturating_sub(1);
+            self.position = self.position.saturating_sub(1);
         }
         Ok(Argument { name: None, value: self.binary(0)? })
     }
@@ -316,7 +319,7 @@ fn find(name: &str, span: &Range<usize>) -> Result<&'static Function> {
             span.clone(),
         );
         let names = functions::public().map(|function| function.name);
-        let usual = "`logtool help expressions` lists the functions".to_owned();
-        error.with_hint(suggestion(name, names).unwrap_or(usual))
+        let default_hint = "`logtool help expressions` lists the functions".to_owned();
+        error.with_hint(suggestion(name, names).unwrap_or(default_hint))
     })
 }

@@ -15,7 +15,7 @@ pub(crate) enum Plan {
     Field(usize),
     /// Some components of a vector.
     Select {
-        of: Box<Plan>,
+        input: Box<Plan>,
         columns: Vec<usize>,
     },
     /// A function of the values at the same time, for each of `width` components.

@@ -9,8 +9,8 @@ const WIDTH: usize = 79;
 
 /// The groups and their titles.
 const GROUPS: [(Group, &str); 6] = [
-    (Group::Values, "Each value alone"),
-    (Group::Time, "Along the time"),
+    (Group::Values, "Functions of single values"),
+    (Group::Time, "Functions over time"),
     (Group::Filters, "Filters and moving statistics"),
     (Group::Vectors, "Vectors and rotations"),
     (Group::Positions, "Positions on the Earth"),
@@ -24,13 +24,13 @@ fn group(group: Group) -> impl Iterator<Item = &'static Function> {
 /// Returns the functions as tables in Markdown, one for each group.
 pub fn markdown_reference() -> String {
     let mut text = String::new();
-    for (own, title) in GROUPS {
+    for (current_group, title) in GROUPS {
         // Writing to a string cannot fail.
         let _ = write!(
             text,
             "### {title}\n\n| function | result | source |\n|---|---|---|\n"
         );
-        for function in group(own) {
+        for function in group(current_group) {
             let (signature, summary) = (function.signature(), function.summary);
             let source = function.source;
             let summary = summary.replace('|', "\\|");
@@ -44,9 +44,9 @@ pub fn markdown_reference() -> String {
 /// Returns the functions as text for terminals.
 pub fn text_reference() -> String {
     let mut text = String::new();
-    for (own, title) in GROUPS {
+    for (group_kind, title) in GROUPS {
         let _ = writeln!(text, "{title}:");
-        for function in group(own) {
+        for function in group(group_kind) {
             add_paragraph(&mut text, &function.signature(), 2);
             let mut summary = function.summary.replace('`', "");
             if !function.source.is_empty() {

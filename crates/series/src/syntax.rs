@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::functions::Function;
 
-/// The maximum depth of a syntax tree. Checking and evaluation call themselves as deep as this.
+/// The maximum depth of a syntax tree, which limits the recursion of checking and evaluation.
 const MAX_DEPTH: usize = 200;
 
-/// A part of an expression, and its place in the text.
+/// A part of an expression, and its position in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
@@ -30,14 +30,14 @@ pub(crate) enum NodeKind {
 pub(crate) struct Call {
     pub(crate) function: &'static Function,
     pub(crate) arguments: Vec<Argument>,
-    /// The place of the name of the function.
+    /// The position of the name of the function.
     pub(crate) name_span: Range<usize>,
 }
 
 /// An argument of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Argument {
-    /// The parameter, and the place of its name, if the argument names it.
+    /// The name of the parameter and its position, if the argument has a name.
     pub(crate) name: Option<(String, Range<usize>)>,
     pub(crate) value: Node,
 }
@@ -52,14 +52,14 @@ pub(crate) enum Element {
 impl Node {
     /// Creates a node; `None` if it is nested too deeply.
     pub(crate) fn new(kind: NodeKind, span: Range<usize>) -> Option<Self> {
-        let inner = match &kind {
+        let operand_depth = match &kind {
             NodeKind::Number(_) | NodeKind::Field(_) => None,
             NodeKind::Call(call) => {
                 call.arguments.iter().map(|argument| argument.value.depth).max()
             }
-            NodeKind::Element(of, _) => Some(of.depth),
+            NodeKind::Element(vector, _) => Some(vector.depth),
         };
-        let depth = inner.unwrap_or_default() + 1;
+        let depth = operand_depth.unwrap_or_default() + 1;
         (depth <= MAX_DEPTH).then_some(Self { kind, span, depth })
     }
 }

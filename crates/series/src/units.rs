@@ -1,10 +1,10 @@
-//! Units of values, as far as they are obvious.
+//! The units of values, and rules for the units of results.
 
-/// The unit of a value. `None` if it is unknown; an empty text for a plain number.
+/// The unit of a value: `None` if it is unknown, and an empty string for a plain number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unit(Option<String>);
 
-/// Units, and those of their derivatives.
+/// Units, and the units of their derivatives.
 const DERIVATIVES: [(&str, &str); 9] = [
     ("m", "m/s"),
     ("m/s", "m/s²"),
@@ -17,16 +17,16 @@ const DERIVATIVES: [(&str, &str); 9] = [
     ("s", ""),
 ];
 
-/// Units of angles in radians, and the same in degrees.
+/// Units with radians, and the corresponding units with degrees.
 const ANGLES: [(&str, &str); 3] = [("rad", "°"), ("rad/s", "°/s"), ("rad/s²", "°/s²")];
 
-/// Products of units that have names of their own.
+/// Pairs of units whose product has a name.
 const PRODUCTS: [(&str, &str, &str); 3] =
     [("V", "A", "W"), ("m", "m", "m²"), ("m/s", "m/s", "m²/s²")];
 
 impl Unit {
-    /// Returns the unit with the name `name`, which is known if it is not empty.
-    pub(crate) fn of_field(name: &str) -> Self {
+    /// Returns the unit with the name `name`; unknown if the name is empty.
+    pub(crate) fn from_name(name: &str) -> Self {
         Self((!name.is_empty()).then(|| name.to_owned()))
     }
 
@@ -48,45 +48,47 @@ impl Unit {
     }
 
     pub(crate) fn derivative(&self) -> Self {
-        self.map(|own| {
-            if let Some((_, derivative)) = DERIVATIVES.iter().find(|(of, _)| *of == own)
+        self.map(|unit| {
+            if let Some((_, derivative)) =
+                DERIVATIVES.iter().find(|(base_unit, _)| *base_unit == unit)
             {
                 return Some((*derivative).to_owned());
             }
-            let base = if own.is_empty() { "1" } else { own };
-            (!own.contains('/')).then(|| format!("{base}/s"))
+            let base = if unit.is_empty() { "1" } else { unit };
+            (!unit.contains('/')).then(|| format!("{base}/s"))
         })
     }
 
     pub(crate) fn integral(&self) -> Self {
-        self.map(|own| {
-            if let Some((of, _)) = DERIVATIVES.iter().find(|(_, own_of)| *own_of == own)
+        self.map(|unit| {
+            if let Some((base_unit, _)) =
+                DERIVATIVES.iter().find(|(_, derived)| *derived == unit)
             {
-                return Some((*of).to_owned());
+                return Some((*base_unit).to_owned());
             }
-            let simple = !own.contains('/');
-            own.strip_suffix("/s")
+            let is_simple = !unit.contains('/');
+            unit.strip_suffix("/s")
                 .map(str::to_owned)
-                .or_else(|| simple.then(|| format!("{own}·s")))
+                .or_else(|| is_simple.then(|| format!("{unit}·s")))
         })
     }
 
     pub(crate) fn degrees(&self) -> Self {
-        self.map(|own| {
-            let found = ANGLES.iter().find(|(radians, _)| *radians == own);
-            found.map(|(_, degrees)| (*degrees).to_owned())
+        self.map(|unit| {
+            let entry = ANGLES.iter().find(|(radians, _)| *radians == unit);
+            entry.map(|(_, degrees)| (*degrees).to_owned())
         })
     }
 
     pub(crate) fn radians(&self) -> Self {
-        self.map(|own| {
-            let found = ANGLES.iter().find(|(_, degrees)| *degrees == own);
-            found.map(|(radians, _)| (*radians).to_owned())
+        self.map(|unit| {
+            let entry = ANGLES.iter().find(|(_, degrees)| *degrees == unit);
+            entry.map(|(radians, _)| (*radians).to_owned())
         })
     }
 
     pub(crate) fn square_root(&self) -> Self {
-        self.map(|own| match own {
+        self.map(|unit| match unit {
             "" => Some(String::new()),
             "m²" => Some("m".to_owned()),
             "m²/s²" => Some("m/s".to_owned()),
@@ -95,20 +97,24 @@ impl Unit {
     }
 
     pub(crate) fn product(&self, other: &Self) -> Self {
-        let (Some(one), Some(two)) = (&self.0, &other.0) else { return Self(None) };
-        let named = PRODUCTS
-            .iter()
-            .find(|(a, b, _)| (one == a && two == b) || (one == b && two == a));
-        Self(match (one.as_str(), two.as_str()) {
+        let (Some(first), Some(second)) = (&self.0, &other.0) else {
+            return Self(None);
+        };
+        let named = PRODUCTS.iter().find(|(a, b, _)| {
+            (first == a && second == b) || (first == b && second == a)
+        });
+        Self(match (first.as_str(), second.as_str()) {
             ("", unit) | (unit, "") => Some(unit.to_owned()),
             _ => named.map(|(.., product)| (*product).to_owned()),
         })
     }
 
     pub(crate) fn quotient(&self, other: &Self) -> Self {
-        let (Some(one), Some(two)) = (&self.0, &other.0) else { return Self(None) };
-        Self(match (one.as_str(), two.as_str()) {
-            (one, two) if one == two => Some(String::new()),
+        let (Some(first), Some(second)) = (&self.0, &other.0) else {
+            return Self(None);
+        };
+        Self(match (first.as_str(), second.as_str()) {
+            (first, second) if first == second => Some(String::new()),
             (unit, "") => Some(unit.to_owned()),
             ("m", "s") => Some("m/s".to_owned()),
             ("W", "V") => Some("A".to_owned()),

@@ -1,4 +1,4 @@
-//! Values over time, as functions take and return them.
+//! Values over time: the arguments and results of functions.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ impl Values {
         Self { times: None, columns: vec![[value].into()] }
     }
 
-    /// Returns the last values at each time of `clock`; NaN before the first time. Constants are
+    /// Returns the last values up to each time of `clock`; NaN before the first time. Constants are
     /// repeated.
     pub(crate) fn held_at(&self, clock: &Arc<[i64]>) -> Self {
-        let Some(own) = &self.times else {
+        let Some(times) = &self.times else {
             let repeated = |column: &Arc<[f64]>| -> Arc<[f64]> {
                 let value = column.first().copied().unwrap_or(f64::NAN);
                 std::iter::repeat_n(value, clock.len()).collect()
@@ -28,51 +28,52 @@ impl Values {
             let columns = self.columns.iter().map(repeated).collect();
             return Self { times: Some(clock.clone()), columns };
         };
-        if Arc::ptr_eq(own, clock) || own == clock {
+        if Arc::ptr_eq(times, clock) || times == clock {
             return Self { times: Some(clock.clone()), columns: self.columns.clone() };
         }
-        let held = |column: &Arc<[f64]>| -> Arc<[f64]> {
+        let hold = |column: &Arc<[f64]>| -> Arc<[f64]> {
             // The number of own times up to that of the clock.
-            let mut passed = 0;
-            let at = |time: &i64| {
-                while own.get(passed).is_some_and(|own| own <= time) {
-                    passed += 1;
+            let mut next = 0;
+            let value_at = |time: &i64| {
+                while times.get(next).is_some_and(|next_time| next_time <= time) {
+                    next += 1;
                 }
-                let last = passed.checked_sub(1).and_then(|last| column.get(last));
+                let last = next.checked_sub(1).and_then(|last| column.get(last));
                 last.copied().unwrap_or(f64::NAN)
             };
-            clock.iter().map(at).collect()
+            clock.iter().map(value_at).collect()
         };
-        let columns = self.columns.iter().map(held).collect();
+        let columns = self.columns.iter().map(hold).collect();
         Self { times: Some(clock.clone()), columns }
     }
 
-    /// Returns the values at each time of `clock`, on straight lines between the values; NaN
-    /// before the first and after the last time.
+    /// Returns the values at each time of `clock`, interpolated linearly; NaN before the first and
+    /// after the last time.
     pub(crate) fn interpolated_at(&self, clock: Arc<[i64]>) -> Self {
-        let Some(own) = &self.times else { return self.held_at(&clock) };
-        let between = |column: &Arc<[f64]>| -> Arc<[f64]> {
-            let mut passed = 0;
-            let at = |time: &i64| {
-                while own.get(passed).is_some_and(|own| own <= time) {
-                    passed += 1;
+        let Some(times) = &self.times else { return self.held_at(&clock) };
+        let interpolate = |column: &Arc<[f64]>| -> Arc<[f64]> {
+            let mut next = 0;
+            let value_at = |time: &i64| {
+                while times.get(next).is_some_and(|next_time| next_time <= time) {
+                    next += 1;
                 }
-                let point =
-                    |at: usize| own.get(at).copied().zip(column.get(at).copied());
-                let before = passed.checked_sub(1).and_then(point);
-                match (before, point(passed)) {
-                    (Some((from, value)), _) if from == *time => value,
-                    (Some((from, value)), Some((to, next))) => {
-                        let distance =
-                            |to: i64| (i128::from(to) - i128::from(from)) as f64;
-                        value + (next - value) * (distance(*time) / distance(to))
+                let point = |index: usize| {
+                    times.get(index).copied().zip(column.get(index).copied())
+                };
+                let previous = next.checked_sub(1).and_then(point);
+                match (previous, point(next)) {
+                    (Some((start, value)), _) if start == *time => value,
+                    (Some((start, value)), Some((end, end_value))) => {
+                        let elapsed =
+                            |end: i64| (i128::from(end) - i128::from(start)) as f64;
+                        value + (end_value - value) * (elapsed(*time) / elapsed(end))
                     }
                     _ => f64::NAN,
                 }
             };
-            clock.iter().map(at).collect()
+            clock.iter().map(value_at).collect()
         };
-        let columns = self.columns.iter().map(between).collect();
+        let columns = self.columns.iter().map(interpolate).collect();
         Self { times: Some(clock.clone()), columns }
     }
 }

@@ -5,8 +5,8 @@
 //! header  magic "ULogEnc" | version u8 | time u64 (µs) | algorithm u8 | key number u8
 //!         | length of the wrapped key u16 | length of the nonce u16       22 bytes, little-endian
 //! ```
-//! PX4 before 1.16 wrote two files: `.ulgk` has the header, with the magic "ULogKey", the wrapped
-//! key and the nonce, and `.ulgc` has nothing but the encrypted ULog. The algorithm 4 is RSA-OAEP
+//! PX4 before 1.16 wrote two files: `.ulgk` contains the header (with the magic "ULogKey"), the
+//! wrapped key and the nonce, and `.ulgc` contains only the encrypted ULog. Algorithm 4 is RSA-OAEP
 //! with SHA-256. The cipher is XChaCha20 with the block counter 0 at the first byte of the ULog.
 //! (Sources: PX4 User Guide, "Log Encryption"; PX4, `log_writer_file.cpp` and `decrypt_ulog.py`.)
 
@@ -24,8 +24,8 @@ use crate::{encryption::key_header::KeyHeader, wire};
 #[cfg(feature = "decrypt")]
 pub use self::{decrypted_source::DecryptedSource, private_key::PrivateKey};
 
-/// Returns whether `source` is an encrypted ULog: whether it starts with the magic of one. The
-/// encrypted ULogs of PX4 before 1.16 (`.ulgc`) have no magic.
+/// Returns whether `source` starts with the magic bytes of an encrypted ULog. The encrypted ULogs
+/// of PX4 before 1.16 (`.ulgc`) have no magic bytes, so they are not recognized.
 ///
 /// # Errors
 /// `Io` if reading fails.
@@ -34,8 +34,8 @@ pub fn is_encrypted(source: &dyn Source) -> Result<bool> {
     Ok(source.read_at(0..magic.len() as u64)?.starts_with(magic))
 }
 
-/// Returns the error for the encrypted log in `source`, which is opened without its key. It states
-/// the number and the length of the public key, or the defect of the header.
+/// Returns the error for opening the encrypted log in `source` without its key. The message
+/// contains the number and the length of the public key, or the defect of the header.
 pub fn needs_key(source: &dyn Source) -> Error {
     let header = match KeyHeader::read(source, wire::ENCRYPTED_MAGIC) {
         Ok(header) => header,

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The first character of the names of replaced topics.
-const REPLACED: char = '!';
+const REPLACED_PREFIX: char = '!';
 
 /// Returns a manifest for reading `selection` in `parts`.
 pub(crate) fn excerpt(
@@ -26,15 +26,15 @@ pub(crate) fn excerpt(
 ) -> Result<Excerpt> {
     match partial::excerpt(log, selection, parts)? {
         Some(excerpt) => Ok(excerpt),
-        None => of_all_topics(log, selection, parts),
+        None => excerpt_of_all_topics(log, selection, parts),
     }
 }
 
 /// Returns an excerpt for topics whose times depend on the records of other topics.
 ///
-/// So all topics are still declared, but those that are not selected by short types whose
-/// records have the same lengths and times. Metadata is left out.
-fn of_all_topics(
+/// All topics are still declared. A topic that is not selected has a short type whose records have
+/// the same lengths and times. Metadata is omitted.
+fn excerpt_of_all_topics(
     log: &OpenLog,
     selection: &Selection,
     parts: &[Part],
@@ -44,10 +44,11 @@ fn of_all_topics(
         log.manifest.excerpt(&selection.topics, TopicSet::All, parts);
     let mut manifest = manifest.without_definitions();
     manifest.parts = parts.to_vec();
-    let index_of = |at: u64| {
-        log.manifest.parts.binary_search_by_key(&at, |part| part.bytes.start).ok()
+    let part_index = |offset: u64| {
+        log.manifest.parts.binary_search_by_key(&offset, |part| part.bytes.start).ok()
     };
-    let start = |at: u64| index_of(at).and_then(|index| state.starts.get(index));
+    let start =
+        |offset: u64| part_index(offset).and_then(|index| state.starts.get(index));
     let counters = Range {
         start: parts.first().and_then(|part| start(part.bytes.start)),
         end: parts.last().and_then(|part| start(part.bytes.end)),
@@ -112,7 +113,7 @@ fn declarations(log: &OpenLog, selection: &Selection) -> Vec<Declaration> {
                 reduced.push(declaration.clone());
             }
             Declaration::Subscription { offset, id, topic, .. } => {
-                let name = format!("{REPLACED}{}", topic.0);
+                let name = format!("{REPLACED_PREFIX}{}", topic.0);
                 let stream = log.registry.streams.get(topic.index());
                 if let Some(fields) = stream.and_then(Stream::equivalent_fields)
                     && replaced.insert(*topic)
@@ -130,7 +131,7 @@ fn declarations(log: &OpenLog, selection: &Selection) -> Vec<Declaration> {
                 });
             }
             Declaration::Format(..)
-            | Declaration::LeftOut { .. }
+            | Declaration::OmittedTopics { .. }
             | Declaration::Metadata { .. } => {}
         }
     }
@@ -149,7 +150,7 @@ fn is_equivalent(log: &OpenLog, reduced: &FormatState, topics: &TopicSet) -> boo
     let (registry, _) = reduced.replay();
     let declared = (0..).map(TopicId).zip(&log.registry.topics);
     registry.topics.len() == log.registry.topics.len()
-        && registry.streams.is_alike(&log.registry.streams)
+        && registry.streams.is_equivalent(&log.registry.streams)
         && declared.zip(&registry.topics).all(|((id, topic), reduced_topic)| {
             !topics.contains(id) || topic.layout == reduced_topic.layout
         })

@@ -32,7 +32,7 @@ pub(crate) struct FormatState {
     #[serde(default)]
     pub(crate) corrections: Vec<Correction>,
     pub(crate) built_in: BuiltIn,
-    /// Whether this is the state of an excerpt that leaves topics out.
+    /// Whether this is the state of an excerpt that omits topics.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_partial: bool,
 }
@@ -62,7 +62,7 @@ impl FormatState {
                 Declaration::Subscription { id, name, instance, .. } => {
                     registry.subscribe(*id, name, *instance);
                 }
-                Declaration::LeftOut { .. } => {}
+                Declaration::OmittedTopics { .. } => {}
                 Declaration::Metadata { kind, payload, change } => {
                     metadata.add(*kind, payload, *change);
                 }

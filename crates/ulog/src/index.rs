@@ -67,21 +67,22 @@ pub(crate) fn build_manifest(
     build_in_segments(source, options, SEGMENT_LEN)
 }
 
-/// Like [`build_manifest`], but with segments of `len` bytes.
+/// Like [`build_manifest`], but with segments of `segment_len` bytes.
 fn build_in_segments(
     source: &Arc<dyn Source>,
     options: OpenOptions,
-    len: u64,
+    segment_len: u64,
 ) -> Result<(Manifest, FormatState)> {
     let mut prior = PriorPass::default();
-    let mut pass = IndexPass::run(source, options, len, &prior)?;
+    let mut pass = IndexPass::run(source, options, segment_len, &prior)?;
     if pass.registry.has_late_types() {
         // A type was defined after its first use: repeat the pass with all types known.
-        let late = pass.registry.formats.iter();
-        let late = late.map(|(name, text)| (name.to_owned(), text.to_owned()));
-        prior.types = late.collect();
+        let late_types = pass.registry.formats.iter();
+        let late_types =
+            late_types.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        prior.types = late_types.collect();
         prior.types.sort_unstable(); // the manifest must be deterministic
-        pass = IndexPass::run(source, options, len, &prior)?;
+        pass = IndexPass::run(source, options, segment_len, &prior)?;
     }
     // Corrected times may contradict the header, and a corrected 32-bit counter may
     // correct narrower ones.
@@ -94,7 +95,7 @@ fn build_in_segments(
                 break;
             }
         }
-        pass = IndexPass::run(source, options, len, &prior)?;
+        pass = IndexPass::run(source, options, segment_len, &prior)?;
     }
     pass.finish(source.len())
 }
@@ -125,17 +126,17 @@ struct IndexPass {
     /// first.
     unknown_messages: BTreeMap<u8, (u64, u64)>,
     /// The byte range of the first definition of each type.
-    formats_at: HashMap<String, Range<u64>>,
+    format_ranges: HashMap<String, Range<u64>>,
 }
 
 impl IndexPass {
     fn run(
         source: &Arc<dyn Source>,
         options: OpenOptions,
-        segment: u64,
+        segment_len: u64,
         prior: &PriorPass,
     ) -> Result<Self> {
-        let FileStart { file_header, sections, lost } =
+        let FileStart { file_header, sections, header_damage } =
             file_start::read(&**source, options)?;
         let first = sections.first().map(|section| section.start);
         let mut registry = Registry::default();
@@ -158,11 +159,11 @@ impl IndexPass {
             data_start: None,
             statistics: Statistics::new(Parts::new(source.len(), first, state)),
             damaged_ranges: Vec::new(),
-            damage: lost.into_iter().collect(),
+            damage: header_damage.into_iter().collect(),
             corrections: prior.corrections.clone(),
             remarks: Vec::new(),
             unknown_messages: BTreeMap::new(),
-            formats_at: HashMap::new(),
+            format_ranges: HashMap::new(),
         };
         pass.remarks
             .extend(file_start::remarks(&pass.metadata.file_header, source.len()));
@@ -170,54 +171,64 @@ impl IndexPass {
             pass.remarks.push(wrong_start_note(&pass.metadata.file_header));
         }
         for section in sections {
-            pass.section(source, section, segment)?;
+            pass.scan_section(source, section, segment_len)?;
         }
         Ok(pass)
     }
 
     /// Scans the messages of a section. Once the definitions have ended, other threads
     /// scan the next segments speculatively.
-    fn section(
+    fn scan_section(
         &mut self,
         source: &Arc<dyn Source>,
         section: Range<u64>,
-        segment: u64,
+        segment_len: u64,
     ) -> Result<()> {
         let mut reader = SectionReader::new(source, section.clone());
-        let segment = self.statistics.parts.round_up(segment);
-        let mut speculative_scan = SpeculativeScan::new(source, section.end, segment);
-        let mut at = section.start;
-        while at < section.end {
+        let segment_len = self.statistics.parts.round_up(segment_len);
+        let mut speculative_scan =
+            SpeculativeScan::new(source, section.end, segment_len);
+        let mut offset = section.start;
+        while offset < section.end {
             let has_data = self.data_start.is_some();
-            let scan = reader.scan(at, speculative_scan.limit(at), |at, rest| {
-                self.statistics.parts.advance(at, &self.registry.streams);
-                has_data.then(|| {
-                    self.statistics.message(&mut self.registry.streams, rest)
-                })?
-            })?;
-            at = scan.at;
-            match scan.end {
+            let scan = reader.scan(
+                offset,
+                speculative_scan.limit(offset),
+                |offset, bytes| {
+                    self.statistics.parts.advance(offset, &self.registry.streams);
+                    has_data.then(|| {
+                        self.statistics.message(&mut self.registry.streams, bytes)
+                    })?
+                },
+            )?;
+            offset = scan.offset;
+            match scan.reason {
                 StopReason::Limit => {
-                    at = speculative_scan.merge_next(
-                        at,
+                    offset = speculative_scan.merge_next(
+                        offset,
                         &mut self.statistics,
                         &mut self.registry.streams,
                     );
                     let streams = &self.registry.streams;
                     if has_data && !streams.have_counters() {
-                        speculative_scan.start_segments(at, &self.statistics, streams);
+                        speculative_scan.start_segments(
+                            offset,
+                            &self.statistics,
+                            streams,
+                        );
                     }
                 }
                 StopReason::Rejected => {
-                    let (bytes, _) = reader.read_at(at, MAX_TWO_MESSAGES)?;
-                    at = match self.message(at, &bytes) {
-                        Some(len) => at + len as u64,
-                        None => self.skip_damage(&mut reader, at, section.end)?,
+                    let (bytes, _) = reader.read_at(offset, MAX_TWO_MESSAGES)?;
+                    offset = match self.message(offset, &bytes) {
+                        Some(len) => offset + len as u64,
+                        None => self.skip_damage(&mut reader, offset, section.end)?,
                     };
                 }
                 StopReason::Short => {
-                    let lost = Damage::new(DamageKind::Truncated, at..section.end);
-                    self.add_damaged_range(lost);
+                    let damage =
+                        Damage::new(DamageKind::Truncated, offset..section.end);
+                    self.add_damaged_range(damage);
                     return Ok(());
                 }
             }
@@ -225,16 +236,17 @@ impl IndexPass {
         Ok(())
     }
 
-    /// Skips damaged bytes at `at`. Returns the offset at which reading continues.
+    /// Skips the damaged bytes at `start`, in a section that ends at `end`. Returns the offset at
+    /// which reading continues.
     fn skip_damage(
         &mut self,
         reader: &mut SectionReader<'_>,
-        at: u64,
+        start: u64,
         end: u64,
     ) -> Result<u64> {
-        let mut from = at;
+        let mut search_start = start;
         let next = loop {
-            let (bytes, is_last) = reader.read_at(from, SEARCH_BYTES)?;
+            let (bytes, is_last) = reader.read_at(search_start, SEARCH_BYTES)?;
             if self.damaged_ranges.len() >= MAX_DAMAGED_RANGES || bytes.is_empty() {
                 break None;
             }
@@ -242,34 +254,36 @@ impl IndexPass {
                 streams: &self.registry.streams,
                 formats: &self.registry.formats,
             };
-            let keep = if is_last { 0 } else { CHAIN_BYTES };
-            if let Some(skipped) = detector.find_next(&bytes, keep) {
-                break Some(from + skipped as u64);
+            let lookahead = if is_last { 0 } else { CHAIN_BYTES };
+            if let Some(skipped) = detector.find_next(&bytes, lookahead) {
+                break Some(search_start + skipped as u64);
             }
             if is_last {
                 break None;
             }
-            from += (bytes.len() - keep) as u64;
+            search_start += (bytes.len() - lookahead) as u64;
         };
-        let (bytes, _) = reader.read_at(at, wire::HEADER_LEN)?;
-        let is_truncated = next.is_none() && is_truncated(&bytes, end - at);
+        let (bytes, _) = reader.read_at(start, wire::HEADER_LEN)?;
+        let is_truncated = next.is_none() && is_truncated(&bytes, end - start);
         let kind =
             if is_truncated { DamageKind::Truncated } else { DamageKind::Garbled };
-        let mut lost = Damage::new(kind, at..next.unwrap_or(end));
-        if let (Some(next), Some(before)) =
+        let mut damage = Damage::new(kind, start..next.unwrap_or(end));
+        if let (Some(next), Some(time_before)) =
             (next, self.registry.streams.clock.last_accepted())
         {
-            let after = self.time_after(&reader.read_at(next, CHAIN_BYTES)?.0);
-            lost.time = after.filter(|after| *after >= before).map(|after| TimeRange {
-                start: Timestamp::from_micros(before),
-                end: Timestamp::from_nanos(
-                    Timestamp::from_micros(after).as_nanos().saturating_add(1),
-                ),
-            });
+            let time_after = self.time_after(&reader.read_at(next, CHAIN_BYTES)?.0);
+            damage.time = time_after
+                .filter(|time_after| *time_after >= time_before)
+                .map(|time_after| TimeRange {
+                    start: Timestamp::from_micros(time_before),
+                    end: Timestamp::from_nanos(
+                        Timestamp::from_micros(time_after).as_nanos().saturating_add(1),
+                    ),
+                });
         }
-        let is_valid = lost.bytes.end;
-        self.add_damaged_range(lost);
-        Ok(is_valid)
+        let next_offset = damage.bytes.end;
+        self.add_damaged_range(damage);
+        Ok(next_offset)
     }
 
     /// Returns the time of the first record in `bytes` that has one.
@@ -289,39 +303,39 @@ impl IndexPass {
         None
     }
 
-    fn add_damaged_range(&mut self, lost: Damage) {
-        self.damaged_ranges.push(lost.clone());
-        self.damage.push(lost);
+    fn add_damaged_range(&mut self, damage: Damage) {
+        self.damaged_ranges.push(damage.clone());
+        self.damage.push(damage);
     }
 
-    /// Processes the message at the start of `rest`, which is at offset `at`. Returns
-    /// its length, or `None` if there is no message.
-    fn message(&mut self, at: u64, rest: &[u8]) -> Option<usize> {
-        let (size, kind) = wire::header(rest)?;
+    /// Processes the message at the start of `bytes`, which is at the offset `offset`. Returns its
+    /// length, or `None` if there is no message.
+    fn message(&mut self, offset: u64, bytes: &[u8]) -> Option<usize> {
+        let (size, kind) = wire::header(bytes)?;
         let len = wire::HEADER_LEN + size;
-        let payload = rest.get(wire::HEADER_LEN..len)?;
+        let payload = bytes.get(wire::HEADER_LEN..len)?;
         if kind != kind::DATA {
-            return self.add_other(at, rest, kind, payload).then_some(len);
+            return self.process_other(offset, bytes, kind, payload).then_some(len);
         }
         let (id, record) = match wire::data(payload) {
             Some(data) => data,
-            None => return self.report_undecodable(at, rest, len, None),
+            None => return self.report_undecodable(offset, bytes, len, None),
         };
         match self.statistics.record(&mut self.registry.streams, id, record) {
             Ok(()) => {
                 if self.data_start.is_none() {
-                    self.data_start = Some(at);
+                    self.data_start = Some(offset);
                 }
                 Some(len)
             }
             Err(DataError::TypeMismatch(topic)) => {
-                self.report_undecodable(at, rest, len, Some(topic))
+                self.report_undecodable(offset, bytes, len, Some(topic))
             }
-            Err(DataError::UnknownId | DataError::LeftOut) => {
-                let bytes = at..at + len as u64;
-                let lost =
-                    Damage::new(DamageKind::UnknownTopic, bytes).with_records(1, None);
-                self.lost_record(rest, len, lost)
+            Err(DataError::UnknownId | DataError::OmittedTopic) => {
+                let range = offset..offset + len as u64;
+                let damage =
+                    Damage::new(DamageKind::UnknownTopic, range).with_records(1, None);
+                self.report_lost_record(bytes, len, damage)
             }
         }
     }
@@ -329,40 +343,44 @@ impl IndexPass {
     /// Reports a message that does not match its type.
     fn report_undecodable(
         &mut self,
-        at: u64,
-        rest: &[u8],
+        offset: u64,
+        bytes: &[u8],
         len: usize,
         topic: Option<TopicId>,
     ) -> Option<usize> {
-        let bytes = at..at + len as u64;
-        let lost = Damage::new(DamageKind::Undecodable, bytes).with_records(1, topic);
-        self.lost_record(rest, len, lost)
+        let range = offset..offset + len as u64;
+        let damage = Damage::new(DamageKind::Undecodable, range).with_records(1, topic);
+        self.report_lost_record(bytes, len, damage)
     }
 
-    /// Reports a lost message if another message follows it. Otherwise its header
-    /// itself is wrong, and the result is `None`.
-    fn lost_record(&mut self, rest: &[u8], len: usize, lost: Damage) -> Option<usize> {
-        if !self.is_sound_after(rest, len) {
+    /// Reports the lost message of length `len` at the start of `bytes` if another message follows
+    /// it. Otherwise its header itself is wrong, and the result is `None`.
+    fn report_lost_record(
+        &mut self,
+        bytes: &[u8],
+        len: usize,
+        damage: Damage,
+    ) -> Option<usize> {
+        if !self.is_followed_by_message(bytes, len) {
             return None;
         }
-        lost.add_to(&mut self.damage);
+        damage.add_to(&mut self.damage);
         Some(len)
     }
 
-    /// Returns true if a message follows the one of length `len` at the start of
-    /// `rest`.
-    fn is_sound_after(&self, rest: &[u8], len: usize) -> bool {
+    /// Returns true if another message follows the message of length `len` at the start of `bytes`.
+    fn is_followed_by_message(&self, bytes: &[u8], len: usize) -> bool {
         let detector = MessageDetector {
             streams: &self.registry.streams,
             formats: &self.registry.formats,
         };
-        resync::is_followed_by_message(&detector, rest.get(len..).unwrap_or_default())
+        resync::is_followed_by_message(&detector, bytes.get(len..).unwrap_or_default())
     }
 }
 
 /// Returns the note that the start of logging in the header contradicts the records.
-fn wrong_start_note(head: &FileHeader) -> String {
-    let micros = head.start_micros();
+fn wrong_start_note(header: &FileHeader) -> String {
+    let micros = header.start_micros();
     let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
     format!(
         "the header declares that logging started at {seconds}.{micros:06} s, which \
@@ -370,13 +388,12 @@ fn wrong_start_note(head: &FileHeader) -> String {
     )
 }
 
-/// Returns true if a message at the start of `bytes` exceeds the `left` bytes of its
-/// section.
-fn is_truncated(bytes: &[u8], left: u64) -> bool {
+/// Returns true if a message at the start of `bytes` exceeds the `remaining` bytes of its section.
+fn is_truncated(bytes: &[u8], remaining: u64) -> bool {
     match wire::header(bytes) {
         None => true,
         Some((size, kind)) => {
-            resync::is_known(kind) && (wire::HEADER_LEN + size) as u64 > left
+            resync::is_known(kind) && (wire::HEADER_LEN + size) as u64 > remaining
         }
     }
 }

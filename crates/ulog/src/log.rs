@@ -61,8 +61,9 @@ impl UlogLog {
         &self.inner.metadata
     }
 
-    /// Returns the start of a ULog with the declarations of this one. Messages that are appended to
-    /// the file later can be read after it, without what precedes them in the file.
+    /// Returns the start of a ULog that contains the declarations of this log. Messages that are
+    /// appended to the file later can be read after these bytes, without the preceding messages of
+    /// the file.
     pub fn continuation(&self) -> Vec<u8> {
         continuation(&self.inner.manifest, &self.inner.format_state)
     }

@@ -28,14 +28,13 @@ pub(crate) struct UlogSink<W> {
     targets: Vec<Vec<RecordTarget>>,
     /// The topics, indexed by message id.
     handles: Vec<TopicHandle>,
-    /// Whether the new log contains everything that a single log has, with the same
-    /// names.
+    /// Whether the new log has all contents of a single log, with the same names.
     is_whole: bool,
     remarks: Vec<String>,
 }
 
 impl<W: Write + Send> UlogSink<W> {
-    /// Starts a log in `out` that contains selections of other logs.
+    /// Starts a log in `output` that contains the selections `slices` of other logs.
     ///
     /// The metadata of the first log is kept; the others add what it does not declare.
     /// Topics with the same name and instance become one topic if their types agree. A
@@ -47,8 +46,8 @@ impl<W: Write + Send> UlogSink<W> {
     /// different definitions; if two topics of one log would have the same name; if
     /// `options` are not supported by ULog.
     pub(crate) fn new(
-        out: W,
-        extracts: &[LogSlice<'_>],
+        output: W,
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         let unsupported =
@@ -61,8 +60,8 @@ impl<W: Write + Send> UlogSink<W> {
                         copied unchanged";
             return Err(unsupported(message));
         }
-        let declarations = Declarations::new(extracts, options)?;
-        let mut writer = Writer::new(out, declarations.start_micros);
+        let declarations = Declarations::new(slices, options)?;
+        let mut writer = Writer::new(output, declarations.start_micros);
         let handles =
             (0..declarations.topics).map(|id| writer.topic_by_id(id)).collect();
         let Declarations {
@@ -73,7 +72,7 @@ impl<W: Write + Send> UlogSink<W> {
             ..
         } = declarations;
         let is_whole =
-            extracts.len() == 1 && options.rename.is_empty() && !adds_information;
+            slices.len() == 1 && options.rename.is_empty() && !adds_information;
         Ok(Self { writer, declarations, targets, handles, is_whole, remarks })
     }
 }
@@ -87,14 +86,14 @@ impl<W: Write + Send> UlogSink<W> {
 }
 
 impl<W: Output> RecordSink for UlogSink<W> {
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+    fn write(&mut self, log_index: usize, record: Record<'_>) -> Result<()> {
         self.write_declarations()?;
-        let targets = self.targets.get(from);
+        let targets = self.targets.get(log_index);
         let targets = targets.and_then(|topics| topics.get(record.topic.index()));
         match targets {
             Some(RecordTarget::Data(id)) => {
                 let Some(topic) = self.handles.get(usize::from(*id)) else {
-                    return Err(unselected_error(from, &record));
+                    return Err(unselected_error(log_index, &record));
                 };
                 let micros = u64::try_from(record.time.as_nanos()).unwrap_or(0) / 1_000;
                 self.writer.data(*topic, micros, record.payload).map(drop)
@@ -105,7 +104,7 @@ impl<W: Output> RecordSink for UlogSink<W> {
             },
             Some(RecordTarget::Omitted) => Ok(()),
             Some(RecordTarget::Unselected) | None => {
-                Err(unselected_error(from, &record))
+                Err(unselected_error(log_index, &record))
             }
         }
     }
@@ -128,8 +127,8 @@ impl<W: Output> RecordSink for UlogSink<W> {
     }
 }
 
-fn unselected_error(from: usize, record: &Record<'_>) -> Error {
+fn unselected_error(log_index: usize, record: &Record<'_>) -> Error {
     let topic = record.topic.0;
-    let message = format!("topic {topic} of log {from} is not selected");
+    let message = format!("topic {topic} of log {log_index} is not selected");
     Error::new(ErrorKind::NoSuch, message)
 }

@@ -77,18 +77,18 @@ pub(crate) struct Subscription<'b> {
 pub(crate) struct LoggedString<'b> {
     pub(crate) level: u8,
     pub(crate) tag: Option<u16>,
-    /// In microseconds.
+    /// The time in microseconds.
     pub(crate) time: u64,
     pub(crate) text: &'b [u8],
 }
 
 /// Parses the file header at the start of `bytes`.
 pub(crate) fn file_header(bytes: &[u8]) -> Option<FixedHeader> {
-    let mut cut = ByteReader::new(bytes);
-    if cut.bytes(MAGIC.len())? != MAGIC {
+    let mut reader = ByteReader::new(bytes);
+    if reader.bytes(MAGIC.len())? != MAGIC {
         return None;
     }
-    Some(FixedHeader { version: cut.u8()?, start: cut.u64()? })
+    Some(FixedHeader { version: reader.u8()?, start: reader.u64()? })
 }
 
 /// Returns the payload size and the type of the message at the start of `bytes`.
@@ -100,10 +100,10 @@ pub(crate) fn header(bytes: &[u8]) -> Option<(usize, u8)> {
 
 /// Parses the payload of a flag bits message. Trailing bytes are ignored.
 pub(crate) fn flag_bits(payload: &[u8]) -> Option<FlagBits> {
-    let mut cut = ByteReader::new(payload);
-    let compatible = *cut.bytes(8)?.first_chunk()?;
-    let incompatible = *cut.bytes(8)?.first_chunk()?;
-    let appended = [cut.u64()?, cut.u64()?, cut.u64()?];
+    let mut reader = ByteReader::new(payload);
+    let compatible = *reader.bytes(8)?.first_chunk()?;
+    let incompatible = *reader.bytes(8)?.first_chunk()?;
+    let appended = [reader.u64()?, reader.u64()?, reader.u64()?];
     Some(FlagBits { compatible, incompatible, appended })
 }
 
@@ -116,26 +116,26 @@ pub(crate) fn format(payload: &[u8]) -> Option<(&str, &str)> {
 
 /// Parses the payload of an information or parameter message.
 pub(crate) fn keyed_value(payload: &[u8]) -> Option<KeyedValue<'_>> {
-    let mut cut = ByteReader::new(payload);
-    let key_len = cut.u8()?;
-    let key = str::from_utf8(cut.bytes(key_len.into())?).ok()?;
+    let mut reader = ByteReader::new(payload);
+    let key_len = reader.u8()?;
+    let key = str::from_utf8(reader.bytes(key_len.into())?).ok()?;
     let (type_name, name) = key.split_once(' ')?;
-    let is_known = !type_name.is_empty() && !name.is_empty();
-    is_known.then_some(KeyedValue { type_name, name, value: cut.remaining() })
+    let is_valid = !type_name.is_empty() && !name.is_empty();
+    is_valid.then_some(KeyedValue { type_name, name, value: reader.remaining() })
 }
 
-/// Like [`keyed`], but with a preceding flag byte: whether a multi information is
-/// continued, or which default a default parameter is.
-pub(crate) fn flagged_keyed(payload: &[u8]) -> Option<(u8, KeyedValue<'_>)> {
-    let (first, rest) = payload.split_first()?;
-    Some((*first, keyed_value(rest)?))
+/// Like [`keyed_value`], but with a preceding flag byte: whether a multi information continues the
+/// previous value, or the bits of a default parameter.
+pub(crate) fn flagged_keyed_value(payload: &[u8]) -> Option<(u8, KeyedValue<'_>)> {
+    let (flag, remaining) = payload.split_first()?;
+    Some((*flag, keyed_value(remaining)?))
 }
 
 /// Parses the payload of a subscription message.
 pub(crate) fn subscription(payload: &[u8]) -> Option<Subscription<'_>> {
-    let mut cut = ByteReader::new(payload);
-    let (instance, id) = (cut.u8()?, cut.u16()?);
-    let name = str::from_utf8(cut.remaining()).ok()?;
+    let mut reader = ByteReader::new(payload);
+    let (instance, id) = (reader.u8()?, reader.u16()?);
+    let name = str::from_utf8(reader.remaining()).ok()?;
     (!name.is_empty()).then_some(Subscription { instance, id, name })
 }
 
@@ -148,13 +148,13 @@ pub(crate) fn data(payload: &[u8]) -> Option<(u16, &[u8])> {
 
 /// Parses the payload of a logged string, which has a tag if `kind` is `TAGGED_STRING`.
 pub(crate) fn logged_string(kind: u8, payload: &[u8]) -> Option<LoggedString<'_>> {
-    let mut cut = ByteReader::new(payload);
-    let level = cut.u8()?;
+    let mut reader = ByteReader::new(payload);
+    let level = reader.u8()?;
     let tag = match kind {
-        kind::TAGGED_STRING => Some(cut.u16()?),
+        kind::TAGGED_STRING => Some(reader.u16()?),
         _ => None,
     };
-    Some(LoggedString { level, tag, time: cut.u64()?, text: cut.remaining() })
+    Some(LoggedString { level, tag, time: reader.u64()?, text: reader.remaining() })
 }
 
 /// Parses the payload of a dropout: its duration in milliseconds.

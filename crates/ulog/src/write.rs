@@ -37,13 +37,13 @@ pub use crate::write::{
 };
 
 /// The number of bytes of another log that are copied at once.
-const COPY: usize = 16 << 20;
+const COPY_BYTES: usize = 16 << 20;
 
 /// The format version of written logs.
 const VERSION: u8 = 1;
 
 /// The compatible flag that declares default parameters.
-const COMPAT_DEFAULT_PARAMETERS: u8 = 1;
+const COMPATIBLE_DEFAULT_PARAMETERS: u8 = 1;
 
 /// Writes a log, message by message.
 ///
@@ -75,7 +75,7 @@ const COMPAT_DEFAULT_PARAMETERS: u8 = 1;
 /// ```
 #[derive(Debug)]
 pub struct Writer<W> {
-    out: W,
+    output: W,
     section: Section,
     /// The definitions until they end, then a buffer for the current message.
     pending: Vec<u8>,
@@ -97,7 +97,7 @@ enum Section {
     /// Nothing has been written yet, not even the header.
     Definitions {
         start_micros: u64,
-        compat: u8,
+        compatible_flags: u8,
     },
     Data,
 }
@@ -107,9 +107,9 @@ impl<W: Output> Writer<W> {
     pub(crate) fn copy(&mut self, source: &dyn Source) -> Result<()> {
         self.check_definitions_last("another log")?;
         self.section = Section::Data;
-        for start in (0..source.len()).step_by(COPY) {
-            let range = start..source.len().min(start + COPY as u64);
-            append_source(&mut self.out, source, range.clone())?;
+        for start in (0..source.len()).step_by(COPY_BYTES) {
+            let range = start..source.len().min(start + COPY_BYTES as u64);
+            append_source(&mut self.output, source, range.clone())?;
             source.release(range);
         }
         Ok(())
@@ -120,8 +120,11 @@ impl<W: Write> Writer<W> {
     /// Starts a log at `start_micros`, the time since boot in microseconds.
     ///
     /// Nothing is written before the definitions end.
-    pub fn new(out: W, start_micros: u64) -> Self {
-        Self::with_section(out, Section::Definitions { start_micros, compat: 0 })
+    pub fn new(output: W, start_micros: u64) -> Self {
+        Self::with_section(
+            output,
+            Section::Definitions { start_micros, compatible_flags: 0 },
+        )
     }
 
     /// Writes a message without changes.
@@ -145,13 +148,13 @@ impl<W: Write> Writer<W> {
     /// `Io` if writing fails.
     pub fn finish(mut self) -> Result<W> {
         self.end_definitions()?;
-        self.out.flush()?;
-        Ok(self.out)
+        self.output.flush()?;
+        Ok(self.output)
     }
 
-    fn with_section(out: W, section: Section) -> Self {
+    fn with_section(output: W, section: Section) -> Self {
         Self {
-            out,
+            output,
             has_data: matches!(section, Section::Data),
             section,
             pending: Vec::new(),
@@ -171,19 +174,19 @@ impl<W: Write> Writer<W> {
         let len = message::checked_len(kind, parts)?;
         if message::is_data(kind) {
             self.end_definitions()?;
-            self.has_data |= message::begins_data(kind);
+            self.has_data |= message::ends_definitions(kind);
         }
         match &mut self.section {
-            Section::Definitions { compat, .. } => {
+            Section::Definitions { compatible_flags, .. } => {
                 if kind == kind::DEFAULT_PARAMETER {
-                    *compat |= COMPAT_DEFAULT_PARAMETERS;
+                    *compatible_flags |= COMPATIBLE_DEFAULT_PARAMETERS;
                 }
                 message::append(&mut self.pending, kind, len, parts);
             }
             Section::Data => {
                 self.pending.clear();
                 message::append(&mut self.pending, kind, len, parts);
-                self.out.write_all(&self.pending)?;
+                self.output.write_all(&self.pending)?;
             }
         }
         Ok(())
@@ -192,19 +195,20 @@ impl<W: Write> Writer<W> {
     /// Writes the header, the flag bits and the definitions, if they are not written
     /// yet.
     fn end_definitions(&mut self) -> Result<()> {
-        let Section::Definitions { start_micros, compat } = self.section else {
+        let Section::Definitions { start_micros, compatible_flags } = self.section
+        else {
             return Ok(());
         };
         self.section = Section::Data;
 
-        let mut head = Vec::from(MAGIC);
-        head.push(VERSION);
-        head.extend_from_slice(&start_micros.to_le_bytes());
+        let mut header = Vec::from(MAGIC);
+        header.push(VERSION);
+        header.extend_from_slice(&start_micros.to_le_bytes());
         let mut flags = [0; 40];
-        flags[0] = compat;
-        message::append(&mut head, kind::FLAG_BITS, 40, &[&flags]);
-        self.out.write_all(&head)?;
-        self.out.write_all(&self.pending)?;
+        flags[0] = compatible_flags;
+        message::append(&mut header, kind::FLAG_BITS, 40, &[&flags]);
+        self.output.write_all(&header)?;
+        self.output.write_all(&self.pending)?;
         Ok(())
     }
 

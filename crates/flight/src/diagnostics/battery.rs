@@ -3,63 +3,66 @@
 use crate::{
     data::{FlightData, Series},
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, smallest, topic_of},
+    diagnostics::{largest, smallest, topic_name},
     intervals::{Run, join_runs, runs},
     phases::Phases,
 };
 
-/// The critical and the full voltage of a cell, and the longest pause in a brownout
+/// The critical and the full voltage of a cell, and the longest interruption of a brownout
 /// (flight-review-rs, `diagnostics/battery_brownout.rs`).
 const CRITICAL_CELL_V: f64 = 3.3;
 const FULL_CELL_V: f64 = 4.2;
 const JOIN_NANOS: i64 = 30_000_000_000;
-const MOST_CELLS: f64 = 60.0;
+const MAX_CELLS: f64 = 60.0;
 
-/// No battery that can fly has a lower voltage per cell: cells of any chemistry are destroyed
-/// long before.
-const LEAST_CELL_V: f64 = 1.0;
-/// How long a vehicle must be armed without a measured battery.
-const LEAST_UNMEASURED_S: f64 = 2.0;
+/// A lower voltage per cell cannot be that of a battery in flight: cells of any chemistry are
+/// destroyed at much higher voltages.
+const MIN_CELL_V: f64 = 1.0;
+/// The minimum time for which a vehicle is armed without a measured battery.
+const MIN_UNMEASURED_S: f64 = 2.0;
 
-/// The fall of the voltage of a cell within five seconds in the air, to less than this. PX4 takes
-/// a cell at 3.5 V under load for empty (parameter `BAT1_V_EMPTY`, its first default).
+/// A sag is a fall of the cell voltage by at least `SAG_CELL_V` within `SAG_NANOS` in the air, to
+/// less than `SAG_BELOW_CELL_V`. PX4 regards a cell with 3.5 V under load as empty (the first
+/// default of the parameter `BAT1_V_EMPTY`).
 const SAG_CELL_V: f64 = 0.5;
 const SAG_NANOS: i64 = 5_000_000_000;
 const SAG_BELOW_CELL_V: f64 = 3.5;
 
-/// `WARNING_CRITICAL` and worse (uORB, `BatteryStatus.msg`).
+/// `WARNING_CRITICAL`; higher values are more severe (uORB, `BatteryStatus.msg`).
 const CRITICAL_WARNING: f64 = 2.0;
 
 /// PX4 refuses to arm below this voltage of the avionics (Commander, `powerCheck.cpp`).
-const LEAST_RAIL_V: f64 = 4.5;
+const MIN_RAIL_V: f64 = 4.5;
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
-    let batteries: Vec<&Series> = data.all("battery_status").collect();
+    let mut diagnoses = Vec::new();
+    let batteries: Vec<&Series> = data.instances("battery_status").collect();
     for battery in &batteries {
         let Some(voltage) = battery.first_column(&["voltage_v", "voltage_filtered_v"])
         else {
             continue;
         };
         let cells = cells(data, battery, voltage);
-        all.extend(brownout(data, battery, voltage, cells, phases));
-        all.extend(sag(battery, voltage, cells, phases));
-        all.extend(warnings(battery, phases));
+        diagnoses.extend(brownout(data, battery, voltage, cells, phases));
+        diagnoses.extend(sag(battery, voltage, cells, phases));
+        diagnoses.extend(warnings(battery, phases));
     }
     // With several batteries, an unused input is not a fault.
     let unmeasured: Vec<_> =
         batteries.iter().map(|b| not_measured(data, b, phases)).collect();
     if unmeasured.iter().all(|found| !found.is_empty()) {
-        all.extend(unmeasured.into_iter().next().unwrap_or_default());
+        diagnoses.extend(unmeasured.into_iter().next().unwrap_or_default());
     }
-    all.extend(
-        data.first("system_power").map(|power| rail(power, phases)).unwrap_or_default(),
+    diagnoses.extend(
+        data.first_instance("system_power")
+            .map(|power| rail(power, phases))
+            .unwrap_or_default(),
     );
-    all
+    diagnoses
 }
 
-/// Returns the number of cells: the logged one, that of the parameters, or an estimate from the
-/// first voltage, as in flight-review-rs.
+/// Returns the number of cells: the logged number, the number in the parameters, or an estimate
+/// from the first voltage, as in flight-review-rs.
 fn cells(data: &FlightData, battery: &Series, voltage: &[f32]) -> f64 {
     let logged = battery.column("cell_count").unwrap_or_default();
     let logged =
@@ -70,18 +73,19 @@ fn cells(data: &FlightData, battery: &Series, voltage: &[f32]) -> f64 {
     let first =
         voltage.iter().copied().map(f64::from).find(|v| v.is_finite() && *v > 0.0);
     let estimate = (first.unwrap_or_default() / FULL_CELL_V).round();
-    let known = Some(logged).filter(|cells| *cells > 0.0);
-    let known = known.or(parameter.filter(|cells| *cells > 0.0));
-    known.unwrap_or(estimate).clamp(1.0, MOST_CELLS)
+    let configured = Some(logged).filter(|cells| *cells > 0.0);
+    let configured = configured.or(parameter.filter(|cells| *cells > 0.0));
+    configured.unwrap_or(estimate).clamp(1.0, MAX_CELLS)
 }
 
-/// Returns whether a voltage can be that of a battery in use.
+/// Returns whether `voltage` can be the voltage of a connected battery.
 fn is_measured(battery: &Series, row: usize, voltage: f64, cells: f64) -> bool {
     let connected =
         battery.value("connected", row).is_none_or(|connected| connected != 0.0);
-    connected && voltage > LEAST_CELL_V * cells
+    connected && voltage > MIN_CELL_V * cells
 }
 
+/// Finds periods in which the voltage was below the critical voltage while the vehicle was armed.
 fn brownout(
     data: &FlightData,
     battery: &Series,
@@ -92,7 +96,7 @@ fn brownout(
     // Cells of other chemistries are empty at lower voltages, which users set.
     let empty = data.parameter(&format!("BAT{}_V_EMPTY", battery.instance + 1));
     let empty =
-        empty.or_else(|| data.parameter("BAT_V_EMPTY")).filter(|v| *v > LEAST_CELL_V);
+        empty.or_else(|| data.parameter("BAT_V_EMPTY")).filter(|v| *v > MIN_CELL_V);
     let threshold = cells * empty.map_or(CRITICAL_CELL_V, |v| v.min(CRITICAL_CELL_V));
     let value =
         |row: usize| voltage.get(row).copied().map(f64::from).filter(|v| v.is_finite());
@@ -109,7 +113,7 @@ fn brownout(
             DiagnosisKind::BatteryBrownout,
             Severity::Critical,
             (run.start, run.end),
-            topic_of(battery),
+            topic_name(battery),
             format!(
                 "the battery fell to {lowest:.2} V while armed, below {threshold:.1} V for \
                  {cells:.0} cells"
@@ -124,9 +128,9 @@ fn brownout(
     join_runs(runs(battery, is_low), JOIN_NANOS).into_iter().map(diagnosis).collect()
 }
 
-/// Finds a vehicle that is armed while its battery reads less than any battery has. A reading
-/// above zero counts as a brownout, as in flight-review-rs, because the battery may have failed;
-/// one of zero means that nothing is measured.
+/// Finds periods in which the vehicle was armed, but the reading was too low for any battery. A
+/// reading above zero counts as a brownout, as in flight-review-rs, because the battery may have
+/// failed. A reading of zero means that no voltage is measured.
 fn not_measured(
     data: &FlightData,
     battery: &Series,
@@ -143,23 +147,24 @@ fn not_measured(
         let (time, voltage) = (battery.times.get(row)?, value(row)?);
         Some(phases.is_armed(*time) && !is_measured(battery, row, voltage, cells))
     };
-    let found = join_runs(runs(battery, is_missing), JOIN_NANOS).into_iter();
+    let unmeasured_runs = join_runs(runs(battery, is_missing), JOIN_NANOS).into_iter();
     let diagnosis = |run: Run| {
         let highest = largest(run.rows().filter_map(value));
         let seconds = run.seconds();
-        let limit = LEAST_CELL_V * cells;
-        let read = format!(
+        let limit = MIN_CELL_V * cells;
+        let reading = format!(
             "the battery read at most {highest:.2} V for {seconds:.1} s while armed"
         );
         let (kind, text) = if highest > 0.0 {
             let text =
-                format!("{read}: it has failed, or its monitor is not connected");
+                format!("{reading}: it has failed, or its monitor is not connected");
             (DiagnosisKind::BatteryBrownout, text)
         } else {
-            let text = format!("{read}: a brownout can neither be seen nor excluded");
+            let text =
+                format!("{reading}: a brownout can neither be seen nor excluded");
             (DiagnosisKind::BatteryNotMeasured, text)
         };
-        let (times, topic) = ((run.start, run.end), topic_of(battery));
+        let (times, topic) = ((run.start, run.end), topic_name(battery));
         let diagnosis = Diagnosis::new(kind, Severity::Critical, times, topic, text)
             .with_evidence(battery.label("voltage_v"), highest, "V", Some(limit))
             .with_evidence("cells", cells, "", None);
@@ -170,10 +175,13 @@ fn not_measured(
             None => diagnosis,
         }
     };
-    found.filter(|run| run.seconds() >= LEAST_UNMEASURED_S).map(diagnosis).collect()
+    unmeasured_runs
+        .filter(|run| run.seconds() >= MIN_UNMEASURED_S)
+        .map(diagnosis)
+        .collect()
 }
 
-/// Finds the deepest fall of the voltage within a few seconds.
+/// Finds the largest fall of the voltage within [`SAG_NANOS`].
 fn sag(
     battery: &Series,
     voltage: &[f32],
@@ -191,22 +199,25 @@ fn sag(
         })
         .map(|(_, row)| row)
         .collect();
-    // The highest voltages of the last seconds, in descending order.
-    let mut before: std::collections::VecDeque<(i64, f64)> =
+    // A monotonic queue: the highest voltages of the last seconds, in descending order.
+    let mut recent_peaks: std::collections::VecDeque<(i64, f64)> =
         std::collections::VecDeque::new();
     let mut deepest: Option<(f64, i64, i64, f64)> = None;
     for (time, voltage) in rows {
-        while before.front().is_some_and(|(t, _)| time.saturating_sub(*t) > SAG_NANOS) {
-            before.pop_front();
+        while recent_peaks
+            .front()
+            .is_some_and(|(t, _)| time.saturating_sub(*t) > SAG_NANOS)
+        {
+            recent_peaks.pop_front();
         }
-        while before.back().is_some_and(|(_, v)| *v <= voltage) {
-            before.pop_back();
+        while recent_peaks.back().is_some_and(|(_, v)| *v <= voltage) {
+            recent_peaks.pop_back();
         }
-        before.push_back((time, voltage));
-        let Some((start, highest)) = before.front() else { continue };
+        recent_peaks.push_back((time, voltage));
+        let Some((start, highest)) = recent_peaks.front() else { continue };
         let fall = (highest - voltage) / cells;
         let is_deep = fall >= SAG_CELL_V && voltage < SAG_BELOW_CELL_V * cells;
-        if is_deep && deepest.is_none_or(|(most, ..)| fall > most) {
+        if is_deep && deepest.is_none_or(|(deepest_fall, ..)| fall > deepest_fall) {
             deepest = Some((fall, *start, time, voltage));
         }
     }
@@ -216,7 +227,7 @@ fn sag(
             DiagnosisKind::BatterySag,
             Severity::Warning,
             (start, end),
-            topic_of(battery),
+            topic_name(battery),
             format!(
                 "the voltage fell by {:.2} V to {lowest:.2} V within five seconds \
                  ({fall:.2} V per cell)",
@@ -242,7 +253,7 @@ fn warnings(battery: &Series, phases: &Phases) -> Vec<Diagnosis> {
                 && battery.value("warning", row)? >= CRITICAL_WARNING,
         )
     };
-    let found = join_runs(runs(battery, is_critical), JOIN_NANOS).into_iter();
+    let critical_runs = join_runs(runs(battery, is_critical), JOIN_NANOS).into_iter();
     let diagnosis = |run: Run| {
         let level = largest(run.rows().filter_map(|row| battery.value("warning", row)));
         let name = match level as u8 {
@@ -255,7 +266,7 @@ fn warnings(battery: &Series, phases: &Phases) -> Vec<Diagnosis> {
             DiagnosisKind::BatteryLow,
             Severity::Critical,
             (run.start, run.end),
-            topic_of(battery),
+            topic_name(battery),
             format!("PX4 reports {name}"),
         )
         .with_evidence(
@@ -265,9 +276,10 @@ fn warnings(battery: &Series, phases: &Phases) -> Vec<Diagnosis> {
             Some(CRITICAL_WARNING),
         )
     };
-    found.map(diagnosis).collect()
+    critical_runs.map(diagnosis).collect()
 }
 
+/// Finds periods in which the voltage of the 5 V rail was too low while the vehicle was armed.
 fn rail(power: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let Some(voltage) = power.first_column(&["voltage5v_v", "voltage5V_v"]) else {
         return Vec::new();
@@ -277,7 +289,7 @@ fn rail(power: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let is_low = |row: usize| {
         let (time, voltage) = (power.times.get(row)?, value(row)?);
         // Boards without a measurement report zero.
-        Some(voltage > 0.0 && voltage < LEAST_RAIL_V && phases.is_armed(*time))
+        Some(voltage > 0.0 && voltage < MIN_RAIL_V && phases.is_armed(*time))
     };
     let diagnosis = |run: Run| {
         let lowest = smallest(run.rows().filter_map(value));
@@ -285,14 +297,14 @@ fn rail(power: &Series, phases: &Phases) -> Vec<Diagnosis> {
             DiagnosisKind::PowerRail,
             Severity::Critical,
             (run.start, run.end),
-            topic_of(power),
+            topic_name(power),
             format!("the 5 V rail fell to {lowest:.2} V while armed"),
         )
         .with_evidence(
             power.label("voltage5v_v"),
             lowest,
             "V",
-            Some(LEAST_RAIL_V),
+            Some(MIN_RAIL_V),
         )
     };
     join_runs(runs(power, is_low), JOIN_NANOS).into_iter().map(diagnosis).collect()
@@ -344,14 +356,14 @@ mod tests {
     }
 
     #[test]
-    fn full_batteries_and_unused_inputs_are_sound() {
+    fn full_batteries_and_unused_inputs_have_no_diagnosis() {
         assert_eq!(armed(vec![battery(0, 4.0, 1.0, vec![15.5; 20])]), []);
         let unused = battery(1, 4.0, 0.0, vec![0.06; 20]);
         assert_eq!(armed(vec![battery(0, 6.0, 1.0, vec![24.0; 20]), unused]), []);
     }
 
     #[test]
-    fn battery_that_nothing_measures_is_no_brownout() {
+    fn battery_without_a_measurement_is_not_a_brownout() {
         let found = armed(vec![battery(0, 4.0, 0.0, vec![0.0; 20])]);
         assert_eq!(kinds(&found), [DiagnosisKind::BatteryNotMeasured]);
         assert_eq!(found[0].seconds(), 19.0);

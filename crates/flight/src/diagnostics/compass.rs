@@ -1,47 +1,50 @@
 //! Interference with the compass.
 
 use crate::{
-    correlation::{field_strength, thrust_and_field},
+    correlation::{correlate_thrust_and_field, field_strength},
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, topic_of},
+    diagnostics::{largest, topic_name},
     intervals::{Run, join_runs, runs},
     phases::Phases,
 };
 
-/// EKF2 takes the field for disturbed if its strength differs by more than this (parameter
-/// `EKF2_MAG_CHK_STR`). Here it is compared with the median on the ground, or of the log.
+/// EKF2 regards the field as disturbed if its strength differs from the expected strength by more
+/// than this (parameter `EKF2_MAG_CHK_STR`). Here, the expected strength is the median on the ground,
+/// or, if the log does not start on the ground, the median of the log.
 const MAX_FIELD_CHANGE_GA: f64 = 0.2;
-/// The minimum number of samples of a reference, which is their median.
+/// The minimum number of samples of which the expected strength is the median.
 const REFERENCE_SAMPLES: usize = 10;
 
 /// The estimator rejects the measurement if the test ratio is larger (EKF2).
 const MAX_TEST_RATIO: f64 = 1.0;
 
-/// How long the field must differ, or be rejected, in the air.
-const LEAST_DISTURBANCE_S: f64 = 2.0;
-/// Disturbances that are closer together are one.
+/// The minimum time in the air for which the field differs or is rejected.
+const MIN_DISTURBANCE_S: f64 = 2.0;
+/// Disturbances that are closer together are joined.
 const JOIN_NANOS: i64 = 10_000_000_000;
 
-/// The field follows the thrust if they are correlated this much, and if it changes by half of
-/// what EKF2 takes for a disturbance.
+/// The thrust disturbs the field if both are correlated at least this much, and if the field changes
+/// by at least half of the change that EKF2 regards as a disturbance.
 const MAX_CORRELATION: f64 = 0.6;
 const MAX_THRUST_EFFECT_GA: f64 = 0.1;
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let mut all: Vec<Diagnosis> = strength(data, phases);
-    all.extend(rejections(data, phases));
-    all.extend(thrust(data, phases));
-    all
+    let mut diagnoses: Vec<Diagnosis> = strength(data, phases);
+    diagnoses.extend(rejections(data, phases));
+    diagnoses.extend(thrust(data, phases));
+    diagnoses
 }
 
+/// Finds times in the air at which the strength of the field differs from its reference.
 fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let Some((field, strength)) = field_strength(data) else { return Vec::new() };
     let rows = field.times.iter().zip(&strength).filter(|(_, s)| s.is_finite());
-    let grounded = rows.clone().filter(|(time, _)| !phases.is_airborne(**time));
-    let grounded: Vec<f64> = grounded.map(|(_, strength)| *strength).collect();
+    let ground_values = rows.clone().filter(|(time, _)| !phases.is_airborne(**time));
+    let ground_values: Vec<f64> =
+        ground_values.map(|(_, strength)| *strength).collect();
     let reference =
-        median(grounded).or_else(|| median(rows.map(|(_, s)| *s).collect()));
+        median(ground_values).or_else(|| median(rows.map(|(_, s)| *s).collect()));
     let Some(reference) = reference else { return Vec::new() };
     let change = |row: usize| Some((strength.get(row)? - reference).abs());
     let is_disturbed = |row: usize| {
@@ -49,78 +52,80 @@ fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         Some(phases.is_airborne(*time) && change(row)? > MAX_FIELD_CHANGE_GA)
     };
     let found = runs(field, is_disturbed).into_iter();
-    let found = found.filter(|run| run.observed_seconds(field) >= LEAST_DISTURBANCE_S);
+    let found = found.filter(|run| run.observed_seconds(field) >= MIN_DISTURBANCE_S);
     let found = join_runs(found.collect(), JOIN_NANOS).into_iter();
     let diagnosis = |run: Run| {
-        let most = largest(run.rows().filter_map(change));
+        let largest_change = largest(run.rows().filter_map(change));
         Diagnosis::new(
             DiagnosisKind::CompassInterference,
             Severity::Warning,
             (run.start, run.end),
-            topic_of(field),
-            format!("the magnetic field changed by up to {most:.2} gauss from {reference:.2} gauss"),
+            topic_name(field),
+            format!("the magnetic field changed by up to {largest_change:.2} gauss from {reference:.2} gauss"),
         )
-        .with_evidence("change of the field", most, "gauss", Some(MAX_FIELD_CHANGE_GA))
-        .with_evidence("duration", run.seconds(), "s", Some(LEAST_DISTURBANCE_S))
+        .with_evidence("change of the field", largest_change, "gauss", Some(MAX_FIELD_CHANGE_GA))
+        .with_evidence("duration", run.seconds(), "s", Some(MIN_DISTURBANCE_S))
     };
     found.map(diagnosis).collect()
 }
 
-/// Finds rejections of the compass by the instance of the estimator that rejected it longest.
-/// All instances have the same compasses.
+/// Finds the times at which the estimator rejected the compass. If several instances of the
+/// estimator did, only the instance that rejected it longest is reported, because all instances
+/// read the same compasses.
 fn rejections(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let name = "mag_test_ratio";
     let mut worst: (f64, Vec<Diagnosis>) = (0.0, Vec::new());
-    for status in data.all("estimator_status") {
+    for status in data.instances("estimator_status") {
         let is_rejected = |row: usize| {
             let time = status.times.get(row)?;
             Some(phases.is_airborne(*time) && status.value(name, row)? > MAX_TEST_RATIO)
         };
         let found = runs(status, is_rejected).into_iter();
         let found =
-            found.filter(|run| run.observed_seconds(status) >= LEAST_DISTURBANCE_S);
-        let mut own = (0.0, Vec::new());
+            found.filter(|run| run.observed_seconds(status) >= MIN_DISTURBANCE_S);
+        let mut current = (0.0, Vec::new());
         for run in join_runs(found.collect(), JOIN_NANOS) {
             let highest = largest(run.rows().filter_map(|row| status.value(name, row)));
             let seconds = run.observed_seconds(status);
-            own.0 += seconds;
-            own.1.push(
+            current.0 += seconds;
+            current.1.push(
                 Diagnosis::new(
                     DiagnosisKind::CompassInterference,
                     Severity::Warning,
                     (run.start, run.end),
-                    topic_of(status),
+                    topic_name(status),
                     format!("the estimator rejected the compass in the air, over {seconds:.1} s"),
                 )
                 .with_evidence(status.label(name), highest, "", Some(MAX_TEST_RATIO))
-                .with_evidence("duration", seconds, "s", Some(LEAST_DISTURBANCE_S)),
+                .with_evidence("duration", seconds, "s", Some(MIN_DISTURBANCE_S)),
             );
         }
-        if own.0 > worst.0 {
-            worst = own;
+        if current.0 > worst.0 {
+            worst = current;
         }
     }
     worst.1
 }
 
 fn thrust(data: &FlightData, phases: &Phases) -> Option<Diagnosis> {
-    let found = thrust_and_field(data)?;
-    let change = found.field_change_ga();
-    if found.coefficient.abs() < MAX_CORRELATION || change < MAX_THRUST_EFFECT_GA {
+    let correlation = correlate_thrust_and_field(data)?;
+    let change = correlation.field_change_ga();
+    if correlation.coefficient.abs() < MAX_CORRELATION || change < MAX_THRUST_EFFECT_GA
+    {
         return None;
     }
     let flight = phases.airborne.as_ref()?.list();
-    let span = (flight.first()?.0, flight.last()?.1);
+    let flight_time = (flight.first()?.0, flight.last()?.1);
     let (field, _) = field_strength(data)?;
-    let topic = topic_of(field);
-    let text =
+    let topic = topic_name(field);
+    let summary =
         format!("the magnetic field changes by {change:.2} gauss with the thrust");
     let kind = DiagnosisKind::CompassInterference;
     Some(
-        Diagnosis::new(kind, Severity::Warning, span, topic, text)
+        Diagnosis::new(kind, Severity::Warning, flight_time, topic, summary)
             .with_evidence(
                 "correlation of thrust and field",
-                found.coefficient,
+                correlation.coefficient,
                 "",
                 Some(MAX_CORRELATION),
             )
@@ -133,6 +138,7 @@ fn thrust(data: &FlightData, phases: &Phases) -> Option<Diagnosis> {
     )
 }
 
+/// Returns the median of at least [`REFERENCE_SAMPLES`] values.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     if values.len() < REFERENCE_SAMPLES {
         return None;
@@ -149,21 +155,24 @@ mod tests {
 
     const STEP: i64 = 100_000_000;
 
-    /// 30 seconds, in the air from the third on; `thrust` and `field` by the row.
-    fn of(
+    /// Diagnoses a log of 30 seconds that is in the air from the third second on. `thrust` and
+    /// `field` return the value of a row.
+    fn diagnoses(
         thrust: impl Fn(usize) -> f32,
         field: impl Fn(usize) -> f32,
     ) -> Vec<Diagnosis> {
-        of_topic("vehicle_magnetometer", thrust, field)
+        diagnoses_of_topic("vehicle_magnetometer", thrust, field)
     }
 
-    fn of_topic(
+    fn diagnoses_of_topic(
         topic: &str,
         thrust: impl Fn(usize) -> f32,
         field: impl Fn(usize) -> f32,
     ) -> Vec<Diagnosis> {
         let times: Vec<i64> = (0..300).map(|n| n * STEP).collect();
-        let column = |of: &dyn Fn(usize) -> f32| (0..300).map(of).collect::<Vec<f32>>();
+        let column = |diagnoses: &dyn Fn(usize) -> f32| {
+            (0..300).map(diagnoses).collect::<Vec<f32>>()
+        };
         let mut land = Series::new("vehicle_land_detected", 0, vec![0, 30 * STEP]);
         land.add_column("landed", vec![1.0, 0.0]);
         let mut setpoint = Series::new("vehicle_thrust_setpoint", 0, times.clone());
@@ -185,26 +194,26 @@ mod tests {
     }
 
     #[test]
-    fn field_of_old_releases_is_that_of_new_ones() {
+    fn field_of_old_releases_is_read_from_the_combined_sensor() {
         let disturbed = |row: usize| if (100..200).contains(&row) { 0.9 } else { 0.45 };
-        let found = of_topic("sensor_combined", hover, disturbed);
+        let found = diagnoses_of_topic("sensor_combined", hover, disturbed);
         let [own] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((own.start_ns, own.end_ns), (100 * STEP, 200 * STEP));
         assert_eq!(own.topic, "sensor_combined");
-        assert_eq!(of(hover, disturbed).len(), 1);
+        assert_eq!(diagnoses(hover, disturbed).len(), 1);
     }
 
     #[test]
-    fn steady_field_is_sound() {
-        assert_eq!(of(hover, |row| 0.45 + 0.02 * (row as f32).sin()), []);
+    fn steady_field_has_no_diagnosis() {
+        assert_eq!(diagnoses(hover, |row| 0.45 + 0.02 * (row as f32).sin()), []);
     }
 
     #[test]
     fn field_that_differs_for_seconds_is_disturbed() {
         let field =
             |last| move |row| if (100..=last).contains(&row) { 0.8 } else { 0.45 };
-        assert_eq!(of(|_| 0.5, field(115)), []);
-        let found = of(|_| 0.5, field(130));
+        assert_eq!(diagnoses(|_| 0.5, field(115)), []);
+        let found = diagnoses(|_| 0.5, field(130));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!((found[0].evidence[0].value - 0.35).abs() < 1e-6, "{found:?}");
     }
@@ -234,9 +243,9 @@ mod tests {
 
     #[test]
     fn field_that_follows_the_thrust_is_disturbed() {
-        let found = of(hover, |row| 0.4 + 0.25 * hover(row));
+        let found = diagnoses(hover, |row| 0.4 + 0.25 * hover(row));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].summary.contains("with the thrust"), "{found:?}");
-        assert_eq!(of(hover, |row| 0.4 + 0.1 * hover(row)), []);
+        assert_eq!(diagnoses(hover, |row| 0.4 + 0.1 * hover(row)), []);
     }
 }

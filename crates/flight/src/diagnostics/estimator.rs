@@ -5,15 +5,16 @@ use std::collections::VecDeque;
 use crate::{
     data::{FlightData, Series, seconds},
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, topic_of},
+    diagnostics::{largest, topic_name},
     intervals::{Run, runs},
     phases::Phases,
 };
 
-/// An innovation is rejected if its test ratio is larger. The minimum duration of a
-/// diagnosis, and that of a critical one (flight-review-rs, `diagnostics/ekf_failure.rs`).
+/// The estimator rejects an innovation if its test ratio is larger than `MAX_TEST_RATIO`. The other
+/// two are the minimum durations of a diagnosis and of a critical diagnosis (flight-review-rs,
+/// `diagnostics/ekf_failure.rs`).
 const MAX_TEST_RATIO: f64 = 1.0;
-const LEAST_FAILURE_S: f64 = 2.0;
+const MIN_FAILURE_S: f64 = 2.0;
 const CRITICAL_FAILURE_S: f64 = 5.0;
 const RATIOS: [(&str, &str); 3] = [
     ("vel_test_ratio", "velocity"),
@@ -21,14 +22,14 @@ const RATIOS: [(&str, &str); 3] = [
     ("hgt_test_ratio", "height"),
 ];
 
-/// How long a fault flag of the filter must be set while armed.
-const LEAST_FAULT_S: f64 = 1.0;
+/// The minimum time for which a fault flag of the filter is set while the vehicle is armed.
+const MIN_FAULT_S: f64 = 1.0;
 
-/// Smaller steps of a reset are not reported: m, and m/s.
-const LEAST_RESET_STEP: f64 = 1.0;
+/// The minimum step of a reset, in m or m/s.
+const MIN_RESET_STEP: f64 = 1.0;
 
-/// The changes of the selector within ten seconds (flight-review-rs,
-/// `diagnostics/ekf_selector_whipsaw.rs`).
+/// The numbers of instance changes within `SWITCH_WINDOW_NANOS` that are a warning or critical
+/// (flight-review-rs, `diagnostics/ekf_selector_whipsaw.rs`).
 const SWITCHES: f64 = 3.0;
 const CRITICAL_SWITCHES: f64 = 8.0;
 const SWITCH_WINDOW_NANOS: i64 = 10_000_000_000;
@@ -36,57 +37,61 @@ const SWITCH_JOIN_NANOS: i64 = 30_000_000_000;
 const DEGRADED_RATIO: f64 = 1.0;
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
-    for status in data.all("estimator_status") {
-        all.extend(rejections(status));
-        all.extend(faults(status, phases));
+    let mut diagnoses = Vec::new();
+    for status in data.instances("estimator_status") {
+        diagnoses.extend(rejections(status));
+        diagnoses.extend(faults(status, phases));
     }
-    let position = data.first("vehicle_local_position");
-    all.extend(position.map(|position| resets(position, phases)).unwrap_or_default());
-    let selector = data.first("estimator_selector_status");
-    all.extend(selector.map(whipsaw).unwrap_or_default());
-    for tecs in data.all("tecs_status") {
-        all.extend(nonfinite_pitch(tecs));
+    let position = data.first_instance("vehicle_local_position");
+    diagnoses
+        .extend(position.map(|position| resets(position, phases)).unwrap_or_default());
+    let selector = data.first_instance("estimator_selector_status");
+    diagnoses.extend(selector.map(whipsaw).unwrap_or_default());
+    for tecs in data.instances("tecs_status") {
+        diagnoses.extend(nonfinite_pitch(tecs));
     }
-    all
+    diagnoses
 }
 
 fn rejections(status: &Series) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
+    let mut diagnoses = Vec::new();
     for (field, name) in RATIOS {
         let Some(ratios) = status.column(field) else { continue };
-        // A ratio that is not finite ends the run, as in flight-review-rs.
+        // A ratio that is not finite ends the rejection, as in flight-review-rs.
         let ratio = |row: usize| {
             ratios.get(row).copied().map(f64::from).filter(|ratio| ratio.is_finite())
         };
-        let found = runs(status, |row| Some(ratio(row)? > MAX_TEST_RATIO)).into_iter();
-        for run in found.filter(|run| run.observed_seconds(status) >= LEAST_FAILURE_S) {
-            let lasted = run.observed_seconds(status);
+        let rejected_runs =
+            runs(status, |row| Some(ratio(row)? > MAX_TEST_RATIO)).into_iter();
+        for run in
+            rejected_runs.filter(|run| run.observed_seconds(status) >= MIN_FAILURE_S)
+        {
+            let duration_s = run.observed_seconds(status);
             let highest = largest(run.rows().filter_map(ratio));
-            let is_critical = lasted >= CRITICAL_FAILURE_S;
+            let is_critical = duration_s >= CRITICAL_FAILURE_S;
             let severity =
                 if is_critical { Severity::Critical } else { Severity::Warning };
-            all.push(
+            diagnoses.push(
                 Diagnosis::new(
                     DiagnosisKind::EkfFailure,
                     severity,
                     (run.start, run.end),
-                    topic_of(status),
+                    topic_name(status),
                     format!(
-                        "the estimator rejected the measured {name} for {lasted:.1} s"
+                        "the estimator rejected the measured {name} for {duration_s:.1} s"
                     ),
                 )
                 .with_evidence(status.label(field), highest, "", Some(MAX_TEST_RATIO))
                 .with_evidence(
                     "duration",
-                    lasted,
+                    duration_s,
                     "s",
-                    Some(LEAST_FAILURE_S),
+                    Some(MIN_FAILURE_S),
                 ),
             );
         }
     }
-    all
+    diagnoses
 }
 
 fn faults(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
@@ -95,8 +100,9 @@ fn faults(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
         let time = status.times.get(row)?;
         Some(phases.is_armed(*time) && status.value(field, row)? > 0.0)
     };
-    let found = runs(status, has_fault).into_iter();
-    let found = found.filter(|run| run.observed_seconds(status) >= LEAST_FAULT_S);
+    let fault_runs = runs(status, has_fault).into_iter();
+    let fault_runs =
+        fault_runs.filter(|run| run.observed_seconds(status) >= MIN_FAULT_S);
     let diagnosis = |run: Run| {
         let flags = run.rows().filter_map(|row| status.value(field, row));
         let flags = flags.fold(0_u32, |all, flags| all | flags as u32);
@@ -104,7 +110,7 @@ fn faults(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
             DiagnosisKind::EkfFailure,
             Severity::Critical,
             (run.start, run.end),
-            topic_of(status),
+            topic_name(status),
             format!("the estimator reports the fault flags {flags}"),
         )
         .with_evidence(status.label(field), f64::from(flags), "", Some(0.0))
@@ -112,10 +118,10 @@ fn faults(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
             "duration",
             run.observed_seconds(status),
             "s",
-            Some(LEAST_FAULT_S),
+            Some(MIN_FAULT_S),
         )
     };
-    found.map(diagnosis).collect()
+    fault_runs.map(diagnosis).collect()
 }
 
 /// Finds resets in the air with a noticeable step.
@@ -136,52 +142,54 @@ fn resets(position: &Series, phases: &Phases) -> Vec<Diagnosis> {
         ),
         ("vz_reset_counter", &["delta_vz"], "vertical velocity", "m/s"),
     ];
-    let mut all = Vec::new();
+    let mut diagnoses = Vec::new();
     for (counter, deltas, name, unit) in counters {
-        let mut before: Option<f64> = None;
-        let (mut count, mut most) = (0_u32, 0.0_f64);
-        let mut span: Option<(i64, i64)> = None;
+        let mut last_counter: Option<f64> = None;
+        let (mut count, mut largest_step) = (0_u32, 0.0_f64);
+        let mut period: Option<(i64, i64)> = None;
         for (row, time) in position.times.iter().enumerate() {
             let Some(value) = position.value(counter, row) else { continue };
-            let is_reset = before.replace(value).is_some_and(|before| before != value);
+            let is_reset = last_counter
+                .replace(value)
+                .is_some_and(|last_counter| last_counter != value);
             if !is_reset || !phases.is_airborne(*time) {
                 continue;
             }
             let steps = deltas.iter().filter_map(|delta| position.value(delta, row));
             let step = steps.fold(0.0, f64::hypot);
-            if step >= LEAST_RESET_STEP {
+            if step >= MIN_RESET_STEP {
                 count += 1;
-                most = most.max(step);
-                span = Some((span.map_or(*time, |(start, _)| start), *time));
+                largest_step = largest_step.max(step);
+                period = Some((period.map_or(*time, |(start, _)| start), *time));
             }
         }
-        let Some(span) = span else { continue };
+        let Some(period) = period else { continue };
         let times =
             if count == 1 { "once".to_owned() } else { format!("{count} times") };
-        all.push(
+        diagnoses.push(
             Diagnosis::new(
                 DiagnosisKind::EkfReset,
                 Severity::Warning,
-                span,
-                topic_of(position),
+                period,
+                topic_name(position),
                 format!(
-                    "the estimator reset the {name} {times}, by up to {most:.1} {unit}"
+                    "the estimator reset the {name} {times}, by up to {largest_step:.1} {unit}"
                 ),
             )
             .with_evidence(position.label(counter), f64::from(count), "", None)
-            .with_evidence("step", most, unit, Some(LEAST_RESET_STEP)),
+            .with_evidence("step", largest_step, unit, Some(MIN_RESET_STEP)),
         );
     }
-    all
+    diagnoses
 }
 
-/// Finds fast changes between the instances of the estimator.
+/// Finds periods in which the selector changed often between the instances of the estimator.
 fn whipsaw(selector: &Series) -> Vec<Diagnosis> {
-    // Times, and how many changes became visible then.
+    // The times of messages with a larger count, and the numbers of changes since the message before.
     let mut window: VecDeque<(i64, f64)> = VecDeque::new();
-    let mut last: Option<(i64, f64)> = None;
+    let mut last_row: Option<(i64, f64)> = None;
     let mut is_multiple = false;
-    let mut all: Vec<(i64, i64, f64, bool)> = Vec::new();
+    let mut episodes: Vec<(i64, i64, f64, bool)> = Vec::new();
     let mut degraded_until = i64::MIN;
     for (row, time) in selector.times.iter().enumerate() {
         is_multiple |=
@@ -189,13 +197,16 @@ fn whipsaw(selector: &Series) -> Vec<Diagnosis> {
         let Some(count) = selector.value("instance_changed_count", row) else {
             continue;
         };
-        let before = last.replace((*time, count));
-        let Some((earlier, before)) = before.filter(|_| is_multiple) else { continue };
-        // Changes between two messages that are far apart may not have been fast. A counter
-        // that goes back has been reset.
-        let is_near = (0..=SWITCH_WINDOW_NANOS).contains(&time.saturating_sub(earlier));
-        if count > before && is_near {
-            window.push_back((*time, count - before));
+        let last_count = last_row.replace((*time, count));
+        let Some((last_time, last_count)) = last_count.filter(|_| is_multiple) else {
+            continue;
+        };
+        // Changes between two messages that are far apart may have been slow. A counter that
+        // decreases has been reset.
+        let is_near =
+            (0..=SWITCH_WINDOW_NANOS).contains(&time.saturating_sub(last_time));
+        if count > last_count && is_near {
+            window.push_back((*time, count - last_count));
             let primary = selector.value("primary_instance", row).unwrap_or(f64::NAN);
             let field = format!("combined_test_ratio[{primary}]");
             if selector.value(&field, row).is_some_and(|ratio| ratio >= DEGRADED_RATIO)
@@ -204,14 +215,14 @@ fn whipsaw(selector: &Series) -> Vec<Diagnosis> {
             }
         }
         let start = time.saturating_sub(SWITCH_WINDOW_NANOS);
-        while window.front().is_some_and(|(own, _)| *own < start) {
+        while window.front().is_some_and(|(change_time, _)| *change_time < start) {
             window.pop_front();
         }
         let switches: f64 = window.iter().map(|(_, count)| count).sum();
         if switches >= SWITCHES {
-            let first = window.front().map_or(*time, |(own, _)| *own);
+            let first = window.front().map_or(*time, |(change_time, _)| *change_time);
             let is_degraded = *time <= degraded_until;
-            match all.last_mut() {
+            match episodes.last_mut() {
                 Some((_, end, most, degraded))
                     if first.saturating_sub(*end) <= SWITCH_JOIN_NANOS =>
                 {
@@ -219,27 +230,27 @@ fn whipsaw(selector: &Series) -> Vec<Diagnosis> {
                     *most = most.max(switches);
                     *degraded |= is_degraded;
                 }
-                _ => all.push((first, *time, switches, is_degraded)),
+                _ => episodes.push((first, *time, switches, is_degraded)),
             }
         }
     }
     let diagnosis = |(start, end, switches, is_degraded): (i64, i64, f64, bool)| {
         let is_critical = switches >= CRITICAL_SWITCHES || is_degraded;
         let severity = if is_critical { Severity::Critical } else { Severity::Warning };
-        let to = if is_degraded { ", also to a degraded one" } else { "" };
+        let suffix = if is_degraded { ", also to a degraded one" } else { "" };
         Diagnosis::new(
             DiagnosisKind::EkfSelectorWhipsaw,
             severity,
             (start, end),
-            topic_of(selector),
+            topic_name(selector),
             format!(
                 "the selector changed {switches:.0} times within ten seconds between the \
-                 instances of the estimator{to}"
+                 instances of the estimator{suffix}"
             ),
         )
         .with_evidence("changes within 10 s", switches, "", Some(SWITCHES))
     };
-    all.into_iter().map(diagnosis).collect()
+    episodes.into_iter().map(diagnosis).collect()
 }
 
 /// Finds a pitch of TECS that is not finite (flight-review-rs,
@@ -252,7 +263,7 @@ fn nonfinite_pitch(tecs: &Series) -> Vec<Diagnosis> {
     };
     let found = runs(tecs, |row| Some(fields.iter().any(|field| is_bad(field, row))));
     let diagnosis = |run: Run| {
-        // The integrator fails first, and makes the setpoint fail.
+        // A failure of the integrator causes that of the setpoint, so it is reported first.
         let field = fields.into_iter().find(|field| is_bad(field, run.first));
         let field = field.unwrap_or("pitch_integ");
         let value = tecs.column(field).and_then(|column| column.get(run.first));
@@ -260,7 +271,7 @@ fn nonfinite_pitch(tecs: &Series) -> Vec<Diagnosis> {
             DiagnosisKind::TecsNonfinitePitch,
             Severity::Critical,
             (run.start, run.end),
-            topic_of(tecs),
+            topic_name(tecs),
             format!(
                 "{field} of TECS was not finite for {:.1} s",
                 seconds(run.end.saturating_sub(run.start))
@@ -286,7 +297,7 @@ mod tests {
         (0..count).map(|n| n * STEP).collect()
     }
 
-    fn of(series: impl IntoIterator<Item = Series>) -> Vec<Diagnosis> {
+    fn diagnoses(series: impl IntoIterator<Item = Series>) -> Vec<Diagnosis> {
         let mut status = Series::new("vehicle_status", 0, vec![0]);
         status.add_column("arming_state", vec![2.0]);
         let data =
@@ -303,7 +314,7 @@ mod tests {
 
     #[test]
     fn rejection_is_a_failure_after_two_seconds_and_critical_after_five() {
-        let found = |rows: usize| of([status(vec![1.5; rows])]);
+        let found = |rows: usize| diagnoses([status(vec![1.5; rows])]);
         // 20 rows last 1.9 seconds.
         assert_eq!(found(20), []);
         let warning = found(30);
@@ -317,7 +328,7 @@ mod tests {
         for other in [0.5, f32::NAN, f32::INFINITY] {
             let ratios =
                 (0..36).map(|row| if row == 18 { other } else { 2.0 }).collect();
-            assert_eq!(of([status(ratios)]), [], "{other}");
+            assert_eq!(diagnoses([status(ratios)]), [], "{other}");
         }
     }
 
@@ -326,7 +337,7 @@ mod tests {
         let times = [0, 1, 2, 60, 61, 62].map(|step| step * STEP).to_vec();
         let mut series = Series::new("estimator_status", 0, times);
         series.add_column("vel_test_ratio", vec![2.0; 6]);
-        assert_eq!(of([series]), []);
+        assert_eq!(diagnoses([series]), []);
     }
 
     #[test]
@@ -336,7 +347,7 @@ mod tests {
             position.add_column("xy_reset_counter", vec![1.0, 1.0, 2.0, 2.0]);
             position.add_column("delta_xy[0]", vec![0.0, 0.0, step, step]);
             position.add_column("delta_xy[1]", vec![0.0; 4]);
-            of([position])
+            diagnoses([position])
         };
         assert_eq!(reset(0.5), []);
         let found = reset(-3.0);
@@ -369,16 +380,19 @@ mod tests {
         let rows = |step: i64, ratio| -> Vec<_> {
             (0..5).map(|n| (n * step, n as f32, ratio)).collect()
         };
-        let found = of([selector(&rows(1, 0.2))]);
+        let found = diagnoses([selector(&rows(1, 0.2))]);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
-        assert_eq!(of([selector(&rows(1, 2.0))])[0].severity, Severity::Critical);
-        assert_eq!(of([selector(&rows(9, 0.2))]), []);
+        assert_eq!(
+            diagnoses([selector(&rows(1, 2.0))])[0].severity,
+            Severity::Critical
+        );
+        assert_eq!(diagnoses([selector(&rows(9, 0.2))]), []);
         // Eight changes at once are critical, but not if they may have taken 20 seconds.
-        let found = of([selector(&[(0, 0.0, 0.2), (8, 8.0, 0.2)])]);
+        let found = diagnoses([selector(&[(0, 0.0, 0.2), (8, 8.0, 0.2)])]);
         assert_eq!(found[0].severity, Severity::Critical);
-        assert_eq!(of([selector(&[(0, 0.0, 0.2), (20, 8.0, 0.2)])]), []);
+        assert_eq!(diagnoses([selector(&[(0, 0.0, 0.2), (20, 8.0, 0.2)])]), []);
         // A counter that starts again counts nothing.
-        assert_eq!(of([selector(&[(0, 100.0, 0.2), (1, 0.0, 0.2)])]), []);
+        assert_eq!(diagnoses([selector(&[(0, 100.0, 0.2), (1, 0.0, 0.2)])]), []);
     }
 
     #[test]
@@ -389,11 +403,11 @@ mod tests {
             vec![0.1, f32::NAN, f32::NAN, 0.1, f32::NAN, 0.1],
         );
         tecs.add_column("pitch_sp_rad", vec![0.1; 6]);
-        let found = of([tecs]);
+        let found = diagnoses([tecs]);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].start_ns, found[0].end_ns), (STEP, 3 * STEP));
         let mut without = Series::new("tecs_status", 0, times(6));
         without.add_column("pitch_integ", vec![0.1; 6]);
-        assert_eq!(of([without]), []);
+        assert_eq!(diagnoses([without]), []);
     }
 }

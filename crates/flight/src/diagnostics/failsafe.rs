@@ -3,19 +3,19 @@
 use crate::{
     data::{FlightData, Series},
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::topic_of,
+    diagnostics::topic_name,
     intervals::{Run, runs},
     phases::Phases,
 };
 
-/// How long a failsafe must last while armed.
-const LEAST_FAILSAFE_S: f64 = 0.5;
+/// The minimum duration of a failsafe while the vehicle is armed.
+const MIN_FAILSAFE_S: f64 = 0.5;
 
 /// `NAVIGATION_STATE_TERMINATION` (uORB, `VehicleStatus.msg`).
 const TERMINATION: f64 = 13.0;
 
-/// The failures that PX4 detects: the field of `failure_detector_status`, the bit of
-/// `vehicle_status.failure_detector_status` in older logs, and the name (uORB).
+/// The failures that PX4 detects (uORB): the field of the topic `failure_detector_status`, the bit
+/// of the field `vehicle_status.failure_detector_status` in older logs, and the display name.
 const FAILURES: [(&str, u32, &str); 8] = [
     ("fd_roll", 0, "the roll angle"),
     ("fd_pitch", 1, "the pitch angle"),
@@ -28,11 +28,11 @@ const FAILURES: [(&str, u32, &str); 8] = [
 ];
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
-    if let Some(status) = data.first("vehicle_status") {
-        all.extend(failsafes(status, phases));
+    let mut diagnoses = Vec::new();
+    if let Some(status) = data.first_instance("vehicle_status") {
+        diagnoses.extend(failsafes(status, phases));
     }
-    all.extend(failures(data, phases));
+    diagnoses.extend(failures(data, phases));
     if data.hard_faults > 0 {
         let count = data.hard_faults;
         let dumps = if count == 1 {
@@ -40,62 +40,62 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         } else {
             "dumps of hard faults"
         };
-        let text =
+        let summary =
             format!("the log has {dumps} ({count}), of this or an earlier flight");
         let kind = DiagnosisKind::HardFault;
-        all.push(
+        diagnoses.push(
             Diagnosis::new(
                 kind,
                 Severity::Critical,
                 data.time,
                 "hardfault_plain",
-                text,
+                summary,
             )
             .with_evidence("dumps", count as f64, "", Some(0.0)),
         );
     }
-    all
+    diagnoses
 }
 
 fn failsafes(status: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let armed = |row: usize| status.times.get(row).map(|time| phases.is_armed(*time));
     let is_on = |row: usize| Some(armed(row)? && status.value("failsafe", row)? == 1.0);
-    let found = runs(status, is_on).into_iter();
-    let found = found.filter(|run| run.seconds() >= LEAST_FAILSAFE_S);
+    let failsafe_runs = runs(status, is_on).into_iter();
+    let failsafe_runs = failsafe_runs.filter(|run| run.seconds() >= MIN_FAILSAFE_S);
     let failsafe = |run: Run| {
         let seconds = run.seconds();
         Diagnosis::new(
             DiagnosisKind::Failsafe,
             Severity::Critical,
             (run.start, run.end),
-            topic_of(status),
+            topic_name(status),
             format!("PX4 was in a failsafe for {seconds:.1} s"),
         )
         .with_evidence(status.label("failsafe"), 1.0, "", None)
-        .with_evidence("duration", seconds, "s", Some(LEAST_FAILSAFE_S))
+        .with_evidence("duration", seconds, "s", Some(MIN_FAILSAFE_S))
     };
-    let mut all: Vec<Diagnosis> = found.map(failsafe).collect();
-    let is_ended = |row: usize| {
+    let mut diagnoses: Vec<Diagnosis> = failsafe_runs.map(failsafe).collect();
+    let is_terminated = |row: usize| {
         Some(armed(row)? && status.value("nav_state", row)? == TERMINATION)
     };
-    all.extend(runs(status, is_ended).into_iter().map(|run| {
+    diagnoses.extend(runs(status, is_terminated).into_iter().map(|run| {
         Diagnosis::new(
             DiagnosisKind::Failsafe,
             Severity::Critical,
             (run.start, run.end),
-            topic_of(status),
+            topic_name(status),
             "PX4 terminated the flight",
         )
         .with_evidence(status.label("nav_state"), TERMINATION, "", None)
     }));
-    all
+    diagnoses
 }
 
 fn failures(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let detector = data.first("failure_detector_status");
-    let status = data.first("vehicle_status");
+    let detector = data.first_instance("failure_detector_status");
+    let status = data.first_instance("vehicle_status");
     let Some(series) = detector.or(status) else { return Vec::new() };
-    let mut all = Vec::new();
+    let mut diagnoses = Vec::new();
     for (field, bit, name) in FAILURES {
         let is_set = |row: usize| {
             if detector.is_some() {
@@ -106,8 +106,9 @@ fn failures(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         };
         let is_failed =
             |row: usize| Some(phases.is_armed(*series.times.get(row)?) && is_set(row)?);
-        let found = runs(series, is_failed).into_iter();
-        let Some(run) = found.max_by(|a, b| a.seconds().total_cmp(&b.seconds())) else {
+        let failed_runs = runs(series, is_failed).into_iter();
+        let Some(run) = failed_runs.max_by(|a, b| a.seconds().total_cmp(&b.seconds()))
+        else {
             continue;
         };
         let kind = match field {
@@ -116,12 +117,12 @@ fn failures(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
             _ => DiagnosisKind::Failsafe,
         };
         let field = if detector.is_some() { field } else { "failure_detector_status" };
-        all.push(
+        diagnoses.push(
             Diagnosis::new(
                 kind,
                 Severity::Critical,
                 (run.start, run.end),
-                topic_of(series),
+                topic_name(series),
                 format!("the failure detector of PX4 reports {name}"),
             )
             .with_evidence(
@@ -132,7 +133,7 @@ fn failures(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
             ),
         );
     }
-    all
+    diagnoses
 }
 
 #[cfg(test)]
@@ -148,7 +149,7 @@ mod tests {
         status
     }
 
-    fn of(series: Vec<Series>) -> Vec<Diagnosis> {
+    fn diagnoses(series: Vec<Series>) -> Vec<Diagnosis> {
         let data = FlightData::new((0, 5 * SECOND)).with_series(series);
         let phases = Phases::new(&data);
         diagnose(&data, &phases)
@@ -159,7 +160,7 @@ mod tests {
         let with = |failsafe: [f32; 5]| {
             let mut status = status();
             status.add_column("failsafe", failsafe.to_vec());
-            of(vec![status])
+            diagnoses(vec![status])
         };
         assert_eq!(with([1.0, 0.0, 0.0, 0.0, 0.0]), []);
         let found = with([0.0, 0.0, 1.0, 1.0, 0.0]);
@@ -172,7 +173,7 @@ mod tests {
         old.add_column("failure_detector_status", vec![0.0, 0.0, 128.0, 0.0, 0.0]);
         let mut new = Series::new("failure_detector_status", 0, status().times);
         new.add_column("fd_motor", vec![0.0, 0.0, 1.0, 0.0, 0.0]);
-        for found in [of(vec![old]), of(vec![status(), new])] {
+        for found in [diagnoses(vec![old]), diagnoses(vec![status(), new])] {
             assert_eq!((found.len(), found[0].kind), (1, DiagnosisKind::MotorFailure));
             assert_eq!(found[0].start_ns, 2 * SECOND);
         }

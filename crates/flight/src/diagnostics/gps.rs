@@ -3,68 +3,73 @@
 use crate::{
     data::{FlightData, Series, seconds},
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, smallest, topic_of},
+    diagnostics::{largest, smallest, topic_name},
     intervals::{Run, join_runs, runs},
     phases::Phases,
 };
 
-/// The thresholds of flight-review-rs (`diagnostics/gps_interference.rs`): the number of samples
-/// of the baseline, a good horizontal error there, errors that are too large, the share of
-/// satellites, and when it is critical.
+/// The thresholds of flight-review-rs (`diagnostics/gps_interference.rs`). The baseline is the mean
+/// of the first samples with a fix; its horizontal error must be good. Errors are standard
+/// deviations in m (uORB, `SensorGps.msg`: `eph`, `epv`).
 const BASELINE_SAMPLES: usize = 10;
 const GOOD_BASELINE_EPH_M: f64 = 2.0;
 const MAX_EPH_M: f64 = 5.0;
 const CRITICAL_EPH_M: f64 = 10.0;
 const MAX_EPV_M: f64 = 10.0;
-const LEAST_SATELLITE_SHARE: f64 = 0.5;
+const MIN_SATELLITE_SHARE: f64 = 0.5;
 const CRITICAL_SATELLITES: f64 = 4.0;
-/// Detections that are closer together are one (flight-review-rs).
+/// Detections that are closer together are joined (flight-review-rs).
 const JOIN_NANOS: i64 = 5_000_000_000;
 
 /// A fix in three dimensions (uORB, `SensorGps.msg`).
 const FIX_3D: f64 = 3.0;
-/// `JAMMING_STATE_WARNING` and `SPOOFING_STATE_INDICATED` and worse (uORB, `SensorGps.msg`).
+/// The states of jamming and spoofing that are suspect and critical: `JAMMING_STATE_WARNING` and
+/// `SPOOFING_STATE_INDICATED` are 2, and higher values are more severe (uORB, `SensorGps.msg`).
 const SUSPECT_STATE: f64 = 2.0;
 const CRITICAL_STATE: f64 = 3.0;
-/// Values of about 80 are too high (PX4 user guide, "Log Analysis using Flight Review").
+/// The jamming indicator should stay below this value (PX4 user guide, "Log Analysis using Flight
+/// Review").
 const MAX_JAMMING_INDICATOR: f64 = 80.0;
-/// How long the indicator must be too high.
-const LEAST_JAMMING_S: f64 = 5.0;
+/// The minimum time for which the indicator is too high.
+const MIN_JAMMING_S: f64 = 5.0;
 
-/// How long a fix must be lost, and when that is critical.
-const LEAST_LOSS_S: f64 = 1.0;
+/// The minimum durations of a loss of the fix and of a critical loss.
+const MIN_LOSS_S: f64 = 1.0;
 const CRITICAL_LOSS_S: f64 = 5.0;
-/// A receiver is silent if there is no message for this time and for ten usual intervals.
-const LEAST_SILENCE_S: f64 = 5.0;
+/// A receiver is silent if no message arrives for this time and for ten median intervals.
+const MIN_SILENCE_S: f64 = 5.0;
 const SILENT_INTERVALS: f64 = 10.0;
 
-/// The quality of the reception at the start.
+/// The quality of the reception at the start of a log.
 struct Baseline {
+    /// The mean horizontal error in m.
     eph: f64,
+    /// The mean number of satellites.
     satellites: f64,
-    /// The first row after it.
-    end: usize,
+    /// The first row after the baseline.
+    end_row: usize,
 }
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    // The selected position is of the best receiver; older logs have only that.
-    let mut receivers: Vec<&Series> = data.all("vehicle_gps_position").collect();
+    // `vehicle_gps_position` is the position of the receiver that PX4 selected. Older logs have no
+    // `sensor_gps`.
+    let mut receivers: Vec<&Series> = data.instances("vehicle_gps_position").collect();
     if receivers.is_empty() {
-        receivers = data.all("sensor_gps").collect();
+        receivers = data.instances("sensor_gps").collect();
     }
-    let mut all = Vec::new();
+    let mut diagnoses = Vec::new();
     for gps in receivers {
-        all.extend(interference(gps, phases));
-        all.extend(jamming_indicator(gps, phases));
-        all.extend(loss(gps, phases, data.time.1));
+        diagnoses.extend(interference(gps, phases));
+        diagnoses.extend(jamming_indicator(gps, phases));
+        diagnoses.extend(loss(gps, phases, data.time.1));
     }
-    all
+    diagnoses
 }
 
 /// Returns the means of the first samples with a fix.
 fn baseline(gps: &Series) -> Option<Baseline> {
     let is_good = |row: &usize| {
-        // Logs without the field are not known to have no fix.
+        // Logs without the field may have a fix.
         let fix = gps.value("fix_type", *row).unwrap_or(FIX_3D);
         let eph = gps.value("eph", *row).unwrap_or(f64::NAN);
         fix >= FIX_3D && eph.is_finite()
@@ -78,8 +83,8 @@ fn baseline(gps: &Series) -> Option<Baseline> {
         let values = rows.iter().filter_map(|row| gps.value(name, *row));
         values.sum::<f64>() / BASELINE_SAMPLES as f64
     };
-    let end = rows.last()? + 1;
-    Some(Baseline { eph: mean("eph"), satellites: mean("satellites_used"), end })
+    let end_row = rows.last()? + 1;
+    Some(Baseline { eph: mean("eph"), satellites: mean("satellites_used"), end_row })
 }
 
 fn interference(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
@@ -88,20 +93,20 @@ fn interference(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
         |name: &str, row: usize| gps.value(name, row).filter(|v| v.is_finite());
     let eph_is_bad = |row: usize| {
         baseline.as_ref().is_some_and(|baseline| {
-            row >= baseline.end
+            row >= baseline.end_row
                 && baseline.eph < GOOD_BASELINE_EPH_M
                 && finite("eph", row).is_some_and(|eph| eph > MAX_EPH_M)
         })
     };
     let epv_is_bad = |row: usize| {
-        baseline.as_ref().is_some_and(|baseline| row >= baseline.end)
+        baseline.as_ref().is_some_and(|baseline| row >= baseline.end_row)
             && finite("epv", row).is_some_and(|epv| epv > MAX_EPV_M)
     };
     let satellites_are_few = |row: usize| {
         baseline.as_ref().is_some_and(|baseline| {
-            row >= baseline.end
+            row >= baseline.end_row
                 && finite("satellites_used", row).is_some_and(|satellites| {
-                    satellites < baseline.satellites * LEAST_SATELLITE_SHARE
+                    satellites < baseline.satellites * MIN_SATELLITE_SHARE
                 })
         })
     };
@@ -120,15 +125,16 @@ fn interference(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
                     || is_suspect(row)),
         )
     };
-    let found = join_runs(runs(gps, is_bad), JOIN_NANOS);
+    let bad_runs = join_runs(runs(gps, is_bad), JOIN_NANOS);
     let diagnosis = |run: Run| {
-        let most = |name: &str| largest(run.rows().filter_map(|row| finite(name, row)));
-        let least =
+        let highest =
+            |name: &str| largest(run.rows().filter_map(|row| finite(name, row)));
+        let fewest_satellites =
             smallest(run.rows().filter_map(|row| finite("satellites_used", row)));
-        let (eph, epv) = (most("eph"), most("epv"));
-        let (jamming, spoofing) = (most("jamming_state"), most("spoofing_state"));
+        let (eph, epv) = (highest("eph"), highest("epv"));
+        let (jamming, spoofing) = (highest("jamming_state"), highest("spoofing_state"));
         let is_critical = eph > CRITICAL_EPH_M
-            || least < CRITICAL_SATELLITES
+            || fewest_satellites < CRITICAL_SATELLITES
             || jamming.max(spoofing) >= CRITICAL_STATE;
         let severity = if is_critical { Severity::Critical } else { Severity::Warning };
         let mut reasons = Vec::new();
@@ -139,9 +145,12 @@ fn interference(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
             reasons.push(format!("a vertical error of {epv:.1} m"));
         }
         if run.rows().any(satellites_are_few) {
-            let usual = baseline.as_ref().map_or(0.0, |baseline| baseline.satellites);
-            reasons
-                .push(format!("{least:.0} satellites, after {usual:.0} at the start"));
+            let initial_satellites =
+                baseline.as_ref().map_or(0.0, |baseline| baseline.satellites);
+            reasons.push(format!(
+                "{fewest_satellites:.0} satellites, after {initial_satellites:.0} at the \
+                 start"
+            ));
         }
         if jamming >= SUSPECT_STATE {
             reasons.push("reported jamming".to_owned());
@@ -149,19 +158,20 @@ fn interference(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
         if spoofing >= SUSPECT_STATE {
             reasons.push("reported spoofing".to_owned());
         }
-        let text = format!("GPS reception was bad: {}", reasons.join(", "));
-        let fewest = baseline.as_ref().map(|b| b.satellites * LEAST_SATELLITE_SHARE);
+        let summary = format!("GPS reception was bad: {}", reasons.join(", "));
+        let satellite_limit =
+            baseline.as_ref().map(|b| b.satellites * MIN_SATELLITE_SHARE);
         let mut diagnosis = Diagnosis::new(
             DiagnosisKind::GpsInterference,
             severity,
             (run.start, run.end),
-            topic_of(gps),
-            text,
+            topic_name(gps),
+            summary,
         );
         let evidence = [
             ("eph", eph, "m", Some(MAX_EPH_M)),
             ("epv", epv, "m", Some(MAX_EPV_M)),
-            ("satellites_used", least, "", fewest),
+            ("satellites_used", fewest_satellites, "", satellite_limit),
             ("jamming_state", jamming, "", Some(SUSPECT_STATE)),
             ("spoofing_state", spoofing, "", Some(SUSPECT_STATE)),
         ];
@@ -173,7 +183,7 @@ fn interference(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
         }
         diagnosis
     };
-    found.into_iter().map(diagnosis).collect()
+    bad_runs.into_iter().map(diagnosis).collect()
 }
 
 fn jamming_indicator(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
@@ -182,8 +192,8 @@ fn jamming_indicator(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
         let time = gps.times.get(row)?;
         Some(phases.may_be_armed(*time) && indicator >= MAX_JAMMING_INDICATOR)
     };
-    let found =
-        runs(gps, is_high).into_iter().filter(|run| run.seconds() >= LEAST_JAMMING_S);
+    let jammed_runs =
+        runs(gps, is_high).into_iter().filter(|run| run.seconds() >= MIN_JAMMING_S);
     let diagnosis = |run: Run| {
         let values = run.rows().filter_map(|row| gps.value("jamming_indicator", row));
         let highest = largest(values);
@@ -191,7 +201,7 @@ fn jamming_indicator(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
             DiagnosisKind::GpsInterference,
             Severity::Warning,
             (run.start, run.end),
-            topic_of(gps),
+            topic_name(gps),
             format!(
                 "the jamming indicator of the GPS receiver was {highest:.0} of 255"
             ),
@@ -203,70 +213,74 @@ fn jamming_indicator(gps: &Series, phases: &Phases) -> Vec<Diagnosis> {
             Some(MAX_JAMMING_INDICATOR),
         )
     };
-    found.map(diagnosis).collect()
+    jammed_runs.map(diagnosis).collect()
 }
 
 fn loss(gps: &Series, phases: &Phases, end: i64) -> Vec<Diagnosis> {
     let Some(fixes) = gps.column("fix_type") else { return Vec::new() };
-    let Some(first) = fixes.iter().position(|fix| f64::from(*fix) >= FIX_3D) else {
+    let Some(first_fix_row) = fixes.iter().position(|fix| f64::from(*fix) >= FIX_3D)
+    else {
         return Vec::new();
     };
     let is_lost = |row: usize| {
         let time = gps.times.get(row)?;
         let fix = gps.value("fix_type", row)?;
-        Some(row > first && fix < FIX_3D && phases.is_armed(*time))
+        Some(row > first_fix_row && fix < FIX_3D && phases.is_armed(*time))
     };
-    let severity = |lost: f64| {
-        if lost >= CRITICAL_LOSS_S { Severity::Critical } else { Severity::Warning }
+    let severity = |lost_seconds: f64| {
+        if lost_seconds >= CRITICAL_LOSS_S {
+            Severity::Critical
+        } else {
+            Severity::Warning
+        }
     };
-    let mut all = Vec::new();
-    for run in
-        runs(gps, is_lost).into_iter().filter(|run| run.seconds() >= LEAST_LOSS_S)
+    let mut diagnoses = Vec::new();
+    for run in runs(gps, is_lost).into_iter().filter(|run| run.seconds() >= MIN_LOSS_S)
     {
-        let lost = run.seconds();
+        let lost_seconds = run.seconds();
         let values = run.rows().filter_map(|row| gps.value("fix_type", row));
-        all.push(
+        diagnoses.push(
             Diagnosis::new(
                 DiagnosisKind::GpsLoss,
-                severity(lost),
+                severity(lost_seconds),
                 (run.start, run.end),
-                topic_of(gps),
+                topic_name(gps),
                 format!(
-                    "the GPS receiver had no fix in three dimensions for {lost:.1} s"
+                    "the GPS receiver had no fix in three dimensions for {lost_seconds:.1} s"
                 ),
             )
             .with_evidence(gps.label("fix_type"), smallest(values), "", Some(FIX_3D))
-            .with_evidence("duration", lost, "s", Some(LEAST_LOSS_S)),
+            .with_evidence("duration", lost_seconds, "s", Some(MIN_LOSS_S)),
         );
     }
-    let usual = gps.median_interval().map_or(0.0, seconds);
-    let longest = LEAST_SILENCE_S.max(SILENT_INTERVALS * usual);
+    let usual_interval = gps.median_interval().map_or(0.0, seconds);
+    let longest_silence = MIN_SILENCE_S.max(SILENT_INTERVALS * usual_interval);
     let ends = gps.times.iter().copied().skip(1).chain([end]);
-    for (start, end) in gps.times.iter().copied().zip(ends).skip(first) {
-        let silent = seconds(end.saturating_sub(start));
+    for (start, end) in gps.times.iter().copied().zip(ends).skip(first_fix_row) {
+        let silent_seconds = seconds(end.saturating_sub(start));
         let is_flying = phases
             .armed
             .as_ref()
             .is_some_and(|a| a.contains_all(start, end.saturating_sub(1)));
-        if silent > longest && is_flying {
-            all.push(
+        if silent_seconds > longest_silence && is_flying {
+            diagnoses.push(
                 Diagnosis::new(
                     DiagnosisKind::GpsLoss,
-                    severity(silent),
+                    severity(silent_seconds),
                     (start, end),
-                    topic_of(gps),
-                    format!("the GPS receiver was silent for {silent:.1} s"),
+                    topic_name(gps),
+                    format!("the GPS receiver was silent for {silent_seconds:.1} s"),
                 )
                 .with_evidence(
                     "time without a message",
-                    silent,
+                    silent_seconds,
                     "s",
-                    Some(longest),
+                    Some(longest_silence),
                 ),
             );
         }
     }
-    all
+    diagnoses
 }
 
 #[cfg(test)]
@@ -294,26 +308,26 @@ mod tests {
         (data, phases)
     }
 
-    fn of(change: impl Fn(usize, &mut [f32; 5])) -> Vec<Diagnosis> {
+    fn diagnoses(change: impl Fn(usize, &mut [f32; 5])) -> Vec<Diagnosis> {
         let (data, phases) = flight(change);
         diagnose(&data, &phases)
     }
 
     #[test]
     fn good_reception_has_no_diagnosis() {
-        assert_eq!(of(|_, _| {}), []);
-        // A receiver that has no fix yet is not disturbed.
+        assert_eq!(diagnoses(|_, _| {}), []);
+        // The time before the first fix is not interference.
         let startup = |row: usize, values: &mut [f32; 5]| {
             if row < 10 {
                 *values = [0.0, 4e6, 4e6, 0.0, 0.0];
             }
         };
-        assert_eq!(of(startup), []);
+        assert_eq!(diagnoses(startup), []);
     }
 
     #[test]
     fn large_errors_and_few_satellites_are_interference() {
-        let found = of(|row, values| {
+        let found = diagnoses(|row, values| {
             if (20..30).contains(&row) {
                 values[1] = 8.0;
             }
@@ -323,7 +337,7 @@ mod tests {
         assert_eq!((found[0].start_ns, found[0].end_ns), (20 * SECOND, 30 * SECOND));
         assert_eq!(found[0].evidence[0].value, 8.0);
 
-        let found = of(|row, values| {
+        let found = diagnoses(|row, values| {
             if row >= 40 {
                 values[3] = 3.0;
             }
@@ -334,7 +348,7 @@ mod tests {
 
     #[test]
     fn reported_jamming_is_interference() {
-        let found = of(|row, values| {
+        let found = diagnoses(|row, values| {
             if (50..52).contains(&row) {
                 values[4] = 3.0;
             }
@@ -345,7 +359,7 @@ mod tests {
 
     #[test]
     fn fix_that_is_lost_in_flight_is_a_loss() {
-        let found = of(|row, values| {
+        let found = diagnoses(|row, values| {
             if (20..27).contains(&row) {
                 values[0] = 1.0;
             }

@@ -3,17 +3,18 @@
 use crate::{
     data::{FlightData, Series},
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::topic_of,
+    diagnostics::topic_name,
     intervals::{Run, runs},
     phases::Phases,
 };
 
-/// How long a signal must be lost, and when that is critical (flight-review-rs,
+/// The minimum durations of a loss of the signal and of a critical loss (flight-review-rs,
 /// `diagnostics/rc_loss.rs`).
-const LEAST_LOSS_S: f64 = 0.5;
+const MIN_LOSS_S: f64 = 0.5;
 const CRITICAL_LOSS_S: f64 = 5.0;
 
-/// The topics and fields that state a loss. A link that was never there is not lost.
+/// The topics and fields that report a loss, in the order of preference. A link that was never
+/// connected is not reported.
 const RC: [(&str, &str); 2] = [
     ("failsafe_flags", "manual_control_signal_lost"),
     ("vehicle_status", "rc_signal_lost"),
@@ -25,32 +26,38 @@ const DATA_LINK: [(&str, &str); 3] = [
 ];
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
-    for receiver in data.all("input_rc") {
+    let mut diagnoses = Vec::new();
+    for receiver in data.instances("input_rc") {
         let flag = |name: &str, row: usize| receiver.value(name, row).map(|v| v == 1.0);
         let is_lost = |row: usize| {
             let time = receiver.times.get(row)?;
-            // A receiver in failsafe keeps sending frames.
+            // A receiver in failsafe still sends frames.
             let lost = flag("rc_lost", row).or(flag("rc_failsafe", row))?;
             let failsafe = flag("rc_failsafe", row).unwrap_or(false);
             Some((lost || failsafe) && phases.is_armed(*time))
         };
-        let text = "the receiver of the remote control had no signal";
-        let found = losses(receiver, runs(receiver, is_lost), data.time.1, phases);
-        all.extend(found.into_iter().map(|(run, seconds)| {
-            loss(DiagnosisKind::RcLoss, receiver, "rc_lost", run, seconds, text)
+        let summary = "the receiver of the remote control had no signal";
+        let rc_losses = losses(receiver, runs(receiver, is_lost), data.time.1, phases);
+        diagnoses.extend(rc_losses.into_iter().map(|(run, seconds)| {
+            loss(DiagnosisKind::RcLoss, receiver, "rc_lost", run, seconds, summary)
         }));
     }
-    if all.is_empty() {
-        let text = "PX4 lost the signal of the manual control";
-        all.extend(first_loss(data, phases, DiagnosisKind::RcLoss, &RC, text));
+    if diagnoses.is_empty() {
+        let summary = "PX4 lost the signal of the manual control";
+        diagnoses.extend(first_loss(data, phases, DiagnosisKind::RcLoss, &RC, summary));
     }
-    let text = "PX4 lost the connection to the ground station";
-    all.extend(first_loss(data, phases, DiagnosisKind::DataLinkLoss, &DATA_LINK, text));
-    all
+    let summary = "PX4 lost the connection to the ground station";
+    diagnoses.extend(first_loss(
+        data,
+        phases,
+        DiagnosisKind::DataLinkLoss,
+        &DATA_LINK,
+        summary,
+    ));
+    diagnoses
 }
 
-/// Finds losses in the first of the fields that the log has.
+/// Finds losses of a link in the first of `fields` that is in the log.
 fn first_loss(
     data: &FlightData,
     phases: &Phases,
@@ -59,44 +66,45 @@ fn first_loss(
     text: &str,
 ) -> Vec<Diagnosis> {
     let with_field = |(topic, field): &(&str, &'static str)| {
-        let series = data.first(topic)?;
+        let series = data.first_instance(topic)?;
         series.column(field).map(|_| (series, *field))
     };
     let Some((series, field)) = fields.iter().find_map(with_field) else {
         return Vec::new();
     };
-    let connected =
+    let first_connected_row =
         (0..series.times.len()).find(|row| series.value(field, *row) == Some(0.0));
-    let Some(connected) = connected else { return Vec::new() };
+    let Some(first_connected_row) = first_connected_row else { return Vec::new() };
     let is_lost = |row: usize| {
         let time = series.times.get(row)?;
         let lost = series.value(field, row)? == 1.0;
-        Some(row > connected && lost && phases.is_armed(*time))
+        Some(row > first_connected_row && lost && phases.is_armed(*time))
     };
-    let found = losses(series, runs(series, is_lost), data.time.1, phases);
+    let link_losses = losses(series, runs(series, is_lost), data.time.1, phases);
     let diagnosis =
         |(run, seconds): (Run, f64)| loss(kind, series, field, run, seconds, text);
-    found.into_iter().map(diagnosis).collect()
+    link_losses.into_iter().map(diagnosis).collect()
 }
 
 /// Returns the runs that are long enough, and their lengths in seconds. A loss in the last row
 /// lasts until the end of the log, or until the vehicle is disarmed.
 fn losses(
     series: &Series,
-    found: Vec<Run>,
+    runs: Vec<Run>,
     end: i64,
     phases: &Phases,
 ) -> Vec<(Run, f64)> {
     let is_last = |run: &Run| run.last + 1 == series.times.len();
-    let found = found.into_iter().map(|run| {
-        let disarmed = phases.armed.as_ref().and_then(|armed| {
+    let runs = runs.into_iter().map(|run| {
+        let armed_interval = phases.armed.as_ref().and_then(|armed| {
             armed.list().iter().find(|(start, end)| (*start..*end).contains(&run.start))
         });
-        let end = disarmed.map_or(end, |(_, disarmed)| end.min(*disarmed));
+        let end =
+            armed_interval.map_or(end, |(_, armed_interval)| end.min(*armed_interval));
         if is_last(&run) { Run { end: run.end.max(end), ..run } } else { run }
     });
-    let found = found.map(|run| (run, run.seconds()));
-    found.filter(|(_, seconds)| *seconds >= LEAST_LOSS_S).collect()
+    let runs = runs.map(|run| (run, run.seconds()));
+    runs.filter(|(_, seconds)| *seconds >= MIN_LOSS_S).collect()
 }
 
 fn loss(
@@ -113,11 +121,11 @@ fn loss(
         kind,
         severity,
         (run.start, run.end),
-        topic_of(series),
+        topic_name(series),
         format!("{text} for {seconds:.1} s while armed"),
     )
     .with_evidence(series.label(field), 1.0, "", None)
-    .with_evidence("duration", seconds, "s", Some(LEAST_LOSS_S))
+    .with_evidence("duration", seconds, "s", Some(MIN_LOSS_S))
 }
 
 #[cfg(test)]
@@ -126,7 +134,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    fn of(series: Series, disarmed_ms: i64) -> Vec<Diagnosis> {
+    fn diagnoses(series: Series, disarmed_ms: i64) -> Vec<Diagnosis> {
         let mut status = Series::new("vehicle_status", 0, vec![0, disarmed_ms * MS]);
         status.add_column("arming_state", vec![2.0, 1.0]);
         let data = FlightData::new((0, 20_000 * MS)).with_series([series, status]);
@@ -152,7 +160,7 @@ mod tests {
                 .chain(frames(3000, until, 1.0))
                 .chain(frames(until, 12_000, 0.0))
                 .collect();
-            of(receiver(&rows), 20_000)
+            diagnoses(receiver(&rows), 20_000)
         };
         assert_eq!(lost(3200), []);
         assert_eq!(lost(5000)[0].severity, Severity::Warning);
@@ -163,24 +171,24 @@ mod tests {
     #[test]
     fn receiver_in_failsafe_has_lost_its_signal() {
         let rows = [(0, 0.0, 0.0), (1000, 0.0, 1.0), (2000, 0.0, 0.0)];
-        assert_eq!(of(receiver(&rows), 20_000).len(), 1);
+        assert_eq!(diagnoses(receiver(&rows), 20_000).len(), 1);
     }
 
     #[test]
     fn loss_lasts_until_the_vehicle_is_disarmed_and_not_beyond() {
         let rows = [(0, 0.0, 0.0), (1000, 1.0, 0.0)];
-        let found = of(receiver(&rows), 4000);
+        let found = diagnoses(receiver(&rows), 4000);
         assert_eq!((found.len(), found[0].end_ns), (1, 4000 * MS));
-        assert_eq!(of(receiver(&rows), 500), []);
+        assert_eq!(diagnoses(receiver(&rows), 500), []);
     }
 
     #[test]
-    fn link_that_was_never_there_is_not_lost() {
+    fn link_that_was_never_connected_is_not_lost() {
         let flags = |first: f32| {
             let times = (0..5).map(|second| second * 1000 * MS).collect();
             let mut series = Series::new("failsafe_flags", 0, times);
             series.add_column("gcs_connection_lost", vec![first, 1.0, 1.0, 1.0, 1.0]);
-            of(series, 20_000)
+            diagnoses(series, 20_000)
         };
         assert_eq!(flags(1.0), []);
         let found = flags(0.0);

@@ -3,7 +3,7 @@
 use crate::{
     data::{FlightData, seconds},
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, topic_of},
+    diagnostics::{largest, topic_name},
     intervals::{Run, runs},
     phases::Phases,
 };
@@ -12,20 +12,20 @@ use crate::{
 /// others. Releases without `COM_RAM_MAX` do not check the memory, and usually use more.
 const MAX_CPU_PERCENT: f64 = 90.0;
 const MAX_RAM_PERCENT: f64 = 98.0;
-/// How long the load must be too high, as in PX4 (`cpuResourceCheck.hpp`).
-const LEAST_OVERLOAD_S: f64 = 2.0;
+/// The minimum time for which the load is too high, as in PX4 (`cpuResourceCheck.hpp`).
+const MIN_OVERLOAD_S: f64 = 2.0;
 
-/// Dropouts are reported if they last longer than this together, or longer than this share of
-/// the log; they are critical from the last share on.
+/// Dropouts are reported if their total duration exceeds `DROPOUT_S`, or `DROPOUT_SHARE` of the
+/// log. They are critical if it exceeds `CRITICAL_DROPOUT_SHARE`.
 const DROPOUT_S: f64 = 1.0;
 const DROPOUT_SHARE: f64 = 0.01;
 const CRITICAL_DROPOUT_SHARE: f64 = 0.05;
 
 pub(super) fn diagnose(data: &FlightData, _: &Phases) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
-    let limit = |name: &str, usual: f64| {
+    let mut diagnoses = Vec::new();
+    let limit = |name: &str, default_percent: f64| {
         let percent = data.parameter(name).filter(|percent| *percent > 0.0);
-        percent.unwrap_or(usual) / 100.0
+        percent.unwrap_or(default_percent) / 100.0
     };
     let checks = [
         (
@@ -41,46 +41,49 @@ pub(super) fn diagnose(data: &FlightData, _: &Phases) -> Vec<Diagnosis> {
             "memory usage",
         ),
     ];
-    if let Some(load) = data.first("cpuload") {
+    if let Some(load) = data.first_instance("cpuload") {
         for (kind, field, limit, name) in checks {
             let is_high = |row: usize| Some(load.value(field, row)? > limit);
-            let found = runs(load, is_high).into_iter();
+            let overload_runs = runs(load, is_high).into_iter();
             let diagnosis = |run: Run| {
                 let highest =
                     largest(run.rows().filter_map(|row| load.value(field, row)));
-                let (percent, lasted) = (highest * 100.0, run.seconds());
+                let (percent, duration_s) = (highest * 100.0, run.seconds());
                 Diagnosis::new(
                     kind,
                     Severity::Warning,
                     (run.start, run.end),
-                    topic_of(load),
-                    format!("the {name} was up to {percent:.0} % for {lasted:.1} s"),
+                    topic_name(load),
+                    format!(
+                        "the {name} was up to {percent:.0} % for {duration_s:.1} s"
+                    ),
                 )
                 .with_evidence(load.label(field), highest, "", Some(limit))
                 .with_evidence(
                     "duration",
-                    lasted,
+                    duration_s,
                     "s",
-                    Some(LEAST_OVERLOAD_S),
+                    Some(MIN_OVERLOAD_S),
                 )
             };
-            let found = found.filter(|run| run.seconds() >= LEAST_OVERLOAD_S);
-            all.extend(found.map(diagnosis));
+            let overload_runs =
+                overload_runs.filter(|run| run.seconds() >= MIN_OVERLOAD_S);
+            diagnoses.extend(overload_runs.map(diagnosis));
         }
     }
-    all.extend(dropouts(data));
-    all
+    diagnoses.extend(dropouts(data));
+    diagnoses
 }
 
 fn dropouts(data: &FlightData) -> Option<Diagnosis> {
-    let lost: f64 = data.dropouts.iter().map(|dropout| dropout.seconds).sum();
-    let lasts = seconds(data.time.1.saturating_sub(data.time.0));
-    let share = if lasts > 0.0 { lost / lasts } else { 0.0 };
-    if lost <= DROPOUT_S && share <= DROPOUT_SHARE {
+    let lost_seconds: f64 = data.dropouts.iter().map(|dropout| dropout.seconds).sum();
+    let log_seconds = seconds(data.time.1.saturating_sub(data.time.0));
+    let share = if log_seconds > 0.0 { lost_seconds / log_seconds } else { 0.0 };
+    if lost_seconds <= DROPOUT_S && share <= DROPOUT_SHARE {
         return None;
     }
     let starts = data.dropouts.iter().map(|dropout| dropout.time);
-    let (start, last) = (starts.clone().min()?, starts.max()?);
+    let (start, last_start) = (starts.clone().min()?, starts.max()?);
     let count = data.dropouts.len();
     let severity = if share > CRITICAL_DROPOUT_SHARE {
         Severity::Critical
@@ -92,11 +95,13 @@ fn dropouts(data: &FlightData) -> Option<Diagnosis> {
         Diagnosis::new(
             DiagnosisKind::LoggingDropouts,
             severity,
-            (start, last),
+            (start, last_start),
             "dropouts",
-            format!("the logger lost data {count} times, for {lost:.1} s together"),
+            format!(
+                "the logger lost data {count} times, for {lost_seconds:.1} s together"
+            ),
         )
-        .with_evidence("duration of all dropouts", lost, "s", Some(DROPOUT_S))
+        .with_evidence("duration of all dropouts", lost_seconds, "s", Some(DROPOUT_S))
         .with_evidence("share of the log", share, "", Some(DROPOUT_SHARE))
         .with_evidence("longest dropout", longest, "s", None),
     )
@@ -109,7 +114,7 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    fn of(data: FlightData) -> Vec<Diagnosis> {
+    fn diagnoses(data: FlightData) -> Vec<Diagnosis> {
         let phases = Phases::new(&data);
         diagnose(&data, &phases)
     }
@@ -123,11 +128,11 @@ mod tests {
 
     #[test]
     fn overload_is_reported_after_two_seconds() {
-        assert_eq!(of(load(&[0.5, 0.95, 0.5, 0.95, 0.5])), []);
-        let found = of(load(&[0.5, 0.95, 0.96, 0.5]));
+        assert_eq!(diagnoses(load(&[0.5, 0.95, 0.5, 0.95, 0.5])), []);
+        let found = diagnoses(load(&[0.5, 0.95, 0.96, 0.5]));
         assert_eq!((found.len(), found[0].seconds()), (1, 2.0));
         let limit = [("COM_CPU_MAX".to_owned(), 98.0)];
-        assert_eq!(of(load(&[0.5, 0.95, 0.96, 0.5]).with_parameters(limit)), []);
+        assert_eq!(diagnoses(load(&[0.5, 0.95, 0.96, 0.5]).with_parameters(limit)), []);
     }
 
     #[test]
@@ -138,7 +143,7 @@ mod tests {
                 .iter()
                 .map(|seconds| Dropout { time: SECOND, seconds: *seconds })
                 .collect();
-            of(data)
+            diagnoses(data)
         };
         assert_eq!(with(&[0.1, 0.02]), []);
         assert_eq!(with(&[0.7, 0.6])[0].severity, Severity::Warning);

@@ -3,95 +3,97 @@
 use crate::{
     data::{FlightData, Series},
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::{largest, topic_of},
+    diagnostics::{largest, topic_name},
     intervals::{Run, runs},
     phases::Phases,
 };
 
-/// The number of outputs and of ESCs that are inspected.
+/// The numbers of outputs and ESCs of a message (uORB, `ActuatorOutputs.msg` and `EscStatus.msg`).
 const OUTPUTS: usize = 16;
 const ESCS: usize = 8;
 
-/// The minimum output of a motor that is locked at its maximum, and the number of messages
-/// (flight-review-rs, `diagnostics/motor_failure.rs`). Values above the last are no pulse widths.
-const MAX_PWM: f64 = 1900.0;
+/// A motor is locked at its maximum if at least `LOCKED_MESSAGES` successive outputs are at least
+/// `LOCKED_PWM_US` (flight-review-rs, `diagnostics/motor_failure.rs`). Larger values than
+/// `MAX_PWM_US` are not pulse widths.
+const LOCKED_PWM_US: f64 = 1900.0;
 const LOCKED_MESSAGES: usize = 50;
-const LONGEST_PWM: f64 = 2200.0;
+const MAX_PWM_US: f64 = 2200.0;
 
 /// `VEHICLE_TYPE_ROTARY_WING` (uORB, `VehicleStatus.msg`).
 const ROTARY_WING: f64 = 1.0;
 
-/// How long a motor must stand still in the air while another turns.
-const LEAST_STOP_S: f64 = 0.5;
+/// The minimum time for which a motor stands still in the air while another one turns.
+const MIN_STOP_S: f64 = 0.5;
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
+    let mut diagnoses = Vec::new();
     if is_rotary_wing(data) {
-        for outputs in data.all("actuator_outputs") {
-            all.extend(drops(outputs, phases));
-            all.extend(locked(outputs, phases));
+        for outputs in data.instances("actuator_outputs") {
+            diagnoses.extend(drops_to_zero(outputs, phases));
+            diagnoses.extend(locked(outputs, phases));
         }
     }
-    for escs in data.all("esc_status") {
-        all.extend(esc_reports(escs, phases));
+    for escs in data.instances("esc_status") {
+        diagnoses.extend(esc_reports(escs, phases));
         if is_rotary_wing(data) {
-            all.extend(stopped_motors(escs, phases));
+            diagnoses.extend(stopped_motors(escs, phases));
         }
     }
-    all
+    diagnoses
 }
 
-/// Returns whether the vehicle always flew as a multirotor. The motors of others may stop, as
-/// those of a VTOL in forward flight.
+/// Returns whether the vehicle always flew as a multirotor. Other vehicles may stop motors in the
+/// air, e.g. a VTOL in forward flight.
 fn is_rotary_wing(data: &FlightData) -> bool {
-    let Some(status) = data.first("vehicle_status") else { return false };
+    let Some(status) = data.first_instance("vehicle_status") else { return false };
     let types = status.first_column(&["vehicle_type", "is_rotary_wing"]);
     types.is_none_or(|types| types.iter().all(|own| f64::from(*own) == ROTARY_WING))
 }
 
-/// Returns the names of the outputs of a row that are in use.
-fn used_outputs(outputs: &Series, row: usize) -> usize {
+/// Returns the number of outputs that are in use in `row`.
+fn used_output_count(outputs: &Series, row: usize) -> usize {
     let count = outputs.value("noutputs", row).unwrap_or(OUTPUTS as f64);
     (count as usize).min(OUTPUTS)
 }
 
-/// Finds outputs that drop to zero after they were in use.
-fn drops(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+/// Finds outputs that drop to zero after they were active.
+fn drops_to_zero(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let names: Vec<String> = (0..OUTPUTS).map(|n| format!("output[{n}]")).collect();
     let columns: Vec<&[f32]> =
         names.iter().map(|name| outputs.column(name).unwrap_or_default()).collect();
     let mut was_active = [false; OUTPUTS];
     let mut is_reported = [false; OUTPUTS];
-    let mut all = Vec::new();
-    let mut latest = i64::MIN;
+    let mut diagnoses = Vec::new();
+    let mut latest_time = i64::MIN;
     for (row, time) in outputs.times.iter().enumerate() {
         if !phases.is_armed(*time) {
-            // The next flight starts anew.
+            // Outputs are inactive again until the next flight.
             was_active = [false; OUTPUTS];
             continue;
         }
-        if *time <= latest {
+        if *time <= latest_time {
             continue;
         }
-        latest = *time;
-        let used = used_outputs(outputs, row);
-        let values = columns.iter().take(used).map(|column| column.get(row).copied());
+        latest_time = *time;
+        let used_outputs = used_output_count(outputs, row);
+        let values =
+            columns.iter().take(used_outputs).map(|column| column.get(row).copied());
         let values: Vec<f64> =
             values.map(|value| value.map_or(f64::NAN, f64::from)).collect();
-        // When all stop on the ground, the vehicle is about to be disarmed.
-        let stops_all = values.iter().all(|value| *value == 0.0 || value.is_nan());
+        // If all motors stop on the ground, the vehicle is about to be disarmed.
+        let all_stopped = values.iter().all(|value| *value == 0.0 || value.is_nan());
         let states = values.iter().zip(&mut was_active).zip(&mut is_reported);
         for (motor, ((value, active), reported)) in states.enumerate() {
-            let drops = *value == 0.0 && *active && !*reported;
-            if drops && (!stops_all || phases.is_airborne(*time)) {
+            let dropped = *value == 0.0 && *active && !*reported;
+            if dropped && (!all_stopped || phases.is_airborne(*time)) {
                 *reported = true;
                 let name = format!("output[{motor}]");
-                all.push(
+                diagnoses.push(
                     Diagnosis::new(
                         DiagnosisKind::MotorFailure,
                         Severity::Critical,
                         (*time, *time),
-                        topic_of(outputs),
+                        topic_name(outputs),
                         format!("output {} dropped to zero while armed", motor + 1),
                     )
                     .with_evidence(
@@ -105,17 +107,17 @@ fn drops(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
             *active |= *value != 0.0 && !value.is_nan();
         }
     }
-    all
+    diagnoses
 }
 
 /// Finds outputs that stay at their maximum.
 fn locked(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
+    let mut diagnoses = Vec::new();
     for motor in 0..OUTPUTS {
         let name = format!("output[{motor}]");
-        let is_pulse = |value: f64| (MAX_PWM..=LONGEST_PWM).contains(&value);
+        let is_pulse = |value: f64| (LOCKED_PWM_US..=MAX_PWM_US).contains(&value);
         let column = outputs.column(&name).unwrap_or_default();
-        // Most outputs never are that high.
+        // Skips the search for most outputs, which are never that high.
         if !column.iter().any(|value| is_pulse(f64::from(*value))) {
             continue;
         }
@@ -124,23 +126,23 @@ fn locked(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
             let value = outputs.value(&name, row)?;
             Some(
                 is_pulse(value)
-                    && motor < used_outputs(outputs, row)
+                    && motor < used_output_count(outputs, row)
                     && phases.is_airborne(*time),
             )
         };
-        let found = runs(outputs, is_high).into_iter();
-        let longest = found
+        let high_runs = runs(outputs, is_high).into_iter();
+        let longest = high_runs
             .filter(|run| run.rows().count() >= LOCKED_MESSAGES)
             .max_by(|a, b| a.seconds().total_cmp(&b.seconds()));
         let Some(run) = longest else { continue };
         let highest = largest(run.rows().filter_map(|row| outputs.value(&name, row)));
         let seconds = run.seconds();
-        all.push(
+        diagnoses.push(
             Diagnosis::new(
                 DiagnosisKind::MotorFailure,
                 Severity::Warning,
                 (run.start, run.end),
-                topic_of(outputs),
+                topic_name(outputs),
                 format!(
                     "output {} stayed at its maximum for {seconds:.1} s",
                     motor + 1
@@ -150,49 +152,54 @@ fn locked(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
                 outputs.label(&name),
                 highest,
                 "µs",
-                Some(MAX_PWM),
+                Some(LOCKED_PWM_US),
             ),
         );
     }
-    all
+    diagnoses
 }
 
 /// Finds ESCs that report failures or go offline.
 fn esc_reports(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
+    let mut diagnoses = Vec::new();
     let armed = |row: usize| escs.times.get(row).map(|time| phases.is_armed(*time));
     for esc in 0..ESCS {
         let name = format!("esc[{esc}].failures");
         let has_failure = |row| Some(armed(row)? && escs.value(&name, row)? > 0.0);
         if let Some(run) = longest(runs(escs, has_failure)) {
             let flags = largest(run.rows().filter_map(|row| escs.value(&name, row)));
-            all.push(
+            diagnoses.push(
                 Diagnosis::new(
                     DiagnosisKind::EscFailure,
                     Severity::Critical,
                     (run.start, run.end),
-                    topic_of(escs),
+                    topic_name(escs),
                     format!("ESC {} reports the failure flags {flags:.0}", esc + 1),
                 )
                 .with_evidence(escs.label(&name), flags, "", Some(0.0)),
             );
         }
-        let bit = |row: usize| {
+        let is_online = |row: usize| {
             let flags = escs.value("esc_online_flags", row)?;
             Some((flags as u32 >> esc) & 1 == 1)
         };
-        let first = (0..escs.times.len())
-            .find(|row| bit(*row) == Some(true) && armed(*row) == Some(true));
-        let is_offline =
-            |row| Some(first.is_some_and(|f| row > f) && armed(row)? && !bit(row)?);
+        let first_online_row = (0..escs.times.len())
+            .find(|row| is_online(*row) == Some(true) && armed(*row) == Some(true));
+        let is_offline = |row| {
+            Some(
+                first_online_row.is_some_and(|f| row > f)
+                    && armed(row)?
+                    && !is_online(row)?,
+            )
+        };
         if let Some(run) = longest(runs(escs, is_offline)) {
             let name = "esc_online_flags";
-            all.push(
+            diagnoses.push(
                 Diagnosis::new(
                     DiagnosisKind::EscFailure,
                     Severity::Critical,
                     (run.start, run.end),
-                    topic_of(escs),
+                    topic_name(escs),
                     format!("ESC {} went offline while armed", esc + 1),
                 )
                 .with_evidence(
@@ -204,7 +211,7 @@ fn esc_reports(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
             );
         }
     }
-    all
+    diagnoses
 }
 
 /// Finds motors that stand still in the air, while others turn.
@@ -212,34 +219,42 @@ fn stopped_motors(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let names: Vec<String> =
         (0..ESCS).map(|esc| format!("esc[{esc}].esc_rpm")).collect();
     let speed = |esc: usize, row: usize| escs.value(names.get(esc)?, row).map(f64::abs);
-    let mut all = Vec::new();
+    let mut diagnoses = Vec::new();
     for (esc, name) in names.iter().enumerate() {
-        let turned = (0..escs.times.len()).find(|row| speed(esc, *row) > Some(0.0));
-        let Some(first) = turned else { continue };
+        let first_turning =
+            (0..escs.times.len()).find(|row| speed(esc, *row) > Some(0.0));
+        let Some(first_turning_row) = first_turning else { continue };
         let is_stopped = |row: usize| {
             let is_airborne = phases.is_airborne(*escs.times.get(row)?);
-            let others = (0..ESCS).any(|other| speed(other, row) > Some(0.0));
-            Some(row > first && is_airborne && speed(esc, row)? == 0.0 && others)
+            let others_turn = (0..ESCS).any(|other| speed(other, row) > Some(0.0));
+            Some(
+                row > first_turning_row
+                    && is_airborne
+                    && speed(esc, row)? == 0.0
+                    && others_turn,
+            )
         };
-        let found = runs(escs, is_stopped).into_iter();
-        let found = found.filter(|run| run.seconds() >= LEAST_STOP_S).collect();
-        let Some(run) = longest(found) else { continue };
+        let stopped_runs = runs(escs, is_stopped).into_iter();
+        let stopped_runs =
+            stopped_runs.filter(|run| run.seconds() >= MIN_STOP_S).collect();
+        let Some(run) = longest(stopped_runs) else { continue };
         let seconds = run.seconds();
-        all.push(
+        diagnoses.push(
             Diagnosis::new(
                 DiagnosisKind::EscFailure,
                 Severity::Critical,
                 (run.start, run.end),
-                topic_of(escs),
+                topic_name(escs),
                 format!("motor {} stood still for {seconds:.1} s in the air", esc + 1),
             )
             .with_evidence(escs.label(name), 0.0, "1/min", Some(0.0))
-            .with_evidence("duration", seconds, "s", Some(LEAST_STOP_S)),
+            .with_evidence("duration", seconds, "s", Some(MIN_STOP_S)),
         );
     }
-    all
+    diagnoses
 }
 
+/// Returns the run with the longest duration.
 fn longest(runs: Vec<Run>) -> Option<Run> {
     runs.into_iter().max_by(|a, b| a.seconds().total_cmp(&b.seconds()))
 }
@@ -250,7 +265,8 @@ mod tests {
 
     const STEP: i64 = 100_000_000;
 
-    /// Ten seconds, armed from the second second to the ninth, in the air from the third.
+    /// Diagnoses a log of ten seconds: the vehicle is armed from 1 s to 9 s, and in the air from 2 s
+    /// to 8 s.
     fn flight(series: Series) -> Vec<Diagnosis> {
         let times = vec![0, 10 * STEP, 90 * STEP];
         let mut status = Series::new("vehicle_status", 0, times);
@@ -289,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn unused_outputs_and_those_that_stop_with_all_others_are_sound() {
+    fn unused_outputs_and_outputs_that_stop_together_have_no_diagnosis() {
         // Outputs 5 and 6 are beyond the number of outputs.
         let unused =
             outputs(|motor, row| if motor > 3 && row > 50 { 0.0 } else { 1500.0 });

@@ -3,32 +3,33 @@
 use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
-    diagnostics::topic_of,
+    diagnostics::topic_name,
     phases::Phases,
     statistics::Average,
 };
 
-/// The limits of `accel_vibration_metric` in m/s²: half of standard gravity, and all of it
-/// (Flight Review, plot "Vibration Metrics"; flight-review-rs, `analysis.rs`).
+/// The limits of `accel_vibration_metric` in m/s²: half and once the standard gravity (Flight
+/// Review, plot "Vibration Metrics"; flight-review-rs, `analysis.rs`).
 const VIBRATION_M_S2: f64 = 4.905;
 const CRITICAL_VIBRATION_M_S2: f64 = 9.81;
 
-/// The number of clipped samples. PX4 warns of more than 1000 (`VehicleIMU.cpp`).
+/// The numbers of clipped samples that are a warning and critical. PX4 warns of more than 1000
+/// (`VehicleIMU.cpp`).
 const CLIPPED_SAMPLES: f64 = 100.0;
 const CRITICAL_CLIPPED_SAMPLES: f64 = 1000.0;
 
 pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
-    let mut all = Vec::new();
-    for imu in data.all("vehicle_imu_status") {
+    let mut diagnoses = Vec::new();
+    for imu in data.instances("vehicle_imu_status") {
         let rows = || {
             let times = imu.times.iter().enumerate();
             times.filter(|(_, time)| phases.is_airborne(**time))
         };
-        let mut span: Option<(i64, i64)> = None;
+        let mut period: Option<(i64, i64)> = None;
         for (_, time) in rows() {
-            span = Some((span.map_or(*time, |(start, _)| start), *time));
+            period = Some((period.map_or(*time, |(start, _)| start), *time));
         }
-        let Some(span) = span else { continue };
+        let Some(period) = period else { continue };
 
         let mut metric = Average::default();
         for (row, _) in rows() {
@@ -41,12 +42,12 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
             let severity =
                 if is_critical { Severity::Critical } else { Severity::Warning };
             let field = imu.label("accel_vibration_metric");
-            all.push(
+            diagnoses.push(
                 Diagnosis::new(
                     DiagnosisKind::Vibration,
                     severity,
-                    span,
-                    topic_of(imu),
+                    period,
+                    topic_name(imu),
                     format!(
                         "the accelerometer vibrated by {mean:.1} m/s² on average in the air, \
                          at most by {max:.1} m/s²"
@@ -60,11 +61,11 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         let mut clipped = 0.0;
         for axis in 0..3 {
             let field = format!("accel_clipping[{axis}]");
-            let mut before: Option<f64> = None;
+            let mut last_count: Option<f64> = None;
             for (row, _) in rows() {
                 let Some(count) = imu.value(&field, row) else { continue };
-                // A counter that goes back has been reset.
-                let step = count - before.replace(count).unwrap_or(count);
+                // A counter that decreases has been reset.
+                let step = count - last_count.replace(count).unwrap_or(count);
                 clipped += step.max(0.0);
             }
         }
@@ -72,19 +73,19 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
             let is_critical = clipped > CRITICAL_CLIPPED_SAMPLES;
             let severity =
                 if is_critical { Severity::Critical } else { Severity::Warning };
-            all.push(
+            diagnoses.push(
                 Diagnosis::new(
                     DiagnosisKind::Clipping,
                     severity,
-                    span,
-                    topic_of(imu),
+                    period,
+                    topic_name(imu),
                     format!("the accelerometer reached its limits {clipped:.0} times in the air"),
                 )
                 .with_evidence(imu.label("accel_clipping"), clipped, "", Some(CLIPPED_SAMPLES)),
             );
         }
     }
-    all
+    diagnoses
 }
 
 #[cfg(test)]
@@ -94,7 +95,7 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    fn of(metric: f32, clipped_each_second: f32) -> Vec<Diagnosis> {
+    fn diagnoses(metric: f32, clipped_each_second: f32) -> Vec<Diagnosis> {
         let times: Vec<i64> = (0..20).map(|second| second * SECOND).collect();
         let mut land = Series::new("vehicle_land_detected", 0, vec![0, 5 * SECOND]);
         land.add_column("landed", vec![1.0, 0.0]);
@@ -111,21 +112,21 @@ mod tests {
 
     #[test]
     fn mean_vibration_in_the_air_decides() {
-        assert_eq!(of(3.0, 0.0), []);
-        let found = of(6.0, 0.0);
+        assert_eq!(diagnoses(3.0, 0.0), []);
+        let found = diagnoses(6.0, 0.0);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
         assert_eq!((found[0].evidence[0].value, found[0].start_ns), (6.0, 5 * SECOND));
-        assert_eq!(of(11.0, 0.0)[0].severity, Severity::Critical);
+        assert_eq!(diagnoses(11.0, 0.0)[0].severity, Severity::Critical);
     }
 
     #[test]
     fn clipped_samples_in_the_air_are_counted() {
-        assert_eq!(of(1.0, 7.0), []);
-        let found = of(1.0, 10.0);
+        assert_eq!(diagnoses(1.0, 7.0), []);
+        let found = diagnoses(1.0, 10.0);
         assert_eq!(
             (found[0].kind, found[0].evidence[0].value),
             (DiagnosisKind::Clipping, 140.0)
         );
-        assert_eq!(of(1.0, 100.0)[0].severity, Severity::Critical);
+        assert_eq!(diagnoses(1.0, 100.0)[0].severity, Severity::Critical);
     }
 }

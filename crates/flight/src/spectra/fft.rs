@@ -2,35 +2,35 @@
 
 use realfft::RealFftPlanner;
 
-/// The maximum number of samples of a transform: memory for it is 48 MB.
+/// The maximum number of samples of a transform, which needs 48 MB of memory.
 const MAX_BLOCK: usize = 1 << 20;
 
 /// Returns the number of samples in a block, and the amplitudes of its frequencies below half of
 /// the sampling rate: `2 / N * |FFT|`, averaged over the blocks.
 pub(super) fn amplitudes(values: &[f32]) -> (usize, Vec<f64>) {
-    let blocks = values.len().div_ceil(MAX_BLOCK).max(1);
-    let length = values.len() / blocks;
+    let block_count = values.len().div_ceil(MAX_BLOCK).max(1);
+    let length = values.len() / block_count;
     let mut sums = vec![0.0; length / 2];
     if length < 2 {
         return (length, sums);
     }
     let transform = RealFftPlanner::<f64>::new().plan_fft_forward(length);
     let mut spectrum = transform.make_output_vec();
-    let mut before = 0.0;
-    for block in values.chunks_exact(length).take(blocks) {
+    let mut last_value = 0.0;
+    for block in values.chunks_exact(length).take(block_count) {
         let mut input: Vec<f64> = Vec::with_capacity(length);
         for value in block {
             if value.is_finite() {
-                before = f64::from(*value);
+                last_value = f64::from(*value);
             }
-            input.push(before);
+            input.push(last_value);
         }
-        // Fails only if the lengths differ, and they are those of the plan.
+        // Fails only if a buffer does not have the length of the plan.
         if transform.process(&mut input, &mut spectrum).is_err() {
             continue;
         }
         for (sum, bin) in sums.iter_mut().zip(&spectrum) {
-            *sum += 2.0 / length as f64 * bin.norm() / blocks as f64;
+            *sum += 2.0 / length as f64 * bin.norm() / block_count as f64;
         }
     }
     (length, sums)

@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use crate::data::FlightData;
 
-/// The parameters of low-pass filters, and of notch filters with that of their bandwidth (PX4,
-/// `VehicleAngularVelocity`; `MC_DTERM_CUTOFF` and `IMU_GYRO_NF_*` are of older releases).
+/// The parameters of the cut-off frequencies of low-pass filters, and of the frequencies and
+/// bandwidths of notch filters (PX4, `VehicleAngularVelocity`). `MC_DTERM_CUTOFF` and
+/// `IMU_GYRO_NF_*` belong to older releases.
 const LOW_PASS: [&str; 3] = ["IMU_GYRO_CUTOFF", "IMU_DGYRO_CUTOFF", "MC_DTERM_CUTOFF"];
 const NOTCH: [(&str, &str); 3] = [
     ("IMU_GYRO_NF0_FRQ", "IMU_GYRO_NF0_BW"),
@@ -23,20 +24,20 @@ pub struct FilterMarks {
     pub notch: Vec<FilterMark>,
 }
 
-/// A filter.
+/// The frequency of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FilterMark {
     /// The parameter of the frequency.
     pub parameter: &'static str,
-    /// The frequency.
+    /// The cut-off frequency of a low-pass filter, or the centre frequency of a notch filter.
     pub frequency_hz: f64,
-    /// The bandwidth of a notch filter.
+    /// The bandwidth of a notch filter; `None` for a low-pass filter.
     pub bandwidth_hz: Option<f64>,
 }
 
 impl FilterMarks {
-    /// Returns the filters that are on. A frequency of zero turns a filter off.
+    /// Returns the enabled filters. A frequency of zero disables a filter.
     pub fn new(data: &FlightData) -> Self {
         let positive = |name: &str| data.parameter(name).filter(|value| *value > 0.0);
         let low_pass = LOW_PASS.into_iter().filter_map(|parameter| {
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filters_that_are_off_have_no_mark() {
+    fn disabled_filters_have_no_mark() {
         let parameters = [
             ("IMU_GYRO_CUTOFF", 40.0),
             ("IMU_DGYRO_CUTOFF", 0.0),

@@ -4,66 +4,68 @@ use std::{f64::consts::TAU, sync::Arc};
 
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex, num_complex::Complex};
 
-/// The constants of PID-Analyzer: the length of a window and of the response in seconds, the
-/// number of windows that overlap, and the highest frequency of the input.
+/// The constants of PID-Analyzer: the durations of a window and of a response in seconds, the number
+/// of windows that overlap, and the highest frequency of the input.
 const WINDOW_S: f64 = 1.0;
 const RESPONSE_S: f64 = 0.5;
 const OVERLAP: usize = 16;
 const INPUT_HZ: f64 = 25.0;
-/// Signals whose highest frequency is not well above the limit are not filtered.
+/// Signals are not filtered unless half of their sampling rate exceeds `INPUT_HZ` by this factor.
 const FILTER_MARGIN: f64 = 1.2;
-/// Transforms have a multiple of this length (PID-Analyzer).
+/// The length of a transform is a multiple of this (PID-Analyzer).
 const PADDING: usize = 1024;
-/// The ratio of signal and noise below the highest frequency (PID-Analyzer).
+/// The signal-to-noise ratio below `INPUT_HZ` (PID-Analyzer).
 const SIGNAL_TO_NOISE: f64 = 10.0;
-/// The maximum number of windows. Longer flights have less overlap.
+/// The maximum number of windows. The windows of longer flights overlap less.
 const MAX_WINDOWS: usize = 20_000;
 
-/// The number of median intervals beyond which an interval is a gap, which no window has.
+/// The maximum number of median intervals between two samples of a window; longer intervals are
+/// gaps.
 pub(super) const GAP_INTERVALS: i64 = 3;
 
-/// Deconvolves windows of one length.
+/// Computes step responses of windows with a fixed length.
 pub(super) struct Deconvolution {
     pub(super) window: Vec<f64>,
     pub(super) response_length: usize,
-    /// The inverse of the ratio of signal and noise of each frequency.
+    /// The inverse of the signal-to-noise ratio at each frequency.
     noise: Vec<f64>,
     forward: Arc<dyn RealToComplex<f64>>,
     backward: Arc<dyn ComplexToReal<f64>>,
-    padded: usize,
+    padded_length: usize,
 }
 
 impl Deconvolution {
     pub(super) fn new(rate: f64) -> Self {
         let length = ((WINDOW_S * rate).round() as usize).max(2);
         let angle = |n: usize| TAU * n as f64 / (length - 1) as f64;
-        let padded = length + PADDING - length % PADDING;
+        let padded_length = length + PADDING - length % PADDING;
         let mut planner = RealFftPlanner::new();
         Self {
             window: (0..length).map(|n| 0.5 - 0.5 * angle(n).cos()).collect(),
             response_length: ((RESPONSE_S * rate).round() as usize).max(1),
-            noise: noise(padded, rate),
-            forward: planner.plan_fft_forward(padded),
-            backward: planner.plan_fft_inverse(padded),
-            padded,
+            noise: noise(padded_length, rate),
+            forward: planner.plan_fft_forward(padded_length),
+            backward: planner.plan_fft_inverse(padded_length),
+            padded_length,
         }
     }
 
-    /// Returns by how many samples a window starts after the one before.
+    /// Returns the number of samples between the starts of successive windows.
     pub(super) fn shift(&self, samples: usize) -> usize {
-        // Segments may have up to three times as many places as samples.
-        let most = samples.saturating_mul(GAP_INTERVALS as usize);
-        (self.window.len() / OVERLAP).max(most.div_ceil(MAX_WINDOWS)).max(1)
+        // Resampling creates up to `GAP_INTERVALS` values for each interval between samples.
+        let max_starts = samples.saturating_mul(GAP_INTERVALS as usize);
+        (self.window.len() / OVERLAP).max(max_starts.div_ceil(MAX_WINDOWS)).max(1)
     }
 
-    /// Returns the highest absolute value of the input times the window.
+    /// Returns the highest absolute value of the input after the window function is applied.
     pub(super) fn strength(&self, input: &[f64]) -> f64 {
         let products =
             input.iter().zip(&self.window).map(|(value, w)| (value * w).abs());
         products.fold(0.0, f64::max)
     }
 
-    /// Returns the response to a step.
+    /// Returns the step response of a window with this input and output. `None` if the transform
+    /// fails.
     pub(super) fn response(
         &mut self,
         input: Vec<f64>,
@@ -72,16 +74,17 @@ impl Deconvolution {
         let transform = |signal: Vec<f64>| -> Option<Vec<Complex<f64>>> {
             let mut padded: Vec<f64> =
                 signal.iter().zip(&self.window).map(|(value, w)| value * w).collect();
-            padded.resize(self.padded, 0.0);
+            padded.resize(self.padded_length, 0.0);
             let mut spectrum = self.forward.make_output_vec();
             self.forward.process(&mut padded, &mut spectrum).ok()?;
             Some(spectrum)
         };
         let (input, output) = (transform(input)?, transform(output)?);
-        let bins = input.iter().zip(&output).zip(&self.noise);
-        let mut quotient: Vec<Complex<f64>> =
-            bins.map(|((h, g), noise)| g * h.conj() / (h.norm_sqr() + noise)).collect();
-        // Both ends are real for real signals, up to rounding.
+        let frequencies = input.iter().zip(&output).zip(&self.noise);
+        let mut quotient: Vec<Complex<f64>> = frequencies
+            .map(|((h, g), noise)| g * h.conj() / (h.norm_sqr() + noise))
+            .collect();
+        // The first and the last value are real for real signals, except for rounding errors.
         if let Some(zero) = quotient.first_mut() {
             zero.im = 0.0;
         }
@@ -90,7 +93,7 @@ impl Deconvolution {
         }
         let mut impulse = self.backward.make_output_vec();
         self.backward.process(&mut quotient, &mut impulse).ok()?;
-        let scale = 1.0 / self.padded as f64;
+        let scale = 1.0 / self.padded_length as f64;
         let mut sum = 0.0;
         let steps = impulse.iter().take(self.response_length).map(|value| {
             sum += value * scale;
@@ -100,49 +103,50 @@ impl Deconvolution {
     }
 }
 
-/// Returns the inverse of the ratio of signal and noise for each frequency from zero to half of
-/// the rate: a smooth step at the highest frequency of the input (PID-Analyzer).
-fn noise(padded: usize, rate: f64) -> Vec<f64> {
-    let half = padded / 2 + 1;
+/// Returns the inverse of the signal-to-noise ratio at each frequency from zero to half of the
+/// sampling rate. It increases smoothly at the highest frequency of the input (PID-Analyzer).
+fn noise(padded_length: usize, rate: f64) -> Vec<f64> {
+    let half = padded_length / 2 + 1;
     let ratio = |mask: f64| 1.0 / (SIGNAL_TO_NOISE * (1.0 - mask + 1e-9));
     if rate / 2.0 < INPUT_HZ * FILTER_MARGIN {
         return vec![ratio(0.0); half];
     }
     // In the order of the complex transform, whose second half has negative frequencies.
-    let frequency = |bin: usize| bin.min(padded - bin) as f64 * rate / padded as f64;
-    let mask: Vec<f64> = (0..padded)
+    let frequency =
+        |bin: usize| bin.min(padded_length - bin) as f64 * rate / padded_length as f64;
+    let mask: Vec<f64> = (0..padded_length)
         .map(|bin| f64::from(u8::from(frequency(bin) >= INPUT_HZ)))
         .collect();
-    let below = mask.iter().filter(|value| **value == 0.0).count() as f64;
-    let smooth = gaussian(&mask, below / 6.0);
+    let pass_bins = mask.iter().filter(|value| **value == 0.0).count() as f64;
+    let smooth = gaussian(&mask, pass_bins / 6.0);
     let lowest = smooth.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = smooth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let range = (highest - lowest).max(1e-10);
     smooth.iter().take(half).map(|value| ratio((value - lowest) / range)).collect()
 }
 
-/// Smooths values with a Gaussian of this standard deviation, cut off at four of them. Beyond the
-/// ends, the values are mirrored (`scipy.ndimage.gaussian_filter1d`).
+/// Smooths values with a Gaussian kernel that is truncated at four standard deviations. The values
+/// are mirrored at both ends (`scipy.ndimage.gaussian_filter1d`).
 fn gaussian(values: &[f64], deviation: f64) -> Vec<f64> {
     let kernel = gaussian_kernel(deviation);
     let radius = (kernel.len() / 2) as i64;
     let length = values.len() as i64;
-    let mirrored = |place: i64| {
-        let place = place.rem_euclid(2 * length);
-        let place = if place < length { place } else { 2 * length - 1 - place };
-        values.get(place as usize).copied().unwrap_or_default()
+    let mirrored = |index: i64| {
+        let index = index.rem_euclid(2 * length);
+        let index = if index < length { index } else { 2 * length - 1 - index };
+        values.get(index as usize).copied().unwrap_or_default()
     };
-    let smooth = |at: i64| {
+    let smooth = |center: i64| {
         let weights = kernel.iter().zip(-radius..);
-        weights.map(|(weight, offset)| weight * mirrored(at + offset)).sum()
+        weights.map(|(weight, offset)| weight * mirrored(center + offset)).sum()
     };
     (0..length).map(smooth).collect()
 }
 
-/// Returns the weights of a Gaussian, whose sum is one.
+/// Returns the weights of a Gaussian kernel. Their sum is one.
 pub(super) fn gaussian_kernel(deviation: f64) -> Vec<f64> {
     let radius = (4.0 * deviation + 0.5) as i64;
-    let weight = |place: i64| (-0.5 * (place as f64 / deviation).powi(2)).exp();
+    let weight = |offset: i64| (-0.5 * (offset as f64 / deviation).powi(2)).exp();
     let weights: Vec<f64> = (-radius..=radius).map(weight).collect();
     let sum: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / sum).collect()

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The response of the system of second order `w² / (s² + 2 d w s + w²)` to a step.
+/// Returns the step response of the second-order system `w² / (s² + 2 d w s + w²)`.
 fn second_order(damping: f64, frequency: f64, time: f64) -> f64 {
     let damped = frequency * (1.0 - damping * damping).sqrt();
     let decay = (-damping * frequency * time).exp();
@@ -10,8 +10,8 @@ fn second_order(damping: f64, frequency: f64, time: f64) -> f64 {
 
 type Signal = Vec<(i64, f64)>;
 
-/// A minute at 500 Hz: a setpoint with a new level every 0.3 to 0.8 seconds, and the exact
-/// answer of a system of second order.
+/// Returns a minute at 500 Hz: a setpoint with a new level every 0.3 to 0.8 seconds, and the exact
+/// response of a second-order system.
 fn flight(damping: f64, frequency: f64) -> (Signal, Signal) {
     let mut state = 7_u32;
     let mut random = || {

@@ -69,13 +69,13 @@ impl FlightValues {
             .collect();
         numbers.insert(COUNT.to_owned(), analysis.diagnoses.len() as f64);
         for kind in DiagnosisKind::ALL {
-            numbers.insert(seconds_column(*kind), analysis.seconds_of(*kind));
+            numbers.insert(seconds_column(*kind), analysis.seconds_of_kind(*kind));
         }
         let mut kinds: Vec<&str> =
             analysis.diagnoses.iter().map(|diagnosis| diagnosis.kind.name()).collect();
         kinds.sort_unstable();
         kinds.dedup();
-        let severity = analysis.worst().map(|severity| match severity {
+        let severity = analysis.highest_severity().map(|severity| match severity {
             Severity::Critical => "critical",
             _ => "warning",
         });

@@ -1,4 +1,4 @@
-//! Operators, and functions of each value alone.
+//! Operators, and functions of single values.
 
 use std::f64::consts::TAU;
 
@@ -91,15 +91,27 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function("sign", X, "-1, 0 or 1: the sign of `x`", UnitRule::State, |x| {
         single(x, |x| if x == 0.0 { 0.0 } else { x.signum() })
     }),
-    function("floor", X, "the greatest integer up to `x`", UnitRule::Same, |x| {
-        single(x, f64::floor)
-    }),
-    function("ceil", X, "the least integer from `x`", UnitRule::Same, |x| {
-        single(x, f64::ceil)
-    }),
-    function("round", X, "the nearest integer; halves to even", UnitRule::Same, |x| {
-        single(x, f64::round_ties_even)
-    }),
+    function(
+        "floor",
+        X,
+        "the largest integer that is not above `x`",
+        UnitRule::Same,
+        |x| single(x, f64::floor),
+    ),
+    function(
+        "ceil",
+        X,
+        "the smallest integer that is not below `x`",
+        UnitRule::Same,
+        |x| single(x, f64::ceil),
+    ),
+    function(
+        "round",
+        X,
+        "the nearest integer; halves are rounded to even",
+        UnitRule::Same,
+        |x| single(x, f64::round_ties_even),
+    ),
     function("sqrt", X, "the square root of `x`", UnitRule::SquareRoot, |x| {
         single(x, f64::sqrt)
     }),
@@ -147,7 +159,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ..function(
             "min",
             &[each("a"), each("b")],
-            "the least of the values",
+            "the smallest of the values",
             UnitRule::Common,
             |x| fold(x, f64::min),
         )
@@ -157,7 +169,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ..function(
             "max",
             &[each("a"), each("b")],
-            "the greatest of the values",
+            "the largest of the values",
             UnitRule::Common,
             |x| fold(x, f64::max),
         )
@@ -247,7 +259,7 @@ fn fold(values: &[f64], choose: fn(f64, f64) -> f64) -> f64 {
     values.iter().copied().reduce(choose).unwrap_or(f64::NAN)
 }
 
-/// Returns 1 or 0, and NaN if `value` is none.
+/// Converts a value to a condition: 0 if it is 0, NaN if it is missing, 1 otherwise.
 fn condition(value: f64) -> f64 {
     if value.is_nan() { f64::NAN } else { f64::from(u8::from(value != 0.0)) }
 }

@@ -3,7 +3,7 @@
 use crate::functions::{
     Function, Group, Kernel, Kind, Output, Table, UnitRule,
     filters::low_pass,
-    of, optional,
+    optional, parameter,
     positions::{position, project},
     rotations::rotate,
     seconds_between,
@@ -13,8 +13,8 @@ pub(super) const LAND_DETECTOR: Function = Function {
     name: "land_detector",
     group: Group::Models,
     parameters: &[
-        of("altitude", Kind::Scalar),
-        of("thrust", Kind::Scalar),
+        parameter("altitude", Kind::Scalar),
+        parameter("thrust", Kind::Scalar),
         optional("altitude_threshold", 0.3),
         optional("thrust_threshold", 0.25),
         optional("seconds", 1.0),
@@ -41,24 +41,25 @@ fn land_detector(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
     let mut mean = f64::NAN;
     let mut is_landed = true;
     let mut calm_since: Option<i64> = None;
-    let mut last: Option<i64> = None;
+    let mut last_time: Option<i64> = None;
     let mut states = Vec::with_capacity(table.times.len());
     for (row, (time, altitude)) in table.times.iter().zip(&altitudes).enumerate() {
         if altitude.is_finite() {
             if mean.is_nan() {
                 mean = *altitude;
             }
-            let elapsed = last.map_or(0.0, |last| seconds_between(last, *time));
+            let elapsed =
+                last_time.map_or(0.0, |last_time| seconds_between(last_time, *time));
             mean += (altitude - mean) * (elapsed / seconds).min(1.0);
-            last = Some(*time);
+            last_time = Some(*time);
             let difference = (altitude - mean).abs();
             let thrust = table.value(1, row);
             if is_landed {
                 is_landed =
                     !(difference > altitude_threshold && thrust > thrust_threshold);
             } else if difference < altitude_threshold && thrust < thrust_threshold {
-                let since = *calm_since.get_or_insert(*time);
-                is_landed = seconds_between(since, *time) > seconds;
+                let start = *calm_since.get_or_insert(*time);
+                is_landed = seconds_between(start, *time) > seconds;
             } else {
                 calm_since = None;
             }
@@ -75,8 +76,8 @@ pub(super) const BATTERY_REMAINING: Function = Function {
     name: "battery_remaining",
     group: Group::Models,
     parameters: &[
-        of("voltage", Kind::Scalar),
-        of("current", Kind::Scalar),
+        parameter("voltage", Kind::Scalar),
+        parameter("current", Kind::Scalar),
         optional("cells", 3.0),
         optional("resistance", 0.03),
         optional("empty", 3.7),
@@ -96,8 +97,8 @@ fn battery_remaining(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
     let [cells, resistance, empty, full, cutoff] =
         [0, 1, 2, 3, 4].map(|index| table.number(index));
     if !(cutoff > 0.0 && full > empty && cells > 0.0) {
-        let what = "`cutoff` and `cells` must be positive, and `full` above `empty`";
-        return Err(what.to_owned());
+        let message = "`cutoff` and `cells` must be positive, and `full` above `empty`";
+        return Err(message.to_owned());
     }
     let rows = 0..table.times.len();
     let unloaded: Vec<f64> = rows
@@ -114,12 +115,12 @@ pub(super) const POSITION_ESTIMATE: Function = Function {
     name: "position_estimate",
     group: Group::Models,
     parameters: &[
-        of("acceleration", Kind::Vector3),
-        of("q", Kind::Quaternion),
-        of("lat", Kind::Degrees),
-        of("lon", Kind::Degrees),
-        of("velocity_north", Kind::Scalar),
-        of("velocity_east", Kind::Scalar),
+        parameter("acceleration", Kind::Vector3),
+        parameter("q", Kind::Quaternion),
+        parameter("lat", Kind::Degrees),
+        parameter("lon", Kind::Degrees),
+        parameter("velocity_north", Kind::Scalar),
+        parameter("velocity_east", Kind::Scalar),
         optional("position_weight", 3.0),
         optional("velocity_weight", 3.0),
         optional("acceleration_weight", 10.0),
@@ -195,24 +196,27 @@ fn position_estimate(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
 #[derive(Clone, Copy)]
 pub(super) struct Measurement {
     pub(super) acceleration: f64,
-    /// In metres from the first position.
+    /// The distance from the first position in metres.
     pub(super) position: f64,
     pub(super) velocity: f64,
 }
 
-/// Calls `estimate` with the measurements to the north and to the east of each row of `table`,
-/// the seconds since the last row with all measurements, and whether the position or the velocity
-/// has changed since that row. `estimate` returns a position and a velocity for each axis. The columns of `table` are those of the parameters of
-/// `position_estimate`. Returns positions and velocities, which are missing where a measurement
-/// is.
+/// Runs an estimator over the rows of `table`, whose columns are the parameters of
+/// `position_estimate`.
+///
+/// For each row with all measurements, `estimate` is called with the measurements to the north and
+/// to the east, with the seconds since the last such row, and with whether the position or the
+/// velocity has changed since then. It returns the position and the velocity along both axes. The
+/// result contains the positions and velocities in the order of [`POSITION_OUTPUTS`]. They are NaN
+/// in rows without all measurements.
 pub(super) fn follow_measurements(
     table: &Table<'_>,
     mut estimate: impl FnMut([Measurement; 2], f64, bool) -> [(f64, f64); 2],
 ) -> Vec<Vec<f64>> {
     let mut outputs: [Vec<f64>; 4] = Default::default();
     let mut reference = None;
-    let mut last: Option<i64> = None;
-    let mut known = None;
+    let mut last_time: Option<i64> = None;
+    let mut last_values = None;
     for (row, time) in table.times.iter().enumerate() {
         let values = |columns: std::ops::Range<usize>| -> Vec<f64> {
             columns.map(|column| table.value(column, row)).collect()
@@ -220,20 +224,21 @@ pub(super) fn follow_measurements(
         let [north, east, _] = rotate(&values(3..7), &values(0..3));
         let position = position(table, (7, 8), row);
         let velocities = [table.value(9, row), table.value(10, row)];
-        let measured = position.filter(|_| {
+        let valid_position = position.filter(|_| {
             north.is_finite()
                 && east.is_finite()
                 && velocities.iter().all(|velocity| velocity.is_finite())
         });
-        let Some(position) = measured else {
+        let Some(position) = valid_position else {
             outputs.iter_mut().for_each(|output| output.push(f64::NAN));
             continue;
         };
         let projected = project(*reference.get_or_insert(position), position);
-        let seconds = last.map_or(0.0, |last| seconds_between(last, *time));
-        last = Some(*time);
+        let seconds =
+            last_time.map_or(0.0, |last_time| seconds_between(last_time, *time));
+        last_time = Some(*time);
         let is_new =
-            known.replace((position, velocities)) != Some((position, velocities));
+            last_values.replace((position, velocities)) != Some((position, velocities));
         let [north, east] = estimate(
             [
                 Measurement {

@@ -4,9 +4,9 @@ use std::f64::consts::{FRAC_PI_4, TAU};
 
 use crate::functions::{
     ColumnKernel, Function, Group, Kernel, Kind, Output, Parameter, UnitRule, constant,
-    number, of, optional, seconds_between,
+    number, optional, parameter, seconds_between,
     sliding_window::{
-        Deviation, Greatest, Least, Mean, RootMeanSquare, Summary, sliding,
+        Deviation, Maximum, Mean, Minimum, RootMeanSquare, Summary, sliding,
         sliding_median,
     },
     time_series::positive,
@@ -31,8 +31,9 @@ const fn function(
     }
 }
 
-const X_AND_CUTOFF: &[Parameter] = &[of("x", Kind::Series), constant("cutoff")];
-const X_AND_SECONDS: &[Parameter] = &[of("x", Kind::Series), constant("seconds")];
+const X_AND_CUTOFF: &[Parameter] = &[parameter("x", Kind::Series), constant("cutoff")];
+const X_AND_SECONDS: &[Parameter] =
+    &[parameter("x", Kind::Series), constant("seconds")];
 const PLOT_JUGGLER: &str = "PlotJuggler";
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -67,35 +68,35 @@ pub(super) const FUNCTIONS: &[Function] = &[
         X_AND_SECONDS,
         "the mean of the last `seconds`",
         PLOT_JUGGLER,
-        moving::<Mean>,
+        moving_statistic::<Mean>,
     ),
     function(
         "moving_rms",
         X_AND_SECONDS,
         "the square root of the mean of the squares of the last `seconds`",
         PLOT_JUGGLER,
-        moving::<RootMeanSquare>,
+        moving_statistic::<RootMeanSquare>,
     ),
     function(
         "moving_std",
         X_AND_SECONDS,
         "the standard deviation of the last `seconds`",
         PLOT_JUGGLER,
-        moving::<Deviation>,
+        moving_statistic::<Deviation>,
     ),
     function(
         "moving_min",
         X_AND_SECONDS,
-        "the least value of the last `seconds`",
+        "the smallest value of the last `seconds`",
         "",
-        moving::<Least>,
+        moving_statistic::<Minimum>,
     ),
     function(
         "moving_max",
         X_AND_SECONDS,
-        "the greatest value of the last `seconds`",
+        "the largest value of the last `seconds`",
         "",
-        moving::<Greatest>,
+        moving_statistic::<Maximum>,
     ),
     function(
         "moving_median",
@@ -108,7 +109,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     function(
         "remove_outliers",
-        &[of("x", Kind::Series), optional("factor", 100.0)],
+        &[parameter("x", Kind::Series), optional("factor", 100.0)],
         "`x` without spikes. A spike goes up and down again, or down and up, and one of these \
          two steps is over `factor` times the step before them",
         "PlotJuggler's Outlier Removal",
@@ -116,7 +117,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn moving<S: Summary>(
+fn moving_statistic<S: Summary>(
     times: &[i64],
     values: &[f64],
     numbers: &[f64],
@@ -124,8 +125,8 @@ fn moving<S: Summary>(
     Ok(sliding::<S>(times, values, positive(numbers, "seconds")?))
 }
 
-/// Filters `values` with a first-order low-pass with this cutoff in Hz. Missing values are left
-/// out.
+/// Filters `values` with a first-order low-pass filter; `cutoff` is in Hz. Missing values stay
+/// missing and do not change the state of the filter.
 pub(super) fn low_pass(
     times: &[i64],
     values: &[f64],
@@ -153,12 +154,13 @@ pub(super) struct Butterworth {
     b0: f64,
     a1: f64,
     a2: f64,
-    /// The two last values inside of the filter.
+    /// The last two internal values of the filter.
     delays: Option<(f64, f64)>,
 }
 
 impl Butterworth {
-    /// Creates a filter; the cutoff is relative to the rate of the values, and below 0.5.
+    /// Creates a filter. `relative_cutoff` is the cutoff divided by the rate of the values; it must
+    /// be below 0.5.
     pub(super) fn new(relative_cutoff: f64) -> Self {
         let tangent = (std::f64::consts::PI * relative_cutoff).tan();
         let damping = 2.0 * FRAC_PI_4.cos() * tangent;
@@ -172,13 +174,13 @@ impl Butterworth {
         }
     }
 
-    /// Returns the filtered value. The first value is the state of rest.
+    /// Returns the filtered value. The filter starts in the steady state of the first value.
     pub(super) fn apply(&mut self, value: f64) -> f64 {
-        let rest = value / (1.0 + self.a1 + self.a2);
-        let (one, two) = self.delays.unwrap_or((rest, rest));
-        let zero = value - one * self.a1 - two * self.a2;
-        self.delays = Some((zero, one));
-        self.b0 * (zero + 2.0 * one + two)
+        let steady = value / (1.0 + self.a1 + self.a2);
+        let (first_delay, second_delay) = self.delays.unwrap_or((steady, steady));
+        let internal = value - first_delay * self.a1 - second_delay * self.a2;
+        self.delays = Some((internal, first_delay));
+        self.b0 * (internal + 2.0 * first_delay + second_delay)
     }
 }
 
@@ -191,7 +193,7 @@ fn butterworth(
     let mut intervals: Vec<i64> = times
         .windows(2)
         .filter_map(|pair| match pair {
-            [from, to] => Some(to.saturating_sub(*from)).filter(|nanos| *nanos > 0),
+            [start, end] => Some(end.saturating_sub(*start)).filter(|nanos| *nanos > 0),
             _ => None,
         })
         .collect();
@@ -223,15 +225,15 @@ fn remove_outliers(
     if factor.is_nan() || factor <= 0.0 {
         return Err(format!("`factor` must be positive, and is {factor}"));
     }
-    let mut kept = values.to_vec();
-    for (row, four) in values.windows(4).enumerate() {
-        let [before, from, value, to] = four else { continue };
-        let (up, down) = (value - from, to - value);
+    let mut cleaned = values.to_vec();
+    for (row, window) in values.windows(4).enumerate() {
+        let [earlier, previous, value, next] = window else { continue };
+        let (up, down) = (value - previous, next - value);
         let jump = up.abs().max(down.abs());
-        let is_spike = up * down < 0.0 && jump / (from - before).abs() > factor;
-        if let Some(place) = kept.get_mut(row + 2).filter(|_| is_spike) {
-            *place = f64::NAN;
+        let is_spike = up * down < 0.0 && jump / (previous - earlier).abs() > factor;
+        if let Some(slot) = cleaned.get_mut(row + 2).filter(|_| is_spike) {
+            *slot = f64::NAN;
         }
     }
-    Ok(kept)
+    Ok(cleaned)
 }

@@ -3,24 +3,24 @@
 use crate::functions::{
     Function, Group, Kernel, Kind, Table,
     estimators::{Measurement, POSITION_OUTPUTS, follow_measurements},
-    of, optional,
+    optional, parameter,
 };
 
 pub(super) const POSITION_KALMAN: Function = Function {
     name: "position_kalman",
     group: Group::Models,
     parameters: &[
-        of("acceleration", Kind::Vector3),
-        of("q", Kind::Quaternion),
-        of("lat", Kind::Degrees),
-        of("lon", Kind::Degrees),
-        of("velocity_north", Kind::Scalar),
-        of("velocity_east", Kind::Scalar),
+        parameter("acceleration", Kind::Vector3),
+        parameter("q", Kind::Quaternion),
+        parameter("lat", Kind::Degrees),
+        parameter("lon", Kind::Degrees),
+        parameter("velocity_north", Kind::Scalar),
+        parameter("velocity_east", Kind::Scalar),
         optional("position_noise", 1.0),
         optional("velocity_noise", 0.3),
         optional("acceleration_noise", 0.5),
     ],
-    summary: "as position_estimate, by a Kalman filter for each direction. Its state is the \
+    summary: "like position_estimate, with a Kalman filter for each direction. Its state is the \
               position and the velocity, and starts at the first GPS values with their noise. The \
               acceleration predicts it: F = [1 dt; 0 1], B = [dt² / 2; dt], Q = B Bᵀ · \
               `acceleration_noise`². Each new GPS value corrects both, with R = \
@@ -60,13 +60,13 @@ impl AxisFilter {
         let half_square = seconds * seconds / 2.0;
         self.position += self.velocity * seconds + acceleration * half_square;
         self.velocity += acceleration * seconds;
-        let [position, both, velocity] = self.covariance;
+        let [position, covariance, velocity] = self.covariance;
         self.covariance = [
             position
-                + 2.0 * seconds * both
+                + 2.0 * seconds * covariance
                 + seconds * seconds * velocity
                 + half_square * half_square * variance,
-            both + seconds * velocity + half_square * seconds * variance,
+            covariance + seconds * velocity + half_square * seconds * variance,
             velocity + seconds * seconds * variance,
         ];
     }
@@ -78,20 +78,20 @@ impl AxisFilter {
         position_variance: f64,
         velocity_variance: f64,
     ) {
-        let [position, both, velocity] = self.covariance;
-        // S = P + R, of two rows and columns, and its inverse.
+        let [position, covariance, velocity] = self.covariance;
+        // The innovation covariance S = P + R, a 2 × 2 matrix, and its inverse.
         let (a, c) = (position + position_variance, velocity + velocity_variance);
-        let determinant = a * c - both * both;
-        let inverse = [c / determinant, -both / determinant, a / determinant];
+        let determinant = a * c - covariance * covariance;
+        let inverse = [c / determinant, -covariance / determinant, a / determinant];
         // K = P S⁻¹.
         let gain = [
             [
-                position * inverse[0] + both * inverse[1],
-                position * inverse[1] + both * inverse[2],
+                position * inverse[0] + covariance * inverse[1],
+                position * inverse[1] + covariance * inverse[2],
             ],
             [
-                both * inverse[0] + velocity * inverse[1],
-                both * inverse[1] + velocity * inverse[2],
+                covariance * inverse[0] + velocity * inverse[1],
+                covariance * inverse[1] + velocity * inverse[2],
             ],
         ];
         let errors =
@@ -100,9 +100,9 @@ impl AxisFilter {
         self.velocity += gain[1][0] * errors[0] + gain[1][1] * errors[1];
         // P = (I - K) P, which is symmetric.
         self.covariance = [
-            (1.0 - gain[0][0]) * position - gain[0][1] * both,
-            (1.0 - gain[0][0]) * both - gain[0][1] * velocity,
-            (1.0 - gain[1][1]) * velocity - gain[1][0] * both,
+            (1.0 - gain[0][0]) * position - gain[0][1] * covariance,
+            (1.0 - gain[0][0]) * covariance - gain[0][1] * velocity,
+            (1.0 - gain[1][1]) * velocity - gain[1][0] * covariance,
         ];
     }
 }
@@ -125,7 +125,7 @@ fn position_kalman(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
         };
         for (filter, measured) in axes.iter_mut().zip(measurements) {
             filter.predict(measured.acceleration, seconds, acceleration);
-            // A GPS value that is only held would count several times.
+            // A GPS value that has not changed must not count again.
             if is_new {
                 filter.correct(measured, position, velocity);
             }

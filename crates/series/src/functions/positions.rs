@@ -1,16 +1,16 @@
 //! Positions on the Earth.
 
 use crate::functions::{
-    Function, Group, Kernel, Kind, Output, Parameter, Table, TableKernel, UnitRule, of,
-    optional,
+    Function, Group, Kernel, Kind, Output, Parameter, Table, TableKernel, UnitRule,
+    optional, parameter,
 };
 
 /// The radius of the Earth in PX4, in metres.
 const EARTH_RADIUS: f64 = 6_371_000.0;
 
 const PARAMETERS: &[Parameter] = &[
-    of("lat", Kind::Degrees),
-    of("lon", Kind::Degrees),
+    parameter("lat", Kind::Degrees),
+    parameter("lon", Kind::Degrees),
     optional("lat0", f64::NAN),
     optional("lon0", f64::NAN),
 ];
@@ -60,8 +60,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
 /// A latitude and a longitude in radians.
 type Position = (f64, f64);
 
-/// Returns the position at the index `row`; columns are those of the latitude and longitude.
-/// Receivers without a fix state latitude 0 and longitude 0.
+/// Returns the position at the index `row` from the columns `lat` and `lon`, which are in degrees.
+/// Returns `None` if it is missing, or if both are 0, which receivers report without a fix.
 pub(super) fn position(
     table: &Table<'_>,
     (lat, lon): (usize, usize),
@@ -77,15 +77,18 @@ fn each_position(
     compute: impl Fn(Position, Position) -> f64,
 ) -> Vec<f64> {
     let rows = || (0..table.times.len()).map(|row| position(table, (0, 1), row));
-    let given = (table.number(0).to_radians(), table.number(1).to_radians());
+    let given_reference = (table.number(0).to_radians(), table.number(1).to_radians());
     let first = rows().flatten().next().unwrap_or((f64::NAN, f64::NAN));
-    let or_first = |given: f64, first: f64| if given.is_nan() { first } else { given };
-    let reference = (or_first(given.0, first.0), or_first(given.1, first.1));
+    let or_first = |given_reference: f64, first: f64| {
+        if given_reference.is_nan() { first } else { given_reference }
+    };
+    let reference =
+        (or_first(given_reference.0, first.0), or_first(given_reference.1, first.1));
     let distance = |position| compute(reference, position);
     rows().map(|position| position.map_or(f64::NAN, distance)).collect()
 }
 
-/// Returns the metres to the north and to the east of `reference`.
+/// Projects a position; returns the metres to the north and to the east of `reference`.
 pub(super) fn project(reference: Position, (lat, lon): Position) -> (f64, f64) {
     let (sin_reference, cos_reference) = reference.0.sin_cos();
     let (sin, cos) = lat.sin_cos();
@@ -93,9 +96,9 @@ pub(super) fn project(reference: Position, (lat, lon): Position) -> (f64, f64) {
     let cos_angle =
         (sin_reference * sin + cos_reference * cos * cos_east).clamp(-1.0, 1.0);
     let angle = cos_angle.acos();
-    let stretch = if angle > 0.0 { angle / angle.sin() } else { 1.0 };
+    let scale = if angle > 0.0 { angle / angle.sin() } else { 1.0 };
     let north = cos_reference * sin - sin_reference * cos * cos_east;
-    (stretch * north * EARTH_RADIUS, stretch * cos * sin_east * EARTH_RADIUS)
+    (scale * north * EARTH_RADIUS, scale * cos * sin_east * EARTH_RADIUS)
 }
 
 fn great_circle(from: Position, to: Position) -> f64 {

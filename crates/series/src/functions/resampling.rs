@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     functions::{
         Function, Group, Kernel, Kind, Output, Parameter, TimesKernel, constant, nanos,
-        number, of, time_series::positive,
+        number, parameter, time_series::positive,
     },
     values::Values,
 };
@@ -31,15 +31,16 @@ const fn function(
     }
 }
 
-const X_AND_CLOCK: &[Parameter] = &[of("x", Kind::Series), of("clock", Kind::Series)];
+const X_AND_CLOCK: &[Parameter] =
+    &[parameter("x", Kind::Series), parameter("clock", Kind::Series)];
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function {
         source: "FlightPlot's Delay",
         ..function(
             "delay",
-            &[of("x", Kind::Series), constant("seconds")],
-            "`x` with all times later by `seconds`",
+            &[parameter("x", Kind::Series), constant("seconds")],
+            "`x` with all times delayed by `seconds`",
             delay,
         )
     },
@@ -63,14 +64,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     function(
         "resample",
-        &[of("x", Kind::Series), constant("rate")],
+        &[parameter("x", Kind::Series), constant("rate")],
         "`x` at `rate` times per second from the first to the last time, on a straight line \
          between the values before and after",
         resample,
     ),
 ];
 
-/// Parameters of the kind `Series` always have times.
+/// Returns the first argument, and the times of the second one. Arguments of the kind `Series`
+/// always have times.
 fn x_and_clock(arguments: &[Values]) -> Result<(&Values, Arc<[i64]>), String> {
     let times = |values: &Values| values.times.clone();
     match arguments {
@@ -86,10 +88,10 @@ fn delay(arguments: &[Values], numbers: &[f64]) -> Result<Values, String> {
         return Err(format!("`seconds` must be a number, and is {seconds}"));
     }
     let x = arguments.first().ok_or("a series is needed")?;
-    let later = |times: &Arc<[i64]>| -> Arc<[i64]> {
+    let delayed = |times: &Arc<[i64]>| -> Arc<[i64]> {
         times.iter().map(|time| time.saturating_add(nanos(seconds))).collect()
     };
-    Ok(Values { times: x.times.as_ref().map(later), columns: x.columns.clone() })
+    Ok(Values { times: x.times.as_ref().map(delayed), columns: x.columns.clone() })
 }
 
 fn resample(arguments: &[Values], numbers: &[f64]) -> Result<Values, String> {
@@ -103,7 +105,7 @@ fn resample(arguments: &[Values], numbers: &[f64]) -> Result<Values, String> {
     if count > MAX_TIMES {
         return Err(format!("{rate} values per second are too many: {count}"));
     }
-    let at = |index: usize| first.saturating_add(nanos(index as f64 / rate));
-    let clock = (0..count as usize).map(at).map(|time| time.min(*last));
+    let time_of_index = |index: usize| first.saturating_add(nanos(index as f64 / rate));
+    let clock = (0..count as usize).map(time_of_index).map(|time| time.min(*last));
     Ok(x.interpolated_at(clock.collect()))
 }

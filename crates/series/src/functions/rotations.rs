@@ -1,7 +1,7 @@
 //! Vectors and rotations.
 
 use crate::functions::{
-    Function, Group, Kernel, Kind, Output, Parameter, UnitRule, of,
+    Function, Group, Kernel, Kind, Output, Parameter, UnitRule, parameter,
 };
 
 const fn function(
@@ -23,8 +23,9 @@ const fn function(
     }
 }
 
-const Q: &[Parameter] = &[of("q", Kind::Quaternion)];
-const TWO: &[Parameter] = &[of("a", Kind::Vector3), of("b", Kind::Vector3)];
+const Q: &[Parameter] = &[parameter("q", Kind::Quaternion)];
+const TWO_VECTORS: &[Parameter] =
+    &[parameter("a", Kind::Vector3), parameter("b", Kind::Vector3)];
 const EULER: &str = "PX4's matrix::Euler";
 
 /// The rule for the components of a rotated vector: the vector is the second argument.
@@ -39,7 +40,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         is_variadic: true,
         ..function(
             "vector",
-            &[of("x", Kind::Scalar), of("y", Kind::Scalar)],
+            &[parameter("x", Kind::Scalar), parameter("y", Kind::Scalar)],
             "a vector of two or more components",
             Output::Arguments,
             |inputs, outputs| {
@@ -51,24 +52,24 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
     function(
         "norm",
-        &[of("v", Kind::Vector)],
+        &[parameter("v", Kind::Vector)],
         "the length of `v`: the square root of the sum of the squares",
         Output::Components(&[("", UnitRule::Same)]),
-        |v, norm| set(norm, [v.iter().map(|x| x * x).sum::<f64>().sqrt()]),
+        |v, norm| write_outputs(norm, [v.iter().map(|x| x * x).sum::<f64>().sqrt()]),
     ),
     function(
         "dot",
-        TWO,
+        TWO_VECTORS,
         "the scalar product of `a` and `b`",
         Output::Components(&[("", UnitRule::Product)]),
         |inputs, product| {
             let [ax, ay, az, bx, by, bz] = inputs else { return };
-            set(product, [ax * bx + ay * by + az * bz]);
+            write_outputs(product, [ax * bx + ay * by + az * bz]);
         },
     ),
     function(
         "cross",
-        TWO,
+        TWO_VECTORS,
         "the vector product of `a` and `b`",
         Output::Components(&[
             ("x", UnitRule::Product),
@@ -77,7 +78,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ]),
         |inputs, product| {
             let [ax, ay, az, bx, by, bz] = inputs else { return };
-            set(product, [ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx]);
+            write_outputs(
+                product,
+                [ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx],
+            );
         },
     ),
     Function {
@@ -87,7 +91,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             Q,
             "the rotation about x: atan2(2 (wx + yz), 1 - 2 (x² + y²))",
             ANGLE,
-            |q, angle| set(angle, [euler(q)[0]]),
+            |q, angle| write_outputs(angle, [euler(q)[0]]),
         )
     },
     Function {
@@ -97,7 +101,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             Q,
             "the rotation about y: asin(2 (wy - zx))",
             ANGLE,
-            |q, angle| set(angle, [euler(q)[1]]),
+            |q, angle| write_outputs(angle, [euler(q)[1]]),
         )
     },
     Function {
@@ -107,7 +111,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             Q,
             "the rotation about z: atan2(2 (wz + xy), 1 - 2 (y² + z²))",
             ANGLE,
-            |q, angle| set(angle, [euler(q)[2]]),
+            |q, angle| write_outputs(angle, [euler(q)[2]]),
         )
     },
     Function {
@@ -121,7 +125,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
                 ("pitch", UnitRule::Known("rad")),
                 ("yaw", UnitRule::Known("rad")),
             ]),
-            |q, angles| set(angles, euler(q)),
+            |q, angles| write_outputs(angles, euler(q)),
         )
     },
     function(
@@ -131,12 +135,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ANGLE,
         |q, angle| {
             let [_, x, y, _] = normalized(q);
-            set(angle, [(1.0 - 2.0 * (x * x + y * y)).clamp(-1.0, 1.0).acos()]);
+            write_outputs(
+                angle,
+                [(1.0 - 2.0 * (x * x + y * y)).clamp(-1.0, 1.0).acos()],
+            );
         },
     ),
     function(
         "quaternion",
-        &[of("roll", Kind::Scalar), of("pitch", Kind::Scalar), of("yaw", Kind::Scalar)],
+        &[
+            parameter("roll", Kind::Scalar),
+            parameter("pitch", Kind::Scalar),
+            parameter("yaw", Kind::Scalar),
+        ],
         "the quaternion of three angles in radians, with w, x, y and z",
         Output::Components(&[
             ("w", UnitRule::Known("")),
@@ -151,7 +162,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
                 (pitch / 2.0).sin_cos(),
                 (yaw / 2.0).sin_cos(),
             );
-            set(
+            write_outputs(
                 q,
                 [
                     cr * cp * cy + sr * sp * sy,
@@ -166,30 +177,30 @@ pub(super) const FUNCTIONS: &[Function] = &[
         source: "FlightPlot's NEDFromBodyProjection",
         ..function(
             "rotate",
-            &[of("q", Kind::Quaternion), of("v", Kind::Vector3)],
+            &[parameter("q", Kind::Quaternion), parameter("v", Kind::Vector3)],
             "`v` rotated by `q`: from the body frame to the world frame, NED in PX4",
             ROTATED,
             |inputs, rotated| {
                 let [w, x, y, z, v @ ..] = inputs else { return };
-                set(rotated, rotate(&[*w, *x, *y, *z], v));
+                write_outputs(rotated, rotate(&[*w, *x, *y, *z], v));
             },
         )
     },
     function(
         "rotate_back",
-        &[of("q", Kind::Quaternion), of("v", Kind::Vector3)],
+        &[parameter("q", Kind::Quaternion), parameter("v", Kind::Vector3)],
         "`v` rotated by the inverse of `q`: from the world frame to the body frame",
         ROTATED,
         |inputs, rotated| {
             let [w, x, y, z, v @ ..] = inputs else { return };
-            set(rotated, rotate(&[*w, -x, -y, -z], v));
+            write_outputs(rotated, rotate(&[*w, -x, -y, -z], v));
         },
     ),
 ];
 
 const ANGLE: Output = Output::Components(&[("", UnitRule::Known("rad"))]);
 
-fn set<const N: usize>(outputs: &mut [f64], values: [f64; N]) {
+fn write_outputs<const N: usize>(outputs: &mut [f64], values: [f64; N]) {
     for (output, value) in outputs.iter_mut().zip(values) {
         *output = value;
     }

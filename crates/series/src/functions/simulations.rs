@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::functions::{
     Function, Group, Kernel, Kind, Output, Parameter, Table, UnitRule,
-    filters::Butterworth, nanos, of, optional,
+    filters::Butterworth, nanos, optional, parameter,
 };
 
 /// The maximum number of steps of a simulation.
@@ -43,7 +43,7 @@ const fn simulation(
 pub(super) const POSITION_PID: Function = simulation(
     "position_pid",
     &[
-        of("setpoint", Kind::Scalar),
+        parameter("setpoint", Kind::Scalar),
         optional("p", 0.1),
         optional("i", 0.05),
         optional("d", 0.1),
@@ -57,7 +57,8 @@ pub(super) const POSITION_PID: Function = simulation(
     "position, rate, acceleration and control of a simulated vehicle that follows `setpoint` \
      with a PID controller. Each `step` dt: f += (1 - exp(-dt / `thrust_time`)) · (control - f), \
      acceleration = `thrust_gain` · f - `drag` · rate; then the control is u + integral, with \
-     u = `p` · e + `d` · e', where e is the error and e' that of the rate, and integral += `i` · \
+     u = `p` · e + `d` · e', where e is the error of the position and e' the error of the rate, \
+     and integral += `i` · \
      u / `p` · dt · exp(-(s² + rate²) / 2 / `anti_windup_rate`²), where s is the rate of the \
      setpoint; both are limited",
     "after FlightPlot's PosPIDControlSimulator",
@@ -67,7 +68,7 @@ pub(super) const POSITION_PID: Function = simulation(
 pub(super) const POSITION_RATE_PID: Function = simulation(
     "position_rate_pid",
     &[
-        of("setpoint", Kind::Scalar),
+        parameter("setpoint", Kind::Scalar),
         optional("p", 5.0),
         optional("d", 0.0),
         optional("limit", 0.0),
@@ -82,10 +83,11 @@ pub(super) const POSITION_RATE_PID: Function = simulation(
         optional("rate_cutoff", 0.0),
         optional("step", 0.004),
     ],
-    "as position_pid with two controllers, one for the position, whose output `p` · e - `d` · \
-     rate is the setpoint of the other, for the rate. The thrust is late by `thrust_delay`, \
-     acceleration = `thrust_gain` · f - `drag` · |rate| · rate, and the measured rate passes \
-     low_pass2 with the `rate_cutoff`. A limit or cutoff of 0 is none",
+    "like position_pid, but with two controllers: one for the position, whose output `p` · e - \
+     `d` · rate is the setpoint of the second one, which controls the rate. The thrust is \
+     delayed by `thrust_delay`, acceleration = `thrust_gain` · f - `drag` · |rate| · rate, and \
+     the measured rate passes low_pass2 with the `rate_cutoff`. A limit or cutoff of 0 has no \
+     effect",
     "after FlightPlot's PosRatePIDControlSimulator",
     position_rate_pid,
 );
@@ -102,7 +104,8 @@ struct Vehicle {
 }
 
 impl Vehicle {
-    /// Lets the thrust follow the control with the time constant `constant`.
+    /// Moves the thrust towards the control, as a first-order lag with the time constant `constant`
+    /// in seconds.
     fn follow_control(&mut self, constant: f64, dt: f64) {
         let share = if constant > 0.0 { -(-dt / constant).exp_m1() } else { 1.0 };
         self.force += share * (self.control - self.force);
@@ -115,8 +118,9 @@ impl Vehicle {
     }
 }
 
-/// Runs `advance` for each step between the times of the setpoint, with the setpoint and its rate,
-/// and returns the state at each time.
+/// Simulates a vehicle that follows the first column of `table`, its setpoint. `advance` is called
+/// for each time step with the vehicle, the setpoint and the rate of the setpoint. Returns the
+/// states of [`STATES`] at each time.
 fn simulate(
     table: &Table<'_>,
     step: f64,
@@ -133,27 +137,27 @@ fn simulate(
     if (last - first) / i128::from(step_nanos) > MAX_STEPS {
         return Err(format!("the simulation would take over {MAX_STEPS} steps"));
     }
-    let mut simulated = first;
+    let mut simulated_time = first;
     let (mut setpoint, mut setpoint_rate) = (f64::NAN, 0.0);
-    let mut since: Option<(i128, f64)> = None;
+    let mut last_setpoint: Option<(i128, f64)> = None;
     for (row, time) in table.times.iter().enumerate() {
         let time = i128::from(*time);
-        while setpoint.is_finite() && simulated + i128::from(step_nanos) < time {
-            simulated += i128::from(step_nanos);
+        while setpoint.is_finite() && simulated_time + i128::from(step_nanos) < time {
+            simulated_time += i128::from(step_nanos);
             advance(&mut vehicle, setpoint, setpoint_rate);
         }
-        let next = table.value(0, row);
-        if next.is_finite() {
+        let new_setpoint = table.value(0, row);
+        if new_setpoint.is_finite() {
             if setpoint.is_nan() {
-                simulated = time;
+                simulated_time = time;
             }
-            setpoint_rate = match since {
-                Some((from, before)) if time > from => {
-                    (next - before) / ((time - from) as f64 / 1e9)
+            setpoint_rate = match last_setpoint {
+                Some((last_time, last_value)) if time > last_time => {
+                    (new_setpoint - last_value) / ((time - last_time) as f64 / 1e9)
                 }
                 _ => 0.0,
             };
-            (setpoint, since) = (next, Some((time, next)));
+            (setpoint, last_setpoint) = (new_setpoint, Some((time, new_setpoint)));
         }
         let state =
             [vehicle.position, vehicle.rate, vehicle.acceleration, vehicle.control];
@@ -162,7 +166,7 @@ fn simulate(
     Ok(outputs.into())
 }
 
-/// Limits `value` on both sides; a limit of 0 is none.
+/// Limits the absolute value of `value`; a limit of 0 has no effect.
 fn limited(value: f64, limit: f64) -> f64 {
     if limit == 0.0 { value } else { value.max(-limit.abs()).min(limit.abs()) }
 }
@@ -214,8 +218,9 @@ fn position_rate_pid(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
             Some(filter) => filter.apply(vehicle.rate),
             None => vehicle.rate,
         };
-        let wanted = limited(p * (setpoint - vehicle.position) - d * rate, limit);
-        let (error, growth) = (wanted - rate, -(rate - last_rate) / dt);
+        let rate_setpoint =
+            limited(p * (setpoint - vehicle.position) - d * rate, limit);
+        let (error, growth) = (rate_setpoint - rate, -(rate - last_rate) / dt);
         last_rate = rate;
         integral = limited(integral + rate_i * error * dt, rate_limit);
         vehicle.control =

@@ -1,26 +1,28 @@
-//! Statistics of the values in a window that slides along the time.
+//! Statistics of the values in a sliding time window.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::functions::seconds_between;
 
-/// Something that is known about several values, and that two parts of them determine.
+/// A statistic of a group of values that can be computed from the statistics of two parts of the
+/// group.
 pub(super) trait Summary: Copy {
-    /// Returns the summary of one value.
-    fn of(value: f64) -> Self;
+    /// Returns the summary of a single value.
+    fn from_value(value: f64) -> Self;
 
-    /// Returns the summary of the values of both.
-    fn and(self, other: Self) -> Self;
+    /// Returns the summary of the values of `self` and of `other`.
+    fn combine(self, other: Self) -> Self;
 
     /// Returns the statistic.
     fn result(self) -> f64;
 }
 
-/// Returns the statistic of the finite values in the last `seconds` of each time: at times later
-/// than that, up to the time itself. Without such values it is NaN.
+/// Returns a statistic of the finite values in a sliding window. The window of each time t contains
+/// the times after t - `seconds`, up to and including t. The result is NaN for an empty window.
 ///
-/// The window is a queue made of two stacks, each with the summaries of its values up to the
-/// top. So nothing is subtracted, and no rounding errors add up; the time is linear.
+/// The window is a queue that consists of two stacks. Each entry of a stack has the summary of the
+/// values below it. So no value is subtracted, and rounding errors do not accumulate. The computing
+/// time is linear.
 pub(super) fn sliding<S: Summary>(
     times: &[i64],
     values: &[f64],
@@ -33,32 +35,39 @@ pub(super) fn sliding<S: Summary>(
     let mut results = Vec::with_capacity(values.len());
     for (time, value) in times.iter().zip(values) {
         if value.is_finite() {
-            let one = S::of(*value);
-            newer.push((*time, one));
-            summary_of_newer =
-                Some(summary_of_newer.map_or(one, |summary| summary.and(one)));
+            let value_summary = S::from_value(*value);
+            newer.push((*time, value_summary));
+            summary_of_newer = Some(
+                summary_of_newer
+                    .map_or(value_summary, |summary| summary.combine(value_summary)),
+            );
         }
         loop {
             if older.is_empty() {
                 let mut summary: Option<S> = None;
-                while let Some((time, one)) = newer.pop() {
-                    let all = summary.map_or(one, |summary| one.and(summary));
-                    summary = Some(all);
-                    older.push((time, all));
+                while let Some((time, value_summary)) = newer.pop() {
+                    let extended = summary.map_or(value_summary, |summary| {
+                        value_summary.combine(summary)
+                    });
+                    summary = Some(extended);
+                    older.push((time, extended));
                 }
                 summary_of_newer = None;
             }
-            let is_old = |(old, _): &(i64, S)| seconds_between(*old, *time) >= seconds;
-            if !older.last().is_some_and(is_old) {
+            let is_expired = |(entry_time, _): &(i64, S)| {
+                seconds_between(*entry_time, *time) >= seconds
+            };
+            if !older.last().is_some_and(is_expired) {
                 break;
             }
             older.pop();
         }
-        let both = match (older.last().map(|(_, summary)| *summary), summary_of_newer) {
-            (Some(older), Some(newer)) => Some(older.and(newer)),
-            (older, newer) => older.or(newer),
-        };
-        results.push(both.map_or(f64::NAN, S::result));
+        let combined =
+            match (older.last().map(|(_, summary)| *summary), summary_of_newer) {
+                (Some(older), Some(newer)) => Some(older.combine(newer)),
+                (older, newer) => older.or(newer),
+            };
+        results.push(combined.map_or(f64::NAN, S::result));
     }
     results
 }
@@ -72,13 +81,13 @@ struct Moments {
 }
 
 impl Moments {
-    fn of(value: f64) -> Self {
+    fn from_value(value: f64) -> Self {
         Self { count: 1.0, mean: value, squares: 0.0 }
     }
 
     /// Chan, Golub and LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample
     /// Variances (1979).
-    fn and(self, other: Self) -> Self {
+    fn combine(self, other: Self) -> Self {
         let count = self.count + other.count;
         let step = other.mean - self.mean;
         Self {
@@ -98,12 +107,12 @@ macro_rules! summary {
         pub(super) struct $name($inner);
 
         impl Summary for $name {
-            fn of(value: f64) -> Self {
+            fn from_value(value: f64) -> Self {
                 let of: fn(f64) -> $inner = $of;
                 Self(of(value))
             }
 
-            fn and(self, other: Self) -> Self {
+            fn combine(self, other: Self) -> Self {
                 let and: fn($inner, $inner) -> $inner = $and;
                 Self(and(self.0, other.0))
             }
@@ -119,34 +128,34 @@ macro_rules! summary {
 summary!(
     /// The mean.
     Mean(Moments),
-    Moments::of,
-    Moments::and,
+    Moments::from_value,
+    Moments::combine,
     |moments| moments.mean
 );
 summary!(
     /// The standard deviation of the population.
     Deviation(Moments),
-    Moments::of,
-    Moments::and,
+    Moments::from_value,
+    Moments::combine,
     |moments| (moments.squares / moments.count).sqrt()
 );
 summary!(
     /// The root of the mean of the squares.
     RootMeanSquare(Moments),
-    |value| Moments::of(value * value),
-    Moments::and,
+    |value| Moments::from_value(value * value),
+    Moments::combine,
     |moments| moments.mean.sqrt()
 );
 summary!(
     /// The least value.
-    Least(f64),
+    Minimum(f64),
     |value| value,
     f64::min,
     |least| least
 );
 summary!(
     /// The greatest value.
-    Greatest(f64),
+    Maximum(f64),
     |value| value,
     f64::max,
     |greatest| greatest
@@ -163,8 +172,10 @@ pub(super) fn sliding_median(times: &[i64], values: &[f64], seconds: f64) -> Vec
             halves.insert(ranked);
             window.push_back((*time, ranked));
         }
-        let is_old = |(old, _): &(i64, Ranked)| seconds_between(*old, *time) >= seconds;
-        while window.front().is_some_and(is_old) {
+        let is_expired = |(entry_time, _): &(i64, Ranked)| {
+            seconds_between(*entry_time, *time) >= seconds
+        };
+        while window.front().is_some_and(is_expired) {
             if let Some((_, ranked)) = window.pop_front() {
                 halves.remove(&ranked);
             }
@@ -174,21 +185,21 @@ pub(super) fn sliding_median(times: &[i64], values: &[f64], seconds: f64) -> Vec
     results
 }
 
-/// The rank of a value, and its row, which makes equal values different.
+/// The rank of a value, and its row, which distinguishes equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ranked {
     rank: i64,
     row: usize,
 }
 
-/// Returns a number with the order of the finite values.
+/// Returns an integer that has the same order as the finite values.
 fn rank(value: f64) -> i64 {
-    // As `f64::total_cmp`: of negative values, all bits but the sign are inverted.
+    // Like `f64::total_cmp`: all bits of negative values except the sign are inverted.
     let bits = value.to_bits() as i64;
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }
 
-/// Values in two halves: as many low ones as high ones, or one more.
+/// Values in two halves. The low half has as many values as the high half, or one more.
 #[derive(Default)]
 struct Halves {
     low: BTreeSet<Ranked>,
@@ -243,11 +254,8 @@ mod tests {
         let times: Vec<i64> = (0..5).map(|second| second * SECOND).collect();
         let values = [1.0, 2.0, f64::NAN, 4.0, 9.0];
         assert_eq!(sliding::<Mean>(&times, &values, 2.0), [1.0, 1.5, 2.0, 4.0, 6.5]);
-        assert_eq!(sliding::<Least>(&times, &values, 3.0), [1.0, 1.0, 1.0, 2.0, 4.0]);
-        assert_eq!(
-            sliding::<Greatest>(&times, &values, 9.0),
-            [1.0, 2.0, 2.0, 4.0, 9.0]
-        );
+        assert_eq!(sliding::<Minimum>(&times, &values, 3.0), [1.0, 1.0, 1.0, 2.0, 4.0]);
+        assert_eq!(sliding::<Maximum>(&times, &values, 9.0), [1.0, 2.0, 2.0, 4.0, 9.0]);
         assert_eq!(sliding_median(&times, &values, 9.0), [1.0, 1.5, 1.5, 2.0, 3.0]);
         // The only value of the window is missing.
         assert!(sliding::<Mean>(&times, &values, 1.0)[2].is_nan());

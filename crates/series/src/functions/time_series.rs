@@ -1,9 +1,9 @@
-//! Functions along the time: derivatives, integrals, intervals.
+//! Functions over time: derivatives, integrals, intervals.
 
 use crate::functions::ColumnKernel;
 use crate::functions::{
-    Function, Group, Kernel, Kind, Output, Parameter, UnitRule, number, of, optional,
-    seconds_between,
+    Function, Group, Kernel, Kind, Output, Parameter, UnitRule, number, optional,
+    parameter, seconds_between,
 };
 
 const fn function(
@@ -25,7 +25,7 @@ const fn function(
     }
 }
 
-const X: &[Parameter] = &[of("x", Kind::Series)];
+const X: &[Parameter] = &[parameter("x", Kind::Series)];
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function(
@@ -45,8 +45,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         ..function(
             "integral",
             X,
-            "the sum over the time since the first value: of the mean of each value and the one \
-             before, times the seconds between them. Missing values add nothing",
+            "the sum, since the first value, of the mean of each value and the previous one times \
+             the seconds between them. Missing values add nothing",
             UnitRule::Integral,
             integral,
         )
@@ -69,7 +69,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     function(
         "samples_per_second",
-        &[of("x", Kind::Series), optional("seconds", 1.0)],
+        &[parameter("x", Kind::Series), optional("seconds", 1.0)],
         "the number of values in the last `seconds`, divided by `seconds`",
         UnitRule::Known("Hz"),
         samples_per_second,
@@ -110,7 +110,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         source: "numpy.unwrap",
         ..function(
             "unwrap",
-            &[of("x", Kind::Series), optional("period", f64::NAN)],
+            &[parameter("x", Kind::Series), optional("period", f64::NAN)],
             "an angle without jumps: multiples of `period` are added, so that no step is longer \
              than half of it; the period is 360 if the unit is °, else 2π",
             UnitRule::Same,
@@ -119,34 +119,34 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
 ];
 
-/// Computes each value from the seconds since the previous one, the previous value and the value.
+/// Computes each value with `compute`, from the seconds since the previous value, the previous
+/// value, and the value itself. The first result is NaN.
 fn with_previous(
     times: &[i64],
     values: &[f64],
     compute: impl Fn(f64, f64, f64) -> f64,
 ) -> Vec<f64> {
     let pairs = times.windows(2).zip(values.windows(2));
-    let later = pairs.map(|(times, values)| match (times, values) {
-        ([from, to], [before, value]) => {
-            compute(seconds_between(*from, *to), *before, *value)
+    let results = pairs.map(|(times, values)| match (times, values) {
+        ([start, end], [previous, value]) => {
+            compute(seconds_between(*start, *end), *previous, *value)
         }
         _ => f64::NAN,
     });
     let first = values.first().map(|_| f64::NAN);
-    first.into_iter().chain(later).collect()
+    first.into_iter().chain(results).collect()
 }
 
 fn integral(times: &[i64], values: &[f64], _: &[f64]) -> Result<Vec<f64>, String> {
     let mut sum = 0.0;
-    let mut before: Option<(i64, f64)> = None;
+    let mut last: Option<(i64, f64)> = None;
     let rows = times.iter().zip(values).map(|(time, value)| {
-        let previous = before.replace((*time, *value));
+        let previous = last.replace((*time, *value));
         if !value.is_finite() {
             return f64::NAN;
         }
-        if let Some((from, before)) = previous.filter(|(_, before)| before.is_finite())
-        {
-            sum += (before + value) / 2.0 * seconds_between(from, *time);
+        if let Some((last_time, last)) = previous.filter(|(_, last)| last.is_finite()) {
+            sum += (last + value) / 2.0 * seconds_between(last_time, *time);
         }
         sum
     });
@@ -176,20 +176,20 @@ fn unwrap(_: &[i64], values: &[f64], numbers: &[f64]) -> Result<Vec<f64>, String
         period if period.is_nan() => std::f64::consts::TAU,
         _ => positive(numbers, "period")?,
     };
-    let (mut before, mut added) = (f64::NAN, 0.0);
+    let (mut last, mut offset) = (f64::NAN, 0.0);
     let rows = values.iter().map(|value| {
-        let step = value - before;
+        let step = value - last;
         if !value.is_finite() {
             return f64::NAN;
         }
-        before = *value;
+        last = *value;
         if step.abs() >= period / 2.0 {
             let wrapped = step - period * ((step + period / 2.0) / period).floor();
             // A step of exactly half a period keeps its direction.
-            let kept = wrapped == -period / 2.0 && step > 0.0;
-            added += if kept { period / 2.0 } else { wrapped } - step;
+            let is_kept = wrapped == -period / 2.0 && step > 0.0;
+            offset += if is_kept { period / 2.0 } else { wrapped } - step;
         }
-        value + added
+        value + offset
     });
     Ok(rows.collect())
 }

@@ -103,17 +103,17 @@ impl Inspection for MessageInspection {
 fn segments(manifest: &Manifest, len: u64) -> Vec<Range<u64>> {
     let header = wire::FILE_HEADER_LEN as u64;
     // If the file header is lost, the file starts with its first part.
-    let first = manifest.parts.first().map_or(header, |part| part.bytes.start);
-    let (mut segments, mut at) = (Vec::new(), first.min(header));
+    let first_offset = manifest.parts.first().map_or(header, |part| part.bytes.start);
+    let (mut segments, mut start) = (Vec::new(), first_offset.min(header));
     let end = Range { start: len, end: len };
-    for next in manifest.parts.iter().map(|part| &part.bytes).chain([&end]) {
-        if next.start > at {
-            segments.push(at..next.start);
-            at = next.start;
+    for bytes in manifest.parts.iter().map(|part| &part.bytes).chain([&end]) {
+        if bytes.start > start {
+            segments.push(start..bytes.start);
+            start = bytes.start;
         }
-        if next.start == at && next.end > at {
-            segments.push(next.clone());
-            at = next.end;
+        if bytes.start == start && bytes.end > start {
+            segments.push(bytes.clone());
+            start = bytes.end;
         }
     }
     segments
@@ -146,16 +146,16 @@ impl InspectingCursor {
 
 impl Cursor for InspectingCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let at = self.cursor.position();
-        let is_more = self.cursor.fill(block)?;
+        let offset = self.cursor.position();
+        let has_more = self.cursor.fill(block)?;
         let Self { state, index, summary, .. } = self;
-        if is_more {
+        if has_more {
             if let Some(summary) = summary {
-                summary.check(&state.log, &state.subscriptions, at, block.bytes());
+                summary.check(&state.log, &state.subscriptions, offset, block.bytes());
             }
         } else if let Some(summary) = summary.take() {
             state.add(*index, summary);
         }
-        Ok(is_more)
+        Ok(has_more)
     }
 }

@@ -46,42 +46,42 @@ impl MessageFindings {
                 self.informations.insert(name);
             }
         }
-        let data_at = self.totals.data_at.or(totals.data_at);
+        let data_start = self.totals.data_start.or(totals.data_start);
         let mut formats = formats.into_iter().peekable();
         for finding in segment_findings.iter() {
-            let at = finding.bytes.as_ref().map_or(0, |bytes| bytes.start);
-            while let Some(format) = formats.next_if(|f| f.bytes.start < at) {
-                self.format(format, data_at, findings);
+            let offset = finding.bytes.as_ref().map_or(0, |bytes| bytes.start);
+            while let Some(format) = formats.next_if(|f| f.bytes.start < offset) {
+                self.check_format(format, data_start, findings);
             }
             findings.add(finding.clone());
         }
         for format in formats {
-            self.format(format, data_at, findings);
+            self.check_format(format, data_start, findings);
         }
         self.totals.add(totals);
     }
 
-    /// Checks the definition of a type. The definitions section ended at `data_at`.
-    fn format(
+    /// Checks the definition of a type. The definitions section ends at `data_start`.
+    fn check_format(
         &mut self,
         format: Format,
-        data_at: Option<u64>,
+        data_start: Option<u64>,
         findings: &mut Findings,
     ) {
         let Format { bytes, name, text } = format;
-        if data_at.is_some_and(|at| at < bytes.start) {
+        if data_start.is_some_and(|offset| offset < bytes.start) {
             let message = format!("the type {name:?} is defined in the data section");
             findings.add(
                 Finding::new(&code::FORMAT_LATE, message).with_bytes(bytes.clone()),
             );
         }
         match self.types.get_mut(&name) {
-            Some(before) if *before != text => {
+            Some(previous) if *previous != text => {
                 let message = format!("the type {name:?} is redefined");
                 findings.add(
                     Finding::new(&code::FORMAT_REDEFINED, message).with_bytes(bytes),
                 );
-                *before = text;
+                *previous = text;
             }
             Some(_) => {}
             None => {
@@ -99,19 +99,19 @@ impl MessageFindings {
         }
         let Totals { unknown, syncs, dropouts, has_flags, has_defaults, .. } =
             self.totals;
-        for (kind, (count, at)) in unknown {
+        for (kind, (count, offset)) in unknown {
             let message = format!("messages of the type {:?}", char::from(kind));
-            let finding =
-                Finding::new(&code::UNKNOWN_MESSAGE, message).with_bytes(at..at + 3);
+            let finding = Finding::new(&code::UNKNOWN_MESSAGE, message)
+                .with_bytes(offset..offset + 3);
             findings.add(finding.with_count(count));
         }
-        let head = &log.format_state.file_header;
+        let header = &log.format_state.file_header;
         if !has_flags {
             let message = "the log has no flag bits message";
             findings.add(Finding::new(&code::FLAGS_MISSING, message));
         }
         let is_flagged =
-            head.compatible_flags.first().is_some_and(|bits| bits & 1 != 0);
+            header.compatible_flags.first().is_some_and(|bits| bits & 1 != 0);
         if has_flags && is_flagged != has_defaults {
             let message = if is_flagged {
                 "the flag is set, but the log has no default parameters"
@@ -124,11 +124,12 @@ impl MessageFindings {
             let message = "the log has no sync messages";
             findings.add(Finding::new(&code::SYNC_MISSING, message));
         }
-        let Dropouts { count, millis, longest, first } = dropouts;
+        let Dropouts { count, millis, longest_millis, first_offset } = dropouts;
         if count > 0 {
-            let message = format!("{millis} ms in total, the longest {longest} ms");
-            let finding =
-                Finding::new(&code::DROPOUT, message).with_bytes(first..first + 5);
+            let message =
+                format!("{millis} ms in total, the longest {longest_millis} ms");
+            let finding = Finding::new(&code::DROPOUT, message)
+                .with_bytes(first_offset..first_offset + 5);
             findings.add(finding.with_count(count));
         }
         if let Some(Value::Text(name)) = replayed_log(log) {

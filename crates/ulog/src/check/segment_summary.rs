@@ -54,23 +54,31 @@ pub(super) struct Totals {
     pub(super) has_flags: bool,
     pub(super) has_defaults: bool,
     /// The offset of the first message that ends the definitions.
-    pub(super) data_at: Option<u64>,
+    pub(super) data_start: Option<u64>,
 }
 
 #[derive(Default)]
 pub(super) struct Dropouts {
     pub(super) count: u64,
     pub(super) millis: u64,
-    pub(super) longest: u16,
-    pub(super) first: u64,
+    pub(super) longest_millis: u16,
+    /// The offset of the first dropout.
+    pub(super) first_offset: u64,
 }
 
 impl SegmentSummary {
-    /// Returns an empty summary of the segment that starts at `at`.
-    pub(super) fn new(log: &OpenLog, subscriptions: &Subscriptions, at: u64) -> Self {
+    /// Returns an empty summary of the segment that starts at the offset `start`.
+    pub(super) fn new(
+        log: &OpenLog,
+        subscriptions: &Subscriptions,
+        start: u64,
+    ) -> Self {
         Self {
-            ids: IdMap::new(subscriptions, at),
-            next_damage: DamagedRangeCursor::new(&log.format_state.damaged_ranges, at),
+            ids: IdMap::new(subscriptions, start),
+            next_damage: DamagedRangeCursor::new(
+                &log.format_state.damaged_ranges,
+                start,
+            ),
             findings: Findings::default(),
             formats: Vec::new(),
             informations: Vec::new(),
@@ -79,57 +87,58 @@ impl SegmentSummary {
         }
     }
 
-    /// Checks all complete messages in `bytes`, which start at offset `at` of the file.
+    /// Checks all complete messages in `bytes`, which begin at the offset `start` of the file.
     pub(super) fn check(
         &mut self,
         log: &OpenLog,
         subscriptions: &Subscriptions,
-        at: u64,
+        start: u64,
         bytes: &[u8],
     ) {
-        let mut used = 0;
-        while used < bytes.len() as u64 {
-            let offset = at + used;
+        let mut position = 0;
+        while position < bytes.len() as u64 {
+            let offset = start + position;
             if let Some(next_damage) =
                 self.next_damage.step(&log.format_state.damaged_ranges, offset)
             {
                 let ScanStep::Damaged { len, .. } = next_damage else { return };
-                used += len;
+                position += len;
                 continue;
             }
-            let rest = bytes.get(used as usize..).unwrap_or_default();
-            let Some((size, kind)) = wire::header(rest) else { return };
+            let remaining = bytes.get(position as usize..).unwrap_or_default();
+            let Some((size, kind)) = wire::header(remaining) else { return };
             let len = wire::HEADER_LEN + size;
-            let Some(payload) = rest.get(wire::HEADER_LEN..len) else { return };
+            let Some(payload) = remaining.get(wire::HEADER_LEN..len) else { return };
             match kind {
-                kind::DATA => self.data(offset, payload),
+                kind::DATA => self.check_data(offset, payload),
                 _ => self.check_message(subscriptions, offset, kind, payload),
             }
-            used += len as u64;
+            position += len as u64;
         }
     }
 
+    /// Checks the data message at `offset`.
     #[inline]
-    fn data(&mut self, at: u64, payload: &[u8]) {
+    fn check_data(&mut self, offset: u64, payload: &[u8]) {
         let Some((id, record)) = wire::data(payload) else { return };
-        self.subscribed.data(id, at);
+        self.subscribed.data(id, offset);
         if let Some(topic) = self.ids.padded_record_topic(id, record.len()) {
             let message = "records include trailing padding";
-            let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
+            let bytes = offset..offset + (wire::HEADER_LEN + payload.len()) as u64;
             let finding = Finding::new(&code::PADDED, message).with_topic(topic);
             self.findings.add(finding.with_bytes(bytes));
         }
     }
 
-    /// Checks the message at `at`, which is not a data message.
+    /// Checks the message at `offset`, which is not a data message.
     fn check_message(
         &mut self,
         subscriptions: &Subscriptions,
-        at: u64,
+        offset: u64,
         kind: u8,
         payload: &[u8],
     ) {
-        let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
+        let bytes = offset..offset + (wire::HEADER_LEN + payload.len()) as u64;
         let totals = &mut self.totals;
         match kind {
             kind::SYNC => {
@@ -152,25 +161,25 @@ impl SegmentSummary {
                 self.formats.push(Format { bytes, name, text });
             }
             kind::SUBSCRIPTION => {
-                totals.data_at.get_or_insert(at);
+                totals.data_start.get_or_insert(offset);
                 let id =
                     wire::subscription(payload).map(|subscription| subscription.id);
                 id.into_iter().for_each(|id| self.subscribed.change(id, true));
-                self.subscription(subscriptions, bytes, payload);
+                self.check_subscription(subscriptions, bytes, payload);
             }
             kind::DROPOUT => {
                 let millis = wire::dropout(payload).unwrap_or(0);
                 totals.dropouts.add(&Dropouts {
                     count: 1,
                     millis: millis.into(),
-                    longest: millis,
-                    first: at,
+                    longest_millis: millis,
+                    first_offset: offset,
                 });
             }
             kind::FLAG_BITS => totals.has_flags = true,
             kind::DEFAULT_PARAMETER => {
                 totals.has_defaults = true;
-                let parameter = wire::flagged_keyed(payload);
+                let parameter = wire::flagged_keyed_value(payload);
                 if let Some((bits, keyed)) = parameter.filter(|(bits, _)| bits & 3 == 0)
                 {
                     let message = format!("{:?} has the bits {bits:#010b}", keyed.name);
@@ -189,7 +198,7 @@ impl SegmentSummary {
             }
             kind::INFO_MULTIPLE | kind::PARAMETER => {}
             kind::STRING | kind::TAGGED_STRING => {
-                totals.data_at.get_or_insert(at);
+                totals.data_start.get_or_insert(offset);
                 let level =
                     wire::logged_string(kind, payload).map(|string| string.level);
                 let level =
@@ -200,19 +209,22 @@ impl SegmentSummary {
                         .add(Finding::new(&code::LEVEL, message).with_bytes(bytes));
                 }
             }
-            _ => totals.unknown.entry(kind).or_insert((0, at)).0 += 1,
+            _ => totals.unknown.entry(kind).or_insert((0, offset)).0 += 1,
         }
     }
 
-    fn subscription(
+    /// Checks whether the subscription message in `bytes` reassigns a message id.
+    fn check_subscription(
         &mut self,
         subscriptions: &Subscriptions,
         bytes: Range<u64>,
         payload: &[u8],
     ) {
         let is_due = |offset: u64| offset <= bytes.start;
-        while let Some((id, before, current)) = self.ids.next(subscriptions, is_due) {
-            if before.is_some_and(|before| before.topic != current.topic) {
+        while let Some((id, previous, current)) =
+            self.ids.apply_next(subscriptions, is_due)
+        {
+            if previous.is_some_and(|previous| previous.topic != current.topic) {
                 let name = wire::subscription(payload).map_or("?", |s| s.name);
                 let message = format!("the message id {id} is reassigned to {name:?}");
                 let finding = Finding::new(&code::ID_REUSED, message);
@@ -232,17 +244,17 @@ impl Totals {
         self.dropouts.add(&next.dropouts);
         self.has_flags |= next.has_flags;
         self.has_defaults |= next.has_defaults;
-        self.data_at = self.data_at.or(next.data_at);
+        self.data_start = self.data_start.or(next.data_start);
     }
 }
 
 impl Dropouts {
     fn add(&mut self, next: &Self) {
         if self.count == 0 {
-            self.first = next.first;
+            self.first_offset = next.first_offset;
         }
         self.count += next.count;
         self.millis += next.millis;
-        self.longest = self.longest.max(next.longest);
+        self.longest_millis = self.longest_millis.max(next.longest_millis);
     }
 }

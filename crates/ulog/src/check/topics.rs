@@ -3,7 +3,7 @@
 use logtool_core::{Finding, Findings, TopicId};
 
 use crate::{
-    check::codes as code, declarations::formats::array, read::open_log::OpenLog,
+    check::codes as code, declarations::formats::split_array, read::open_log::OpenLog,
     topics::registry::DeclaredTopic,
 };
 
@@ -12,32 +12,33 @@ pub(super) fn check(log: &OpenLog, findings: &mut Findings) {
     for (id, declared) in (0..).map(TopicId).zip(&log.registry.topics) {
         let finding = match &declared.layout {
             Err(reason) => Some(Finding::new(&code::TYPE_BROKEN, reason.clone())),
-            Ok(_) => timestamp(declared),
+            Ok(_) => timestamp_finding(declared),
         };
-        findings_of(finding, id, findings);
+        add_finding(finding, id, findings);
         let topic = log.manifest.topics.get(id.index());
         let implausible =
             topic.map(|topic| topic.implausible_times).filter(|count| *count > 0);
         if let Some(count) = implausible {
             let message = "the time is 0, or far from its neighbours";
             let finding = Finding::new(&code::ODD_TIME, message).with_count(count);
-            findings_of(Some(finding), id, findings);
+            add_finding(Some(finding), id, findings);
         }
     }
 }
 
-fn findings_of(finding: Option<Finding>, id: TopicId, findings: &mut Findings) {
+/// Adds `finding`, if there is one, with the topic `id`.
+fn add_finding(finding: Option<Finding>, id: TopicId, findings: &mut Findings) {
     finding.into_iter().for_each(|finding| findings.add(finding.with_topic(id)));
 }
 
 /// Returns a finding if the type of a topic has no timestamp, or one of fewer than 64
 /// bits.
-fn timestamp(declared: &DeclaredTopic) -> Option<Finding> {
+fn timestamp_finding(declared: &DeclaredTopic) -> Option<Finding> {
     let mut fields = declared.text.split(';').filter_map(|field| {
         let (type_name, name) = field.trim().split_once(char::is_whitespace)?;
         (name.trim() == "timestamp").then_some(type_name)
     });
-    match fields.next().and_then(array) {
+    match fields.next().and_then(split_array) {
         Some(("uint64_t", None)) => None,
         Some((type_name @ ("uint32_t" | "uint16_t" | "uint8_t"), None)) => {
             let message = format!("the timestamp is a {type_name}");

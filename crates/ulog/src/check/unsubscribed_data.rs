@@ -13,18 +13,18 @@ pub(super) struct SubscriptionActivity(Vec<Activity>);
 struct Activity {
     /// The state at the end of the segment; `None` if the segment does not change it.
     is_subscribed: Option<bool>,
-    /// Data messages before the first change. They are late if the id was unsubscribed
-    /// in an earlier segment.
-    before: Data,
-    /// Data messages after an unsubscription in this segment.
+    /// The data messages before the first change in this segment. They are late if the id was
+    /// unsubscribed in an earlier segment.
+    before_change: Data,
+    /// The data messages after an unsubscription in this segment.
     late: Data,
 }
 
-/// The number of data messages, and the offset of the first.
+/// The number of data messages, and the offset of the first one.
 #[derive(Clone, Copy, Default)]
 struct Data {
     count: u64,
-    first: u64,
+    first_offset: u64,
 }
 
 impl SubscriptionActivity {
@@ -33,14 +33,14 @@ impl SubscriptionActivity {
         self.activity(id).is_subscribed = Some(is_subscribed);
     }
 
-    /// Records the data message at offset `at`.
+    /// Records the data message at the offset `offset`.
     #[inline]
-    pub(super) fn data(&mut self, id: u16, at: u64) {
+    pub(super) fn data(&mut self, id: u16, offset: u64) {
         let activity = self.activity(id);
         match activity.is_subscribed {
             Some(true) => {}
-            Some(false) => activity.late.add(Data { count: 1, first: at }),
-            None => activity.before.add(Data { count: 1, first: at }),
+            Some(false) => activity.late.add(Data { count: 1, first_offset: offset }),
+            None => activity.before_change.add(Data { count: 1, first_offset: offset }),
         }
     }
 
@@ -56,13 +56,13 @@ impl SubscriptionActivity {
     /// Adds the next segment.
     pub(super) fn add(&mut self, next: Self) {
         for (id, activity) in (0_u16..).zip(next.0) {
-            let all = self.activity(id);
-            match all.is_subscribed {
-                Some(false) => all.late.add(activity.before),
-                _ => all.before.add(activity.before),
+            let total = self.activity(id);
+            match total.is_subscribed {
+                Some(false) => total.late.add(activity.before_change),
+                _ => total.before_change.add(activity.before_change),
             }
-            all.late.add(activity.late);
-            all.is_subscribed = activity.is_subscribed.or(all.is_subscribed);
+            total.late.add(activity.late);
+            total.is_subscribed = activity.is_subscribed.or(total.is_subscribed);
         }
     }
 
@@ -73,7 +73,9 @@ impl SubscriptionActivity {
                 let message = format!("data of the message id {id}");
                 let finding = Finding::new(&code::UNSUBSCRIBED, message);
                 findings.add(
-                    finding.with_bytes(late.first..late.first).with_count(late.count),
+                    finding
+                        .with_bytes(late.first_offset..late.first_offset)
+                        .with_count(late.count),
                 );
             }
         }
@@ -83,7 +85,7 @@ impl SubscriptionActivity {
 impl Data {
     fn add(&mut self, next: Self) {
         if self.count == 0 {
-            self.first = next.first;
+            self.first_offset = next.first_offset;
         }
         self.count += next.count;
     }

@@ -22,10 +22,10 @@ const MAX_FORMATS: usize = 1 << 16;
 /// The maximum number of redefinitions.
 const MAX_REDEFINED: u32 = 1 << 10;
 /// The maximum total length of all formats, in bytes.
-const MAX_TEXT: usize = 64 << 20;
+const MAX_FORMAT_BYTES: usize = 64 << 20;
 /// The maximum number of bytes of formats that are parsed in total. It stops a file
 /// that defines and uses types again and again.
-const MAX_WORK: usize = 256 << 20;
+const MAX_PARSED_BYTES: usize = 256 << 20;
 
 /// The formats that a log has defined so far.
 #[derive(Clone, Debug, Default)]
@@ -36,8 +36,9 @@ pub(crate) struct Formats {
     /// The layouts of records, in which a field may be the time.
     records: HashMap<String, Arc<Layout>>,
     /// Types without a layout, and the reason. Cleared when another type is defined.
-    broken: HashMap<String, (ErrorKind, String)>,
-    work: usize,
+    invalid: HashMap<String, (ErrorKind, String)>,
+    /// The number of bytes of formats that were parsed.
+    parsed_bytes: usize,
     redefined: u32,
 }
 
@@ -68,11 +69,13 @@ impl Formats {
             Some(old) if old == fields => return DefineResult::Unchanged,
             Some(_) if self.redefined >= MAX_REDEFINED => return DefineResult::TooMany,
             None if self.texts.len() >= MAX_FORMATS => return DefineResult::TooMany,
-            _ if self.bytes + fields.len() > MAX_TEXT => return DefineResult::TooMany,
+            _ if self.bytes + fields.len() > MAX_FORMAT_BYTES => {
+                return DefineResult::TooMany;
+            }
             _ => {}
         }
         self.bytes += fields.len();
-        self.broken.clear();
+        self.invalid.clear();
         match self.texts.insert(name.to_owned(), fields.to_owned()) {
             None => DefineResult::New,
             Some(_) => {
@@ -104,11 +107,11 @@ impl Formats {
         if let Some(layout) = self.records.get(name) {
             return Ok(layout.clone());
         }
-        if let Some((kind, reason)) = self.broken.get(name) {
+        if let Some((kind, reason)) = self.invalid.get(name) {
             return Err(Error::new(*kind, reason.clone()));
         }
         let inner = self.resolve(name, 0).inspect_err(|err| {
-            self.broken.insert(name.to_owned(), (err.kind(), err.to_string()));
+            self.invalid.insert(name.to_owned(), (err.kind(), err.to_string()));
         })?;
         let mut layout = Layout::clone(&inner.layout);
         let is_time = |field: &&mut LayoutField| {
@@ -130,52 +133,55 @@ impl Formats {
     /// in use.
     pub(crate) fn time_offset(&mut self, name: &str) -> Option<u32> {
         let text = self.texts.get(name)?.clone();
-        self.work += text.len();
-        if self.work > MAX_WORK {
+        self.parsed_bytes += text.len();
+        if self.parsed_bytes > MAX_PARSED_BYTES {
             return None;
         }
-        let mut before = Vec::new();
+        let mut preceding_fields = Vec::new();
         for field in text.split(';').map(str::trim) {
             let parsed = self.field(name, field, 0);
             let is_time = field.ends_with(" timestamp");
             match parsed {
-                Ok((field, _)) if !is_time => before.push(field),
+                Ok((field, _)) if !is_time => preceding_fields.push(field),
                 Ok((LayoutField { kind: TIME, count: None, .. }, _)) => break,
                 Err(_) if is_time => break,
                 _ => return None,
             }
         }
-        Layout::from_fields(name.to_owned(), before).ok().map(|layout| layout.size)
+        Layout::from_fields(name.to_owned(), preceding_fields)
+            .ok()
+            .map(|layout| layout.size)
     }
 
-    /// Returns the layout of the type `name`, which is nested in `outside` other types.
-    fn resolve(&mut self, name: &str, outside: u32) -> Result<NestedLayout> {
+    /// Returns the layout of the type `name`, which is nested in `outer_depth` other types.
+    fn resolve(&mut self, name: &str, outer_depth: u32) -> Result<NestedLayout> {
         if let Some(nested) = self.layouts.get(name) {
             return Ok(nested.clone());
         }
-        let shown = start_of(name);
-        let too_deep =
-            || malformed(format!("{shown:?} is nested too deeply or contains itself"));
-        if outside >= MAX_DEPTH {
+        let short_name = shortened(name);
+        let too_deep = || {
+            malformed(format!("{short_name:?} is nested too deeply or contains itself"))
+        };
+        if outer_depth >= MAX_DEPTH {
             return Err(too_deep());
         }
         let Some(text) = self.texts.get(name).cloned() else {
-            return Err(malformed(format!("the type {shown:?} is not defined")));
+            return Err(malformed(format!("the type {short_name:?} is not defined")));
         };
-        self.work += text.len();
-        if self.work > MAX_WORK {
+        self.parsed_bytes += text.len();
+        if self.parsed_bytes > MAX_PARSED_BYTES {
             return Err(Error::new(ErrorKind::Limit, "over 256 MiB of formats"));
         }
         let (mut fields, mut depth) = (Vec::new(), 1);
         for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
-            let (field, inner_depth) = self.field(name, field, outside)?;
+            let (field, inner_depth) = self.field(name, field, outer_depth)?;
             depth = depth.max(inner_depth + 1);
             fields.push(field);
         }
         let layout = Arc::new(Layout::from_fields(name.to_owned(), fields)?);
         if layout.size > MAX_RECORD_LEN {
             return Err(malformed(format!(
-                "{shown:?} is larger than the longest record"
+                "{short_name:?} is larger than the longest record"
             )));
         }
         if depth > MAX_DEPTH {
@@ -192,20 +198,21 @@ impl Formats {
         &mut self,
         struct_name: &str,
         text: &str,
-        outside: u32,
+        outer_depth: u32,
     ) -> Result<(LayoutField, u32)> {
         let invalid = || {
-            let (of, text) = (start_of(struct_name), start_of(text));
-            malformed(format!("{of:?} has the invalid field {text:?}"))
+            let (struct_name, text) = (shortened(struct_name), shortened(text));
+            malformed(format!("{struct_name:?} has the invalid field {text:?}"))
         };
         let (type_name, name) =
             text.split_once(char::is_whitespace).ok_or_else(invalid)?;
         let name = name.trim();
-        let (base, count) = array(type_name).ok_or_else(invalid)?;
+        let (base, count) = split_array(type_name).ok_or_else(invalid)?;
         let (kind, depth) = match primitive(base) {
             Some(primitive) => (LayoutKind::Primitive(primitive), 0),
             None => {
-                let NestedLayout { layout, depth } = self.resolve(base, outside + 1)?;
+                let NestedLayout { layout, depth } =
+                    self.resolve(base, outer_depth + 1)?;
                 (LayoutKind::Nested(layout), depth)
             }
         };
@@ -220,11 +227,11 @@ impl Formats {
 }
 
 /// Splits `float[3]` into `float` and 3; returns `float` with `None`.
-pub(crate) fn array(type_name: &str) -> Option<(&str, Option<u32>)> {
+pub(crate) fn split_array(type_name: &str) -> Option<(&str, Option<u32>)> {
     match type_name.split_once('[') {
         None => Some((type_name, None)),
-        Some((base, rest)) => {
-            let count = rest.strip_suffix(']')?.parse().ok()?;
+        Some((base, after_bracket)) => {
+            let count = after_bracket.strip_suffix(']')?.parse().ok()?;
             Some((base, Some(count)))
         }
     }
@@ -249,10 +256,10 @@ pub(crate) fn primitive(name: &str) -> Option<Primitive> {
     })
 }
 
-/// Returns the start of a name or a field. Either may be 64 KiB long, and an error is
-/// stored for every topic that uses it.
-fn start_of(text: &str) -> &str {
-    let end = text.char_indices().nth(80).map_or(text.len(), |(at, _)| at);
+/// Returns the first 80 characters of a name or a field. It may be 64 KiB long, and an error
+/// with this text is stored for every topic that uses it.
+fn shortened(text: &str) -> &str {
+    let end = text.char_indices().nth(80).map_or(text.len(), |(index, _)| index);
     text.get(..end).unwrap_or(text)
 }
 

@@ -15,11 +15,11 @@ pub(crate) fn value(type_name: &str, bytes: &[u8]) -> Value {
 
 /// Returns true if values of this type are lists of numbers or bools.
 pub(crate) fn is_list(type_name: &str) -> bool {
-    let array = formats::array(type_name).filter(|(_, count)| count.is_some());
+    let array = formats::split_array(type_name).filter(|(_, count)| count.is_some());
     array.is_some_and(|(base, _)| !matches!(base, "char" | "uint8_t"))
 }
 
-/// Appends the next part to a value, which remains bytes until it is [`joined`].
+/// Appends the next part to a value, which remains bytes until [`join_text`] is called.
 pub(crate) fn join(value: &mut Value, next: Value) {
     let mut bytes = as_bytes(std::mem::replace(value, Value::Bool(false)));
     bytes.extend(as_bytes(next));
@@ -40,13 +40,13 @@ pub(crate) fn is_latin1(type_name: &str, bytes: &[u8]) -> bool {
 
 /// Returns true if values of this type are strings.
 pub(crate) fn is_text(type_name: &str) -> bool {
-    formats::array(type_name).is_some_and(|(base, _)| base == "char")
+    formats::split_array(type_name).is_some_and(|(base, _)| base == "char")
 }
 
 /// Decodes a value of a user-defined type: `bytes` according to `layout`, or a list of
-/// such values. Returns `None` if the bytes do not match, or need more than `room`
-/// bytes of memory.
-pub(crate) fn structured(
+/// such values. Returns `None` if the bytes do not match, or need more memory
+/// than the `budget` in bytes, which is reduced by the memory of the value.
+pub(crate) fn decode_structs(
     layout: &Layout,
     count: Option<u32>,
     bytes: &[u8],
@@ -54,24 +54,25 @@ pub(crate) fn structured(
 ) -> Option<Value> {
     let size = layout.size as usize;
     match count {
-        None => structure(layout, bytes, budget),
+        None => decode_struct(layout, bytes, budget),
         Some(_) if size == 0 => None,
         Some(_) => {
             let items =
-                bytes.chunks(size).map(|bytes| structure(layout, bytes, budget));
+                bytes.chunks(size).map(|bytes| decode_struct(layout, bytes, budget));
             items.collect::<Option<_>>().map(Value::List)
         }
     }
 }
 
-fn structure(layout: &Layout, bytes: &[u8], budget: &mut usize) -> Option<Value> {
+fn decode_struct(layout: &Layout, bytes: &[u8], budget: &mut usize) -> Option<Value> {
     let sizes = layout.size_without_padding() as usize..=layout.size as usize;
     if !sizes.contains(&bytes.len()) {
         return None;
     }
     let mut fields = BTreeMap::new();
-    let shown = layout.fields.iter().filter(|field| field.role != FieldRole::Hidden);
-    for field in shown {
+    let visible_fields =
+        layout.fields.iter().filter(|field| field.role != FieldRole::Hidden);
+    for field in visible_fields {
         let (size, count) = match &field.kind {
             LayoutKind::Primitive(primitive) => (primitive.size(), field.count),
             LayoutKind::Nested(inner) => (inner.size, field.count),
@@ -86,7 +87,7 @@ fn structure(layout: &Layout, bytes: &[u8], budget: &mut usize) -> Option<Value>
             LayoutKind::Primitive(primitive) => {
                 primitives(*primitive, count.is_some(), bytes)?
             }
-            LayoutKind::Nested(inner) => structured(inner, count, bytes, budget)?,
+            LayoutKind::Nested(inner) => decode_structs(inner, count, bytes, budget)?,
             _ => return None,
         };
         fields.insert(field.name.clone(), value);
@@ -104,7 +105,7 @@ fn as_bytes(value: Value) -> Vec<u8> {
 }
 
 fn parse_typed(type_name: &str, bytes: &[u8]) -> Option<Value> {
-    let (base, count) = formats::array(type_name)?;
+    let (base, count) = formats::split_array(type_name)?;
     primitives(formats::primitive(base)?, count.is_some(), bytes)
 }
 
@@ -128,19 +129,19 @@ fn primitives(primitive: Primitive, is_array: bool, bytes: &[u8]) -> Option<Valu
 }
 
 fn scalar(primitive: Primitive, bytes: &[u8]) -> Option<Value> {
-    let mut cut = ByteReader::new(bytes);
+    let mut reader = ByteReader::new(bytes);
     Some(match primitive {
-        Primitive::I8 => Value::Int((cut.u8()? as i8).into()),
-        Primitive::I16 => Value::Int((cut.u16()? as i16).into()),
-        Primitive::I32 => Value::Int(cut.i32()?.into()),
-        Primitive::I64 => Value::Int(cut.u64()? as i64),
-        Primitive::U8 => Value::UInt(cut.u8()?.into()),
-        Primitive::U16 => Value::UInt(cut.u16()?.into()),
-        Primitive::U32 => Value::UInt(cut.u32()?.into()),
-        Primitive::U64 => Value::UInt(cut.u64()?),
-        Primitive::F32 => Value::Float(cut.f32()?),
-        Primitive::F64 => Value::Double(f64::from_bits(cut.u64()?)),
-        Primitive::Bool => Value::Bool(cut.u8()? != 0),
+        Primitive::I8 => Value::Int((reader.u8()? as i8).into()),
+        Primitive::I16 => Value::Int((reader.u16()? as i16).into()),
+        Primitive::I32 => Value::Int(reader.i32()?.into()),
+        Primitive::I64 => Value::Int(reader.u64()? as i64),
+        Primitive::U8 => Value::UInt(reader.u8()?.into()),
+        Primitive::U16 => Value::UInt(reader.u16()?.into()),
+        Primitive::U32 => Value::UInt(reader.u32()?.into()),
+        Primitive::U64 => Value::UInt(reader.u64()?),
+        Primitive::F32 => Value::Float(reader.f32()?),
+        Primitive::F64 => Value::Double(f64::from_bits(reader.u64()?)),
+        Primitive::Bool => Value::Bool(reader.u8()? != 0),
         Primitive::Char => Value::Text(decode_text(bytes).into_owned()),
     })
 }
@@ -215,12 +216,12 @@ mod tests {
             ("b", Value::List(vec![Value::Bool(true), Value::Bool(false)])),
         ]);
         let mut budget = 1 << 14;
-        assert_eq!(structured(&layout, None, &bytes, &mut budget), Some(want));
-        assert_eq!(structured(&layout, None, &bytes[1..], &mut budget), None);
-        assert_eq!(structured(&layout, None, &bytes, &mut 100), None);
+        assert_eq!(decode_structs(&layout, None, &bytes, &mut budget), Some(want));
+        assert_eq!(decode_structs(&layout, None, &bytes[1..], &mut budget), None);
+        assert_eq!(decode_structs(&layout, None, &bytes, &mut 100), None);
         let inner_layout = formats.layout("in").unwrap();
         // The padding at the end may be missing.
-        let list = structured(&inner_layout, Some(2), &bytes[..9], &mut budget);
+        let list = decode_structs(&inner_layout, Some(2), &bytes[..9], &mut budget);
         assert_eq!(list, Some(Value::List(vec![inner(1, "ab"), inner(2, "cü")])));
     }
 

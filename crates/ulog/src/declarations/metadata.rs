@@ -13,8 +13,8 @@ use crate::{
     wire::{self, KeyedValue, kind},
 };
 
-/// The beginnings of names of multi information whose parts are lines.
-const PREFIXES_OF_LINES: [&str; 2] = ["perf_counter_", "perf_top_"];
+/// The prefixes of the names of multi information whose parts are lines.
+const LINE_PREFIXES: [&str; 2] = ["perf_counter_", "perf_top_"];
 
 /// The maximum number of bytes of information and parameters.
 const MAX_BYTES: usize = 64 << 20;
@@ -50,11 +50,11 @@ pub struct Metadata {
     /// The number of bytes stored in these three maps.
     stored_bytes: usize,
     /// The multi information values that are strings: name and index of the value.
-    texts: BTreeSet<(String, usize)>,
+    unjoined_strings: BTreeSet<(String, usize)>,
     /// The user-defined types of information values, by name.
-    defined: BTreeMap<String, String>,
+    user_types: BTreeMap<String, String>,
     /// The user-defined types of multi information values, by name.
-    defined_multiple: BTreeMap<String, String>,
+    multiple_user_types: BTreeMap<String, String>,
     /// The names of information strings that are not UTF-8.
     pub(crate) latin1: BTreeSet<String>,
 }
@@ -127,15 +127,14 @@ impl Metadata {
         payload: &[u8],
         change: Option<(Timestamp, u64)>,
     ) -> Option<MetadataResult> {
-        let (first, keyed) = match kind {
+        let (flag, keyed) = match kind {
             kind::INFO | kind::PARAMETER => (0, wire::keyed_value(payload)?),
-            _ => wire::flagged_keyed(payload)?,
+            _ => wire::flagged_keyed_value(payload)?,
         };
-        // A small value needs more memory than its bytes, and a list of numbers much
-        // more.
-        let budget =
+        // A value needs more memory than its bytes, and a list of numbers needs most.
+        let memory_factor =
             if info_values::is_list(keyed.type_name) { size_of::<Value>() } else { 4 };
-        self.stored_bytes += keyed.name.len() + keyed.value.len() * budget + 64;
+        self.stored_bytes += keyed.name.len() + keyed.value.len() * memory_factor + 64;
         if self.stored_bytes > MAX_BYTES {
             return Some(MetadataResult::OverLimit);
         }
@@ -144,7 +143,7 @@ impl Metadata {
             (_, None) if is_parameter => return Some(MetadataResult::TypeMismatch),
             (kind::PARAMETER, Some(value)) => self.set(keyed.name, value, change),
             (kind::DEFAULT_PARAMETER, Some(value)) => {
-                self.set_default(keyed.name, value, first);
+                self.set_default(keyed.name, value, flag);
             }
             (kind::INFO, _) => {
                 let value = info_values::value(keyed.type_name, keyed.value);
@@ -152,10 +151,10 @@ impl Metadata {
                 if info_values::is_latin1(keyed.type_name, keyed.value) {
                     self.latin1.insert(name.clone());
                 }
-                note_type(&mut self.defined, &keyed);
+                store_user_type(&mut self.user_types, &keyed);
                 self.info.insert(name, value);
             }
-            _ => self.add_part(&keyed, first != 0),
+            _ => self.add_part(&keyed, flag != 0),
         }
         Some(MetadataResult::Accepted)
     }
@@ -169,7 +168,7 @@ impl Metadata {
         } else {
             info_values::value(keyed.type_name, keyed.value)
         };
-        note_type(&mut self.defined_multiple, keyed);
+        store_user_type(&mut self.multiple_user_types, keyed);
         let length = keyed.value.len();
         let values = self.info_multiple.entry(keyed.name.to_owned()).or_default();
         match values.last_mut().filter(|_| is_continued) {
@@ -177,20 +176,20 @@ impl Metadata {
             None => values.push(value),
         }
         if is_text {
-            let place = (keyed.name.to_owned(), values.len() - 1);
-            self.part_lengths.entry(place.clone()).or_default().push(length);
-            self.texts.insert(place);
+            let key = (keyed.name.to_owned(), values.len() - 1);
+            self.part_lengths.entry(key.clone()).or_default().push(length);
+            self.unjoined_strings.insert(key);
         }
     }
 
-    /// Returns the text of each value of the multi information `name`. Values that are no strings
-    /// are left out.
+    /// Returns the text of each value of the multi information `name`. Values that are not strings
+    /// are omitted.
     ///
-    /// PX4's logger cuts long texts into parts. Those of performance counters and of lists of
-    /// processes are lines without an end of line, and get one here (Flight Review,
-    /// `configured_plots.py`). Those of other texts, such as the console, are cut anywhere.
+    /// PX4's logger splits long texts into parts. The parts of performance counters and of process
+    /// lists are lines without line ends, so a line end is added after each part (Flight Review,
+    /// `configured_plots.py`). The parts of other texts, e.g. of the console, may end anywhere.
     pub fn texts(&self, name: &str) -> Vec<String> {
-        let has_lines = PREFIXES_OF_LINES.iter().any(|prefix| name.starts_with(prefix));
+        let has_lines = LINE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
         let join = |parts: Vec<&str>| {
             let mut text = String::new();
             for part in parts {
@@ -212,26 +211,28 @@ impl Metadata {
             let Value::Text(text) = value else { return None };
             let lengths = self.part_lengths.get(&(name.to_owned(), index));
             let lengths = lengths.filter(|_| !self.latin1.contains(name));
-            let mut rest = text.as_str();
+            let mut remaining = text.as_str();
             let mut parts = Vec::new();
             for length in lengths.into_iter().flatten() {
-                // A character may be split between two parts: it stays in one piece.
-                let Some((part, after)) = rest.split_at_checked(*length) else { break };
+                // Stops where a character is split between two parts.
+                let Some((part, after)) = remaining.split_at_checked(*length) else {
+                    break;
+                };
                 parts.push(part);
-                rest = after;
+                remaining = after;
             }
-            if !rest.is_empty() || parts.is_empty() {
-                parts.push(rest);
+            if !remaining.is_empty() || parts.is_empty() {
+                parts.push(remaining);
             }
             Some(parts)
         });
         parts.collect()
     }
 
-    /// Decodes values that need all parts of a string, or the definition of a type,
-    /// which may follow its use.
+    /// Decodes the values that need all parts of a string, or a type definition that may follow
+    /// its use.
     pub(crate) fn finish(&mut self, formats: &mut Formats) {
-        for (name, index) in std::mem::take(&mut self.texts) {
+        for (name, index) in std::mem::take(&mut self.unjoined_strings) {
             let values = self.info_multiple.get_mut(&name);
             if let Some(value) = values.and_then(|values| values.get_mut(index)) {
                 let bytes = std::mem::replace(value, Value::Bool(false));
@@ -243,11 +244,11 @@ impl Metadata {
             }
         }
         let mut budget = MAX_BYTES.saturating_sub(self.stored_bytes);
-        for (name, type_name) in std::mem::take(&mut self.defined) {
+        for (name, type_name) in std::mem::take(&mut self.user_types) {
             let value = self.info.get_mut(&name);
             decode(value.into_iter(), &type_name, formats, &mut budget);
         }
-        for (name, type_name) in std::mem::take(&mut self.defined_multiple) {
+        for (name, type_name) in std::mem::take(&mut self.multiple_user_types) {
             let values = self.info_multiple.get_mut(&name);
             decode(values.into_iter().flatten(), &type_name, formats, &mut budget);
         }
@@ -270,14 +271,14 @@ impl Metadata {
         }
     }
 
-    /// Sets a default of a parameter. Bit 0 of `which` denotes the default of the
+    /// Sets a default of a parameter. Bit 0 of `scope_bits` denotes the default of the
     /// firmware, bit 1 the default of the configuration.
-    fn set_default(&mut self, name: &str, value: ParameterValue, which: u8) {
+    fn set_default(&mut self, name: &str, value: ParameterValue, scope_bits: u8) {
         let parameter = self.parameter(name, value);
-        if which & 1 != 0 {
+        if scope_bits & 1 != 0 {
             parameter.system_default = Some(value);
         }
-        if which & 2 != 0 {
+        if scope_bits & 2 != 0 {
             parameter.setup_default = Some(value);
         }
     }
@@ -294,8 +295,8 @@ impl Metadata {
 }
 
 /// Stores the type of `keyed` unless it is a basic type.
-fn note_type(types: &mut BTreeMap<String, String>, keyed: &KeyedValue<'_>) {
-    let base = formats::array(keyed.type_name).map(|(base, _)| base);
+fn store_user_type(types: &mut BTreeMap<String, String>, keyed: &KeyedValue<'_>) {
+    let base = formats::split_array(keyed.type_name).map(|(base, _)| base);
     if base.is_some_and(|base| formats::primitive(base).is_none()) {
         types.insert(keyed.name.to_owned(), keyed.type_name.to_owned());
     }
@@ -309,11 +310,13 @@ fn decode<'v>(
     formats: &mut Formats,
     budget: &mut usize,
 ) {
-    let Some((base, count)) = formats::array(type_name) else { return };
+    let Some((base, count)) = formats::split_array(type_name) else { return };
     let Ok(layout) = formats.layout(base) else { return };
     for value in values {
         let Value::Bytes(bytes) = &*value else { continue };
-        if let Some(decoded) = info_values::structured(&layout, count, bytes, budget) {
+        if let Some(decoded) =
+            info_values::decode_structs(&layout, count, bytes, budget)
+        {
             *value = decoded;
         }
     }

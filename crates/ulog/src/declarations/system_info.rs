@@ -27,23 +27,26 @@ pub(crate) fn readable_facts(
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join(" "))
     };
-    let own = |key: &str| text(key).map(str::to_owned);
+    let string = |key: &str| text(key).map(str::to_owned);
     // The first characters identify a hash.
     let hash = |key: &str| text(key).map(|hash| hash.chars().take(10).collect());
     let branch = text("ver_sw_branch").map(|branch| format!("({branch})"));
     let software = joined([version("ver_sw_release"), hash("ver_sw"), branch]);
-    let hardware = joined([own("ver_hw"), own("ver_hw_subtype"), None]);
-    let os = [own("sys_os_name"), version("sys_os_ver_release"), hash("sys_os_ver")];
+    let hardware = joined([string("ver_hw"), string("ver_hw_subtype"), None]);
+    let os = [string("sys_os_name"), version("sys_os_ver_release"), hash("sys_os_ver")];
     for (name, value) in [
-        ("system", own("sys_name")),
+        ("system", string("sys_name")),
         ("hardware", hardware),
         ("software", software),
         ("os", joined(os)),
-        ("mcu", own("sys_mcu")),
-        ("uuid", own("sys_uuid")),
-        ("log type", own("log_type")),
+        ("mcu", string("sys_mcu")),
+        ("uuid", string("sys_uuid")),
+        ("log type", string("log_type")),
         ("utc offset", utc_offset(info)),
-        ("toolchain", joined([own("sys_toolchain"), own("sys_toolchain_ver"), None])),
+        (
+            "toolchain",
+            joined([string("sys_toolchain"), string("sys_toolchain_ver"), None]),
+        ),
     ] {
         if let Some(value) = value {
             add(name, value);

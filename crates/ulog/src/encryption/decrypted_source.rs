@@ -20,8 +20,9 @@ use crate::{
 /// The first bytes of the key file of PX4 before 1.16.
 const KEY_FILE_MAGIC: &[u8; 7] = b"ULogKey";
 
-/// The bytes of a ULog, which are decrypted when they are read. Any range can be decrypted alone,
-/// so that several threads can read, and each read needs only the memory of its range.
+/// A source that decrypts the bytes of a ULog when they are read. Each range is decrypted
+/// independently, so several threads can read at the same time, and a read needs only the memory of
+/// its range.
 pub struct DecryptedSource {
     encrypted: Arc<dyn Source>,
     /// The offset of the first byte of the ULog in `encrypted`.
@@ -48,7 +49,7 @@ impl DecryptedSource {
     /// is `.ulgk`.
     ///
     /// # Errors
-    /// As [`new`](Self::new), for `key_file`.
+    /// Like [`new`](Self::new), but for `key_file`.
     pub fn with_key_file(
         encrypted: Arc<dyn Source>,
         key_file: &dyn Source,
@@ -60,10 +61,11 @@ impl DecryptedSource {
         Ok(Self { start: 0, encrypted, session_key, nonce })
     }
 
-    /// Returns `range` of the ULog, as far as it exists, in the encrypted file.
-    fn in_encrypted(&self, range: &Range<u64>) -> Range<u64> {
-        let offset = |at: u64| self.start + at.min(self.len());
-        offset(range.start)..offset(range.end.max(range.start))
+    /// Returns the range of the encrypted file that contains `range` of the ULog. It ends at the
+    /// end of the file at the latest.
+    fn encrypted_range(&self, range: &Range<u64>) -> Range<u64> {
+        let encrypted = |offset: u64| self.start + offset.min(self.len());
+        encrypted(range.start)..encrypted(range.end.max(range.start))
     }
 
     /// Decrypts `bytes`, which start at `offset` of the ULog.
@@ -83,21 +85,21 @@ impl Source for DecryptedSource {
     }
 
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let bytes = self.encrypted.read_at(self.in_encrypted(&range))?;
+        let bytes = self.encrypted.read_at(self.encrypted_range(&range))?;
         if bytes.is_empty() { Ok(bytes) } else { self.decrypt(range.start, bytes) }
     }
 
     fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let bytes = self.encrypted.peek(self.in_encrypted(&range))?;
+        let bytes = self.encrypted.peek(self.encrypted_range(&range))?;
         if bytes.is_empty() { Ok(bytes) } else { self.decrypt(range.start, bytes) }
     }
 
     fn will_peek(&self, range: Range<u64>) {
-        self.encrypted.will_peek(self.in_encrypted(&range));
+        self.encrypted.will_peek(self.encrypted_range(&range));
     }
 
     fn release(&self, range: Range<u64>) {
-        self.encrypted.release(self.in_encrypted(&range));
+        self.encrypted.release(self.encrypted_range(&range));
     }
 }
 

@@ -8,12 +8,12 @@ use logtool_core::{ByteReader, Error, ErrorKind, Result, Source};
 const HEADER_LEN: u64 = 22;
 /// The only known version.
 const VERSION: u8 = 1;
-/// The number of RSA-OAEP in PX4's list of algorithms.
+/// The identifier of RSA-OAEP in PX4's list of algorithms.
 const RSA_OAEP: u8 = 4;
-/// The length of a nonce of XChaCha20.
+/// The length of an XChaCha20 nonce.
 pub(super) const NONCE_LEN: usize = 24;
 
-/// How the session key is wrapped.
+/// The fields of the header that describe the wrapped session key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeyHeader {
     /// The number of the public key in the key store of the vehicle.
@@ -29,18 +29,18 @@ impl KeyHeader {
     /// `Unrecognized` if `source` starts with other bytes, `Malformed` if it is truncated,
     /// `Unsupported` if the version, the algorithm or the length of the nonce is unknown.
     pub(super) fn read(source: &dyn Source, magic: &[u8; 7]) -> Result<Self> {
-        let head = source.read_at(0..HEADER_LEN)?;
-        let mut head = ByteReader::new(&head);
-        if head.bytes(magic.len()) != Some(magic.as_slice()) {
+        let bytes = source.read_at(0..HEADER_LEN)?;
+        let mut reader = ByteReader::new(&bytes);
+        if reader.bytes(magic.len()) != Some(magic.as_slice()) {
             let message =
                 format!("it does not start with \"{}\"", magic.escape_ascii());
             return Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0));
         }
         let fields = (|| {
-            let version = head.u8()?;
-            let _time = head.u64()?;
-            let (algorithm, key_number) = (head.u8()?, head.u8()?);
-            Some((version, algorithm, key_number, head.u16()?, head.u16()?))
+            let version = reader.u8()?;
+            let _time = reader.u64()?;
+            let (algorithm, key_number) = (reader.u8()?, reader.u8()?);
+            Some((version, algorithm, key_number, reader.u16()?, reader.u16()?))
         })();
         let Some((version, algorithm, key_number, wrapped_key_bytes, nonce_bytes)) =
             fields
@@ -101,10 +101,11 @@ impl KeyHeader {
     }
 }
 
-/// Returns the error for a header, with key and nonce, that should have `wanted` bytes.
-fn truncated(wanted: u64, available: u64) -> Error {
+/// Returns the error for a source of `available` bytes that should contain `expected` bytes of
+/// header, key and nonce.
+fn truncated(expected: u64, available: u64) -> Error {
     let message = format!(
-        "an encrypted ULog that is truncated within its header: {available} bytes of {wanted}"
+        "an encrypted ULog that is truncated within its header: {available} bytes of {expected}"
     );
     Error::new(ErrorKind::Malformed, message).with_offset(available)
 }

@@ -8,7 +8,7 @@ use aws_lc_rs::rsa::{
 use logtool_core::{Error, ErrorKind, Result};
 use rustls_pki_types::{PrivateKeyDer, pem::PemObject as _};
 
-/// The length of a session key: a key of XChaCha20.
+/// The length of a session key, which is an XChaCha20 key.
 pub(super) const SESSION_KEY_LEN: usize = 32;
 
 /// The private RSA key of a vehicle's owner, which opens the encrypted ULogs of the vehicle.
@@ -27,7 +27,7 @@ pub(super) const SESSION_KEY_LEN: usize = 32;
 pub struct PrivateKey(Arc<OaepPrivateDecryptingKey>);
 
 impl PrivateKey {
-    /// Returns whether `bytes` are a file in PEM format.
+    /// Returns whether `bytes` are the contents of a PEM file.
     pub fn is_pem(bytes: &[u8]) -> bool {
         contains(bytes, b"-----BEGIN ")
     }
@@ -60,7 +60,7 @@ impl PrivateKey {
                 PrivateDecryptingKey::from_pkcs8(der.secret_pkcs8_der())
             }
             PrivateKeyDer::Pkcs1(der) => {
-                PrivateDecryptingKey::from_pkcs8(&pkcs8_of(der.secret_pkcs1_der()))
+                PrivateDecryptingKey::from_pkcs8(&wrap_in_pkcs8(der.secret_pkcs1_der()))
             }
             _ => return Err(unsupported("it is not an RSA key")),
         };
@@ -74,8 +74,8 @@ impl PrivateKey {
     /// Decrypts a session key.
     ///
     /// # Errors
-    /// `Unsupported` if this is another key than that of the vehicle, or if the session key is not
-    /// one of XChaCha20.
+    /// `Unsupported` if the log was encrypted for another key, or if the session key does not have
+    /// the length of an XChaCha20 key.
     pub(super) fn unwrap_session_key(
         &self,
         wrapped: &[u8],
@@ -117,18 +117,18 @@ fn contains(text: &[u8], pattern: &[u8]) -> bool {
     text.windows(pattern.len()).any(|window| window == pattern)
 }
 
-/// Returns the RSA key `pkcs1` in the structure `PrivateKeyInfo` of PKCS #8 (RFC 5208, section 5).
-fn pkcs8_of(pkcs1: &[u8]) -> Vec<u8> {
+/// Wraps the RSA key `pkcs1` in the structure `PrivateKeyInfo` of PKCS #8 (RFC 5208, section 5).
+fn wrap_in_pkcs8(pkcs1: &[u8]) -> Vec<u8> {
     // The version 0, and the algorithm rsaEncryption (1.2.840.113549.1.1.1) without parameters.
-    const START: [u8; 18] =
+    const PREFIX: [u8; 18] =
         *b"\x02\x01\x00\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00";
     const SEQUENCE: u8 = 0x30;
     const OCTET_STRING: u8 = 0x04;
     let key = der_element(OCTET_STRING, pkcs1);
-    der_element(SEQUENCE, &[&START, key.as_slice()].concat())
+    der_element(SEQUENCE, &[&PREFIX, key.as_slice()].concat())
 }
 
-/// Returns an element of DER: a tag, the length of the contents, and these.
+/// Encodes a DER element: the tag, the length of the contents, and the contents.
 fn der_element(tag: u8, contents: &[u8]) -> Vec<u8> {
     let length = contents.len().to_be_bytes();
     let zeros = length.iter().take_while(|byte| **byte == 0).count();

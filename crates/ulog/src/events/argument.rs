@@ -7,14 +7,15 @@ use crate::events::{
 };
 
 impl Catalog {
+    /// Reads the arguments of an event from their packed `bytes`.
     pub(super) fn read_arguments<'c>(
         &'c self,
         definition: &'c Definition,
         bytes: &[u8],
     ) -> Vec<Argument<'c>> {
-        // `None` when the start of the next argument is unknown.
-        let mut rest = Some(bytes);
-        let read = |parameter: &'c Parameter| {
+        // `None` if the start of the next argument is unknown.
+        let mut remaining = Some(bytes);
+        let read_argument = |parameter: &'c Parameter| {
             let name = parameter.name.as_str();
             let placeholder = |text: &str| Argument {
                 name,
@@ -23,21 +24,23 @@ impl Catalog {
                 text: text.to_owned(),
             };
             let Some((base, enumeration)) = self.resolve(parameter) else {
-                rest = None;
+                remaining = None;
                 return placeholder("(unknown type)");
             };
-            let Some((value, after)) = rest.and_then(|rest| base.read(rest)) else {
-                rest = None;
+            let Some((value, next)) =
+                remaining.and_then(|remaining| base.read(remaining))
+            else {
+                remaining = None;
                 return placeholder("(missing)");
             };
-            rest = Some(after);
+            remaining = Some(next);
             let text = match enumeration {
                 Some(enumeration) => enumeration.label(&value),
                 None => number_text(&value),
             };
             Argument { name, value: Some(value), is_label: enumeration.is_some(), text }
         };
-        definition.parameters.iter().map(read).collect()
+        definition.parameters.iter().map(read_argument).collect()
     }
 
     /// Returns the encoded type of a parameter, and its enumeration if it has one.

@@ -27,7 +27,7 @@ use crate::events::{
 };
 
 /// The maximum number of arguments of an event: the 25 argument bytes cannot hold more.
-const ARGUMENTS: usize = 25;
+const MAX_ARGUMENTS: usize = 25;
 
 /// The definitions of the events in a log.
 ///
@@ -172,15 +172,15 @@ struct ArgumentEntry {
 impl Document {
     fn into_catalog(self) -> Catalog {
         let mut catalog = Catalog::default();
-        // By namespace, then by name. An enumeration may be used by any component.
+        // The index of each enumeration, by namespace and name. All components may use it.
         let mut indices: HashMap<Arc<str>, HashMap<String, usize>> = HashMap::new();
         let mut components = Vec::new();
         for (id, component) in self.components {
             let namespace: Arc<str> = shorten(component.namespace).into();
-            let known = indices.entry(namespace.clone()).or_default();
+            let enumeration_indices = indices.entry(namespace.clone()).or_default();
             for (name, entry) in component.enums {
                 if let Some(enumeration) = entry.into_enumeration() {
-                    known.insert(name, catalog.enumerations.len());
+                    enumeration_indices.insert(name, catalog.enumerations.len());
                     catalog.enumerations.push(enumeration);
                 }
             }
@@ -188,7 +188,7 @@ impl Document {
                 components.push((id, namespace, component.event_groups));
             }
         }
-        let find = |namespace: &str, type_name: &str| {
+        let resolve = |namespace: &str, type_name: &str| {
             let base = BaseType::from_name(type_name).map(ArgumentType::Base);
             base.or_else(|| {
                 let (namespace, name) =
@@ -205,7 +205,8 @@ impl Document {
                 let group: Arc<str> = shorten(group).into();
                 for (sub_id, event) in entry.events {
                     let Some(id) = event_id(component, &sub_id) else { continue };
-                    let definition = event.into_definition(&namespace, &group, &find);
+                    let definition =
+                        event.into_definition(&namespace, &group, &resolve);
                     catalog.events.entry(id).or_insert(definition);
                 }
             }
@@ -239,10 +240,10 @@ impl EventEntry {
         self,
         namespace: &Arc<str>,
         group: &Arc<str>,
-        find: &dyn Fn(&str, &str) -> Option<ArgumentType>,
+        resolve: &dyn Fn(&str, &str) -> Option<ArgumentType>,
     ) -> Definition {
         let parameter = |entry: ArgumentEntry| Parameter {
-            value_type: find(namespace, &entry.type_name),
+            value_type: resolve(namespace, &entry.type_name),
             name: shorten(entry.name),
         };
         Definition {
@@ -255,7 +256,7 @@ impl EventEntry {
             parameters: self
                 .arguments
                 .into_iter()
-                .take(ARGUMENTS)
+                .take(MAX_ARGUMENTS)
                 .map(parameter)
                 .collect(),
         }

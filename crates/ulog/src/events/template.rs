@@ -22,73 +22,75 @@ use crate::events::{Argument, truncate};
 const PROFILE: &str = "dev";
 
 /// The maximum length of a text. Long arguments could make it huge.
-const TEXT_BYTES: usize = 16 << 10;
+const MAX_TEXT_BYTES: usize = 16 << 10;
 
 /// The maximum number of bytes searched for the ends of tags; later tags are unchanged.
 /// PX4's longest text, of 372 bytes, needs a few KiB.
-const SEARCH_BYTES: usize = 64 << 10;
+const MAX_SEARCH_BYTES: usize = 64 << 10;
 
 /// The maximum length of a placeholder.
-const PLACEHOLDER_BYTES: usize = 24;
+const MAX_PLACEHOLDER_BYTES: usize = 24;
 
 /// The maximum number of decimals.
-const DECIMALS: usize = 64;
+const MAX_DECIMALS: usize = 64;
 
 /// Converts a template to plain text, without leading or trailing white space.
 pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
     let mut text = String::new();
     let mut source = Cow::Borrowed(template);
-    let (mut at, mut searched) = (0, 0);
-    while let Some(rest) = source.get(at..).filter(|rest| !rest.is_empty()) {
-        let (plain, special) =
-            rest.split_at(rest.find(['\\', '<', '{']).unwrap_or(rest.len()));
+    let (mut position, mut searched) = (0, 0);
+    while let Some(remaining) =
+        source.get(position..).filter(|remaining| !remaining.is_empty())
+    {
+        let (plain, special) = remaining
+            .split_at(remaining.find(['\\', '<', '{']).unwrap_or(remaining.len()));
         text.push_str(plain);
-        at += plain.len();
-        if text.len() > TEXT_BYTES {
+        position += plain.len();
+        if text.len() > MAX_TEXT_BYTES {
             break;
         }
         match special.chars().next() {
             Some('\\') => {
                 let escaped = special.chars().nth(1);
                 text.extend(escaped);
-                at += 1 + escaped.map_or(0, char::len_utf8);
+                position += 1 + escaped.map_or(0, char::len_utf8);
             }
             Some('<') => {
                 searched += special.len();
-                let is_near = |_: &&str| searched <= SEARCH_BYTES;
-                match Some(special).filter(is_near).and_then(Tag::parse) {
+                let is_within_limit = |_: &&str| searched <= MAX_SEARCH_BYTES;
+                match Some(special).filter(is_within_limit).and_then(Tag::parse) {
                     Some(tag) if tag.name == "profile" => {
                         // The content may contain markup, so continue at its start.
                         let content =
-                            if tag.suits_profile() { tag.content } else { "" };
-                        source = Cow::Owned([content, tag.rest].concat());
-                        at = 0;
+                            if tag.matches_profile() { tag.content } else { "" };
+                        source = Cow::Owned([content, tag.remaining].concat());
+                        position = 0;
                     }
                     Some(tag) => {
                         if matches!(tag.name, "a" | "param") {
                             text.push_str(tag.content);
                         }
-                        at += special.len() - tag.rest.len();
+                        position += special.len() - tag.remaining.len();
                     }
                     None => {
                         text.push('<');
-                        at += 1;
+                        position += 1;
                     }
                 }
             }
             Some(brace) => match Placeholder::parse(special) {
                 Some((placeholder, len)) if placeholder.fill(arguments, &mut text) => {
-                    at += len;
+                    position += len;
                 }
                 _ => {
                     text.push(brace);
-                    at += 1;
+                    position += 1;
                 }
             },
             None => break,
         }
     }
-    truncate(&mut text, TEXT_BYTES);
+    truncate(&mut text, MAX_TEXT_BYTES);
     text.trim().to_owned()
 }
 
@@ -99,7 +101,7 @@ struct Tag<'t> {
     attribute: Option<&'t str>,
     content: &'t str,
     /// The text after the closing tag.
-    rest: &'t str,
+    remaining: &'t str,
 }
 
 impl<'t> Tag<'t> {
@@ -114,14 +116,15 @@ impl<'t> Tag<'t> {
                 (Some(value), after.strip_prefix('>')?)
             }
         };
-        let (content, rest) = content.split_once(&format!("</{name}>"))?;
-        Some(Self { name, attribute, content, rest })
+        let (content, remaining) = content.split_once(&format!("</{name}>"))?;
+        Some(Self { name, attribute, content, remaining })
     }
 
-    fn suits_profile(&self) -> bool {
+    /// Returns true if the content is meant for [`PROFILE`].
+    fn matches_profile(&self) -> bool {
         let attribute = self.attribute.unwrap_or_default();
         match attribute.strip_prefix('!') {
-            Some(unwanted) => unwanted != PROFILE,
+            Some(excluded) => excluded != PROFILE,
             None => attribute == PROFILE,
         }
     }
@@ -147,23 +150,25 @@ impl<'t> Placeholder<'t> {
     /// bytes.
     fn parse(text: &'t str) -> Option<(Self, usize)> {
         let content = text.strip_prefix('{')?;
-        let end =
-            content.bytes().take(PLACEHOLDER_BYTES).position(|byte| byte == b'}')?;
+        let end = content
+            .bytes()
+            .take(MAX_PLACEHOLDER_BYTES)
+            .position(|byte| byte == b'}')?;
         let content = content.get(..end)?;
-        let (number, mut rest) = split_number(content)?;
+        let (number, mut remaining) = split_number(content)?;
         let mut decimals = None;
-        if let Some(after) = rest.strip_prefix(':') {
-            rest = after;
-            if let Some(after) = rest.strip_prefix('.') {
+        if let Some(after) = remaining.strip_prefix(':') {
+            remaining = after;
+            if let Some(after) = remaining.strip_prefix('.') {
                 let (count, after) = split_number(after)?;
                 decimals = Some(count);
-                rest = after;
+                remaining = after;
             }
         }
-        let unit = match rest {
+        let unit = match remaining {
             "" => None,
             "m_v" => Some("m"),
-            "m" | "m/s" | "m^2" | "C" => Some(rest),
+            "m" | "m/s" | "m^2" | "C" => Some(remaining),
             _ => return None,
         };
         Some((Self { number, decimals, unit }, content.len() + 2))
@@ -212,6 +217,6 @@ fn format_fixed(number: f64, decimals: usize) -> String {
     if number.is_nan() {
         return "nan".to_owned();
     }
-    let decimals = decimals.min(DECIMALS);
+    let decimals = decimals.min(MAX_DECIMALS);
     format!("{number:.decimals$}")
 }

@@ -106,9 +106,9 @@ impl BaseType {
     /// Reads one value from the start of `bytes`. Returns it with the remaining bytes,
     /// or `None` if there are too few bytes.
     pub(super) fn read(self, bytes: &[u8]) -> Option<(Value, &[u8])> {
-        let (head, rest) = bytes.split_at_checked(self.size())?;
+        let (encoded, remaining) = bytes.split_at_checked(self.size())?;
         let raw =
-            head.iter().rev().fold(0_u64, |raw, byte| raw << 8 | u64::from(*byte));
+            encoded.iter().rev().fold(0_u64, |raw, byte| raw << 8 | u64::from(*byte));
         let value = match self {
             Self::Unsigned(_) => Value::UInt(raw),
             Self::Signed(size) => {
@@ -117,7 +117,7 @@ impl BaseType {
             }
             Self::Float => Value::Float(f32::from_bits(raw as u32)),
         };
-        Some((value, rest))
+        Some((value, remaining))
     }
 }
 

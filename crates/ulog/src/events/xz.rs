@@ -6,26 +6,27 @@ use liblzma::{read::XzDecoder, stream::Stream};
 use logtool_core::{Error, ErrorKind, Result};
 
 /// The maximum size of decompressed definitions; those of PX4 have about 160 KiB.
-const UNPACKED_BYTES: u64 = 16 << 20;
+const MAX_UNPACKED_BYTES: u64 = 16 << 20;
 
 /// The memory limit of the decoder; files of `xz -9` need 65 MiB.
-const DECODER_BYTES: u64 = 96 << 20;
+const MAX_DECODER_BYTES: u64 = 96 << 20;
 
 /// Decompresses one xz stream. Bytes after the stream are ignored.
 pub(super) fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
-    let stream = Stream::new_stream_decoder(DECODER_BYTES, 0).map_err(|err| {
+    let stream = Stream::new_stream_decoder(MAX_DECODER_BYTES, 0).map_err(|err| {
         Error::new(ErrorKind::Limit, "decompressing event definitions").from_source(err)
     })?;
     let mut unpacked = Vec::new();
     XzDecoder::new_stream(bytes, stream)
-        .take(UNPACKED_BYTES + 1)
+        .take(MAX_UNPACKED_BYTES + 1)
         .read_to_end(&mut unpacked)
         .map_err(|err| {
             Error::new(ErrorKind::Malformed, "event definitions cannot be decompressed")
                 .from_source(err)
         })?;
-    if unpacked.len() as u64 > UNPACKED_BYTES {
-        let message = format!("event definitions of more than {UNPACKED_BYTES} bytes");
+    if unpacked.len() as u64 > MAX_UNPACKED_BYTES {
+        let message =
+            format!("event definitions of more than {MAX_UNPACKED_BYTES} bytes");
         return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(unpacked)
@@ -61,7 +62,7 @@ mod tests {
     #[test]
     fn decompression_bomb_is_rejected() {
         let mut bomb = Vec::new();
-        let zeros = std::io::repeat(0).take(UNPACKED_BYTES + 1);
+        let zeros = std::io::repeat(0).take(MAX_UNPACKED_BYTES + 1);
         liblzma::read::XzEncoder::new(zeros, 1).read_to_end(&mut bomb).unwrap();
         assert!(bomb.len() < 10_000);
         assert_eq!(decompress(&bomb).unwrap_err().kind(), ErrorKind::Limit);

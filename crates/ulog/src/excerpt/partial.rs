@@ -1,4 +1,4 @@
-//! Excerpts that leave out all topics but those selected.
+//! Excerpts that contain only the selected topics.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(super) fn excerpt(
         match index.definitions(name) {
             // The layout of a topic depends on which definition precedes it.
             [_, _, ..] => return Ok(None),
-            of_type => definitions.extend(of_type),
+            definition => definitions.extend(definition),
         }
     }
     definitions.sort_unstable();
@@ -47,9 +47,11 @@ pub(super) fn excerpt(
     let mut included = selection.topics.clone();
     let built_in = [logged_strings, parameter_changes, dropouts, messages];
     built_in.into_iter().chain(events).for_each(|id| included.insert(id));
-    let number = |id: TopicId| included.position(id).unwrap_or(TopicId::LEFT_OUT);
-    let definitions =
-        definitions.into_iter().filter_map(|at| state.declarations.get(at)).cloned();
+    let new_id = |id: TopicId| included.position(id).unwrap_or(TopicId::LEFT_OUT);
+    let definitions = definitions
+        .into_iter()
+        .filter_map(|index| state.declarations.get(index))
+        .cloned();
     let subscriptions =
         Subscriptions { log, index, topics: &topics, included: &included, parts }
             .list();
@@ -61,11 +63,11 @@ pub(super) fn excerpt(
         starts: vec![StreamsState::default(); parts.len()],
         corrections: Vec::new(),
         built_in: BuiltIn {
-            logged_strings: number(logged_strings),
-            parameter_changes: number(parameter_changes),
-            dropouts: number(dropouts),
-            messages: number(messages),
-            events: events.map(number),
+            logged_strings: new_id(logged_strings),
+            parameter_changes: new_id(parameter_changes),
+            dropouts: new_id(dropouts),
+            messages: new_id(messages),
+            events: events.map(new_id),
         },
         is_partial: true,
     };
@@ -120,69 +122,82 @@ impl Subscriptions<'_> {
         let mut list: Vec<(u64, Declaration)> = Vec::new();
         let (mut ids, mut listed) = (BTreeSet::new(), BTreeSet::new());
         for topic in self.topics {
-            let all = self.index.of_topic(*topic);
-            let offsets_in_parts = self.parts.iter().flat_map(|part| {
-                let before = |at: u64| all.partition_point(|(offset, _)| *offset < at);
-                let range = before(part.bytes.start)..before(part.bytes.end);
-                all.get(range).unwrap_or_default()
+            let subscriptions = self.index.subscriptions_of_topic(*topic);
+            let in_parts = self.parts.iter().flat_map(|part| {
+                let count_before = |end: u64| {
+                    subscriptions.partition_point(|(offset, _)| *offset < end)
+                };
+                let range =
+                    count_before(part.bytes.start)..count_before(part.bytes.end);
+                subscriptions.get(range).unwrap_or_default()
             });
             // Topics are numbered in the order of their first subscriptions.
-            for (offset, at) in all.iter().take(1).chain(offsets_in_parts) {
-                if listed.insert(*at) {
-                    list.extend(self.subscription(*at, *offset));
+            for (offset, index) in subscriptions.iter().take(1).chain(in_parts) {
+                if listed.insert(*index) {
+                    list.extend(self.subscription(*index, *offset));
                 }
             }
-            ids.extend(
-                all.iter().filter_map(|(_, at)| self.target(*at)).map(|of| of.0),
-            );
+            let targets =
+                subscriptions.iter().filter_map(|(_, index)| self.target(*index));
+            ids.extend(targets.map(|(id, _)| id));
         }
-        let (mut known, mut before) = (0, 0);
+        let (mut previous_id_count, mut previous_start) = (0, 0);
         for part in self.parts {
             let start = part.bytes.start;
             // No message begins at the last byte before a part.
             let offset = start.saturating_sub(1);
-            let known_ids = self.index.ids_before(start);
+            let id_count = self.index.count_ids_before(start);
             let (mut current, mut reassigned) = (Vec::new(), Vec::new());
             for id in &ids {
-                let of_id = self.index.of_id(*id);
-                let count = of_id.partition_point(|(at, _)| *at < start);
-                let is_known = of_id.partition_point(|(at, _)| *at < before) == count;
-                let last = count.checked_sub(1).and_then(|last| of_id.get(last));
-                let Some((_, at)) = last.filter(|_| !is_known) else { continue };
-                match self.subscription(*at, offset) {
+                let subscriptions = self.index.subscriptions_of_id(*id);
+                let count_before = |end: u64| {
+                    subscriptions.partition_point(|(offset, _)| *offset < end)
+                };
+                let count = count_before(start);
+                if count_before(previous_start) == count {
+                    continue;
+                }
+                let last =
+                    count.checked_sub(1).and_then(|last| subscriptions.get(last));
+                let Some((_, index)) = last else { continue };
+                match self.subscription(*index, offset) {
                     Some(subscription) => current.push(subscription),
                     None => reassigned.push(u32::from(*id)),
                 }
             }
-            let others = match known {
-                0 => self.index.first_ids(known_ids),
-                _ => self.index.ids(known, known_ids).chain(reassigned).collect(),
+            let omitted = match previous_id_count {
+                0 => self.index.first_ids(id_count),
+                _ => {
+                    let new_ids = self.index.ids(previous_id_count, id_count);
+                    new_ids.chain(reassigned).collect()
+                }
             };
-            if !others.is_empty() {
-                list.push((offset, Declaration::LeftOut { offset, ids: others }));
+            if !omitted.is_empty() {
+                let declaration = Declaration::OmittedTopics { offset, ids: omitted };
+                list.push((offset, declaration));
             }
             list.append(&mut current);
-            (known, before) = (known_ids, start);
+            (previous_id_count, previous_start) = (id_count, start);
         }
         list.sort_by_key(|(offset, _)| *offset);
         list.into_iter().map(|(_, declaration)| declaration).collect()
     }
 
-    /// Returns the message id and the topic of the subscription with the index `at`.
-    fn target(&self, at: usize) -> Option<(u16, TopicId)> {
-        match self.log.format_state.declarations.get(at)? {
+    /// Returns the message id and the topic of the subscription with the index `index`.
+    fn target(&self, index: usize) -> Option<(u16, TopicId)> {
+        match self.log.format_state.declarations.get(index)? {
             Declaration::Subscription { id, topic, .. } => Some((*id, *topic)),
             _ => None,
         }
     }
 
-    /// Returns the subscription with the index `at`, as one at `offset`, if it is of one of the
-    /// topics.
-    fn subscription(&self, at: usize, offset: u64) -> Option<(u64, Declaration)> {
-        let (_, topic) = self.target(at)?;
+    /// Returns the subscription with the index `index`, moved to `offset`, if it belongs to one of
+    /// the topics.
+    fn subscription(&self, index: usize, offset: u64) -> Option<(u64, Declaration)> {
+        let (_, topic) = self.target(index)?;
         self.topics.binary_search(&topic).ok()?;
         let topic = self.included.position(topic)?;
-        let declaration = self.log.format_state.declarations.get(at)?;
+        let declaration = self.log.format_state.declarations.get(index)?;
         let Declaration::Subscription { id, name, instance, .. } = declaration else {
             return None;
         };

@@ -25,20 +25,19 @@ use crate::{
     wire,
 };
 
-/// The maximum number of bytes of definitions in a manifest; further topics have none.
-/// A PX4 log has less than a megabyte, but a small file can subscribe 256 times to a
-/// long definition.
+/// The maximum number of bytes of definitions in a manifest; further topics have no definition. A
+/// PX4 log has less than a megabyte, but a small file can subscribe 256 times to a long definition.
 const MAX_DEFINITIONS: usize = 16 << 20;
 
 /// Returns the counts of records of a topic with anomalous times.
 fn time_anomalies(stats: &TopicStatistics) -> BTreeMap<String, String> {
-    let counted = [
+    let counts = [
         ("older_than_before", stats.late),
         ("older_than_start", stats.before_start),
         ("odd_times", stats.implausible),
     ];
-    let implausible = counted.into_iter().filter(|(_, count)| *count > 0);
-    implausible.map(|(name, count)| (name.to_owned(), count.to_string())).collect()
+    let anomalies = counts.into_iter().filter(|(_, count)| *count > 0);
+    anomalies.map(|(name, count)| (name.to_owned(), count.to_string())).collect()
 }
 
 /// Returns a note about records from before the start of logging, if there are any.
@@ -77,21 +76,21 @@ impl IndexPass {
         for raw in std::mem::take(&mut self.statistics.parts).finish(bytes) {
             let has_events =
                 event_topics.iter().any(|id| raw.part.topics.contains(*id));
-            let mut more = Vec::new();
+            let mut built_in_topics = Vec::new();
             if raw.built_in.strings {
-                more.extend([built_in.logged_strings, built_in.messages]);
+                built_in_topics.extend([built_in.logged_strings, built_in.messages]);
             }
             if has_events {
-                more.push(built_in.messages);
-                more.extend(built_in.events);
+                built_in_topics.push(built_in.messages);
+                built_in_topics.extend(built_in.events);
             }
             if raw.built_in.changes {
-                more.push(built_in.parameter_changes);
+                built_in_topics.push(built_in.parameter_changes);
             }
             if raw.built_in.dropouts {
-                more.push(built_in.dropouts);
+                built_in_topics.push(built_in.dropouts);
             }
-            let (part, state) = raw.with_topics(more);
+            let (part, state) = raw.with_topics(built_in_topics);
             parts.push(part);
             starts.push(state);
         }
@@ -146,15 +145,15 @@ impl IndexPass {
     pub(super) fn contradicts_header(&self) -> bool {
         let Some(start) = self.registry.streams.clock.start() else { return false };
         let stats = &self.statistics.stats;
-        let before: u64 = stats.iter().map(|stats| stats.before_start).sum();
+        let old_records: u64 = stats.iter().map(|stats| stats.before_start).sum();
         let Some(time) = self.statistics.time.range() else {
             return stats.iter().any(|stats| stats.records > 0);
         };
-        let trusted: u64 =
+        let trusted_records: u64 =
             stats.iter().map(|s| s.records - s.before_start - s.implausible).sum();
         let wait = time.start.as_nanos() / 1_000 - start as i64;
-        let is_long_before = before == 0 && wait > clock::MAX_STEP as i64;
-        is_long_before || before > trusted.max(stats.len() as u64)
+        let is_long_before = old_records == 0 && wait > clock::MAX_STEP as i64;
+        is_long_before || old_records > trusted_records.max(stats.len() as u64)
     }
 
     /// Returns the time from the start of logging to the last record.
@@ -172,11 +171,11 @@ impl IndexPass {
     }
 
     fn add_remarks(&mut self) {
-        for (kind, (count, at)) in std::mem::take(&mut self.unknown_messages) {
+        for (kind, (count, offset)) in std::mem::take(&mut self.unknown_messages) {
             let kind = char::from(kind);
             self.remark(format!(
                 "{count} messages of the unknown type {kind:?} were skipped, the first at \
-                 byte {at}"
+                 byte {offset}"
             ));
         }
         let sum = |count: fn(&TopicStatistics) -> u64| {
@@ -198,12 +197,12 @@ impl IndexPass {
                 "records with an implausible time (0, or far from its neighbours)";
             self.remark(format!("{problem}: {implausible}"));
         }
-        if let Some(lost @ 1..) =
+        if let Some(dropped @ 1..) =
             self.registry.streams.pauses().map(Pauses::dropped_corrections)
         {
             let problem =
                 "records after pauses whose counters do not determine the time";
-            self.remark(format!("{problem}: {lost}"));
+            self.remark(format!("{problem}: {dropped}"));
         }
         let unusable = self.unusable_definitions();
         self.damage.extend(unusable);
@@ -237,9 +236,9 @@ impl IndexPass {
             topics.zip(&self.statistics.stats).filter(|(_, stats)| stats.records > 0);
         let unusable = with_records.filter_map(|((id, topic), stats)| {
             let reason = topic.layout.as_ref().err()?;
-            let place = self.formats_at.get(&topic.type_name).cloned();
-            let place = place.or_else(|| subscribed_at.get(&id).cloned());
-            let damage = Damage::new(DamageKind::Definition, place.unwrap_or(0..0));
+            let bytes = self.format_ranges.get(&topic.type_name).cloned();
+            let bytes = bytes.or_else(|| subscribed_at.get(&id).cloned());
+            let damage = Damage::new(DamageKind::Definition, bytes.unwrap_or(0..0));
             Some(
                 damage
                     .with_records(stats.records, Some(id))
@@ -250,14 +249,16 @@ impl IndexPass {
     }
 
     fn logged_topics(&self) -> Vec<Topic> {
-        let (mut room, mut inner_room) = (MAX_DEFINITIONS, MAX_DEFINITIONS);
-        let mut definition = |text: &str| match room.checked_sub(text.len()) {
-            Some(less) => {
-                room = less;
-                text.to_owned()
-            }
-            None => String::new(),
-        };
+        let (mut definition_budget, mut nested_budget) =
+            (MAX_DEFINITIONS, MAX_DEFINITIONS);
+        let mut definition =
+            |text: &str| match definition_budget.checked_sub(text.len()) {
+                Some(remaining) => {
+                    definition_budget = remaining;
+                    text.to_owned()
+                }
+                None => String::new(),
+            };
         let topic = |(declared, stats): (
             &crate::topics::registry::DeclaredTopic,
             &TopicStatistics,
@@ -270,7 +271,7 @@ impl IndexPass {
                 encoding: "ulog".to_owned(),
                 type_name: declared.type_name.clone(),
                 definition: definition(
-                    &self.registry.definition(declared, &mut inner_room),
+                    &self.registry.definition(declared, &mut nested_budget),
                 ),
                 schema: declared.schema.clone(),
                 records: Some(stats.records),
@@ -304,23 +305,23 @@ impl IndexPass {
             });
             TopicId(topics.len() as u32 - 1)
         };
-        let own = TopicOrigin::BuiltIn;
+        let origin = TopicOrigin::BuiltIn;
         let logged_strings = add(
             topic_names::LOGGED_STRINGS,
             built_in_topics::strings_schema(),
-            own,
+            origin,
             Some(stats.strings),
         );
         let parameter_changes = add(
             topic_names::PARAMETER_CHANGES,
             built_in_topics::changes_schema(),
-            own,
+            origin,
             Some(stats.changes),
         );
         let dropouts = add(
             topic_names::DROPOUTS,
             built_in_topics::dropouts_schema(),
-            own,
+            origin,
             Some(stats.dropouts),
         );
         let derived = TopicOrigin::Derived;
@@ -367,7 +368,7 @@ impl IndexPass {
             longest_millis: stats.dropout_longest.into(),
         };
         let non_default = parameters.values().filter(|p| p.is_non_default()).count();
-        let mut all = BTreeMap::from([
+        let mut sections = BTreeMap::from([
             (MetadataKey::Info.into(), Value::Map(info.clone())),
             (MetadataKey::InfoMultiple.into(), Value::Map(lists.collect())),
             (MetadataKey::Parameters.into(), Value::Map(values.collect())),
@@ -389,15 +390,15 @@ impl IndexPass {
             ("parameters_system_default", |parameter| parameter.system_default),
             ("parameters_setup_default", |parameter| parameter.setup_default),
         ];
-        for (name, value_of) in defaults {
+        for (name, default_of) in defaults {
             let values = parameters.iter();
             let values = values
-                .filter_map(|(name, p)| Some((name.clone(), value_of(p)?.into())));
+                .filter_map(|(name, p)| Some((name.clone(), default_of(p)?.into())));
             let values: BTreeMap<String, Value> = values.collect();
             if !values.is_empty() {
-                all.insert(name.to_owned(), Value::Map(values));
+                sections.insert(name.to_owned(), Value::Map(values));
             }
         }
-        all
+        sections
     }
 }

@@ -19,10 +19,10 @@ const MAX_REMARKS: usize = 100;
 
 impl IndexPass {
     /// Processes a message that is not a data message. Returns true if it is a message.
-    pub(super) fn add_other(
+    pub(super) fn process_other(
         &mut self,
-        at: u64,
-        rest: &[u8],
+        offset: u64,
+        bytes: &[u8],
         kind: u8,
         payload: &[u8],
     ) -> bool {
@@ -30,20 +30,20 @@ impl IndexPass {
         let result = match kind {
             kind::FLAG_BITS | kind::UNSUBSCRIPTION => Some(MetadataResult::Accepted),
             kind::FORMAT => {
-                let bytes = at..at + len as u64;
+                let range = offset..offset + len as u64;
                 wire::format(payload)
-                    .map(|(name, text)| self.add_format(name, text, bytes))
+                    .map(|(name, text)| self.add_format(name, text, range))
             }
             kind::SUBSCRIPTION => {
-                self.start_data(at);
-                wire::subscription(payload).map(|add_subscription| {
-                    self.add_subscription(at, &add_subscription);
+                self.start_data(offset);
+                wire::subscription(payload).map(|subscription| {
+                    self.add_subscription(offset, &subscription);
                     MetadataResult::Accepted
                 })
             }
             kind::SYNC | kind::DROPOUT | kind::STRING | kind::TAGGED_STRING => {
                 if matches!(kind, kind::STRING | kind::TAGGED_STRING) {
-                    self.start_data(at);
+                    self.start_data(offset);
                 }
                 let streams = &mut self.registry.streams;
                 self.statistics
@@ -53,31 +53,32 @@ impl IndexPass {
             kind::INFO
             | kind::INFO_MULTIPLE
             | kind::PARAMETER
-            | kind::DEFAULT_PARAMETER => self.add_metadata(at, kind, payload),
-            _ => return self.unknown_messages(at, rest, kind, len),
+            | kind::DEFAULT_PARAMETER => self.add_metadata(offset, kind, payload),
+            _ => return self.count_unknown_message(offset, bytes, kind, len),
         };
-        let lost = match result {
+        let damage_kind = match result {
             Some(MetadataResult::Accepted) => return true,
             Some(MetadataResult::OverLimit) => DamageKind::OverLimit,
             Some(MetadataResult::TypeMismatch) | None => DamageKind::Undecodable,
         };
-        let lost = Damage::new(lost, at..at + len as u64).with_records(1, None);
-        self.lost_record(rest, len, lost).is_some()
+        let damage =
+            Damage::new(damage_kind, offset..offset + len as u64).with_records(1, None);
+        self.report_lost_record(bytes, len, damage).is_some()
     }
 
-    fn start_data(&mut self, at: u64) {
-        self.data_start.get_or_insert(at);
+    fn start_data(&mut self, offset: u64) {
+        self.data_start.get_or_insert(offset);
     }
 
     fn add_metadata(
         &mut self,
-        at: u64,
+        offset: u64,
         kind: u8,
         payload: &[u8],
     ) -> Option<MetadataResult> {
         let is_change = kind == kind::PARAMETER && self.data_start.is_some();
         let time = self.registry.streams.untimed_message_time();
-        let change = is_change.then_some((time, at));
+        let change = is_change.then_some((time, offset));
         let result = self.metadata.add(kind, payload, change)?;
         if is_change && result != MetadataResult::TypeMismatch {
             self.statistics.built_in.changes += 1;
@@ -112,13 +113,13 @@ impl IndexPass {
         if self.declarations.len() >= MAX_DECLARATIONS {
             return MetadataResult::OverLimit;
         }
-        self.formats_at.entry(name.to_owned()).or_insert(bytes);
+        self.format_ranges.entry(name.to_owned()).or_insert(bytes);
         self.declarations.push(Declaration::Format(name.to_owned(), text.to_owned()));
         MetadataResult::Accepted
     }
 
-    fn add_subscription(&mut self, at: u64, add_subscription: &wire::Subscription<'_>) {
-        let wire::Subscription { instance, id, name } = *add_subscription;
+    fn add_subscription(&mut self, offset: u64, subscription: &wire::Subscription<'_>) {
+        let wire::Subscription { instance, id, name } = *subscription;
         if self.declarations.len() >= MAX_DECLARATIONS {
             return self.remark(format!("too many subscriptions: {name:?} is ignored"));
         }
@@ -127,7 +128,7 @@ impl IndexPass {
             SubscribeResult::Reassigned(topic) => {
                 let action = "is reassigned to";
                 self.remark(format!(
-                    "the message id {id} {action} {name:?} at byte {at}"
+                    "the message id {id} {action} {name:?} at byte {offset}"
                 ));
                 topic
             }
@@ -136,7 +137,7 @@ impl IndexPass {
             }
         };
         self.declarations.push(Declaration::Subscription {
-            offset: at,
+            offset: offset,
             id,
             name: name.to_owned(),
             instance,
@@ -162,11 +163,19 @@ impl IndexPass {
         field.map(|field| field.offset)
     }
 
-    fn unknown_messages(&mut self, at: u64, rest: &[u8], kind: u8, len: usize) -> bool {
-        if !kind.is_ascii_alphabetic() || !self.is_sound_after(rest, len) {
+    /// Counts the message of an unknown type at the start of `bytes`. Returns false if it is not a
+    /// message.
+    fn count_unknown_message(
+        &mut self,
+        offset: u64,
+        bytes: &[u8],
+        kind: u8,
+        len: usize,
+    ) -> bool {
+        if !kind.is_ascii_alphabetic() || !self.is_followed_by_message(bytes, len) {
             return false;
         }
-        self.unknown_messages.entry(kind).or_insert((0, at)).0 += 1;
+        self.unknown_messages.entry(kind).or_insert((0, offset)).0 += 1;
         true
     }
 

@@ -30,9 +30,9 @@ pub(super) struct SectionReader<'s> {
 /// The result of a scan.
 pub(super) struct ScanResult {
     /// The offset at which the next message starts.
-    pub(super) at: u64,
-    /// Why the scan stopped.
-    pub(super) end: StopReason,
+    pub(super) offset: u64,
+    /// The reason why the scan stopped.
+    pub(super) reason: StopReason,
 }
 
 /// Why a scan stopped.
@@ -54,27 +54,31 @@ impl<'s> SectionReader<'s> {
         Self { source, end, limit, start, bytes: Bytes::new(), is_short: false }
     }
 
-    /// Returns the bytes from `at` on, at least `need` bytes if the section has that
-    /// many, and whether they extend to its end. Returns fewer bytes if the source is
-    /// shorter than its length implies.
-    pub(super) fn read_at(&mut self, at: u64, need: usize) -> Result<(Bytes, bool)> {
+    /// Returns the bytes from `offset` on, and whether they extend to the end of the section.
+    /// Returns at least `min_len` bytes, unless the section ends earlier or the source is shorter
+    /// than its length implies.
+    pub(super) fn read_at(
+        &mut self,
+        offset: u64,
+        min_len: usize,
+    ) -> Result<(Bytes, bool)> {
         let buffered_end = self.start + self.bytes.len() as u64;
-        let read_end = (at + need as u64).min(self.end);
-        if at < self.start || read_end > buffered_end {
-            let passed = self.start..at.min(buffered_end);
+        let read_end = (offset + min_len as u64).min(self.end);
+        if offset < self.start || read_end > buffered_end {
+            let passed = self.start..offset.min(buffered_end);
             self.bytes = Bytes::new();
             self.source.release(passed);
             // Read twice the required length: a caller that looks far ahead again and
             // again, e.g. after each of many damaged ranges, then rarely reads bytes
             // twice.
-            let reader =
-                MIN_READ.min(self.limit.saturating_sub(at) + READ_PAST_LIMIT as u64);
-            let end = (at + (2 * need as u64).max(reader)).min(self.end);
-            self.bytes = self.source.read_at(at..end)?;
-            self.start = at;
-            self.is_short = at + (self.bytes.len() as u64) < end;
+            let read_len = MIN_READ
+                .min(self.limit.saturating_sub(offset) + READ_PAST_LIMIT as u64);
+            let new_end = (offset + (2 * min_len as u64).max(read_len)).min(self.end);
+            self.bytes = self.source.read_at(offset..new_end)?;
+            self.start = offset;
+            self.is_short = offset + (self.bytes.len() as u64) < new_end;
         }
-        let bytes = self.bytes.slice((at - self.start) as usize..);
+        let bytes = self.bytes.slice((offset - self.start) as usize..);
         let is_last = self.start + self.bytes.len() as u64 >= self.end || self.is_short;
         Ok((bytes, is_last))
     }
@@ -86,38 +90,39 @@ impl<'s> SectionReader<'s> {
     /// length or all remaining bytes, before the scan stops.
     pub(super) fn scan(
         &mut self,
-        mut at: u64,
+        mut offset: u64,
         limit: u64,
         mut step: impl FnMut(u64, &[u8]) -> Option<usize>,
     ) -> Result<ScanResult> {
         self.limit = limit;
-        let mut need = 1;
-        while at < limit {
-            let (bytes, is_last) = self.read_at(at, need)?;
+        let mut min_len = 1;
+        while offset < limit {
+            let (bytes, is_last) = self.read_at(offset, min_len)?;
             if bytes.is_empty() {
-                return Ok(ScanResult { at, end: StopReason::Short });
+                return Ok(ScanResult { offset, reason: StopReason::Short });
             }
             let end =
-                bytes.len().min(usize::try_from(limit - at).unwrap_or(usize::MAX));
-            let mut used = 0;
-            while used < end
-                && let Some(len) = step(at + used as u64, &bytes[used..])
+                bytes.len().min(usize::try_from(limit - offset).unwrap_or(usize::MAX));
+            let mut position = 0;
+            while position < end
+                && let Some(len) = step(offset + position as u64, &bytes[position..])
             {
-                used += len;
+                position += len;
             }
-            at += used as u64;
-            need = match bytes.len() - used {
-                _ if used == end => 1,
+            offset += position as u64;
+            min_len = match bytes.len() - position {
+                _ if position == end => 1,
                 // Nearly all messages are short, and another scan continues after the
                 // limit.
                 ..READ_PAST_LIMIT => READ_PAST_LIMIT,
                 _ => MAX_TWO_MESSAGES,
             };
-            if used < end && (is_last || bytes.len() - used >= MAX_TWO_MESSAGES) {
-                return Ok(ScanResult { at, end: StopReason::Rejected });
+            if position < end && (is_last || bytes.len() - position >= MAX_TWO_MESSAGES)
+            {
+                return Ok(ScanResult { offset, reason: StopReason::Rejected });
             }
         }
-        Ok(ScanResult { at, end: StopReason::Limit })
+        Ok(ScanResult { offset, reason: StopReason::Limit })
     }
 }
 

@@ -28,9 +28,9 @@ pub(super) struct Segment {
     /// The state at the end; it starts with the time of the first record.
     clock: StreamClock,
     /// The time of the first record, in microseconds.
-    first: u64,
+    first_record_time: u64,
     /// The number of reassigned message ids at the start of the scan.
-    reused: u32,
+    reassigned_ids: u32,
 }
 
 impl Segment {
@@ -44,22 +44,32 @@ impl Segment {
         mut statistics: Statistics,
     ) -> Option<Self> {
         let mut reader = SectionReader::new(source, bytes.start..end);
-        let (head, is_last) = reader.read_at(bytes.start, 2 * SEARCH_BYTES).ok()?;
+        let (start_bytes, is_last) =
+            reader.read_at(bytes.start, 2 * SEARCH_BYTES).ok()?;
         let formats = Formats::default(); // a message that defines types ends the segment
         let detector = MessageDetector { streams: &streams, formats: &formats };
-        let keep = if is_last { 0 } else { SEARCH_BYTES };
-        let skipped = detector.find_from(&head, 0, keep)?;
-        let (start, first) =
-            (bytes.start + skipped as u64, first(&streams, &head[skipped..])?);
-        drop(head); // allows the reader to reuse its buffer
-        streams.clock = streams.clock.restarted_at(first);
+        let lookahead = if is_last { 0 } else { SEARCH_BYTES };
+        let skipped = detector.find_from(&start_bytes, 0, lookahead)?;
+        let (start, first_record_time) = (
+            bytes.start + skipped as u64,
+            first_record_time(&streams, &start_bytes[skipped..])?,
+        );
+        drop(start_bytes); // allows the reader to reuse its buffer
+        streams.clock = streams.clock.restarted_at(first_record_time);
         statistics.parts.start_part(start);
-        let scan = reader.scan(start, bytes.end, |at, rest| {
-            statistics.parts.advance(at, &streams);
-            statistics.message(&mut streams, rest)
+        let scan = reader.scan(start, bytes.end, |offset, bytes| {
+            statistics.parts.advance(offset, &streams);
+            statistics.message(&mut streams, bytes)
         });
-        let (bytes, reused) = (start..scan.ok()?.at, streams.reassigned_ids());
-        Some(Self { bytes, statistics, clock: streams.clock, first, reused })
+        let (bytes, reassigned_ids) =
+            (start..scan.ok()?.offset, streams.reassigned_ids());
+        Some(Self {
+            bytes,
+            statistics,
+            clock: streams.clock,
+            first_record_time,
+            reassigned_ids,
+        })
     }
 
     /// Merges the statistics of this segment into `statistics`, which must have been
@@ -71,29 +81,31 @@ impl Segment {
         statistics: &mut Statistics,
         streams: &mut Streams,
     ) -> bool {
-        let before = &streams.clock;
+        let previous_clock = &streams.clock;
         let is_known = |dropout| {
-            before.latest_since_jump().is_some_and(|latest| latest <= dropout)
+            previous_clock.latest_since_jump().is_some_and(|latest| latest <= dropout)
         };
-        let is_valid = before.is_continued_by(self.first, &self.clock)
+        let is_valid = previous_clock
+            .is_continued_by(self.first_record_time, &self.clock)
             && self.statistics.first_dropout.is_none_or(is_known)
-            && self.reused == streams.reassigned_ids()
+            && self.reassigned_ids == streams.reassigned_ids()
             && !streams.have_counters()
             && statistics.is_continued_by(&self.statistics);
         if is_valid {
-            let before = before.clone();
-            streams.clock = before.continued_by(&self.clock);
-            statistics
-                .add(self.statistics, before.epoch, |state| state.follow(&before));
+            let previous_clock = previous_clock.clone();
+            streams.clock = previous_clock.continued_by(&self.clock);
+            statistics.add(self.statistics, previous_clock.epoch, |state| {
+                state.follow(&previous_clock)
+            });
         }
         is_valid
     }
 }
 
-/// Returns the time of the record at the start of `rest`, if there is one.
-fn first(streams: &Streams, rest: &[u8]) -> Option<u64> {
-    let (size, kind) = wire::header(rest)?;
-    let payload = rest.get(wire::HEADER_LEN..wire::HEADER_LEN + size)?;
+/// Returns the time in microseconds of the record at the start of `bytes`, if there is one.
+fn first_record_time(streams: &Streams, bytes: &[u8]) -> Option<u64> {
+    let (size, kind) = wire::header(bytes)?;
+    let payload = bytes.get(wire::HEADER_LEN..wire::HEADER_LEN + size)?;
     let (id, record) = wire::data(payload)?;
     let time = streams.peek(id, record)?;
     let is_usable = time >= streams.clock.start().unwrap_or(1);

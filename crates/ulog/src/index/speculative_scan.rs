@@ -53,12 +53,12 @@ impl SpeculativeScan {
         }
     }
 
-    /// Returns the offset up to which the sequential scan continues from `at`: the
-    /// start of the next segment that is being scanned, or may be scanned.
-    pub(super) fn limit(&self, at: u64) -> u64 {
+    /// Returns the offset up to which the sequential scan continues from `offset`: the start of the
+    /// next segment that is being scanned, or may be scanned.
+    pub(super) fn limit(&self, offset: u64) -> u64 {
         let limit = match self.starts.front() {
             Some(start) => *start,
-            None if self.may_start() => (at / self.len + 1) * self.len,
+            None if self.may_start() => (offset / self.len + 1) * self.len,
             None => self.end,
         };
         limit.min(self.end)
@@ -68,16 +68,16 @@ impl SpeculativeScan {
         self.starts.len() < self.max_segments && self.failures < MAX_FAILURES
     }
 
-    /// Starts to scan the segments after `at`, with the current state.
+    /// Starts to scan the segments after `offset`, with the current state.
     pub(super) fn start_segments(
         &mut self,
-        at: u64,
+        offset: u64,
         statistics: &Statistics,
         streams: &Streams,
     ) {
         while self.may_start() && streams.len() <= MAX_TOPICS {
-            let next = self.starts.back().map_or(0, |last| last + self.len);
-            let start = at.next_multiple_of(self.len).max(next);
+            let next_start = self.starts.back().map_or(0, |last| last + self.len);
+            let start = offset.next_multiple_of(self.len).max(next_start);
             if start >= self.end {
                 break;
             }
@@ -90,25 +90,25 @@ impl SpeculativeScan {
         }
     }
 
-    /// Merges the segment that starts at `at`, if possible. Returns the offset at which
-    /// the sequential scan continues.
+    /// Merges the segment that starts at `offset`, if possible. Returns the offset at which the
+    /// sequential scan continues.
     pub(super) fn merge_next(
         &mut self,
-        at: u64,
+        offset: u64,
         statistics: &mut Statistics,
         streams: &mut Streams,
     ) -> u64 {
         if self.starts.pop_front().is_none() {
-            return at; // no segment is being scanned
+            return offset; // no segment is being scanned
         }
-        statistics.parts.advance(at, streams);
+        statistics.parts.advance(offset, streams);
         let segment = self.segments.wait().flatten();
-        let segment = segment.filter(|segment| segment.bytes.start == at);
-        let next = segment.and_then(|segment| {
-            let next = segment.bytes.end;
-            segment.add_to(statistics, streams).then_some(next)
+        let segment = segment.filter(|segment| segment.bytes.start == offset);
+        let next_offset = segment.and_then(|segment| {
+            let next_offset = segment.bytes.end;
+            segment.add_to(statistics, streams).then_some(next_offset)
         });
-        self.failures = if next.is_some() { 0 } else { self.failures + 1 };
-        next.unwrap_or(at)
+        self.failures = if next_offset.is_some() { 0 } else { self.failures + 1 };
+        next_offset.unwrap_or(offset)
     }
 }

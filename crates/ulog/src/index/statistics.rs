@@ -95,7 +95,8 @@ impl Statistics {
         Self { stats: stats.collect(), utc: utc.collect(), ..Self::new(parts) }
     }
 
-    /// Adds a topic; `utc_at` is the offset of UTC in its records, if they report it.
+    /// Adds a topic. `utc_offset` is the offset of the field with UTC in its records, if they have
+    /// it.
     pub(super) fn grow(&mut self, utc_offset: Option<u32>) {
         if let Some(offset) = utc_offset {
             self.utc.insert(self.stats.len(), (offset, Observations::default()));
@@ -104,18 +105,18 @@ impl Statistics {
         self.parts.grow(self.stats.len());
     }
 
-    /// Counts the message at the start of `rest` if it is one of the frequent types: a
-    /// record, a string, a dropout or a sync message. Returns its length. All other and
-    /// invalid messages return `None` and change nothing.
+    /// Counts the message at the start of `bytes`, and returns its length. Only the frequent types
+    /// are processed: records, strings, dropouts and sync messages. For other and invalid messages,
+    /// the result is `None` and nothing is changed.
     #[inline]
     pub(super) fn message(
         &mut self,
         streams: &mut Streams,
-        rest: &[u8],
+        bytes: &[u8],
     ) -> Option<usize> {
-        let (size, kind) = wire::header(rest)?;
+        let (size, kind) = wire::header(bytes)?;
         let len = wire::HEADER_LEN + size;
-        let payload = rest.get(wire::HEADER_LEN..len)?;
+        let payload = bytes.get(wire::HEADER_LEN..len)?;
         if kind == kind::DATA {
             let (id, record) = wire::data(payload)?;
             self.record(streams, id, record).ok()?;
@@ -169,8 +170,8 @@ impl Statistics {
         }
     }
 
-    /// Counts a sync message, a logged string or a dropout. All other and invalid
-    /// messages return `None` and change nothing.
+    /// Counts a sync message, a logged string or a dropout. For other and invalid messages, the
+    /// result is `None` and nothing is changed.
     pub(super) fn built_in(
         &mut self,
         streams: &mut Streams,
@@ -220,13 +221,16 @@ impl Statistics {
         epoch: u32,
         correct: impl Fn(&mut StreamsState),
     ) {
-        self.stats.iter_mut().zip(&next.stats).for_each(|(all, more)| all.add(more));
+        self.stats
+            .iter_mut()
+            .zip(&next.stats)
+            .for_each(|(total, next)| total.add(next));
         self.parts.add(next.parts, correct);
         self.time.add(epoch, &next.time);
         self.before_start = self.before_start.cover(&next.before_start);
         for (stream, (_, times)) in next.utc {
-            if let Some((_, all)) = self.utc.get_mut(&stream) {
-                all.add(&times);
+            if let Some((_, total)) = self.utc.get_mut(&stream) {
+                total.add(&times);
             }
         }
         self.built_in.add(&next.built_in);
@@ -236,15 +240,14 @@ impl Statistics {
 
 impl TopicStatistics {
     fn new(reports_utc: bool) -> Self {
-        let (time, zero) = (TimeRange::EMPTY, 0);
         Self {
-            records: zero,
-            bytes: zero,
-            time,
-            trusted: time,
-            late: zero,
-            before_start: zero,
-            implausible: zero,
+            records: 0,
+            bytes: 0,
+            time: TimeRange::EMPTY,
+            trusted: TimeRange::EMPTY,
+            late: 0,
+            before_start: 0,
+            implausible: 0,
             reports_utc,
         }
     }
@@ -313,14 +316,14 @@ impl TrustedTimes {
 
     /// Returns the range from the first to the last time, without isolated jumps.
     pub(super) fn range(&self) -> Option<TimeRange> {
-        let mut all = self.earlier.clone();
-        all.push((self.range, self.records));
-        all.retain(|(_, records)| *records > 0);
+        let mut ranges = self.earlier.clone();
+        ranges.push((self.range, self.records));
+        ranges.retain(|(_, records)| *records > 0);
         let is_long = |range: &&(TimeRange, u64)| {
-            range.1 >= clock::JUMP_CONFIRMATIONS.into() || all.len() == 1
+            range.1 >= clock::JUMP_CONFIRMATIONS.into() || ranges.len() == 1
         };
-        let long = all.iter().filter(is_long).map(|range| range.0);
-        long.reduce(|all, next| all.cover(&next))
-            .or_else(|| all.first().map(|range| range.0))
+        let long = ranges.iter().filter(is_long).map(|range| range.0);
+        long.reduce(|ranges, range| ranges.cover(&range))
+            .or_else(|| ranges.first().map(|range| range.0))
     }
 }

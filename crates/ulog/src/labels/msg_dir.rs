@@ -37,13 +37,13 @@ use logtool_core::{Error, ErrorKind, Labels, Result};
 use crate::labels::msg_dir::definition::Definition;
 
 /// The maximum depth of subfolders.
-const DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// The maximum number of files; PX4 has about 250.
-const FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 
 /// The maximum size of a file; PX4's largest has about 30 KiB.
-const FILE_BYTES: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Reads all `.msg` files of a folder and its subfolders, up to 8 levels deep.
 ///
@@ -60,7 +60,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// files, or a file is larger than 1 MiB.
 pub fn read_msg_dir(path: &Path) -> Result<Labels> {
     let mut files = Vec::new();
-    find_files(path, DEPTH, &mut files)?;
+    find_files(path, MAX_DEPTH, &mut files)?;
     files.sort();
     let mut merged: BTreeMap<(String, String), ValueLabels> = BTreeMap::new();
     for file in files {
@@ -87,34 +87,33 @@ pub fn read_msg_dir(path: &Path) -> Result<Labels> {
     Ok(labels)
 }
 
-/// The labels of values; `None` if two constants with different names have the same
-/// value.
+/// The label of each value; `None` if several constants with different names have the value.
 #[derive(Default)]
 struct ValueLabels(BTreeMap<i64, Option<String>>);
 
 impl ValueLabels {
     fn add(&mut self, value: i64, label: &str) {
-        let known = self.0.entry(value).or_insert_with(|| Some(label.to_owned()));
-        if known.as_deref() != Some(label) {
-            *known = None;
+        let known_label = self.0.entry(value).or_insert_with(|| Some(label.to_owned()));
+        if known_label.as_deref() != Some(label) {
+            *known_label = None;
         }
     }
 }
 
 fn find_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
-    let failed = |err| reading(folder, err);
+    let failed = |err| read_error(folder, err);
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let path = entry.path();
         if entry.file_type().map_err(failed)?.is_dir() {
-            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            if depth > 0 && !hidden {
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if depth > 0 && !is_hidden {
                 find_files(&path, depth - 1, files)?;
             }
         } else if path.extension() == Some(OsStr::new("msg")) && path.is_file() {
             files.push(path);
-            if files.len() > FILES {
-                let message = format!("more than {FILES} message definitions");
+            if files.len() > MAX_FILES {
+                let message = format!("more than {MAX_FILES} message definitions");
                 return Err(Error::new(ErrorKind::Limit, message));
             }
         }
@@ -123,18 +122,19 @@ fn find_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(
 }
 
 fn read_text(path: &Path) -> Result<String> {
-    let failed = |err| reading(path, err);
+    let failed = |err| read_error(path, err);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
-    file.take(FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > FILE_BYTES {
-        let message = format!("{} has more than {FILE_BYTES} bytes", path.display());
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let message =
+            format!("{} has more than {MAX_FILE_BYTES} bytes", path.display());
         return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn reading(path: &Path, err: io::Error) -> Error {
+fn read_error(path: &Path, err: io::Error) -> Error {
     Error::new(ErrorKind::Io, format!("reading {}", path.display())).from_source(err)
 }
 

@@ -46,12 +46,12 @@ impl<'t> ValueName<'t> {
 
 /// Parses a range of releases, e.g. `1.15rc-1.16`.
 fn releases(range: &str) -> Option<Range<u32>> {
-    let (first, before) = range.split_once('-')?;
-    let release = |text: &str, otherwise| match text {
-        "" => Some(otherwise),
+    let (first, end) = range.split_once('-')?;
+    let release = |text: &str, default| match text {
+        "" => Some(default),
         text => release(text),
     };
-    Some(release(first, 0)?..release(before, u32::MAX)?)
+    Some(release(first, 0)?..release(end, u32::MAX)?)
 }
 
 /// Parses a release, e.g. `1.15rc`. In `ver_sw_release`, the lowest byte is 0xC0 for
@@ -64,10 +64,10 @@ fn release(text: &str) -> Option<u32> {
     Some(u32::from_be_bytes([major, minor, 0, kind]))
 }
 
-/// Calls `take` with each name of `table` and the fields that have it.
+/// Calls `visit` with each value name of `table` and the fields that have it.
 fn for_each_name<'t>(
     table: &'t str,
-    mut take: impl FnMut(&EnumFields<'t>, ValueName<'t>),
+    mut visit: impl FnMut(&EnumFields<'t>, ValueName<'t>),
 ) {
     let mut enum_fields = EnumFields { messages: Vec::new(), fields: Vec::new() };
     for line in table.lines().filter(|line| !line.starts_with('#')) {
@@ -76,13 +76,13 @@ fn for_each_name<'t>(
             enum_fields =
                 EnumFields { messages: words(messages), fields: words(fields) };
         } else if let Some(value_name) = ValueName::parse(line) {
-            take(&enum_fields, value_name);
+            visit(&enum_fields, value_name);
         }
     }
 }
 
-/// Returns the labels of the enumerations in the log of `manifest`. Logs that PX4 did
-/// not write have none.
+/// Returns the labels of the enumerations in the log of `manifest`. They are empty unless PX4 wrote
+/// the log.
 pub fn px4_labels(manifest: &Manifest) -> Labels {
     let mut labels = Labels::default();
     let info = match manifest.file_metadata(MetadataKey::Info) {

@@ -11,21 +11,22 @@ use crate::{
 /// The bit of the incompatible flags that declares appended sections.
 const APPENDED: u8 = 1;
 
-/// Returns a header and the declarations of the log with this `manifest` and `state`: what must
-/// precede later messages of the same file, so that they are read as in the file.
+/// Returns a file header and the declarations of the log with this `manifest` and `state`. If later
+/// messages of the file follow these bytes, they are read in the same way as in the file.
 ///
-/// The start is that of the last record, because the plausibility of times and the values of
-/// narrow counters depend on it. Parameters are left out: records do not depend on them.
+/// The start of logging in the header is the time of the last record, because the plausibility of
+/// times and the values of narrow counters depend on it. Parameters are omitted, because records do
+/// not depend on them.
 pub(crate) fn continuation(manifest: &Manifest, state: &FormatState) -> Vec<u8> {
     let header = &state.file_header;
-    let last = manifest.time.map_or(header.start, |time| time.end.max(header.start));
+    let start = manifest.time.map_or(header.start, |time| time.end.max(header.start));
     let mut bytes = wire::MAGIC.to_vec();
     bytes.push(header.version);
-    bytes.extend(micros(last).to_le_bytes());
+    bytes.extend(micros(start).to_le_bytes());
 
     let mut flags = [header.compatible_flags, header.incompatible_flags].concat();
-    if let Some(first) = flags.get_mut(8) {
-        *first &= !APPENDED;
+    if let Some(flags_byte) = flags.get_mut(8) {
+        *flags_byte &= !APPENDED;
     }
     if flags.iter().any(|flag| *flag != 0) {
         flags.resize(40, 0);
@@ -50,17 +51,19 @@ pub(crate) fn continuation(manifest: &Manifest, state: &FormatState) -> Vec<u8> 
                 payload.extend(name.as_bytes());
                 append(&mut bytes, kind::SUBSCRIPTION, &payload);
             }
-            Declaration::Metadata { .. } | Declaration::LeftOut { .. } => {}
+            Declaration::Metadata { .. } | Declaration::OmittedTopics { .. } => {}
         }
     }
     bytes
 }
 
+/// Converts a time to microseconds; 0 if it is negative.
 fn micros(time: Timestamp) -> u64 {
     u64::try_from(time.as_nanos() / 1_000).unwrap_or(0)
 }
 
-/// Appends a message, unless its payload is too long, which that of a declaration is not.
+/// Appends a message. The payload of a declaration always fits into a message; a longer payload is
+/// omitted.
 fn append(bytes: &mut Vec<u8>, kind: u8, payload: &[u8]) {
     if let Ok(len) = u16::try_from(payload.len()) {
         bytes.extend(len.to_le_bytes());

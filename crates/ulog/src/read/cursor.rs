@@ -19,7 +19,7 @@ use crate::{
 
 /// Reads one part of a ULog, block by block.
 pub(crate) struct UlogCursor {
-    walk: RecordScanner,
+    scanner: RecordScanner,
     reader: MessageReader,
 }
 
@@ -37,13 +37,13 @@ struct MessageReader {
     next_damage: DamagedRangeCursor,
 }
 
-/// Where the records of a topic are delivered.
+/// Selects the topics to which the records of a logged topic are delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct TopicDelivery {
     is_selected: bool,
-    as_record: bool,
-    /// Also deliver them as events or messages.
-    as_event: bool,
+    deliver_record: bool,
+    /// Whether the records are also delivered to the topics of events and messages.
+    deliver_event: bool,
 }
 
 /// The built-in topics that are selected.
@@ -57,17 +57,17 @@ struct BuiltInSelection {
 }
 
 impl UlogCursor {
-    /// Creates a cursor that reads with `walk`. The `streams` must be in the state
+    /// Creates a cursor that reads with `scanner`. The `streams` must be in the state
     /// after all declarations, without any message ids assigned.
     pub(crate) fn new(
-        walk: RecordScanner,
+        scanner: RecordScanner,
         format_state: Arc<FormatState>,
         mut streams: Streams,
         part: Option<usize>,
         selection: Selection,
         event_reader: EventReader,
     ) -> Self {
-        let at = walk.position();
+        let start = scanner.position();
         if let Some(state) = part.and_then(|part| format_state.starts.get(part)) {
             streams.resume(state);
         }
@@ -80,12 +80,16 @@ impl UlogCursor {
             messages: is_selected(built_in.messages),
             events: built_in.events.filter(|topic| is_selected(*topic)),
         };
-        let next_damage = DamagedRangeCursor::new(&format_state.damaged_ranges, at);
-        let wants_events = built_in.messages || built_in.events.is_some();
+        let next_damage = DamagedRangeCursor::new(&format_state.damaged_ranges, start);
+        let needs_events = built_in.messages || built_in.events.is_some();
         let deliveries = (0..).map(TopicId).take(streams.len()).map(|topic| {
-            let as_record = selection.topics.contains(topic);
-            let as_event = wants_events && event_reader.topics.contains(topic);
-            TopicDelivery { is_selected: as_record || as_event, as_record, as_event }
+            let deliver_record = selection.topics.contains(topic);
+            let deliver_event = needs_events && event_reader.topics.contains(topic);
+            TopicDelivery {
+                is_selected: deliver_record || deliver_event,
+                deliver_record,
+                deliver_event,
+            }
         });
         let deliveries = deliveries.collect();
         let mut reader = MessageReader {
@@ -98,46 +102,46 @@ impl UlogCursor {
             declaration: 0,
             next_damage,
         };
-        reader.subscribe(at);
-        Self { walk, reader }
+        reader.apply_subscriptions(start);
+        Self { scanner, reader }
     }
 
     /// Returns the offset at which the next block starts.
     pub(crate) fn position(&self) -> u64 {
-        self.walk.position()
+        self.scanner.position()
     }
 }
 
 impl Cursor for UlogCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let Self { walk, reader } = self;
-        let start = walk.position();
-        walk.fill(block, |block, bytes, used| {
-            reader.step(block, start + used as u64, bytes, used)
+        let Self { scanner, reader } = self;
+        let start = scanner.position();
+        scanner.fill(block, |block, bytes, position| {
+            reader.step(block, start + position as u64, bytes, position)
         })
     }
 }
 
 impl MessageReader {
-    /// Applies the subscriptions before offset `at`.
-    fn subscribe(&mut self, at: u64) {
+    /// Applies the subscriptions before the offset `end`.
+    fn apply_subscriptions(&mut self, end: u64) {
         while let Some(declaration) =
             self.format_state.declarations.get(self.declaration)
         {
             match declaration {
                 Declaration::Subscription { offset, .. }
-                | Declaration::LeftOut { offset, .. }
-                    if *offset >= at =>
+                | Declaration::OmittedTopics { offset, .. }
+                    if *offset >= end =>
                 {
                     break;
                 }
                 Declaration::Subscription { id, topic, .. } => {
                     self.streams.subscribe(*id, topic.index());
                 }
-                Declaration::LeftOut { ids, .. } => {
+                Declaration::OmittedTopics { ids, .. } => {
                     let ids = ids.ranges().flatten();
                     ids.filter_map(|id| u16::try_from(id).ok())
-                        .for_each(|id| self.streams.leave_out(id));
+                        .for_each(|id| self.streams.omit(id));
                 }
                 Declaration::Format(..) | Declaration::Metadata { .. } => {}
             }
@@ -145,48 +149,49 @@ impl MessageReader {
         }
     }
 
-    /// Applies the subscription message at offset `at`.
-    fn subscribe_at(&mut self, at: u64, payload: &[u8]) {
-        self.subscribe(at);
+    /// Applies the subscription message at the offset `offset`.
+    fn subscribe_at(&mut self, offset: u64, payload: &[u8]) {
+        self.apply_subscriptions(offset);
         // An excerpt has declarations only of its own topics.
         if self.format_state.is_partial
             && let Some(subscription) = wire::subscription(payload)
         {
-            self.streams.leave_out(subscription.id);
+            self.streams.omit(subscription.id);
         }
-        self.subscribe(at + 1);
+        self.apply_subscriptions(offset + 1);
     }
 
-    /// Reads the message at index `used` of `bytes`, which is at offset `at` of the
+    /// Reads the message at index `position` of `bytes`, which is at the offset `offset` of the
     /// file.
     #[inline]
     fn step(
         &mut self,
         block: &mut Block,
-        at: u64,
+        offset: u64,
         bytes: &[u8],
-        used: usize,
+        position: usize,
     ) -> ScanStep {
         if let Some(next_damage) =
-            self.next_damage.step(&self.format_state.damaged_ranges, at)
+            self.next_damage.step(&self.format_state.damaged_ranges, offset)
         {
             return next_damage;
         }
-        let rest = bytes.get(used..).unwrap_or_default();
-        let Some((size, kind)) = wire::header(rest) else {
+        let remaining = bytes.get(position..).unwrap_or_default();
+        let Some((size, kind)) = wire::header(remaining) else {
             return ScanStep::Partial { len: wire::HEADER_LEN };
         };
         let len = wire::HEADER_LEN + size;
-        let Some(payload) = rest.get(wire::HEADER_LEN..len) else {
+        let Some(payload) = remaining.get(wire::HEADER_LEN..len) else {
             return ScanStep::Partial { len };
         };
         if kind != kind::DATA {
-            self.read_other(block, at, used, kind, payload);
+            self.read_other(block, offset, position, kind, payload);
             return ScanStep::Whole { len };
         }
         let Some((id, record)) = wire::data(payload) else {
-            let lost = Damage::new(DamageKind::Undecodable, at..at + len as u64);
-            block.report(lost.with_records(1, None));
+            let damage =
+                Damage::new(DamageKind::Undecodable, offset..offset + len as u64);
+            block.report(damage.with_records(1, None));
             return ScanStep::Whole { len };
         };
         match self.streams.record(id, record) {
@@ -194,40 +199,45 @@ impl MessageReader {
                 let delivery =
                     self.deliveries.get(record.stream).copied().unwrap_or_default();
                 if delivery.is_selected && self.selection.time.contains(record.time) {
-                    let (topic, start) = (TopicId(record.stream as u32), used + 5);
-                    if delivery.as_record {
-                        block.push(topic, record.time, start..used + len);
+                    let (topic, start) = (TopicId(record.stream as u32), position + 5);
+                    if delivery.deliver_record {
+                        block.push(topic, record.time, start..position + len);
                     }
-                    if delivery.as_event {
-                        self.event(block, record.time, used + 2..used + len, rest);
+                    if delivery.deliver_event {
+                        self.event(
+                            block,
+                            record.time,
+                            position + 2..position + len,
+                            remaining,
+                        );
                     }
                 }
             }
             Err(error) => {
                 let (kind, topic) = match error {
-                    DataError::LeftOut => return ScanStep::Whole { len },
+                    DataError::OmittedTopic => return ScanStep::Whole { len },
                     DataError::UnknownId => (DamageKind::UnknownTopic, None),
                     DataError::TypeMismatch(topic) => {
                         (DamageKind::Undecodable, Some(topic))
                     }
                 };
-                let lost = Damage::new(kind, at..at + len as u64);
-                block.report(lost.with_records(1, topic));
+                let damage = Damage::new(kind, offset..offset + len as u64);
+                block.report(damage.with_records(1, topic));
             }
         }
         ScanStep::Whole { len }
     }
 
-    /// Delivers a data message that is an event. `range` covers the message from its
-    /// type on.
+    /// Delivers the data message at the start of `bytes`, which is an event. `range` is the range
+    /// in the block from the message type to the end of the message.
     fn event(
         &self,
         block: &mut Block,
         time: Timestamp,
         range: std::ops::Range<usize>,
-        rest: &[u8],
+        bytes: &[u8],
     ) {
-        let message = rest.get(2..2 + range.len()).unwrap_or_default();
+        let message = bytes.get(2..2 + range.len()).unwrap_or_default();
         if let Some(events) = self.built_in.events {
             block.push(events, time, range.clone());
         }
@@ -242,18 +252,18 @@ impl MessageReader {
     fn read_other(
         &mut self,
         block: &mut Block,
-        at: u64,
-        used: usize,
+        offset: u64,
+        position: usize,
         kind: u8,
         payload: &[u8],
     ) {
-        let range = used + 2..used + wire::HEADER_LEN + payload.len();
+        let range = position + 2..position + wire::HEADER_LEN + payload.len();
         let built_in = self.format_state.built_in;
         match kind {
-            kind::SUBSCRIPTION => self.subscribe_at(at, payload),
+            kind::SUBSCRIPTION => self.subscribe_at(offset, payload),
             kind::STRING | kind::TAGGED_STRING => {
                 let Some(string) = wire::logged_string(kind, payload) else {
-                    return report_undecodable(block, at, payload);
+                    return report_undecodable(block, offset, payload);
                 };
                 let time = Timestamp::from_micros(string.time);
                 if !self.selection.time.contains(time) {
@@ -271,20 +281,20 @@ impl MessageReader {
             kind::DROPOUT => {
                 let time = self.streams.untimed_message_time();
                 let Some(millis) = wire::dropout(payload) else {
-                    return report_undecodable(block, at, payload);
+                    return report_undecodable(block, offset, payload);
                 };
                 self.streams.add_dropout(millis);
                 if self.built_in.dropouts && self.selection.time.contains(time) {
                     block.push(built_in.dropouts, time, range);
                 }
             }
-            kind::PARAMETER if at >= self.format_state.data_start => {
+            kind::PARAMETER if offset >= self.format_state.data_start => {
                 let time = self.streams.untimed_message_time();
-                let is_one = wire::keyed_value(payload).is_some_and(|keyed| {
+                let is_valid = wire::keyed_value(payload).is_some_and(|keyed| {
                     crate::declarations::metadata::ParameterValue::is_valid(&keyed)
                 });
-                if !is_one {
-                    report_undecodable(block, at, payload);
+                if !is_valid {
+                    report_undecodable(block, offset, payload);
                 } else if self.built_in.changes && self.selection.time.contains(time) {
                     block.push(built_in.parameter_changes, time, range);
                 }
@@ -294,7 +304,7 @@ impl MessageReader {
     }
 }
 
-fn report_undecodable(block: &mut Block, at: u64, payload: &[u8]) {
-    let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
+fn report_undecodable(block: &mut Block, offset: u64, payload: &[u8]) {
+    let bytes = offset..offset + (wire::HEADER_LEN + payload.len()) as u64;
     block.report(Damage::new(DamageKind::Undecodable, bytes).with_records(1, None));
 }

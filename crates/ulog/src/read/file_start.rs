@@ -23,27 +23,27 @@ pub(crate) struct FileStart {
     pub(crate) file_header: FileHeader,
     pub(crate) sections: Vec<Range<u64>>,
     /// The damage to report if the header is lost.
-    pub(crate) lost: Option<Damage>,
+    pub(crate) header_damage: Option<Damage>,
 }
 
 /// Reads the start of the file. A log whose header is lost is recognized by its chain
 /// of messages.
 pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<FileStart> {
-    let head =
+    let start_bytes =
         source.read_at(0..(wire::FILE_HEADER_LEN + wire::MAX_MESSAGE_LEN) as u64)?;
-    if head.starts_with(wire::ENCRYPTED_MAGIC) {
+    if start_bytes.starts_with(wire::ENCRYPTED_MAGIC) {
         return Err(encryption::needs_key(source));
     }
-    let (file_header, start) = match wire::file_header(&head) {
+    let (file_header, start) = match wire::file_header(&start_bytes) {
         Some(file_header) => (file_header, wire::FILE_HEADER_LEN),
-        None => match resync::without_header(&head) {
+        None => match resync::without_header(&start_bytes) {
             Some(start) => (FixedHeader { version: 0, start: 0 }, start),
             None if options.is_format_given => {
-                let start = wire::FILE_HEADER_LEN.min(head.len());
+                let start = wire::FILE_HEADER_LEN.min(start_bytes.len());
                 (FixedHeader { version: 0, start: 0 }, start)
             }
             None => {
-                let message = if head.starts_with(&wire::MAGIC) {
+                let message = if start_bytes.starts_with(&wire::MAGIC) {
                     "a ULog that is truncated within its header of 16 bytes"
                 } else {
                     "not a ULog: it does not start with the bytes 55 4c 6f 67 01 12 35"
@@ -52,44 +52,46 @@ pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<FileStar
             }
         },
     };
-    let lost = wire::file_header(&head).is_none().then(|| {
-        let lost = Damage::new(DamageKind::Garbled, 0..start as u64);
-        lost.with_reason("the header is lost, including the start of logging")
+    let header_damage = wire::file_header(&start_bytes).is_none().then(|| {
+        let header_damage = Damage::new(DamageKind::Garbled, 0..start as u64);
+        header_damage.with_reason("the header is lost, including the start of logging")
     });
     // Offsets in the flag bits are relative to the header.
-    let missing = (wire::FILE_HEADER_LEN - start) as u64;
+    let missing_len = (wire::FILE_HEADER_LEN - start) as u64;
     let mut header = FileHeader {
         version: file_header.version,
         start: Timestamp::from_micros(file_header.start),
         ..FileHeader::default()
     };
-    let flags = head.get(start..).and_then(|rest| {
-        let (size, kind) = wire::header(rest)?;
-        let payload = rest.get(wire::HEADER_LEN..wire::HEADER_LEN + size)?;
+    let flags = start_bytes.get(start..).and_then(|messages| {
+        let (size, kind) = wire::header(messages)?;
+        let payload = messages.get(wire::HEADER_LEN..wire::HEADER_LEN + size)?;
         (kind == kind::FLAG_BITS).then(|| wire::flag_bits(payload))?
     });
     let mut appended = Vec::new();
     if let Some(flags) = flags {
         header.compatible_flags = flags.compatible;
         header.incompatible_flags = flags.incompatible;
-        refuse_unknown(&flags.incompatible, options)?;
+        reject_unknown_flags(&flags.incompatible, options)?;
         if flags.incompatible[0] & DATA_APPENDED != 0 {
-            appended = flags.appended.into_iter().filter(|at| *at != 0).collect();
+            appended =
+                flags.appended.into_iter().filter(|offset| *offset != 0).collect();
             appended.sort_unstable();
             header.appended = appended.clone();
         }
     }
     let start = start as u64;
     let mut sections = Vec::new();
-    let mut from = start;
-    let appended = appended.into_iter().map(|at| at.saturating_sub(missing));
-    for at in appended.filter(|at| *at > start && *at < source.len()) {
-        sections.push(from..at);
-        from = at;
+    let mut section_start = start;
+    let appended =
+        appended.into_iter().map(|offset| offset.saturating_sub(missing_len));
+    for offset in appended.filter(|offset| *offset > start && *offset < source.len()) {
+        sections.push(section_start..offset);
+        section_start = offset;
     }
-    sections.push(from..source.len());
+    sections.push(section_start..source.len());
     sections.retain(|section| !section.is_empty());
-    Ok(FileStart { file_header: header, sections, lost })
+    Ok(FileStart { file_header: header, sections, header_damage })
 }
 
 /// Returns notes about anomalies of the header.
@@ -101,15 +103,16 @@ pub(crate) fn remarks(header: &FileHeader, len: u64) -> Vec<String> {
             "version {version} of ULog is newer than any known version; it is read as version 1"
         ));
     }
-    let outside = |at: &&u64| **at >= len || **at <= wire::FILE_HEADER_LEN as u64;
-    for at in header.appended.iter().filter(outside) {
+    let is_outside =
+        |offset: &&u64| **offset >= len || **offset <= wire::FILE_HEADER_LEN as u64;
+    for offset in header.appended.iter().filter(is_outside) {
         remarks.push(format!(
-            "an appended section is declared at byte {at}, outside the log"
+            "an appended section is declared at byte {offset}, outside the log"
         ));
     }
     for (byte, bits) in header.compatible_flags.iter().enumerate() {
-        let known = u8::from(byte == 0); // default parameters
-        if bits & !known != 0 {
+        let known_bits = u8::from(byte == 0); // default parameters
+        if bits & !known_bits != 0 {
             remarks.push(format!(
                 "unknown compatible flags are ignored: byte {byte}, {bits:#010b}"
             ));
@@ -118,11 +121,12 @@ pub(crate) fn remarks(header: &FileHeader, len: u64) -> Vec<String> {
     remarks
 }
 
-fn refuse_unknown(flags: &[u8; 8], options: OpenOptions) -> Result<()> {
+/// Returns an error if an unknown incompatible flag is set, unless `options` force the log open.
+fn reject_unknown_flags(flags: &[u8; 8], options: OpenOptions) -> Result<()> {
     for (byte, bits) in flags.iter().enumerate() {
-        let unknown = bits & if byte == 0 { !DATA_APPENDED } else { !0 };
-        if unknown != 0 && !options.force {
-            let bit = unknown.trailing_zeros();
+        let unknown_bits = bits & if byte == 0 { !DATA_APPENDED } else { !0 };
+        if unknown_bits != 0 && !options.force {
+            let bit = unknown_bits.trailing_zeros();
             let message = format!(
                 "the log can be read only by programs that know its incompatible flag bit \
                  {bit} of byte {byte}"

@@ -99,10 +99,10 @@ impl OpenLog {
 
     /// Returns a cursor over the records of `part` that match `selection`.
     pub(crate) fn cursor(&self, part: &Part, selection: &Selection) -> UlogCursor {
-        let starts = &self.manifest.parts;
+        let parts = &self.manifest.parts;
         let index =
-            starts.binary_search_by_key(&part.bytes.start, |p| p.bytes.start).ok();
-        let walk =
+            parts.binary_search_by_key(&part.bytes.start, |p| p.bytes.start).ok();
+        let scanner =
             RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
         let built_in = &self.format_state.built_in;
         let needs_event_reader = selection.topics.contains(built_in.messages)
@@ -117,7 +117,7 @@ impl OpenLog {
         let streams: Streams = self.registry.streams.without_ids();
         let format_state = self.format_state.clone();
         UlogCursor::new(
-            walk,
+            scanner,
             format_state,
             streams,
             index,

@@ -20,14 +20,14 @@ use crate::{
     wire::kind,
 };
 
-/// How the records of a topic are written.
+/// The form in which the records of a topic are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordTarget {
-    /// As data messages with this id.
+    /// Data messages with this message id.
     Data(u16),
-    /// As the messages that they are.
+    /// Copies of the messages of a built-in topic.
     Message,
-    /// Not at all: the records are derived from others.
+    /// The records are derived from other records, and are not written.
     Omitted,
     /// The topic is not selected, so its records are an error.
     Unselected,
@@ -54,9 +54,10 @@ pub(super) struct Declarations {
 struct DeclarationsBuilder<'o> {
     logs: usize,
     options: &'o WriteOptions,
-    /// The messages before the first topic, and the messages from there on.
-    head: Vec<(u8, Vec<u8>)>,
-    tail: Vec<(u8, Vec<u8>)>,
+    /// The messages before the first subscription.
+    declarations: Vec<(u8, Vec<u8>)>,
+    /// The first subscription and the messages after it.
+    data_declarations: Vec<(u8, Vec<u8>)>,
     types: TypeTable,
     metadata: MergedMetadata,
     ids: HashMap<Name, u16>,
@@ -64,37 +65,33 @@ struct DeclarationsBuilder<'o> {
 }
 
 impl Declarations {
-    pub(super) fn new(
-        extracts: &[LogSlice<'_>],
-        options: &WriteOptions,
-    ) -> Result<Self> {
+    pub(super) fn new(slices: &[LogSlice<'_>], options: &WriteOptions) -> Result<Self> {
         let mut builder = DeclarationsBuilder {
-            logs: extracts.len(),
+            logs: slices.len(),
             options,
-            head: Vec::new(),
-            tail: Vec::new(),
+            declarations: Vec::new(),
+            data_declarations: Vec::new(),
             types: TypeTable::default(),
             metadata: MergedMetadata::default(),
             ids: HashMap::new(),
             next_id: 0,
         };
         let (mut targets, mut start) = (Vec::new(), Timestamp::MAX);
-        for (from, extract) in extracts.iter().enumerate() {
-            if extract.manifest.format != FORMAT_NAME {
+        for (log_index, slice) in slices.iter().enumerate() {
+            if slice.manifest.format != FORMAT_NAME {
                 let message = format!(
                     "records of {} cannot be written to a ULog",
-                    extract.manifest.format
+                    slice.manifest.format
                 );
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
-            let format_state: FormatState =
-                extract.manifest.decode_state(FORMAT_NAME)?;
-            start = start.min(start_of(extract, &format_state.file_header));
-            targets.push(builder.add(from, extract, &format_state)?);
+            let format_state: FormatState = slice.manifest.decode_state(FORMAT_NAME)?;
+            start = start.min(start_of(slice, &format_state.file_header));
+            targets.push(builder.add(log_index, slice, &format_state)?);
         }
-        let adds_information = builder.keep_utc(extracts);
-        let mut messages = builder.head;
-        messages.append(&mut builder.tail);
+        let adds_information = builder.add_boot_time(slices);
+        let mut messages = builder.declarations;
+        messages.append(&mut builder.data_declarations);
         Ok(Self {
             start_micros: u64::try_from(start.as_nanos() / 1_000).unwrap_or(0),
             messages,
@@ -108,60 +105,59 @@ impl Declarations {
 
 /// Returns the start of a selection of a log with this header: the start of the
 /// selected time, if that is later than the start of the log.
-fn start_of(extract: &LogSlice<'_>, head: &FileHeader) -> Timestamp {
-    let cut = extract.selection.time.start;
-    let log = extract.manifest.time.map_or(head.start, |time| time.start);
-    if cut > log { cut } else { head.start }
+fn start_of(slice: &LogSlice<'_>, header: &FileHeader) -> Timestamp {
+    let selected_start = slice.selection.time.start;
+    let log_start = slice.manifest.time.map_or(header.start, |time| time.start);
+    if selected_start > log_start { selected_start } else { header.start }
 }
 
 /// Returns true if the selection may not contain the source of UTC: the topic, some of
 /// its records, or the header. This is also the case if the source is not in the log,
 /// e.g. if the user specified the start.
-fn loses_utc(extract: &LogSlice<'_>, fit: &ClockFit) -> bool {
-    let manifest = extract.manifest;
+fn loses_utc(slice: &LogSlice<'_>, fit: &ClockFit) -> bool {
+    let manifest = slice.manifest;
     let topic = fit.source.strip_suffix(utc_offset::FIELD);
     let topic = topic.and_then(|label| label.strip_suffix('.'));
     let is_kept = topic
         .and_then(|label| manifest.topic(label).ok())
-        .is_some_and(|topic| extract.selection.topics.contains(topic));
-    let is_cut = extract.selection.time != TimeRange::ALL;
-    let is_in_head =
+        .is_some_and(|topic| slice.selection.topics.contains(topic));
+    let is_cut = slice.selection.time != TimeRange::ALL;
+    let is_in_header =
         [utc_offset::BOOT_TIME, utc_offset::HEADER].contains(&&*fit.source);
-    is_cut || !is_in_head && !is_kept
+    is_cut || !is_in_header && !is_kept
 }
 
 impl DeclarationsBuilder<'_> {
-    /// Adds the UTC time of the vehicle's boot, as PX4 writes it, if it is known for
-    /// the first log and its selection no longer contains the source. Returns true if
-    /// it was added.
-    fn keep_utc(&mut self, extracts: &[LogSlice<'_>]) -> bool {
-        let Some(extract) = extracts.first() else { return false };
-        let clock = &extract.manifest.clock;
+    /// Adds the UTC time of the vehicle's boot, in the form that PX4 uses, if it is known for the
+    /// first log and the selection no longer contains its source. Returns true if it was added.
+    fn add_boot_time(&mut self, slices: &[LogSlice<'_>]) -> bool {
+        let Some(slice) = slices.first() else { return false };
+        let clock = &slice.manifest.clock;
         let fit = clock.to_unix.as_ref().filter(|_| clock.zero == ClockZero::Boot);
-        let Some(fit) = fit.filter(|fit| loses_utc(extract, fit)) else { return false };
+        let Some(fit) = fit.filter(|fit| loses_utc(slice, fit)) else { return false };
         let Ok(boot) = u64::try_from(fit.offset_nanos / 1_000) else { return false };
         let key = format!("uint64_t {}", utc_offset::BOOT_TIME);
         let len = [key.len() as u8];
         let payload = [&len[..], key.as_bytes(), &boot.to_le_bytes()].concat();
-        let is_declared = self.head.iter().any(|(kind, existing)| {
+        let is_declared = self.declarations.iter().any(|(kind, existing)| {
             *kind == kind::INFO
                 && existing.get(..=key.len()) == payload.get(..=key.len())
         });
         if !is_declared {
-            self.head.push((kind::INFO, payload));
+            self.declarations.push((kind::INFO, payload));
         }
         !is_declared
     }
 
-    /// Adds the declarations of the log with the index `from`. Returns how its records
-    /// are written.
+    /// Adds the declarations of the log with the index `log_index`. Returns for each topic how its
+    /// records are written.
     fn add(
         &mut self,
-        from: usize,
-        extract: &LogSlice<'_>,
+        log_index: usize,
+        slice: &LogSlice<'_>,
         format_state: &FormatState,
     ) -> Result<Vec<RecordTarget>> {
-        let needed = self.required_types(extract, format_state)?;
+        let needed = self.required_types(slice, format_state)?;
         let (mut names, mut texts) = (TopicNames::default(), HashMap::new());
         let mut ids: HashMap<TopicId, u16> = HashMap::new();
         for declaration in &format_state.declarations {
@@ -170,43 +166,45 @@ impl DeclarationsBuilder<'_> {
                     texts.insert(name.as_str(), fields.as_str());
                     if needed.as_ref().is_none_or(|names| names.contains(name.as_str()))
                     {
-                        self.define(name, fields, from)?;
+                        self.define(name, fields, log_index)?;
                     }
                 }
                 Declaration::Subscription { name, instance, topic, .. } => {
-                    if !extract.selection.topics.contains(*topic)
+                    if !slice.selection.topics.contains(*topic)
                         || ids.contains_key(topic)
                     {
                         continue;
                     }
-                    let new = new_name(extract.manifest.get(*topic)?, self.options)?;
-                    if let (Some(new), Some(fields)) = (&new, texts.get(name.as_str()))
+                    let new_name_of_topic =
+                        new_name(slice.manifest.get(*topic)?, self.options)?;
+                    if let (Some(new_name_of_topic), Some(fields)) =
+                        (&new_name_of_topic, texts.get(name.as_str()))
                     {
-                        self.define(&new.name, fields, from)?;
+                        self.define(&new_name_of_topic.name, fields, log_index)?;
                     }
-                    let is_renamed = new.is_some();
-                    let own = Name { name: name.clone(), instance: *instance };
-                    let name = new.unwrap_or(own);
+                    let is_renamed = new_name_of_topic.is_some();
+                    let original = Name { name: name.clone(), instance: *instance };
+                    let name = new_name_of_topic.unwrap_or(original);
                     names.assign(&name, *topic, is_renamed)?;
                     ids.insert(*topic, self.subscribe(name)?);
                 }
-                Declaration::LeftOut { .. } => {}
+                Declaration::OmittedTopics { .. } => {}
                 Declaration::Metadata { kind, payload, change } => {
                     // A change is a record, unless it happened before the selected
                     // time.
-                    let start = extract.selection.time.start;
+                    let start = slice.selection.time.start;
                     let is_initial = change.is_none_or(|(time, _)| time < start);
-                    if is_initial && self.metadata.add(from, *kind, payload) {
-                        self.head.push((*kind, payload.clone()));
+                    if is_initial && self.metadata.add(log_index, *kind, payload) {
+                        self.declarations.push((*kind, payload.clone()));
                     }
                 }
             }
         }
-        let topics = extract.manifest.topics();
+        let topics = slice.manifest.topics();
         Ok(topics
             .map(|(id, topic)| match topic.origin {
                 TopicOrigin::Derived => RecordTarget::Omitted,
-                _ if !extract.selection.topics.contains(id) => RecordTarget::Unselected,
+                _ if !slice.selection.topics.contains(id) => RecordTarget::Unselected,
                 TopicOrigin::BuiltIn => RecordTarget::Message,
                 TopicOrigin::Logged => ids
                     .get(&id)
@@ -219,15 +217,15 @@ impl DeclarationsBuilder<'_> {
     /// copied with all of its types.
     fn required_types<'n>(
         &self,
-        extract: &LogSlice<'_>,
+        slice: &LogSlice<'_>,
         format_state: &'n FormatState,
     ) -> Result<Option<HashSet<&'n str>>> {
-        let is_selected = |topic: &TopicId| extract.selection.topics.contains(*topic);
+        let is_selected = |topic: &TopicId| slice.selection.topics.contains(*topic);
         let (mut selected, mut is_whole) = (Vec::new(), self.logs == 1);
         for declaration in &format_state.declarations {
             if let Declaration::Subscription { name, topic, .. } = declaration {
                 let is_renamed =
-                    new_name(extract.manifest.get(*topic)?, self.options)?.is_some();
+                    new_name(slice.manifest.get(*topic)?, self.options)?.is_some();
                 if is_selected(topic) {
                     selected.push((name.as_str(), is_renamed));
                 } else {
@@ -239,8 +237,8 @@ impl DeclarationsBuilder<'_> {
             return Ok(None);
         }
         // The type of a renamed topic itself is renamed, too.
-        let all = selected.iter().map(|(name, _)| *name);
-        let mut needed = types::required_types(&format_state.declarations, all);
+        let all_names = selected.iter().map(|(name, _)| *name);
+        let mut needed = types::required_types(&format_state.declarations, all_names);
         let unrenamed = selected.iter().filter(|(_, is_renamed)| !is_renamed);
         let unrenamed = types::required_types(
             &format_state.declarations,
@@ -254,13 +252,13 @@ impl DeclarationsBuilder<'_> {
         Ok(Some(needed))
     }
 
-    fn define(&mut self, name: &str, fields: &str, from: usize) -> Result<()> {
+    fn define(&mut self, name: &str, fields: &str, log_index: usize) -> Result<()> {
         let message = (kind::FORMAT, format!("{name}:{fields}").into_bytes());
-        match self.types.define(name, fields, from, self.logs)? {
+        match self.types.define(name, fields, log_index, self.logs)? {
             DefinitionAction::Skip => {}
             // Existing subscriptions keep the previous definition.
-            DefinitionAction::Redefine => self.tail.push(message),
-            DefinitionAction::Add => self.head.push(message),
+            DefinitionAction::Redefine => self.data_declarations.push(message),
+            DefinitionAction::Add => self.declarations.push(message),
         }
         Ok(())
     }
@@ -278,8 +276,9 @@ impl DeclarationsBuilder<'_> {
         let id = u16::try_from(self.next_id).map_err(too_many)?;
         self.next_id += 1;
         let [low, high] = id.to_le_bytes();
-        let head = [name.instance, low, high];
-        self.tail.push((kind::SUBSCRIPTION, [&head, name.name.as_bytes()].concat()));
+        let ids = [name.instance, low, high];
+        self.data_declarations
+            .push((kind::SUBSCRIPTION, [&ids, name.name.as_bytes()].concat()));
         self.ids.insert(name, id);
         Ok(id)
     }

@@ -13,8 +13,9 @@ const MAX_NAMES_SHOWN: usize = 8;
 /// The information and the parameters so far.
 #[derive(Debug, Default)]
 pub(super) struct MergedMetadata {
-    known: HashMap<ParameterKey, KnownParameter>,
-    differing: BTreeSet<String>,
+    parameters: HashMap<ParameterKey, KnownParameter>,
+    /// The names whose values differ between the logs.
+    differing_names: BTreeSet<String>,
 }
 
 /// The message type, the flag for the kind of default, and the name.
@@ -22,53 +23,57 @@ type ParameterKey = (u8, u8, String);
 
 #[derive(Debug)]
 struct KnownParameter {
-    /// The first log that declares the name.
-    from: usize,
+    /// The index of the first log that declares the name.
+    log_index: usize,
     /// The hashes of all payloads.
     payloads: HashSet<u64>,
 }
 
 impl MergedMetadata {
-    /// Adds a message of the log with the index `from`. Returns true if the message
+    /// Adds a message of the log with the index `log_index`. Returns true if the message
     /// must be written, i.e. if no earlier log has one with the same name.
-    pub(super) fn add(&mut self, from: usize, kind: u8, payload: &[u8]) -> bool {
+    pub(super) fn add(&mut self, log_index: usize, kind: u8, payload: &[u8]) -> bool {
         let keyed = match kind {
             kind::INFO | kind::PARAMETER => {
                 wire::keyed_value(payload).map(|keyed| (0, keyed))
             }
-            kind::DEFAULT_PARAMETER => wire::flagged_keyed(payload),
+            kind::DEFAULT_PARAMETER => wire::flagged_keyed_value(payload),
             // The first byte only declares whether the value is continued.
-            _ => wire::flagged_keyed(payload).map(|(_, keyed)| (0, keyed)),
+            _ => wire::flagged_keyed_value(payload).map(|(_, keyed)| (0, keyed)),
         };
-        let Some((which, keyed)) = keyed else { return from == 0 };
+        let Some((flag, keyed)) = keyed else { return log_index == 0 };
         let mut hasher = DefaultHasher::new();
         payload.hash(&mut hasher);
-        let sum = hasher.finish();
-        let key = (kind, which, keyed.name.to_owned());
+        let payload_hash = hasher.finish();
+        let key = (kind, flag, keyed.name.to_owned());
         let known = self
-            .known
+            .parameters
             .entry(key)
-            .or_insert_with(|| KnownParameter { from, payloads: HashSet::new() });
-        if known.from == from {
-            known.payloads.insert(sum);
+            .or_insert_with(|| KnownParameter { log_index, payloads: HashSet::new() });
+        if known.log_index == log_index {
+            known.payloads.insert(payload_hash);
             return true;
         }
-        if !known.payloads.contains(&sum) {
-            self.differing.insert(keyed.name.to_owned());
+        if !known.payloads.contains(&payload_hash) {
+            self.differing_names.insert(keyed.name.to_owned());
         }
         false
     }
 
     /// Returns a note about the names that differ between the logs.
     pub(super) fn remark(&self) -> Option<String> {
-        let count = self.differing.len();
-        let names: Vec<&str> =
-            self.differing.iter().take(MAX_NAMES_SHOWN).map(String::as_str).collect();
-        let more = if count > MAX_NAMES_SHOWN { ", …" } else { "" };
+        let count = self.differing_names.len();
+        let names: Vec<&str> = self
+            .differing_names
+            .iter()
+            .take(MAX_NAMES_SHOWN)
+            .map(String::as_str)
+            .collect();
+        let ellipsis = if count > MAX_NAMES_SHOWN { ", …" } else { "" };
         (count > 0).then(|| {
             format!(
                 "the logs differ in {count} values of information or parameters; those \
-                 of the first log are kept: {}{more}",
+                 of the first log are kept: {}{ellipsis}",
                 names.join(", ")
             )
         })

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use logtool_core::{Error, ErrorKind, Result, Topic, TopicId, WriteOptions};
 
 /// The maximum length of a name, in bytes.
-const MAX_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
 /// The name and the instance of a topic in the new log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,20 +17,24 @@ pub(super) struct Name {
 /// The topics of one log by their new names.
 #[derive(Debug, Default)]
 pub(super) struct TopicNames {
-    taken: HashMap<Name, (TopicId, bool)>,
+    assigned: HashMap<Name, (TopicId, bool)>,
 }
 
 /// Returns the new name of `topic` if `options` rename it. A number after a dot is the
 /// instance; without it, the instance is unchanged.
 pub(super) fn new_name(topic: &Topic, options: &WriteOptions) -> Result<Option<Name>> {
     let Some(text) = options.rename.get(&*topic.label()) else { return Ok(None) };
-    let own = u8::try_from(topic.instance).unwrap_or(u8::MAX);
+    let original = u8::try_from(topic.instance).unwrap_or(u8::MAX);
     let numbered = text
         .rsplit_once('.')
         .and_then(|(name, instance)| Some((name, instance.parse::<u8>().ok()?)));
-    let (name, instance) = numbered.unwrap_or((text, own));
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/');
-    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_fine) {
+    let (name, instance) = numbered.unwrap_or((text, original));
+    let is_valid_char =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/');
+    if name.is_empty()
+        || name.len() > MAX_NAME_BYTES
+        || !name.chars().all(is_valid_char)
+    {
         let message = format!(
             "invalid topic name {text:?}: a ULog topic name consists of letters, digits, \
              `_`, `-` and `/`, optionally followed by a dot and an instance up to 255"
@@ -51,7 +55,7 @@ impl TopicNames {
         topic: TopicId,
         is_renamed: bool,
     ) -> Result<()> {
-        match self.taken.insert(name.clone(), (topic, is_renamed)) {
+        match self.assigned.insert(name.clone(), (topic, is_renamed)) {
             Some((other, was_renamed))
                 if other != topic && (is_renamed || was_renamed) =>
             {

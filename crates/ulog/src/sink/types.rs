@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
-    declarations::formats::{array, primitive},
+    declarations::formats::{primitive, split_array},
     topics::registry::Declaration,
 };
 
@@ -15,7 +15,7 @@ pub(super) struct TypeTable {
     defined: HashMap<String, (usize, String)>,
 }
 
-/// How a definition is written.
+/// The way in which a definition is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DefinitionAction {
     /// The type is new: write the definition.
@@ -28,8 +28,8 @@ pub(super) enum DefinitionAction {
 }
 
 impl TypeTable {
-    /// Adds the definition of `name` in the log with the index `from`, one of `logs`
-    /// logs.
+    /// Adds the definition of the type `name` in the log with the index `log_index`, which is one
+    /// of `logs` logs.
     ///
     /// # Errors
     /// `Unsupported` if another log has a different definition, or if a log that is
@@ -38,24 +38,24 @@ impl TypeTable {
         &mut self,
         name: &str,
         fields: &str,
-        from: usize,
+        log_index: usize,
         logs: usize,
     ) -> Result<DefinitionAction> {
-        let Some((before, known)) = self.defined.get_mut(name) else {
-            self.defined.insert(name.to_owned(), (from, fields.to_owned()));
+        let Some((defining_log, known)) = self.defined.get_mut(name) else {
+            self.defined.insert(name.to_owned(), (log_index, fields.to_owned()));
             return Ok(DefinitionAction::Add);
         };
         if known == fields {
             return Ok(DefinitionAction::Skip);
         }
-        if *before == from && logs == 1 {
+        if *defining_log == log_index && logs == 1 {
             fields.clone_into(known);
             return Ok(DefinitionAction::Redefine);
         }
         let message = format!(
             "log {} and log {} define {name:?} differently: {} and {}",
-            *before + 1,
-            from + 1,
+            *defining_log + 1,
+            log_index + 1,
             differing_fields(known, fields),
             differing_fields(fields, known),
         );
@@ -70,39 +70,38 @@ fn differing_fields(text: &str, other: &str) -> String {
         fields.map(str::to_owned).collect()
     };
     let (fields, others) = (field_list(text), field_list(other));
-    let own: Vec<String> = fields
+    let differing: Vec<String> = fields
         .into_iter()
         .filter(|field| !others.contains(field))
         .take(3)
         .map(|field| field.chars().take(40).collect())
         .collect();
-    match own.as_slice() {
+    match differing.as_slice() {
         [] => "the same fields in another order, or fewer".to_owned(),
-        own => format!("`{}`", own.join("; ")),
+        differing => format!("`{}`", differing.join("; ")),
     }
 }
 
-/// Returns the types `names` of topics and the types of their fields, among those that a log
-/// declares.
+/// Returns the types called `names` and the types of their fields, as far as they are declared.
 pub(super) fn required_types<'d>(
     declarations: &'d [Declaration],
     names: impl Iterator<Item = &'d str>,
 ) -> HashSet<&'d str> {
-    let mut inner: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut field_types: HashMap<&str, Vec<&str>> = HashMap::new();
     for declaration in declarations {
         if let Declaration::Format(name, fields) = declaration {
             let types = fields.split(';').filter_map(|field| {
                 let (type_name, _) = field.trim().split_once(char::is_whitespace)?;
-                let (base, _) = array(type_name)?;
+                let (base, _) = split_array(type_name)?;
                 primitive(base).is_none().then_some(base)
             });
-            inner.entry(name).or_default().extend(types);
+            field_types.entry(name).or_default().extend(types);
         }
     }
-    let (mut needed, mut open) = (HashSet::new(), names.collect::<Vec<_>>());
-    while let Some(name) = open.pop() {
+    let (mut needed, mut queue) = (HashSet::new(), names.collect::<Vec<_>>());
+    while let Some(name) = queue.pop() {
         if needed.insert(name) {
-            open.extend(inner.get(name).into_iter().flatten());
+            queue.extend(field_types.get(name).into_iter().flatten());
         }
     }
     needed

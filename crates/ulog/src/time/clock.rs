@@ -20,7 +20,7 @@ const LATEST: u64 = i64::MAX as u64 / 1_000;
 
 /// The sources of timestamps: counters of 8, 16 and 32 bits, and timestamps of 64 bits.
 const SOURCES: usize = 4;
-const WIDE: usize = SOURCES - 1;
+const WIDEST: usize = SOURCES - 1;
 
 /// Follows the timestamps of the data of a log. All times are in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,14 +42,14 @@ pub(crate) struct StreamClock {
     /// For each source, the last accepted time of this source or a wider one, and the
     /// duration of the dropouts since then. A counter has 0 if that is the last time of
     /// 64 bits.
-    seen: [u64; SOURCES],
+    last_times: [u64; SOURCES],
     dropped: [u64; SOURCES],
     /// Whether there was a counter, a dropout or a possible jump since the last
     /// accepted time of 64 bits. If not, a record of 64 bits updates only two numbers.
     is_marked: bool,
 }
 
-/// How far the timestamp of a record is trusted.
+/// The trust in the timestamp of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// The time is consistent with the neighboring records.
@@ -68,10 +68,10 @@ impl StreamClock {
         Self { now: start, latest: start, is_set: start != 0, start, ..Self::default() }
     }
 
-    /// Updates the clock with the timestamp of a record. Returns how far it is trusted.
+    /// Updates the clock with the timestamp of a record. Returns the trust in the timestamp.
     #[inline]
     pub(crate) fn observe(&mut self, time: u64) -> Trust {
-        self.observe_from(time, WIDE)
+        self.observe_from(time, WIDEST)
     }
 
     /// Updates the clock with a timestamp that was unwrapped from a counter of `bits`
@@ -86,8 +86,8 @@ impl StreamClock {
         if is_near && time >= self.start.max(1) && self.is_set {
             self.now = time;
             self.latest = self.latest.max(time);
-            if source == WIDE && !self.is_marked {
-                self.seen[WIDE] = time;
+            if source == WIDEST && !self.is_marked {
+                self.last_times[WIDEST] = time;
             } else {
                 self.accept(time, source);
             }
@@ -99,13 +99,13 @@ impl StreamClock {
     /// Stores an accepted time of a source, for this source and all narrower ones.
     #[cold]
     fn accept(&mut self, time: u64, source: usize) {
-        self.is_marked = source != WIDE;
-        let of_counters = if self.is_marked { time } else { 0 };
+        self.is_marked = source != WIDEST;
+        let time_for_counters = if self.is_marked { time } else { 0 };
         for narrower in 0..=source {
-            self.seen[narrower] = of_counters;
+            self.last_times[narrower] = time_for_counters;
             (self.dropped[narrower], self.jump_votes[narrower]) = (0, 0);
         }
-        self.seen[source] = time;
+        self.last_times[source] = time;
     }
 
     #[cold]
@@ -123,8 +123,8 @@ impl StreamClock {
         }
         self.is_marked = true;
         let (jump, jump_votes) = (&mut self.jump[source], &mut self.jump_votes[source]);
-        let with_the_others = *jump_votes > 0 && time.abs_diff(*jump) <= MAX_STEP;
-        *jump_votes = if with_the_others { *jump_votes + 1 } else { 1 };
+        let is_confirmed = *jump_votes > 0 && time.abs_diff(*jump) <= MAX_STEP;
+        *jump_votes = if is_confirmed { *jump_votes + 1 } else { 1 };
         *jump = time;
         if *jump_votes < JUMP_CONFIRMATIONS {
             return Trust::Implausible;
@@ -135,7 +135,7 @@ impl StreamClock {
 
     /// Sets the clock to `time`, which is known to be correct.
     pub(crate) fn jump_to(&mut self, time: u64) {
-        self.jump(time, WIDE);
+        self.jump(time, WIDEST);
     }
 
     fn jump(&mut self, time: u64, source: usize) {
@@ -159,19 +159,19 @@ impl StreamClock {
 
     /// Returns true if the last timestamp of 64 bits may be the first one after a jump.
     pub(crate) fn may_jump(&self) -> bool {
-        self.jump_votes[WIDE] == 1
+        self.jump_votes[WIDEST] == 1
     }
 
     /// Returns true if a record has set the clock for counters of `bits` bits. The start of
     /// logging alone may be long before the first record.
     pub(crate) fn has_seen(&self, bits: u32) -> bool {
-        self.seen_by(source(bits)) != 0
+        self.last_time_of(source(bits)) != 0
     }
 
-    /// Returns the last believed time of a source or of a wider one; 0 if there was none.
-    fn seen_by(&self, source: usize) -> u64 {
-        match self.seen[source] {
-            0 => self.seen[WIDE],
+    /// Returns the last accepted time of a source or of a wider one; 0 if there was none.
+    fn last_time_of(&self, source: usize) -> u64 {
+        match self.last_times[source] {
+            0 => self.last_times[WIDEST],
             time => time,
         }
     }
@@ -179,14 +179,14 @@ impl StreamClock {
     /// Returns a clock of the same log that starts with a record at `time`.
     pub(crate) fn restarted_at(&self, time: u64) -> Self {
         let start = self.start;
-        let mut latest = [0; SOURCES];
-        latest[WIDE] = time;
+        let mut last_times = [0; SOURCES];
+        last_times[WIDEST] = time;
         Self {
             now: time,
             latest: time,
             is_set: true,
             start,
-            seen: latest,
+            last_times,
             ..Self::default()
         }
     }
@@ -214,15 +214,13 @@ impl StreamClock {
     /// Returns this clock without candidates for jumps that were rejected, so that
     /// equal clocks compare equal.
     pub(crate) fn without_stale_votes(&self) -> Self {
-        let mut without_stale_votes = self.clone();
-        for (jump, jump_votes) in
-            without_stale_votes.jump.iter_mut().zip(self.jump_votes)
-        {
+        let mut clock = self.clone();
+        for (jump, jump_votes) in clock.jump.iter_mut().zip(self.jump_votes) {
             if jump_votes == 0 {
                 *jump = 0;
             }
         }
-        without_stale_votes
+        clock
     }
 
     /// Returns the last accepted time, if there is one.
@@ -234,7 +232,7 @@ impl StreamClock {
     /// time of a record with at least as many bits, plus the dropouts since then.
     pub(crate) fn estimate(&self, bits: u32) -> Option<u64> {
         let source = source(bits);
-        let latest = match self.seen_by(source) {
+        let latest = match self.last_time_of(source) {
             0 => self.start,
             time => time,
         };
@@ -253,7 +251,7 @@ fn source(bits: u32) -> usize {
         0..=8 => 0,
         9..=16 => 1,
         17..=32 => 2,
-        _ => WIDE,
+        _ => WIDEST,
     }
 }
 

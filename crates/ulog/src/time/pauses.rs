@@ -1,13 +1,12 @@
 //! Finds pauses in which a counter wrapped around unnoticed.
 //!
-//! A record with a 16-bit counter gives its time only modulo 66 ms. If such records
-//! follow a pause and precede the next 64-bit timestamp, the records before them do not
-//! show how long the pause was. So the index pass looks at both sides. When a wider
-//! timestamp arrives, the counters since the previous one must end at it. If they do
-//! not, the pause is where the step of the counter differs most from the usual steps:
-//! before one of its records, or after the last one. The correct value of the first
-//! record after the pause is stored. Readers correct this record, and the records after
-//! it continue from there.
+//! A record with a 16-bit counter has a time only modulo 66 ms. If such records follow a
+//! pause and precede the next 64-bit timestamp, the length of the pause does not follow
+//! from the records before it. So the index pass also uses the wider timestamp after
+//! them: the last value of the counters must be close to it. If it is not, the pause is
+//! where the step of the counter differs most from the usual steps: before one of its
+//! records, or after the last one. The correct value of the first record after the pause
+//! is stored. Readers correct this record, and the following records continue from it.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +41,7 @@ pub(crate) struct CounterSample {
     /// The value, unwrapped.
     pub(crate) value: u64,
     /// The previous value of the topic, if there was one.
-    pub(crate) before: Option<u64>,
+    pub(crate) previous: Option<u64>,
     /// Whether a wider record has set the clock.
     pub(crate) has_clock: bool,
 }
@@ -52,14 +51,14 @@ pub(crate) struct CounterSample {
 pub(crate) struct Pauses {
     series: BTreeMap<u16, CounterSeries>,
     /// For each width, the streams with records since the last wider timestamp.
-    open: [Vec<u16>; WIDTHS.len()],
-    found: Vec<Correction>,
+    open_streams: [Vec<u16>; WIDTHS.len()],
+    corrections: Vec<Correction>,
     /// The total duration of all dropouts so far, in microseconds.
     dropped: u64,
     /// The number of 64-bit timestamps that may have been the first after a long pause.
     jumps: u64,
     /// The number of corrections that exceeded the limit.
-    lost: u64,
+    dropped_corrections: u64,
 }
 
 /// The records of one counter since the last wider timestamp.
@@ -106,21 +105,22 @@ impl Pauses {
     }
 
     /// Notes a 64-bit timestamp that may be the first one after a long pause.
-    pub(crate) fn may_jump(&mut self) {
+    pub(crate) fn note_possible_jump(&mut self) {
         self.jumps += 1;
     }
 
     /// Adds a record with a counter.
-    pub(crate) fn record(&mut self, counter_records: CounterSample) {
-        let CounterSample { stream, bits, unit, ordinal, value, before, has_clock } =
-            counter_records;
+    pub(crate) fn record(&mut self, sample: CounterSample) {
+        let CounterSample { stream, bits, unit, ordinal, value, previous, has_clock } =
+            sample;
         let (dropped, jumps) = (self.dropped, self.jumps);
-        let new = || CounterSeries { dropped, jumps, ..CounterSeries::default() };
-        let series = self.series.entry(stream).or_insert_with(new);
+        let new_series =
+            || CounterSeries { dropped, jumps, ..CounterSeries::default() };
+        let series = self.series.entry(stream).or_insert_with(new_series);
         (series.bits, series.unit) = (bits, unit);
         let dropped = std::mem::replace(&mut series.dropped, self.dropped);
         let dropped = (self.dropped - dropped) / unit;
-        let step = before.map(|before| value.abs_diff(before));
+        let step = previous.map(|previous| value.abs_diff(previous));
         if series.candidate.is_none() {
             series.lead = series.anchor.map(|anchor| value.abs_diff(anchor));
         }
@@ -128,12 +128,12 @@ impl Pauses {
         let deviation = |distance: Option<u64>, usual: Option<u64>| {
             Some(distance?.abs_diff(usual? + dropped))
         };
-        let offs =
+        let deviations =
             [deviation(step, series.usual_step), deviation(lead, series.usual_lead)];
-        let deviation = match offs.into_iter().flatten().min() {
+        let deviation = match deviations.into_iter().flatten().min() {
             Some(deviation) => deviation,
             // This is the first record, and no other record has set the clock.
-            None if before.is_none() && !has_clock => u64::MAX,
+            None if previous.is_none() && !has_clock => u64::MAX,
             None => 0,
         };
         let was_after_jump = series.is_after_jump;
@@ -141,7 +141,7 @@ impl Pauses {
         if series.candidate.is_none()
             && let Some(width) = WIDTHS.iter().position(|width| *width == bits)
         {
-            self.open[width].push(stream);
+            self.open_streams[width].push(stream);
         }
         let is_closer = |candidate: PauseCandidate| {
             !was_after_jump && series.is_later(candidate.deviation, deviation)
@@ -157,26 +157,26 @@ impl Pauses {
     /// fewer bits must end at this time. Returns the streams whose last value was
     /// wrong, with the correct values.
     pub(crate) fn anchor(&mut self, bits: u32, micros: u64) -> Vec<(u16, u64)> {
-        let mut moved = Vec::new();
-        for (open, width) in self.open.iter_mut().zip(WIDTHS) {
-            if width >= bits || open.is_empty() {
+        let mut corrected_streams = Vec::new();
+        for (streams, width) in self.open_streams.iter_mut().zip(WIDTHS) {
+            if width >= bits || streams.is_empty() {
                 continue;
             }
-            for stream in open.drain(..) {
+            for stream in streams.drain(..) {
                 let Some(series) = self.series.get_mut(&stream) else { continue };
                 series.jumps = self.jumps;
                 let Some(correction) = series.close(micros / series.unit.max(1)) else {
                     continue;
                 };
-                moved.push((stream, series.last));
-                if self.found.len() < MAX_CORRECTIONS {
-                    self.found.push(correction);
+                corrected_streams.push((stream, series.last));
+                if self.corrections.len() < MAX_CORRECTIONS {
+                    self.corrections.push(correction);
                 } else {
-                    self.lost += 1;
+                    self.dropped_corrections += 1;
                 }
             }
         }
-        moved
+        corrected_streams
     }
 
     /// Merges new corrections into `known`, in file order. Returns true if there were
@@ -184,25 +184,25 @@ impl Pauses {
     /// narrower counters depend on them.
     pub(crate) fn add_to(&self, known: &mut Vec<Correction>) -> bool {
         let is_known = |correction: &Correction| {
-            let at =
+            let index =
                 known.binary_search_by_key(&correction.ordinal, |known| known.ordinal);
-            at.is_ok_and(|at| known[at] == *correction)
+            index.is_ok_and(|index| known[index] == *correction)
         };
-        let new = self.found.iter().filter(|correction| !is_known(correction));
+        let new = self.corrections.iter().filter(|correction| !is_known(correction));
         let Some(bits) = new.map(|new| new.bits).max() else { return false };
-        let mut all: BTreeMap<u64, Correction> = BTreeMap::new();
+        let mut merged: BTreeMap<u64, Correction> = BTreeMap::new();
         let wider = known.iter().filter(|known| known.bits >= bits);
-        let new = self.found.iter().filter(|correction| correction.bits == bits);
-        all.extend(
+        let new = self.corrections.iter().filter(|correction| correction.bits == bits);
+        merged.extend(
             wider.chain(new).map(|correction| (correction.ordinal, *correction)),
         );
-        *known = all.into_values().take(MAX_CORRECTIONS).collect();
+        *known = merged.into_values().take(MAX_CORRECTIONS).collect();
         true
     }
 
     /// Returns the number of corrections that exceeded the limit.
     pub(crate) fn dropped_corrections(&self) -> u64 {
-        self.lost
+        self.dropped_corrections
     }
 }
 
@@ -237,8 +237,8 @@ impl CounterSeries {
         let lag = anchor.wrapping_sub(self.last) & (span - 1);
         let distance = lag.abs_diff(self.usual_lag);
         let distance = distance.min(span - distance);
-        let is_behind = self.is_later(candidate.deviation, distance);
-        if is_behind && !is_after_jump {
+        let is_after_last_record = self.is_later(candidate.deviation, distance);
+        if is_after_last_record && !is_after_jump {
             return None; // the pause is after the last record
         }
         let elapsed = self.last.saturating_sub(candidate.value);

@@ -111,7 +111,7 @@ pub(crate) fn clock(
     }
     let best = observations
         .into_iter()
-        .filter_map(|(topic, count)| count.fit(format!("{topic}.{FIELD}")))
+        .filter_map(|(topic, times)| times.fit(format!("{topic}.{FIELD}")))
         .max_by_key(|fit| fit.observations);
     let to_unix = best.or_else(|| {
         // PX4 logs its boot time since September 2025.

@@ -15,11 +15,11 @@ pub(crate) struct DeclarationIndex {
     /// The definitions of each type.
     types: HashMap<String, Vec<usize>>,
     /// The subscriptions of each topic, with their offsets, in file order.
-    of_topics: HashMap<TopicId, Vec<(u64, usize)>>,
+    topic_subscriptions: HashMap<TopicId, Vec<(u64, usize)>>,
     /// The subscriptions of each message id, with their offsets, in file order.
-    of_ids: HashMap<u16, Vec<(u64, usize)>>,
+    id_subscriptions: HashMap<u16, Vec<(u64, usize)>>,
     /// The offset of the first subscription of each message id, in file order.
-    first: Vec<(u64, u16)>,
+    first_offsets: Vec<(u64, u16)>,
     /// The last result of [`first_ids`](Self::first_ids), with its number of ids.
     last_ids: Mutex<(usize, IdSet)>,
 }
@@ -27,20 +27,24 @@ pub(crate) struct DeclarationIndex {
 impl DeclarationIndex {
     pub(crate) fn new(declarations: &[Declaration]) -> Self {
         let mut index = Self::default();
-        for (at, declaration) in declarations.iter().enumerate() {
+        for (position, declaration) in declarations.iter().enumerate() {
             match declaration {
                 Declaration::Format(name, _) => {
-                    index.types.entry(name.clone()).or_default().push(at);
+                    index.types.entry(name.clone()).or_default().push(position);
                 }
                 Declaration::Subscription { offset, id, topic, .. } => {
-                    index.of_topics.entry(*topic).or_default().push((*offset, at));
-                    let of_id = index.of_ids.entry(*id).or_default();
-                    if of_id.is_empty() {
-                        index.first.push((*offset, *id));
+                    index
+                        .topic_subscriptions
+                        .entry(*topic)
+                        .or_default()
+                        .push((*offset, position));
+                    let subscriptions = index.id_subscriptions.entry(*id).or_default();
+                    if subscriptions.is_empty() {
+                        index.first_offsets.push((*offset, *id));
                     }
-                    of_id.push((*offset, at));
+                    subscriptions.push((*offset, position));
                 }
-                Declaration::LeftOut { .. } | Declaration::Metadata { .. } => {}
+                Declaration::OmittedTopics { .. } | Declaration::Metadata { .. } => {}
             }
         }
         index
@@ -52,61 +56,63 @@ impl DeclarationIndex {
     }
 
     /// Returns the subscriptions of `topic`, with their offsets.
-    pub(crate) fn of_topic(&self, topic: TopicId) -> &[(u64, usize)] {
-        self.of_topics.get(&topic).map_or(&[], |subscriptions| subscriptions)
+    pub(crate) fn subscriptions_of_topic(&self, topic: TopicId) -> &[(u64, usize)] {
+        self.topic_subscriptions.get(&topic).map_or(&[], |subscriptions| subscriptions)
     }
 
     /// Returns the subscriptions of the message id `id`, with their offsets.
-    pub(crate) fn of_id(&self, id: u16) -> &[(u64, usize)] {
-        self.of_ids.get(&id).map_or(&[], |subscriptions| subscriptions)
+    pub(crate) fn subscriptions_of_id(&self, id: u16) -> &[(u64, usize)] {
+        self.id_subscriptions.get(&id).map_or(&[], |subscriptions| subscriptions)
     }
 
-    /// Returns how many message ids are subscribed before the offset `at`.
-    pub(crate) fn ids_before(&self, at: u64) -> usize {
-        self.first.partition_point(|(offset, _)| *offset < at)
+    /// Returns the number of message ids that are subscribed before the offset `end`.
+    pub(crate) fn count_ids_before(&self, end: u64) -> usize {
+        self.first_offsets.partition_point(|(offset, _)| *offset < end)
     }
 
-    /// Returns the first `count` message ids that are subscribed. Excerpts for other topics
-    /// often need the same.
+    /// Returns the first `count` message ids that are subscribed. The last result is cached,
+    /// because excerpts for other topics often need the same ids.
     pub(crate) fn first_ids(&self, count: usize) -> IdSet {
-        let mut last = self.last_ids.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.0 != count {
-            *last = (count, self.ids(0, count).collect());
+        let mut last_result =
+            self.last_ids.lock().unwrap_or_else(PoisonError::into_inner);
+        if last_result.0 != count {
+            *last_result = (count, self.ids(0, count).collect());
         }
-        last.1.clone()
+        last_result.1.clone()
     }
 
-    /// Returns the message ids from the one with the number `first` to before `end`, in the
-    /// order of their first subscriptions.
+    /// Returns the message ids with the indices `first..end` in the order of their first
+    /// subscriptions.
     pub(crate) fn ids(&self, first: usize, end: usize) -> impl Iterator<Item = u32> {
-        let ids = self.first.get(first..end).unwrap_or_default();
+        let ids = self.first_offsets.get(first..end).unwrap_or_default();
         ids.iter().map(|(_, id)| u32::from(*id))
     }
 
-    /// Returns the types called `names`, with those of their fields. `declarations` are those
-    /// of the index.
+    /// Returns the types called `names`, and the types of their fields. `declarations` must be the
+    /// declarations that were indexed.
     pub(crate) fn types<'d>(
         &self,
         declarations: &'d [Declaration],
         names: impl Iterator<Item = &'d str>,
     ) -> HashSet<&'d str> {
-        let mut next: Vec<&str> = names.collect();
+        let mut queue: Vec<&str> = names.collect();
         let mut types = HashSet::new();
-        while let Some(name) = next.pop() {
+        while let Some(name) = queue.pop() {
             if !types.insert(name) {
                 continue;
             }
-            let texts =
-                self.definitions(name).iter().filter_map(|at| {
-                    match declarations.get(*at)? {
-                        Declaration::Format(_, text) => Some(text),
-                        _ => None,
-                    }
-                });
-            let all = texts.flat_map(|text| text.split(';'));
-            next.extend(all.filter_map(|field| {
-                let (of_type, _) = field.trim().split_once(char::is_whitespace)?;
-                Some(formats::array(of_type).map_or(of_type, |(base, _)| base))
+            let texts = self.definitions(name).iter().filter_map(|index| {
+                match declarations.get(*index)? {
+                    Declaration::Format(_, text) => Some(text),
+                    _ => None,
+                }
+            });
+            let fields = texts.flat_map(|text| text.split(';'));
+            queue.extend(fields.filter_map(|field| {
+                let (type_name, _) = field.trim().split_once(char::is_whitespace)?;
+                Some(
+                    formats::split_array(type_name).map_or(type_name, |(base, _)| base),
+                )
             }));
         }
         types

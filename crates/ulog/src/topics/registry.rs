@@ -27,8 +27,10 @@ pub(crate) enum Declaration {
     Format(String, String),
     /// From this offset on, `id` refers to the topic `name` of `instance`.
     Subscription { offset: u64, id: u16, name: String, instance: u8, topic: TopicId },
-    /// In an excerpt: from this offset on, these ids refer to topics that it leaves out.
-    LeftOut { offset: u64, ids: IdSet },
+    /// In an excerpt: from this offset on, these ids refer to topics that it omits. The old name of
+    /// the variant is part of stored manifests.
+    #[serde(rename = "LeftOut")]
+    OmittedTopics { offset: u64, ids: IdSet },
     /// The message of an information or a parameter, and the time and offset of a
     /// parameter change during logging.
     Metadata {
@@ -48,7 +50,7 @@ pub(crate) struct Registry {
     by_name: HashMap<(String, u8), TopicId>,
     /// The number of redefinitions of each type.
     versions: HashMap<String, u32>,
-    room: ColumnBudget,
+    column_budget: ColumnBudget,
     /// The last topic of each type.
     last_of_type: HashMap<String, usize>,
     /// The labels of all topics.
@@ -116,11 +118,11 @@ impl Registry {
                 None => return SubscribeResult::TooMany,
             },
         };
-        let before = self.streams.index_of(id);
+        let previous = self.streams.index_of(id);
         // A stream is added for each topic, so both have the same index.
         self.streams.subscribe(id, topic.index());
-        match before {
-            Some(before) if before != topic.index() => {
+        match previous {
+            Some(previous) if previous != topic.index() => {
                 SubscribeResult::Reassigned(topic)
             }
             _ => SubscribeResult::Assigned(topic),
@@ -148,7 +150,7 @@ impl Registry {
         let (text, result) = match previous {
             Some(DeclaredTopic { text, layout, schema, .. }) => {
                 let result = layout.clone().and_then(|layout| {
-                    let admitted = self.room.admit(schema);
+                    let admitted = self.column_budget.admit(schema);
                     admitted.map_err(|err| err.to_string())?;
                     Ok((layout, schema.clone()))
                 });
@@ -156,7 +158,7 @@ impl Registry {
             }
             None => {
                 let result = layout.and_then(|layout| {
-                    let schema = self.room.schema(&layout);
+                    let schema = self.column_budget.schema(&layout);
                     Ok((layout, schema.map_err(|err| err.to_string())?))
                 });
                 (text.into(), result)
@@ -166,7 +168,7 @@ impl Registry {
             Ok((layout, schema)) => (Ok(layout), schema),
             Err(reason) => (Err(reason), raw_schema("us")),
         };
-        let name = self.free_name(type_name, instance);
+        let name = self.unique_name(type_name, instance);
         let type_name = type_name.to_owned();
         let declared = DeclaredTopic {
             type_name,
@@ -182,14 +184,17 @@ impl Registry {
     }
 
     /// Returns the text of the fields of `topic`, followed by the formats of nested
-    /// types as in the file. `room` is the number of bytes that are left for nested
-    /// formats.
-    pub(crate) fn definition(&self, topic: &DeclaredTopic, room: &mut usize) -> String {
+    /// types as in the file. `budget` is the remaining number of bytes for nested formats.
+    pub(crate) fn definition(
+        &self,
+        topic: &DeclaredTopic,
+        budget: &mut usize,
+    ) -> String {
         let mut text = topic.text.to_string();
         let mut names = HashSet::new();
-        let mut next: Vec<&Layout> =
+        let mut queue: Vec<&Layout> =
             topic.layout.iter().map(|layout| &**layout).collect();
-        while let Some(layout) = next.pop() {
+        while let Some(layout) = queue.pop() {
             for field in &layout.fields {
                 let LayoutKind::Nested(inner) = &field.kind else { continue };
                 // The definition of a redefined type may differ from the one in use.
@@ -200,19 +205,21 @@ impl Registry {
                     continue;
                 };
                 let line = format!("\n{}:{fields}", inner.name);
-                let Some(less) = room.checked_sub(line.len()) else { return text };
-                *room = less;
+                let Some(remaining) = budget.checked_sub(line.len()) else {
+                    return text;
+                };
+                *budget = remaining;
                 text.push_str(&line);
-                next.push(inner);
+                queue.push(inner);
             }
         }
         text
     }
 
-    /// Returns the name of a new topic: that of its type, with a version if the type
-    /// was redefined, or with a number if its label is already in use. For example,
-    /// `a.1` may be a topic or instance 1 of `a`.
-    fn free_name(&mut self, type_name: &str, instance: u8) -> String {
+    /// Returns the name of a new topic: the name of its type, with a version if the type was
+    /// redefined, or with a number if its label is already in use. For example, `a.1` may be the
+    /// label of a topic `a.1`, or of instance 1 of `a`.
+    fn unique_name(&mut self, type_name: &str, instance: u8) -> String {
         let mut name = match self.versions.get(type_name) {
             None => type_name.to_owned(),
             Some(version) => format!("{type_name}@{}", version + 1),

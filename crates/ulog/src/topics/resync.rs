@@ -81,15 +81,15 @@ impl MessageDetector<'_> {
             kind::DROPOUT => weak_if(size == 2),
             kind::UNSUBSCRIPTION => weak_if(size == 2),
             kind::SUBSCRIPTION => {
-                let is_one =
+                let subscription =
                     wire::subscription(payload.get(..MAX_NAME).unwrap_or(payload));
-                strong_if(is_one.is_some_and(|s| self.formats.contains(s.name)))
+                strong_if(subscription.is_some_and(|s| self.formats.contains(s.name)))
             }
             kind::INFO | kind::PARAMETER => {
                 strong_if(is_keyed(wire::keyed_value(payload)))
             }
             kind::INFO_MULTIPLE | kind::DEFAULT_PARAMETER => {
-                let keyed = wire::flagged_keyed(payload);
+                let keyed = wire::flagged_keyed_value(payload);
                 strong_if(is_keyed(keyed.map(|(_, keyed)| keyed)))
             }
             kind::FORMAT => strong_if(is_format(payload)),
@@ -100,42 +100,45 @@ impl MessageDetector<'_> {
     /// Returns true if a chain of messages starts at the start of `bytes`, which end at
     /// the end of the section.
     pub(crate) fn starts_chain(&self, bytes: &[u8]) -> bool {
-        let (mut rest, mut strong) = (bytes, 0);
-        for hop in 0..MAX_MESSAGES {
-            let len = match self.classify(rest) {
+        let (mut remaining, mut strong_count) = (bytes, 0);
+        for index in 0..MAX_MESSAGES {
+            let len = match self.classify(remaining) {
                 Plausibility::Sync(_) => return true,
                 Plausibility::Strong(len) => {
-                    strong += 1;
+                    strong_count += 1;
                     len
                 }
-                Plausibility::Weak(len) if hop > 0 => len,
+                Plausibility::Weak(len) if index > 0 => len,
                 Plausibility::Weak(_) | Plausibility::No => return false,
             };
-            rest = rest.get(len..).unwrap_or_default();
-            if strong >= MIN_STRONG || (rest.is_empty() && strong == hop + 1) {
+            remaining = remaining.get(len..).unwrap_or_default();
+            if strong_count >= MIN_STRONG
+                || (remaining.is_empty() && strong_count == index + 1)
+            {
                 return true;
             }
         }
         false
     }
 
-    /// Returns the offset of the next message in `bytes`, which do not start with a
-    /// message. Returns `None` if there is none before the last `keep` bytes.
-    pub(crate) fn find_next(&self, bytes: &[u8], keep: usize) -> Option<usize> {
-        self.find_from(bytes, 1, keep)
+    /// Returns the offset of the next message in `bytes`, which do not start with a message.
+    /// Returns `None` if no message starts before the last `lookahead` bytes, which are reserved
+    /// for the chain of messages after it.
+    pub(crate) fn find_next(&self, bytes: &[u8], lookahead: usize) -> Option<usize> {
+        self.find_from(bytes, 1, lookahead)
     }
 
-    /// Like [`next`](Self::next), but searches from the byte `from` on.
+    /// Like [`find_next`](Self::find_next), but searches from the byte `start` on.
     pub(crate) fn find_from(
         &self,
         bytes: &[u8],
-        from: usize,
-        keep: usize,
+        start: usize,
+        lookahead: usize,
     ) -> Option<usize> {
-        let last = bytes.len().saturating_sub(keep.max(wire::HEADER_LEN));
-        (from..=last).find(|at| {
-            bytes.get(at + 2).is_some_and(|kind| is_known(*kind))
-                && self.starts_chain(bytes.get(*at..).unwrap_or_default())
+        let last = bytes.len().saturating_sub(lookahead.max(wire::HEADER_LEN));
+        (start..=last).find(|offset| {
+            bytes.get(offset + 2).is_some_and(|kind| is_known(*kind))
+                && self.starts_chain(bytes.get(*offset..).unwrap_or_default())
         })
     }
 }
@@ -146,15 +149,15 @@ impl MessageDetector<'_> {
 pub(crate) fn without_header(head: &[u8]) -> Option<usize> {
     let detector =
         MessageDetector { streams: &Streams::default(), formats: &Formats::default() };
-    [wire::FILE_HEADER_LEN, 0].into_iter().find(|at| {
-        let messages = head.get(*at..).unwrap_or_default();
+    [wire::FILE_HEADER_LEN, 0].into_iter().find(|offset| {
+        let messages = head.get(*offset..).unwrap_or_default();
         let flags_len = match wire::header(messages) {
             Some((size, kind::FLAG_BITS)) => wire::HEADER_LEN + size,
             _ => 0,
         };
         messages
             .get(flags_len..)
-            .is_some_and(|rest| !rest.is_empty() && detector.starts_chain(rest))
+            .is_some_and(|chain| !chain.is_empty() && detector.starts_chain(chain))
     })
 }
 
@@ -179,31 +182,32 @@ fn is_format(payload: &[u8]) -> bool {
 
 fn is_keyed(keyed: Option<wire::KeyedValue<'_>>) -> bool {
     keyed.is_some_and(|keyed| {
-        let base =
-            crate::declarations::formats::array(keyed.type_name).map(|(base, _)| base);
+        let base = crate::declarations::formats::split_array(keyed.type_name)
+            .map(|(base, _)| base);
         base.is_some_and(|base| crate::declarations::formats::primitive(base).is_some())
             && keyed.name.bytes().all(|byte| is_text(&byte))
     })
 }
 
-/// Returns true if `rest`, the bytes after a message, are the end of the section or
-/// start with another message. Messages of unknown types are skipped.
+/// Returns true if the section ends after a message, or if another message follows it. `remaining`
+/// are the bytes after the message. Messages of unknown types are skipped.
 pub(crate) fn is_followed_by_message(
     detector: &MessageDetector<'_>,
-    mut rest: &[u8],
+    mut remaining: &[u8],
 ) -> bool {
     for _ in 0..MAX_MESSAGES {
-        if detector.classify(rest) != Plausibility::No || rest.len() < wire::HEADER_LEN
+        if detector.classify(remaining) != Plausibility::No
+            || remaining.len() < wire::HEADER_LEN
         {
             return true;
         }
-        let Some((size, kind)) = wire::header(rest) else { return true };
-        let next = rest.get(wire::HEADER_LEN + size..);
+        let Some((size, kind)) = wire::header(remaining) else { return true };
+        let next = remaining.get(wire::HEADER_LEN + size..);
         match next {
             None => return is_known(kind), // truncated
             // Another message that is lost, e.g. of an undeclared topic.
-            Some(next) if is_known(kind) && size > 0 => rest = next,
-            Some(next) if kind.is_ascii_alphabetic() && size > 0 => rest = next,
+            Some(next) if is_known(kind) && size > 0 => remaining = next,
+            Some(next) if kind.is_ascii_alphabetic() && size > 0 => remaining = next,
             Some(_) => return false,
         }
     }

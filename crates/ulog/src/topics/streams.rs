@@ -17,12 +17,12 @@ use crate::time::{
 /// The stream of a message id without a subscription.
 const NONE: u16 = u16::MAX;
 
-/// The stream of message ids whose topic is left out of an excerpt. A log has a stream of this
-/// number only if it has 65,535 topics, and no excerpt leaves out topics of such a log.
-const LEFT_OUT: u16 = NONE - 1;
+/// The stream of message ids whose topic is omitted from an excerpt. Only a log with 65,535 topics
+/// has a stream with this index, and excerpts of such a log do not omit topics.
+const OMITTED_TOPIC: u16 = NONE - 1;
 
-/// The maximum number of topics of a log whose excerpts leave out topics.
-pub(crate) const MAX_TOPICS_OF_EXCERPTS: usize = LEFT_OUT as usize;
+/// The maximum number of topics of a log whose excerpts omit topics.
+pub(crate) const MAX_TOPICS_OF_EXCERPTS: usize = OMITTED_TOPIC as usize;
 
 /// Assigns the data messages of a log to streams, and determines their times.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct Streams {
     fast_time: Vec<FastTime>,
     pub(crate) clock: StreamClock,
     /// The number of times that an id was reassigned to another stream.
-    reused: u32,
+    reassigned_ids: u32,
     /// Whether the time of any stream is a counter.
     have_counters: bool,
     /// The number of records with counters so far, and the correct values after pauses.
@@ -97,8 +97,8 @@ pub(crate) struct DataRecord {
 pub(crate) enum DataError {
     /// Its id is not subscribed.
     UnknownId,
-    /// It belongs to a topic that an excerpt leaves out.
-    LeftOut,
+    /// It belongs to a topic that the excerpt omits.
+    OmittedTopic,
     /// Its length does not match the records of this topic.
     TypeMismatch(TopicId),
 }
@@ -196,18 +196,18 @@ impl Streams {
         if id >= self.by_id.len() {
             self.by_id.resize(id + 1, NONE);
         }
-        let before = std::mem::replace(&mut self.by_id[id], index);
-        self.reused += u32::from(before != NONE && before != index);
+        let previous = std::mem::replace(&mut self.by_id[id], index);
+        self.reassigned_ids += u32::from(previous != NONE && previous != index);
     }
 
-    /// Assigns `id` to a topic that an excerpt leaves out.
-    pub(crate) fn leave_out(&mut self, id: u16) {
-        self.subscribe(id, LEFT_OUT.into());
+    /// Assigns `id` to a topic that the excerpt omits.
+    pub(crate) fn omit(&mut self, id: u16) {
+        self.subscribe(id, OMITTED_TOPIC.into());
     }
 
     /// Returns the number of times that an id was reassigned to another stream.
     pub(crate) fn reassigned_ids(&self) -> u32 {
-        self.reused
+        self.reassigned_ids
     }
 
     /// Returns true if some times are counters, which depend on earlier records.
@@ -232,12 +232,13 @@ impl Streams {
         self.corrections = corrections.into();
     }
 
-    /// Starts to look for pauses that the counters do not show.
+    /// Starts to search for pauses that the counters do not show.
     pub(crate) fn find_pauses(&mut self) {
         self.pauses = Some(Box::default());
     }
 
-    /// Returns the pauses found so far, if they were looked for.
+    /// Returns the pauses found so far; `None` if [`find_pauses`](Self::find_pauses) was not
+    /// called.
     pub(crate) fn pauses(&self) -> Option<&Pauses> {
         self.pauses.as_deref()
     }
@@ -286,7 +287,7 @@ impl Streams {
             if self.have_counters {
                 match trust {
                     Trust::Trusted => self.anchor(u64::BITS, micros),
-                    _ if self.clock.may_jump() => self.may_jump(),
+                    _ if self.clock.may_jump() => self.note_possible_jump(),
                     _ => {}
                 }
             }
@@ -304,33 +305,36 @@ impl Streams {
         index: usize,
         record: &[u8],
     ) -> Result<DataRecord, DataError> {
-        let unknown = match index == usize::from(LEFT_OUT) {
-            true => DataError::LeftOut,
-            false => DataError::UnknownId,
+        let error = if index == usize::from(OMITTED_TOPIC) {
+            DataError::OmittedTopic
+        } else {
+            DataError::UnknownId
         };
-        let stream = self.streams.get(index).ok_or(unknown)?;
+        let stream = self.streams.get(index).ok_or(error)?;
         if !stream.fits(record.len()) {
             return Err(DataError::TypeMismatch(TopicId(index as u32)));
         }
         let (micros, trust) = match stream.counter(record) {
-            Some(counter) => self.counter_records(index, counter),
+            Some(counter) => self.process_counter(index, counter),
             None => (self.clock.last_accepted().unwrap_or(0), Trust::Implausible),
         };
         Ok(DataRecord { stream: index, time: Timestamp::from_micros(micros), trust })
     }
 
     /// Processes a counter of the stream `index`. Returns the time in microseconds.
-    fn counter_records(&mut self, index: usize, counter: Counter) -> (u64, Trust) {
+    fn process_counter(&mut self, index: usize, counter: Counter) -> (u64, Trust) {
         let Counter { raw, bits, unit } = counter;
         let clock = self.clock.estimate(bits).map(|estimate| estimate / unit);
         let ordinal = self.counter_records;
         self.counter_records += 1;
         let unwrapper = &mut self.streams[index].unwrapper;
-        let (before, has_clock) = (unwrapper.last(), self.clock.has_seen(bits));
+        let (previous, has_clock) = (unwrapper.last(), self.clock.has_seen(bits));
         let mut value = unwrapper.unwrap(raw, bits, clock);
         let of_ordinal = |correction: &Correction| correction.ordinal;
-        if let Ok(place) = self.corrections.binary_search_by_key(&ordinal, of_ordinal) {
-            value = self.corrections[place].value;
+        if let Ok(position) =
+            self.corrections.binary_search_by_key(&ordinal, of_ordinal)
+        {
+            value = self.corrections[position].value;
             unwrapper.correct(value);
             if !self.clock.is_near(value.saturating_mul(unit)) {
                 self.clock.jump_to(value.saturating_mul(unit));
@@ -346,7 +350,7 @@ impl Streams {
                 unit,
                 ordinal,
                 value,
-                before,
+                previous,
                 has_clock,
             });
             if trust == Trust::Trusted {
@@ -364,10 +368,10 @@ impl Streams {
         }
     }
 
-    /// Notes what may be the first timestamp after a long pause.
-    fn may_jump(&mut self) {
+    /// Records that the last timestamp may be the first one after a long pause.
+    fn note_possible_jump(&mut self) {
         if let Some(pauses) = &mut self.pauses {
-            pauses.may_jump();
+            pauses.note_possible_jump();
         }
     }
 

@@ -18,19 +18,19 @@ use crate::{
 };
 
 /// The incompatible flag that declares the offsets valid.
-const INCOMPAT_DATA_APPENDED: u8 = 1;
+const INCOMPATIBLE_DATA_APPENDED: u8 = 1;
 
 /// The offset of the payload of the flag bits.
-const FLAGS_AT: usize = FILE_HEADER_LEN + HEADER_LEN;
+const FLAGS_OFFSET: usize = FILE_HEADER_LEN + HEADER_LEN;
 
 /// The minimum length of that payload.
 const FLAGS_LEN: usize = 40;
 
 /// The offset of the incompatible flags.
-const INCOMPAT_AT: u64 = 27;
+const INCOMPATIBLE_OFFSET: u64 = 27;
 
 /// The offset of the offsets of appended sections.
-const OFFSETS_AT: u64 = 35;
+const APPENDED_OFFSET: u64 = 35;
 
 impl<F: Read + Write + Seek> Writer<F> {
     /// Starts a new section at the end of a log. It may only contain data: records of
@@ -59,9 +59,9 @@ impl<F: Read + Write + Seek> Writer<F> {
         // flag: an incomplete offset is harmless while the flag is not set. (If the
         // flag is already set, the offset must be written atomically, as disks do
         // within a sector.)
-        file.seek(SeekFrom::Start(OFFSETS_AT))?;
+        file.seek(SeekFrom::Start(APPENDED_OFFSET))?;
         file.write_all(&flags.appended.map(u64::to_le_bytes).concat())?;
-        file.seek(SeekFrom::Start(INCOMPAT_AT))?;
+        file.seek(SeekFrom::Start(INCOMPATIBLE_OFFSET))?;
         file.write_all(&flags.incompatible)?;
         file.flush()?;
         file.seek(SeekFrom::End(0))?;
@@ -71,12 +71,12 @@ impl<F: Read + Write + Seek> Writer<F> {
 
 /// Reads the flag bits of a log of `end` bytes, from its start.
 fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
-    let mut head = Vec::new();
-    file.take((FLAGS_AT + FLAGS_LEN) as u64).read_to_end(&mut head)?;
-    if wire::file_header(&head).is_none() {
+    let mut start = Vec::new();
+    file.take((FLAGS_OFFSET + FLAGS_LEN) as u64).read_to_end(&mut start)?;
+    if wire::file_header(&start).is_none() {
         return Err(Error::new(ErrorKind::Unrecognized, "not a ULog").with_offset(0));
     }
-    let (_, message) = head.split_at_checked(FILE_HEADER_LEN).unwrap_or_default();
+    let (_, message) = start.split_at_checked(FILE_HEADER_LEN).unwrap_or_default();
     let size = match wire::header(message) {
         Some((size, kind::FLAG_BITS)) => size,
         _ => {
@@ -86,7 +86,7 @@ fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
     };
     let payload = message
         .get(HEADER_LEN..)
-        .filter(|_| size >= FLAGS_LEN && end >= (FLAGS_AT + size) as u64);
+        .filter(|_| size >= FLAGS_LEN && end >= (FLAGS_OFFSET + size) as u64);
     payload
         .and_then(wire::flag_bits)
         .ok_or_else(|| append_error("the flag bits are truncated").with_offset(16))
@@ -94,28 +94,30 @@ fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
 
 /// Adds a section that starts at `end`, the length of the file.
 fn add_section(flags: &mut FlagBits, end: u64) -> Result<()> {
-    let [first, rest @ ..] = &mut flags.incompatible;
-    if *first & !INCOMPAT_DATA_APPENDED != 0 || rest.iter().any(|byte| *byte != 0) {
+    let [first_byte, other_bytes @ ..] = &mut flags.incompatible;
+    if *first_byte & !INCOMPATIBLE_DATA_APPENDED != 0
+        || other_bytes.iter().any(|byte| *byte != 0)
+    {
         let message = "the log has unknown incompatible flags";
-        return Err(
-            Error::new(ErrorKind::Unsupported, message).with_offset(INCOMPAT_AT)
-        );
+        return Err(Error::new(ErrorKind::Unsupported, message)
+            .with_offset(INCOMPATIBLE_OFFSET));
     }
-    if *first & INCOMPAT_DATA_APPENDED == 0 {
+    if *first_byte & INCOMPATIBLE_DATA_APPENDED == 0 {
         // The existing offsets are not valid, and must not become valid.
         flags.appended = [0; 3];
     }
-    *first |= INCOMPAT_DATA_APPENDED;
+    *first_byte |= INCOMPATIBLE_DATA_APPENDED;
 
     if flags.appended.iter().any(|offset| *offset > end) {
         return Err(append_error("a section starts after the end of the file")
-            .with_offset(OFFSETS_AT));
+            .with_offset(APPENDED_OFFSET));
     }
-    let Some(free) = flags.appended.iter_mut().find(|offset| **offset == 0) else {
+    let Some(free_offset) = flags.appended.iter_mut().find(|offset| **offset == 0)
+    else {
         let message = "a log cannot have more than three appended sections";
-        return Err(Error::new(ErrorKind::Limit, message).with_offset(OFFSETS_AT));
+        return Err(Error::new(ErrorKind::Limit, message).with_offset(APPENDED_OFFSET));
     };
-    *free = end;
+    *free_offset = end;
     Ok(())
 }
 

@@ -90,9 +90,9 @@ impl<W: Write> Writer<W> {
     ///
     /// `Limit` if the name is too long, `Malformed` if it is empty.
     pub fn info_multiple_text(&mut self, name: &str, text: &str) -> Result<()> {
-        let is_boundary = |at: &usize| text.is_char_boundary(*at);
-        let cut = |at: usize| (0..=at).rev().find(is_boundary).unwrap_or(0);
-        self.write_parts("char", name, text.as_bytes(), cut)
+        let is_boundary = |offset: &usize| text.is_char_boundary(*offset);
+        let part_end = |limit: usize| (0..=limit).rev().find(is_boundary).unwrap_or(0);
+        self.write_parts("char", name, text.as_bytes(), part_end)
     }
 
     /// Adds bytes of any length to the multi information `name`.
@@ -101,7 +101,7 @@ impl<W: Write> Writer<W> {
     ///
     /// Like [`info_multiple_text`](Self::info_multiple_text).
     pub fn info_multiple_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.write_parts("uint8_t", name, bytes, |at| at)
+        self.write_parts("uint8_t", name, bytes, |limit| limit)
     }
 
     /// Writes the initial value of a parameter.
@@ -142,8 +142,8 @@ impl<W: Write> Writer<W> {
 
     /// Writes a new value of a parameter that changes at this point.
     ///
-    /// It must follow a topic or a string: readers take the values before these as
-    /// initial values.
+    /// It must follow a subscription or a string: readers interpret earlier values as initial
+    /// values.
     ///
     /// # Errors
     ///
@@ -163,38 +163,38 @@ impl<W: Write> Writer<W> {
     fn write_parameter(
         &mut self,
         kind: u8,
-        before: Option<u8>,
+        flag: Option<u8>,
         name: &str,
         value: ParameterValue,
     ) -> Result<()> {
         let key = format!("{} {name}", value.type_name());
         name_checks::split(&key)?;
-        self.write_keyed(kind, before, &key, &value.to_le_bytes())
+        self.write_keyed(kind, flag, &key, &value.to_le_bytes())
     }
 
-    /// Writes `value` as an array of `element`, in parts. `cut` adjusts the end of a
-    /// part to an earlier byte if necessary.
+    /// Writes `value` as an array of `element`, in parts. `part_end` returns the end of the part
+    /// that may end at the given offset at the latest.
     fn write_parts(
         &mut self,
         element: &str,
         name: &str,
         value: &[u8],
-        cut: impl Fn(usize) -> usize,
+        part_end: impl Fn(usize) -> usize,
     ) -> Result<()> {
-        let mut from = 0;
+        let mut start = 0;
         loop {
-            let to = cut(value.len().min(from + PART_BYTES));
-            let part = value.get(from..to).unwrap_or_default();
+            let end = part_end(value.len().min(start + PART_BYTES));
+            let part = value.get(start..end).unwrap_or_default();
             let key = format!("{element}[{}] {name}", part.len());
             name_checks::split(&key)?;
             self.write_keyed(
                 kind::INFO_MULTIPLE,
-                Some(u8::from(from > 0)),
+                Some(u8::from(start > 0)),
                 &key,
                 part,
             )?;
-            from = to;
-            if from == value.len() {
+            start = end;
+            if start == value.len() {
                 return Ok(());
             }
         }
@@ -204,7 +204,7 @@ impl<W: Write> Writer<W> {
     fn write_keyed(
         &mut self,
         kind: u8,
-        before: Option<u8>,
+        flag: Option<u8>,
         key: &str,
         value: &[u8],
     ) -> Result<()> {
@@ -212,9 +212,6 @@ impl<W: Write> Writer<W> {
             let message = format!("a key cannot have {} bytes: {key:?}", key.len());
             return Err(Error::new(ErrorKind::Limit, message));
         };
-        self.write_message(
-            kind,
-            &[before.as_slice(), &[key_len], key.as_bytes(), value],
-        )
+        self.write_message(kind, &[flag.as_slice(), &[key_len], key.as_bytes(), value])
     }
 }

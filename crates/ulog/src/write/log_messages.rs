@@ -38,8 +38,8 @@ impl<W: Write> Writer<W> {
         text: &str,
     ) -> Result<()> {
         let [tag_low, tag_high] = tag.to_le_bytes();
-        let head = [level_digit(level)?, tag_low, tag_high];
-        self.write_text(kind::TAGGED_STRING, &head, time_micros, text)
+        let prefix = [level_digit(level)?, tag_low, tag_high];
+        self.write_text(kind::TAGGED_STRING, &prefix, time_micros, text)
     }
 
     /// Writes a dropout: nothing was logged for `millis` milliseconds, because writing
@@ -66,8 +66,8 @@ impl<W: Write> Writer<W> {
     /// Writes a sync message if the time of the last one is half a second away, in
     /// either direction.
     pub(super) fn sync_if_due(&mut self, time_micros: u64) -> Result<()> {
-        let near = |last: u64| time_micros.abs_diff(last) < SYNC_INTERVAL_MICROS;
-        if self.last_sync_micros.is_some_and(near) {
+        let is_recent = |last: u64| time_micros.abs_diff(last) < SYNC_INTERVAL_MICROS;
+        if self.last_sync_micros.is_some_and(is_recent) {
             return Ok(());
         }
         self.last_sync_micros = Some(time_micros);
@@ -77,11 +77,11 @@ impl<W: Write> Writer<W> {
     fn write_text(
         &mut self,
         kind: u8,
-        head: &[u8],
+        prefix: &[u8],
         time_micros: u64,
         text: &str,
     ) -> Result<()> {
-        let parts = [head, &time_micros.to_le_bytes(), text.as_bytes()];
+        let parts = [prefix, &time_micros.to_le_bytes(), text.as_bytes()];
         message::checked_len(kind, &parts)?;
         self.sync_if_due(time_micros)?;
         self.write_message(kind, &parts)

@@ -19,8 +19,8 @@ pub(super) const fn is_data(kind: u8) -> bool {
     )
 }
 
-/// Returns true if readers take a message of this kind as the end of the definitions.
-pub(super) const fn begins_data(kind: u8) -> bool {
+/// Returns true if a message of this kind ends the definitions for readers.
+pub(super) const fn ends_definitions(kind: u8) -> bool {
     matches!(kind, kind::SUBSCRIPTION | kind::DATA | kind::STRING | kind::TAGGED_STRING)
 }
 

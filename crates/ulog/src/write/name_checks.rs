@@ -5,7 +5,7 @@
 
 use logtool_core::{Error, ErrorKind, Result};
 
-use crate::declarations::formats::{array, primitive};
+use crate::declarations::formats::{primitive, split_array};
 
 /// Checks a format: its name, and its fields as `type name;type name;`.
 pub(super) fn check_format(name: &str, fields: &str) -> Result<()> {
@@ -24,25 +24,27 @@ pub(super) fn check_format(name: &str, fields: &str) -> Result<()> {
     Ok(())
 }
 
-/// Splits `type name`. The name may contain spaces, as names of information do.
+/// Splits `type name`. The name may contain spaces, because names of information may.
 pub(super) fn split(text: &str) -> Result<(&str, &str)> {
-    let parted = text.split_once(' ').filter(|(type_name, name)| {
-        let base = array(type_name).map(|(base, _)| base);
+    let parts = text.split_once(' ').filter(|(type_name, name)| {
+        let base = split_array(type_name).map(|(base, _)| base);
         base.is_some_and(|base| is_name(base, b"_-/")) && !name.is_empty()
     });
-    parted.ok_or_else(|| malformed(format!("{text:?} is not a type and a name")))
+    parts.ok_or_else(|| malformed(format!("{text:?} is not a type and a name")))
 }
 
 /// Returns the length in bytes of a value of a basic type, or of an array of it.
 pub(super) fn basic_len(type_name: &str) -> Option<usize> {
-    let (base, count) = array(type_name)?;
+    let (base, count) = split_array(type_name)?;
     let count = usize::try_from(count.unwrap_or(1)).ok()?;
     count.checked_mul(primitive(base)?.size() as usize)
 }
 
-fn is_name(text: &str, besides: &[u8]) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || besides.contains(&byte);
-    !text.is_empty() && text.bytes().all(fits)
+/// Returns true if `text` consists of ASCII letters, digits and `special_characters`.
+fn is_name(text: &str, special_characters: &[u8]) -> bool {
+    let is_allowed =
+        |byte: u8| byte.is_ascii_alphanumeric() || special_characters.contains(&byte);
+    !text.is_empty() && text.bytes().all(is_allowed)
 }
 
 fn malformed(message: String) -> Error {

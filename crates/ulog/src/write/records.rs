@@ -49,7 +49,7 @@ enum Identity {
 }
 
 impl<'n> Subscription<'n> {
-    /// Selects the first instance of a format, with all of its records.
+    /// Creates a subscription of the first instance of a format, with all of its records.
     pub const fn new(format: &'n str) -> Self {
         Self { format, multi_id: 0, min_interval_micros: 0, is_optional: false }
     }
@@ -84,25 +84,30 @@ impl<W: Write> Writer<W> {
     /// `Malformed` if a format is missing, nested too deeply, recursive, or longer than
     /// a message; `Limit` if there are already 65,536 topics; `Unsupported` if this
     /// instance of the format is already subscribed.
-    pub fn subscribe(&mut self, to: Subscription<'_>) -> Result<TopicHandle> {
-        let layout = self.formats.layout(to.format)?;
+    pub fn subscribe(&mut self, subscription: Subscription<'_>) -> Result<TopicHandle> {
+        let layout = self.formats.layout(subscription.format)?;
         let payload_len = layout.size_without_padding() as usize..=layout.size as usize;
-        if !self.subscribed.insert((to.format.to_owned(), to.multi_id)) {
-            let message =
-                format!("{:?} {} is already subscribed", to.format, to.multi_id);
+        if !self
+            .subscribed
+            .insert((subscription.format.to_owned(), subscription.multi_id))
+        {
+            let message = format!(
+                "{:?} {} is already subscribed",
+                subscription.format, subscription.multi_id
+            );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let topic = self.add_topic(TopicState {
             identity: Identity::Unnumbered {
-                format: to.format.to_owned(),
-                multi_id: to.multi_id,
+                format: subscription.format.to_owned(),
+                multi_id: subscription.multi_id,
             },
             payload_len,
-            min_interval_micros: to.min_interval_micros,
+            min_interval_micros: subscription.min_interval_micros,
             last_micros: None,
         });
-        if !to.is_optional {
-            self.number(topic)?;
+        if !subscription.is_optional {
+            self.assign_id(topic)?;
         }
         Ok(topic)
     }
@@ -138,15 +143,16 @@ impl<W: Write> Writer<W> {
     ) -> Result<bool> {
         let state = self.topic_mut(topic)?;
         if !state.payload_len.contains(&payload.len()) {
-            let (len, fit) = (payload.len(), &state.payload_len);
-            let message =
-                format!("the payload has {len} bytes, but its format has {fit:?}");
+            let (len, valid_len) = (payload.len(), &state.payload_len);
+            let message = format!(
+                "the payload has {len} bytes, but its format has {valid_len:?}"
+            );
             return Err(Error::new(ErrorKind::Malformed, message));
         }
         if state.is_too_soon(time_micros) {
             return Ok(false);
         }
-        let msg_id = self.number(topic)?;
+        let msg_id = self.assign_id(topic)?;
         self.sync_if_due(time_micros)?;
         self.write_message(kind::DATA, &[&msg_id.to_le_bytes(), payload])?;
         self.topic_mut(topic)?.last_micros = Some(time_micros);
@@ -155,13 +161,13 @@ impl<W: Write> Writer<W> {
 
     /// Returns the message id of a topic. Assigns an id and writes the `A` message if
     /// necessary.
-    fn number(&mut self, topic: TopicHandle) -> Result<u16> {
-        let next = self.next_id;
+    fn assign_id(&mut self, topic: TopicHandle) -> Result<u16> {
+        let next_id = self.next_id;
         let (multi_id, format) = match &self.topic_mut(topic)?.identity {
             Identity::Numbered(msg_id) => return Ok(*msg_id),
             Identity::Unnumbered { format, multi_id } => (*multi_id, format.clone()),
         };
-        let Ok(msg_id) = u16::try_from(next) else {
+        let Ok(msg_id) = u16::try_from(next_id) else {
             return Err(Error::new(
                 ErrorKind::Limit,
                 "a log cannot have more than 65,536 topics",
@@ -192,7 +198,8 @@ impl TopicState {
     /// Compares the absolute distance, so that a clock that is set back does not end
     /// the topic.
     fn is_too_soon(&self, time_micros: u64) -> bool {
-        let near = |last: u64| time_micros.abs_diff(last) < self.min_interval_micros;
-        self.last_micros.is_some_and(near)
+        let is_recent =
+            |last: u64| time_micros.abs_diff(last) < self.min_interval_micros;
+        self.last_micros.is_some_and(is_recent)
     }
 }

@@ -4,7 +4,9 @@ use arrow_array::{
     Array as _, RecordBatch, TimestampNanosecondArray, cast::AsArray as _, types::*,
 };
 use arrow_schema::SchemaRef;
-use logtool_flight::{ACCELERATION, LEAST_RATE_HZ, Spectrogram, SpectrogramBuilder};
+use logtool_flight::{
+    ACCELERATION, MIN_SPECTRUM_RATE_HZ, Spectrogram, SpectrogramBuilder,
+};
 
 use crate::{
     records::signals::numbers_of,
@@ -66,7 +68,7 @@ impl AccelerationReader {
         // Of an even number of intervals, the higher one of the two in the middle.
         let (median, _) = self.intervals.nth(self.count / 2);
         let rate_hz = 1.0 / (median as f64 / 1e9);
-        let is_fast = self.count > 0 && rate_hz >= LEAST_RATE_HZ;
+        let is_fast = self.count > 0 && rate_hz >= MIN_SPECTRUM_RATE_HZ;
         let finish =
             || self.builder.finish(ACCELERATION.title, ACCELERATION.topic, rate_hz);
         is_fast.then(finish).flatten()

@@ -70,8 +70,8 @@ impl Definition {
                 matching.extend(field.and_then(|index| fields.get(index)));
             }
             for field in matching {
-                let of_field = labels.entry(field.name).or_default();
-                of_field.push((constant.value, &constant.name));
+                let constants_of_field = labels.entry(field.name).or_default();
+                constants_of_field.push((constant.value, &constant.name));
             }
         }
         labels
@@ -84,7 +84,7 @@ impl Definition {
         let index = constant.follows?;
         let field = self.fields.get(index)?;
         let word = first_word(&constant.name)?;
-        let is_alike = |other: &Constant| {
+        let has_same_prefix = |other: &Constant| {
             other.follows == constant.follows
                 && other.name != constant.name
                 && first_word(&other.name) == Some(word)
@@ -92,7 +92,7 @@ impl Definition {
         let is_value = field.type_name == constant.type_name
             && field.values.contains(&constant.value)
             && !field.name.starts_with("timestamp");
-        (is_value && self.constants.iter().any(is_alike)).then_some(index)
+        (is_value && self.constants.iter().any(has_same_prefix)).then_some(index)
     }
 
     fn add_topics(&mut self, comment: &str) {
@@ -166,8 +166,8 @@ fn two_words(code: &str) -> Option<(&str, &str)> {
 /// letters to lower case.
 fn snake_case(name: &str) -> String {
     let mut snake = String::with_capacity(name.len() + 8);
-    for (at, letter) in name.char_indices() {
-        if at > 0 && letter.is_ascii_uppercase() {
+    for (index, letter) in name.char_indices() {
+        if index > 0 && letter.is_ascii_uppercase() {
             snake.push('_');
         }
         snake.push(letter.to_ascii_lowercase());

@@ -1,19 +1,20 @@
-//! Types that stand for others whose values are not needed.
+//! Types that replace other types whose values are not needed.
 
 use crate::topics::streams::{Stream, Streams, TimeField};
 
 impl Streams {
     /// Returns whether the records of each stream have the same lengths and times as in
     /// `other`.
-    pub(crate) fn is_alike(&self, other: &Self) -> bool {
-        let shape = |stream: &Stream| (stream.min_len, stream.max_len, stream.time);
-        self.streams.iter().map(shape).eq(other.streams.iter().map(shape))
+    pub(crate) fn is_equivalent(&self, other: &Self) -> bool {
+        let record_shape =
+            |stream: &Stream| (stream.min_len, stream.max_len, stream.time);
+        self.streams.iter().map(record_shape).eq(other.streams.iter().map(record_shape))
     }
 }
 
 impl Stream {
-    /// Returns the fields of a type whose records have the same lengths and times, or
-    /// `None` if that is an undefined type.
+    /// Returns the fields of a type whose records have the same lengths and times. Returns `None`
+    /// if an undefined type has these lengths and times.
     pub(crate) fn equivalent_fields(&self) -> Option<String> {
         let is_defined = self.max_len != u32::MAX;
         let (offset, time, len) = match self.time {
@@ -34,12 +35,12 @@ impl Stream {
             0 => String::new(),
             count => format!("uint8_t[{count}] {name};"),
         };
-        let after = self.min_len.saturating_sub(offset + len);
+        let trailing_len = self.min_len.saturating_sub(offset + len);
         let padding = if is_defined { self.max_len - self.min_len } else { 0 };
         Some(format!(
             "{}{time}{}{}",
             bytes(offset, "a"),
-            bytes(after, "b"),
+            bytes(trailing_len, "b"),
             bytes(padding, "_padding0")
         ))
     }
