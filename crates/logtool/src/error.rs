@@ -282,7 +282,7 @@ impl From<logtool_core::Error> for Error {
             LogErrorKind::UnsuitableEncoding => ErrorKind::UnsuitableEncoding,
             LogErrorKind::AlreadyExists => {
                 // The kind contains this already.
-                return Self::new(ErrorKind::AlreadyExists, error.what());
+                return Self::new(ErrorKind::AlreadyExists, error.message());
             }
             LogErrorKind::Limit => ErrorKind::Limit,
             LogErrorKind::NoSuch => ErrorKind::NotFound,
@@ -375,7 +375,7 @@ mod tests {
     fn display_writes_context_message_and_causes_in_this_order() {
         let cause = io::Error::from(io::ErrorKind::UnexpectedEof);
         let log = logtool_core::Error::new(LogErrorKind::Io, "a block").with_offset(7);
-        let error = Error::from(log.from_source(cause)).context("x.bag");
+        let error = Error::from(log.with_source(cause)).context("x.bag");
         let text =
             "x.bag: input or output failed at byte 7: a block: unexpected end of file";
         assert_eq!(error.to_string(), text);

@@ -56,7 +56,7 @@ impl<W: Write + Send> UlogSink<W> {
         if options.compression.as_deref().is_some_and(|name| name != "none") {
             return Err(unsupported("ULog does not support compression"));
         }
-        if options.retimed {
+        if options.changes_times {
             let message = "ULog records contain their times in the payloads, which are \
                         copied unchanged";
             return Err(unsupported(message));
@@ -87,14 +87,14 @@ impl<W: Write + Send> UlogSink<W> {
 }
 
 impl<W: Output> RecordSink for UlogSink<W> {
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+    fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
         self.write_declarations()?;
-        let targets = self.targets.get(from);
+        let targets = self.targets.get(slice_index);
         let targets = targets.and_then(|topics| topics.get(record.topic.index()));
         match targets {
             Some(RecordTarget::Data(id)) => {
                 let Some(topic) = self.handles.get(usize::from(*id)) else {
-                    return Err(unselected_error(from, &record));
+                    return Err(unselected_error(slice_index, &record));
                 };
                 let micros = u64::try_from(record.time.as_nanos()).unwrap_or(0) / 1_000;
                 self.writer.data(*topic, micros, record.payload).map(drop)
@@ -105,7 +105,7 @@ impl<W: Output> RecordSink for UlogSink<W> {
             },
             Some(RecordTarget::Omitted) => Ok(()),
             Some(RecordTarget::Unselected) | None => {
-                Err(unselected_error(from, &record))
+                Err(unselected_error(slice_index, &record))
             }
         }
     }
@@ -128,8 +128,8 @@ impl<W: Output> RecordSink for UlogSink<W> {
     }
 }
 
-fn unselected_error(from: usize, record: &Record<'_>) -> Error {
+fn unselected_error(slice_index: usize, record: &Record<'_>) -> Error {
     let topic = record.topic.0;
-    let message = format!("topic {topic} of log {from} is not selected");
+    let message = format!("topic {topic} of log {slice_index} is not selected");
     Error::new(ErrorKind::NoSuch, message)
 }

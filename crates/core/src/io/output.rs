@@ -105,7 +105,7 @@ pub fn append_source(
                 let message = "the bytes to copy can no longer be read";
                 let err = Error::new(ErrorKind::Io, message).with_offset(start);
                 return Err(match other {
-                    Err(cause) => err.from_source(cause),
+                    Err(cause) => err.with_source(cause),
                     Ok(_) => err,
                 });
             }

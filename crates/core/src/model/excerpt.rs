@@ -63,7 +63,7 @@ impl Manifest {
             access: self.access,
             topics: included.ids(self.topics.len()).filter_map(topic).collect(),
             streams: Vec::new(),
-            parts: selected_parts.map(|part| part.with_topics_of(&included)).collect(),
+            parts: selected_parts.map(|part| part.with_renumbered_topics(&included)).collect(),
             time_margins: margins.collect(),
             clock: self.clock.clone(),
             time: self.time,
@@ -81,8 +81,8 @@ impl Part {
     /// Returns the part with those of its topics that an excerpt has kept, under their new
     /// ids.
     #[must_use]
-    pub fn with_topics_of(&self, included: &TopicSet) -> Self {
-        let topics = self.topics.numbered_within(included);
+    pub fn with_renumbered_topics(&self, included: &TopicSet) -> Self {
+        let topics = self.topics.positions_within(included);
         Self { bytes: self.bytes.clone(), topics, time: self.time }
     }
 }

@@ -25,7 +25,7 @@ pub struct TopicId(pub u32);
 
 impl TopicId {
     /// The topic of damage of a topic that an [excerpt](crate::Excerpt) leaves out.
-    pub const LEFT_OUT: Self = Self(u32::MAX);
+    pub const OMITTED: Self = Self(u32::MAX);
 
     /// Returns the id as an index into a slice with one item per topic.
     #[inline]
@@ -135,11 +135,11 @@ impl Stream {
     /// The metadata key of the number of properties that only the format of the log can keep:
     /// fields of the header of a connection that are not text, occur twice, or have the name
     /// of another field.
-    pub const UNKEPT_FIELDS_KEY: &str = "fields_unkept";
+    pub const FORMAT_SPECIFIC_FIELDS_KEY: &str = "fields_unkept";
 
     /// Returns the number of properties that only the format of the log can keep.
-    pub fn unkept_fields(&self) -> u64 {
-        match self.metadata.get(Self::UNKEPT_FIELDS_KEY) {
+    pub fn format_specific_fields(&self) -> u64 {
+        match self.metadata.get(Self::FORMAT_SPECIFIC_FIELDS_KEY) {
             Some(Value::UInt(count)) => *count,
             _ => 0,
         }
@@ -374,7 +374,7 @@ impl TopicSet {
     }
 
     /// Returns the [positions](Self::position) in `all` of the topics that both sets have.
-    pub fn numbered_within(&self, all: &Self) -> Self {
+    pub fn positions_within(&self, all: &Self) -> Self {
         match all {
             Self::All => self.clone(),
             Self::Only(_) => {
@@ -454,8 +454,8 @@ mod tests {
         }
         assert_eq!(topics.position(TopicId(4)), None);
         assert_eq!(TopicSet::All.position(TopicId(7)), Some(TopicId(7)));
-        assert_eq!(set(&[2, 64, 1000]).numbered_within(&topics), set(&[2, 4]));
-        assert_eq!(TopicSet::All.numbered_within(&topics), set(&[0, 1, 2, 3, 4]));
-        assert_eq!(set(&[5]).numbered_within(&TopicSet::All), set(&[5]));
+        assert_eq!(set(&[2, 64, 1000]).positions_within(&topics), set(&[2, 4]));
+        assert_eq!(TopicSet::All.positions_within(&topics), set(&[0, 1, 2, 3, 4]));
+        assert_eq!(set(&[5]).positions_within(&TopicSet::All), set(&[5]));
     }
 }

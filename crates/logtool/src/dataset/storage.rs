@@ -212,7 +212,7 @@ impl Dataset {
             };
             Ok(name.replace(MAIN_SEPARATOR, "/"))
         };
-        outputs.places().iter().map(|path| name(path)).collect()
+        outputs.paths().iter().map(|path| name(path)).collect()
     }
 }
 

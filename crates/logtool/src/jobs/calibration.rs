@@ -146,7 +146,7 @@ impl ExtractCalibration {
     pub fn write(&self, output: &Path, session: &Session) -> Result<Calibration> {
         let format = self.format.map_or_else(|| format_of_name(output), Ok)?;
         let calibration = self.run(session)?;
-        let outputs = guarded_outputs::one_file(output, self.existing, session)?;
+        let outputs = guarded_outputs::for_file(output, self.existing, session)?;
         let name = output.file_name().unwrap_or_default().to_string_lossy();
         outputs.write(&name, format.text(&calibration).as_bytes())?;
         outputs.commit()?;
@@ -265,7 +265,7 @@ fn visit_packets(
 ) -> Result<()> {
     let topics: TopicSet = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
-    let mut decoder = log.decoder(topic, &Columns::all(View::Nested))?;
+    let mut decoder = log.decoder(topic, &Columns::new(View::Nested))?;
     let is_bytes = |kind: &DataType| {
         matches!(kind, DataType::FixedSizeBinary(_) | DataType::Binary)
     };

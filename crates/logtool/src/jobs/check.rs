@@ -113,7 +113,7 @@ impl CheckReport {
             name: opened.input.name.clone(),
             format: manifest.format.clone(),
             findings,
-            clock: ShownClock::as_logged(manifest),
+            clock: ShownClock::from_manifest(manifest),
         }
     }
 

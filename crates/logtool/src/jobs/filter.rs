@@ -175,7 +175,7 @@ impl Filter {
         let format = self.output.format_for(manifest)?;
         let mut plan =
             FilterPlan::new(log, self, format).with_context(|| name.clone())?;
-        plan.options.verified = self.strictness.is_strict();
+        plan.options.validates_parts = self.strictness.is_strict();
         let new = self.output.begin(format, session)?;
         provenance::add_provenance_of(&mut plan.options, format, [input], session)?;
 
@@ -193,7 +193,7 @@ impl Filter {
         let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log,
-            from: 0,
+            slice_index: 0,
             selection: extract.selection.clone(),
             verify: false,
             drops_doubtful: false,
@@ -222,7 +222,7 @@ impl Filter {
         output.records = (copied.records + latched_records).saturating_sub(lost);
         output.bytes = written.bytes;
         output.remarks = written.remarks;
-        if output.records == 0 && !losses.is_harmed() {
+        if output.records == 0 && !losses.has_damage() {
             output.remarks.push(clock::empty_selection(&manifest.clock));
         }
         output.remarks.extend(plan.remarks(manifest, self));
@@ -248,7 +248,7 @@ struct FilterPlan {
 impl FilterPlan {
     fn new(log: &dyn FormatLog, request: &Filter, format: LogFormat) -> Result<Self> {
         let manifest = log.manifest();
-        let clock = ShownClock::as_logged(manifest);
+        let clock = ShownClock::from_manifest(manifest);
         let time = clock.range(request.start, request.end)?;
         let topics = selected_topics(manifest, request)?;
         let mut options = request.output.options(format)?;
@@ -260,7 +260,7 @@ impl FilterPlan {
         } else {
             Vec::new()
         };
-        options.retimed = restamp.is_some();
+        options.changes_times = restamp.is_some();
         Ok(Self { selection: Selection { topics, time }, options, restamp, latched })
     }
 

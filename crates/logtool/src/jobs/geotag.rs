@@ -217,7 +217,7 @@ impl Geotag {
         }
         .find(self.method)?;
 
-        let outputs = guarded_outputs::outputs(&self.output, self.existing, session)?;
+        let outputs = guarded_outputs::for_folder(&self.output, self.existing, session)?;
         let mut photos = Vec::new();
         for (photo, shot) in found.list.iter().zip(&matches.shots) {
             let shot = shot.and_then(|shot| shots.list.get(shot));

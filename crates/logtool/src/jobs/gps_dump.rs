@@ -135,7 +135,7 @@ impl GpsDump {
         let mut losses = log.losses();
         losses.check(self.strictness)?;
         let stem = self.input.file_stem().unwrap_or_default().to_string_lossy();
-        let outputs = guarded_outputs::outputs(&self.output, self.existing, session)?;
+        let outputs = guarded_outputs::for_folder(&self.output, self.existing, session)?;
         let mut dump = DumpWriter {
             outputs: &outputs,
             stem: if stem.is_empty() || stem == "-" { TOPIC } else { &stem },
@@ -145,7 +145,7 @@ impl GpsDump {
             overlong_records: 0,
         };
         for topic in log.topics().iter().filter(|topic| topic.name == TOPIC) {
-            let table = log.table(&topic.label())?.flat();
+            let table = log.table(&topic.label())?.with_flat_columns();
             let mut batches = table.batches()?;
             for batch in &mut batches {
                 dump.write(&batch?, topic.instance as u8)?;

@@ -209,9 +209,9 @@ impl Merge {
             source.drift.unwrap_or_default().shifted_by(moved.nanos)
         };
         options.shifts = shifts.map(shift).collect();
-        options.retimed =
+        options.changes_times =
             options.shifts.iter().any(|one| *one != ClockTransform::default());
-        options.verified = self.strictness.is_strict();
+        options.validates_parts = self.strictness.is_strict();
         options.metadata = logs.iter().flat_map(|log| log.words.clone()).collect();
         let inputs = sources.iter().map(|source| &source.input);
         provenance::add_provenance_of(&mut options, format, inputs, session)?;
@@ -266,7 +266,7 @@ impl Merge {
         let clock = own.map(|(log, _)| log.clock.clone()).unwrap_or_default();
         let time = times.reduce(|all, next| all.cover(&next));
         let merged = Manifest { clock, time, ..Manifest::default() };
-        ShownClock::as_logged(&merged).range(self.start, self.end)
+        ShownClock::from_manifest(&merged).range(self.start, self.end)
     }
 
     /// Returns the format of the new log: MCAP or rosbag if the output is one, or else that of

@@ -35,7 +35,7 @@ use crate::{
 /// use logtool::{Session, record::Recording};
 ///
 /// let address = "udp:14550".parse()?;
-/// let recording = Recording::of_vehicle(address, "flight.ulg");
+/// let recording = Recording::from_vehicle(address, "flight.ulg");
 /// let report = recording.with_duration(Duration::from_secs(60)).run(&Session::new())?;
 /// println!("{} messages, {} dropouts", report.stream.messages, report.stream.dropouts);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -65,13 +65,13 @@ impl Recording {
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// Creates a request to record the stream of the vehicle at `address` to the file `output`.
-    pub fn of_vehicle(address: Address, output: impl Into<PathBuf>) -> Self {
+    pub fn from_vehicle(address: Address, output: impl Into<PathBuf>) -> Self {
         Self::new(Source::Vehicle(address), output.into())
     }
 
     /// Creates a request to write the ULog that was streamed while the telemetry log `input` was
     /// recorded to the file `output`.
-    pub fn of_telemetry_log(
+    pub fn from_telemetry_log(
         input: impl Into<PathBuf>,
         output: impl Into<PathBuf>,
     ) -> Self {

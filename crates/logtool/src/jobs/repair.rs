@@ -120,7 +120,7 @@ impl Repair {
         losses.check(self.strictness)?;
         let format = self.output.format_for(manifest)?;
         let mut options = self.output.options(format)?;
-        options.careful = true;
+        options.is_repair = true;
         let new = self.output.begin(format, session)?;
 
         let mut output = OutputSummary::new(self.output.path());
@@ -136,7 +136,7 @@ impl Repair {
         let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log: &*opened.log,
-            from: 0,
+            slice_index: 0,
             selection: extract.selection.clone(),
             verify: true,
             drops_doubtful: self.drops_doubtful,
@@ -169,7 +169,7 @@ impl Repair {
                 .push(format!("{records} in parts that were copied unchanged"));
         }
         output.remarks.extend(undecodable.remark());
-        if !losses.is_harmed() {
+        if !losses.has_damage() {
             output.remarks.push("nothing was lost".to_owned());
         }
         let check = check::check(self.output.path(), session)
@@ -185,7 +185,7 @@ impl Repair {
             topic_losses: losses.topic_losses(),
             losses,
             check,
-            clock: ShownClock::as_logged(manifest),
+            clock: ShownClock::from_manifest(manifest),
         })
     }
 }

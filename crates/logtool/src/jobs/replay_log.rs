@@ -153,7 +153,7 @@ fn prepare(log: &Log) -> Result<(Vec<&Topic>, Vec<String>)> {
             Need::Always => true,
             Need::IfPresent => false,
             Need::UnlessInImu(field) => {
-                log.table(IMU)?.flat().schema()?.index_of(field).is_err()
+                log.table(IMU)?.with_flat_columns().schema()?.index_of(field).is_err()
             }
         };
         match topic.name {
@@ -183,7 +183,7 @@ fn unlogged_inputs(log: &Log, wanted: &[&Topic]) -> Result<Vec<String>> {
         let all = wanted.iter().filter(|topic| names.contains(&&*topic.name));
         for topic in all {
             // The times alone are wanted, which come with any column.
-            let schema = log.table(&topic.label())?.flat().schema()?;
+            let schema = log.table(&topic.label())?.with_flat_columns().schema()?;
             let column = schema.fields().get(1).map(|field| field.name().clone());
             let column = column.unwrap_or_default();
             let table = NumberTable::read(log, &topic.label(), &[&column])?;

@@ -89,7 +89,7 @@ pub(crate) fn write(
 /// Returns the time of a message for people: in milliseconds on the clock of a vehicle, and as
 /// exactly as it is known on other clocks, like ROS shows it.
 pub(crate) fn shown_time(clock: &ShownClock, time: Timestamp) -> TextTime {
-    if clock.is_of_vehicle() { clock.text(time) } else { clock.exact_text(time) }
+    if clock.is_vehicle_clock() { clock.text(time) } else { clock.exact_text(time) }
 }
 
 /// Returns the short name of a level, for example `WARN`.

@@ -41,7 +41,7 @@ impl NumberTable {
         if !log.topics().iter().any(|topic| *topic.label() == *label) {
             return Ok(None);
         }
-        let table = log.table(label)?.flat();
+        let table = log.table(label)?.with_flat_columns();
         let schema = table.schema()?;
         let known = fields.iter().filter(|field| schema.index_of(field).is_ok());
         let known: Vec<String> = known.map(|field| (*field).to_owned()).collect();

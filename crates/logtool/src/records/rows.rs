@@ -131,7 +131,7 @@ impl PrintedRows {
         match &self.form {
             RowFormat::Json(start, unit, rows, _) => {
                 line.extend_from_slice(start.as_bytes());
-                clock.json_in(time, *unit).append(line);
+                clock.row_time(time, *unit).append(line);
                 match label {
                     Some(label) => {
                         line.extend_from_slice(label.json.as_bytes());

@@ -111,13 +111,13 @@ fn gather<G: ReceiveNumbers + 'static>(
         let own =
             || signals.iter().enumerate().filter(|(_, signal)| signal.topic == id);
         let inputs = || own().flat_map(|(_, signal)| &signal.inputs);
-        let mut only: Vec<usize> = inputs().map(|input| input.column).collect();
+        let mut indices: Vec<usize> = inputs().map(|input| input.column).collect();
         let validity = validity(log, id, topic)?;
-        only.extend(validity.map(|(column, _)| column));
-        only.sort_unstable();
-        only.dedup();
+        indices.extend(validity.map(|(column, _)| column));
+        indices.sort_unstable();
+        indices.dedup();
         // In the table, the first column is the time.
-        let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
+        let place = |column: usize| indices.binary_search(&column).map_or(0, |at| at + 1);
         let moved = |input: &SignalColumn| SignalColumn {
             column: place(input.column),
             ..*input
@@ -134,13 +134,13 @@ fn gather<G: ReceiveNumbers + 'static>(
             into: new(),
         });
         plans.insert(topic.label().into_owned(), makers.collect());
-        columns_of.insert(id, Columns { only: Some(only), ..Columns::all(View::Flat) });
+        columns_of.insert(id, Columns { indices: Some(indices), ..Columns::new(View::Flat) });
     }
     let computers = Arc::new(Mutex::new(Vec::new()));
     let sink = SignalSink { plans: Mutex::new(plans), done: computers.clone() };
     let job = TableJob {
         selection: Selection { topics, time },
-        columns: Columns::all(View::Flat),
+        columns: Columns::new(View::Flat),
         columns_of,
         time: TimeBase::default(),
         part_bytes: 4 << 20,
@@ -161,7 +161,7 @@ fn gather<G: ReceiveNumbers + 'static>(
 /// `None` if all rows are valid.
 fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, f64)>> {
     let Some(valid) = topic.valid_row_value() else { return Ok(None) };
-    let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+    let decoder = log.decoder(id, &Columns::new(View::Flat))?;
     let column = decoder.schema().index_of("validity").ok();
     Ok(column.map(|column| (column, valid.into())))
 }

@@ -123,7 +123,7 @@ impl TranslationKind {
     }
 
     /// Returns whether the log is of a lidar.
-    pub fn is_of_lidar(self) -> bool {
+    pub fn is_lidar(self) -> bool {
         matches!(self, Self::Lidar(_))
     }
 
@@ -145,12 +145,12 @@ impl TranslationKind {
     }
 
     /// Returns whether the topics of the new log are named after one vehicle.
-    pub fn is_of_vehicle(self) -> bool {
+    pub fn is_vehicle(self) -> bool {
         !matches!(self, Self::Cdr | Self::TableProtobuf | Self::TableRos)
     }
 
     /// Returns whether each record of the file becomes one message; derived records become none.
-    pub fn is_one_for_one(self) -> bool {
+    pub fn is_one_to_one(self) -> bool {
         self == Self::Cdr
     }
 
@@ -242,7 +242,7 @@ impl TranslationKind {
         name: &str,
     ) -> Vec<(String, BTreeMap<String, String>)> {
         let mut all = metadata::metadata_records(manifest, name);
-        if self.is_of_lidar() {
+        if self.is_lidar() {
             all.extend(lidar::metadata_records(manifest));
         }
         all
@@ -252,7 +252,7 @@ impl TranslationKind {
 impl MessageSource {
     /// Returns the sources of `translations` that need no other topic.
     fn of_each(translations: &[Translation]) -> Vec<Self> {
-        let source = |one: &Translation| Self { topic: one.from, dependency: None };
+        let source = |one: &Translation| Self { topic: one.source_topic, dependency: None };
         translations.iter().map(source).collect()
     }
 

@@ -94,7 +94,7 @@ impl Findings {
                 self.list.iter_mut().skip(self.sorted).rev().take(LOOK_BACK);
             let like = before.find(|before| {
                 (is_full || damage.kind.affects_found_records())
-                    && before.damage.is_like(damage)
+                    && before.damage.can_join(damage)
             });
             match like {
                 Some(like) => {
@@ -127,7 +127,7 @@ impl Findings {
         let candidates =
             candidates.take_while(|known| known.bytes.start < damage.bytes.end);
         let matches = candidates.filter(|known| {
-            known.is_like(damage) && known.bytes.end <= damage.bytes.end
+            known.can_join(damage) && known.bytes.end <= damage.bytes.end
         });
         let sum = |(records, bytes): (u64, u64), known: &Damage| {
             (records + known.records, bytes + known.lost_bytes)
@@ -142,7 +142,7 @@ impl Findings {
     }
 
     /// Returns whether some of the input is lost or damaged.
-    pub fn is_harmed(&self) -> bool {
+    pub fn has_damage(&self) -> bool {
         self.list.iter().any(|finding| finding.damage.kind.is_harmful())
     }
 

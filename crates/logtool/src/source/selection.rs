@@ -157,10 +157,10 @@ pub fn columns(
     let mut is_used = vec![false; globs.len()];
     let (mut selected, mut names) = (TopicSet::EMPTY, Vec::new());
     for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
-        let all = Columns { only: None, labels: None, ..columns.clone() };
+        let all = Columns { indices: None, labels: None, ..columns.clone() };
         let decoder = log.decoder(id, &all)?;
         let schema = decoder.schema();
-        let mut only = Vec::new();
+        let mut indices = Vec::new();
         for (index, field) in schema.fields().iter().enumerate() {
             let mut is_wanted = false;
             for (pattern, is_used) in patterns.iter().zip(&mut is_used) {
@@ -169,13 +169,13 @@ pub fn columns(
                 }
             }
             if is_wanted {
-                only.push(index);
+                indices.push(index);
             }
         }
         names.extend(schema.fields().iter().map(|field| field.name().clone()));
-        if !only.is_empty() {
+        if !indices.is_empty() {
             selected.insert(id);
-            columns_of.insert(id, Columns { only: Some(only), ..columns.clone() });
+            columns_of.insert(id, Columns { indices: Some(indices), ..columns.clone() });
         }
     }
     if let Some(unused) = is_used.iter().position(|is_used| !is_used) {

@@ -38,7 +38,7 @@ pub(super) struct LogPlanner<'o> {
     pub(super) base: TimeBase,
     pub(super) time: TimeRange,
     pub(super) view: View,
-    pub(super) is_for_spark: bool,
+    pub(super) has_spark_types: bool,
     pub(super) target_bytes: u64,
     pub(super) damage: KnownDamage<'o>,
 }
@@ -125,7 +125,7 @@ impl LogPlanner<'_> {
         }
         let manifest = self.log.manifest();
         let (topic_info, moved) = match &topic.messages {
-            Some(messages) => (messages.about, ClockOffset::to_unix(&manifest.clock)),
+            Some(messages) => (messages.about, ClockOffset::from_clock(&manifest.clock)),
             None => (manifest.get(topic.topic)?, ClockOffset::default()),
         };
         let time = times(manifest, parts, self.time);
@@ -183,7 +183,7 @@ impl LogPlanner<'_> {
             time: self.time,
             offset_nanos: self.base.offset_nanos,
             is_utc: self.base.is_utc,
-            is_for_spark: self.is_for_spark,
+            has_spark_types: self.has_spark_types,
             messages,
             manifest,
         };

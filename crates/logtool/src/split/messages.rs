@@ -68,7 +68,7 @@ impl SplitMessages {
         time: TimeRange,
     ) -> Result<Arc<dyn Log>> {
         let selection = Selection { topics: [topic].into_iter().collect(), time };
-        let moved = ClockOffset::to_unix(&log.manifest().clock);
+        let moved = ClockOffset::from_clock(&log.manifest().clock);
         let (frames, scans) = (Frames::default(), self.scans.clone());
         let log = self.kind.translate(log, &selection, moved, &frames, scans)?.log;
         if log.manifest().get(self.topic).is_err() {
@@ -106,7 +106,7 @@ impl<'p> PlannedMessages<'p> {
         let of_source: TopicSet = [source.topic].into_iter().collect();
         let mut topics = of_source.clone();
         topics.extend(&source.dependency.into_iter().collect());
-        let is_of_points = kind.is_of_lidar()
+        let is_of_points = kind.is_lidar()
             && manifest.get(source.topic)?.content == TopicContent::LidarPoints;
         let groups = if is_of_points { log.groups(source.topic, time)? } else { None };
         let is_whole = source.dependency.is_some() || is_of_points && groups.is_none();

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{
-    Log, Manifest, Selection, TimeRange, Timestamp, TopicOrigin, UsableTimes,
+    Log, Manifest, Selection, TimeRange, Timestamp, TopicOrigin, UsableTimesLog,
 };
 
 use crate::{error::Result, formats::LogFormat, time::part_times::PartTimes};
@@ -48,9 +48,9 @@ impl RepairedTimes {
             true => message_times(&*log)?,
             false => (None, 0),
         };
-        match usable.filter(|usable| UsableTimes::are_needed(&*log, *usable)) {
+        match usable.filter(|usable| UsableTimesLog::is_needed(&*log, *usable)) {
             Some(usable) => {
-                let log = Arc::new(UsableTimes::new(log, usable));
+                let log = Arc::new(UsableTimesLog::new(log, usable));
                 Ok(Self { log, warning: Some(warning(outliers)), usable: Some(usable) })
             }
             None => Ok(Self { log, warning: None, usable: None }),

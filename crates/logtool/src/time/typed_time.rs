@@ -25,33 +25,33 @@ pub enum TypedTime {
 
 /// The text is not a time.
 #[derive(Debug, PartialEq, Eq)]
-pub struct NoTime(&'static str);
+pub struct ParseTimeError(&'static str);
 
-impl fmt::Display for NoTime {
+impl fmt::Display for ParseTimeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl std::error::Error for NoTime {}
+impl std::error::Error for ParseTimeError {}
 
-const FORMS: NoTime = NoTime(
+const FORMS: ParseTimeError = ParseTimeError(
     "expected a time such as 12.5, 1m30s, 2:30.5, boot:105.2 or 2024-05-01T12:00:00Z",
 );
 
-const NO_DURATION: NoTime =
-    NoTime("expected a duration such as 2.5, 500ms, 1m30s or -0.25");
+const NO_DURATION: ParseTimeError =
+    ParseTimeError("expected a duration such as 2.5, 500ms, 1m30s or -0.25");
 
-const NO_DATE: NoTime =
-    NoTime("a date needs a time and a zone, e.g. 2024-05-01T12:00:00Z");
+const NO_DATE: ParseTimeError =
+    ParseTimeError("a date needs a time and a zone, e.g. 2024-05-01T12:00:00Z");
 
 /// The reach of 64-bit nanoseconds.
-const BEYOND: NoTime = NoTime("a time is at most 292 years from the zero of its clock");
+const BEYOND: ParseTimeError = ParseTimeError("a time is at most 292 years from the zero of its clock");
 
 impl FromStr for TypedTime {
-    type Err = NoTime;
+    type Err = ParseTimeError;
 
-    fn from_str(text: &str) -> Result<Self, NoTime> {
+    fn from_str(text: &str) -> Result<Self, ParseTimeError> {
         let text = text.trim();
         if is_date(text) {
             return utc(text).map(Self::Utc);
@@ -67,7 +67,7 @@ impl FromStr for TypedTime {
 ///
 /// # Errors
 /// If `text` is not such a date, or if the date does not fit into 64 bits.
-pub fn utc(text: &str) -> Result<i64, NoTime> {
+pub fn utc(text: &str) -> Result<i64, ParseTimeError> {
     let time: Timestamp = text.parse().map_err(|_| NO_DATE)?;
     i64::try_from(time.as_nanosecond()).map_err(|_| BEYOND)
 }
@@ -76,12 +76,12 @@ pub fn utc(text: &str) -> Result<i64, NoTime> {
 ///
 /// # Errors
 /// If `text` is not a duration, or if the duration does not fit into 64 bits.
-pub fn duration(text: &str) -> Result<i64, NoTime> {
+pub fn duration(text: &str) -> Result<i64, ParseTimeError> {
     nanos(text.trim(), NO_DURATION)
 }
 
 /// Parses seconds, units or colons with an optional sign, as nanoseconds.
-fn nanos(text: &str, malformed: NoTime) -> Result<i64, NoTime> {
+fn nanos(text: &str, malformed: ParseTimeError) -> Result<i64, ParseTimeError> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text),

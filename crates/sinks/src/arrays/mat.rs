@@ -317,7 +317,7 @@ impl ElementWriter<'_> {
 
 /// Adds `context` to the message of `err`.
 fn with_context(context: &str, err: Error) -> Error {
-    Error::new(err.kind(), format!("{context} in a MATLAB file")).from_source(err)
+    Error::new(err.kind(), format!("{context} in a MATLAB file")).with_source(err)
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl Declarations {
             next_id: 0,
         };
         let (mut targets, mut start) = (Vec::new(), Timestamp::MAX);
-        for (from, extract) in extracts.iter().enumerate() {
+        for (slice_index, extract) in extracts.iter().enumerate() {
             if extract.manifest.format != FORMAT_NAME {
                 let message = format!(
                     "records of {} cannot be written to a ULog",
@@ -90,7 +90,7 @@ impl Declarations {
             let format_state: FormatState =
                 extract.manifest.decode_state(FORMAT_NAME)?;
             start = start.min(start_of(extract, &format_state.file_header));
-            targets.push(builder.add(from, extract, &format_state)?);
+            targets.push(builder.add(slice_index, extract, &format_state)?);
         }
         let adds_information = builder.keep_utc(extracts);
         let mut messages = builder.head;
@@ -153,11 +153,11 @@ impl DeclarationsBuilder<'_> {
         !is_declared
     }
 
-    /// Adds the declarations of the log with the index `from`. Returns how its records
+    /// Adds the declarations of the log with the index `slice_index`. Returns how its records
     /// are written.
     fn add(
         &mut self,
-        from: usize,
+        slice_index: usize,
         extract: &LogSlice<'_>,
         format_state: &FormatState,
     ) -> Result<Vec<RecordTarget>> {
@@ -170,7 +170,7 @@ impl DeclarationsBuilder<'_> {
                     texts.insert(name.as_str(), fields.as_str());
                     if needed.as_ref().is_none_or(|names| names.contains(name.as_str()))
                     {
-                        self.define(name, fields, from)?;
+                        self.define(name, fields, slice_index)?;
                     }
                 }
                 Declaration::Subscription { name, instance, topic, .. } => {
@@ -182,7 +182,7 @@ impl DeclarationsBuilder<'_> {
                     let new = new_name(extract.manifest.get(*topic)?, self.options)?;
                     if let (Some(new), Some(fields)) = (&new, texts.get(name.as_str()))
                     {
-                        self.define(&new.name, fields, from)?;
+                        self.define(&new.name, fields, slice_index)?;
                     }
                     let is_renamed = new.is_some();
                     let own = Name { name: name.clone(), instance: *instance };
@@ -196,7 +196,7 @@ impl DeclarationsBuilder<'_> {
                     // time.
                     let start = extract.selection.time.start;
                     let is_initial = change.is_none_or(|(time, _)| time < start);
-                    if is_initial && self.metadata.add(from, *kind, payload) {
+                    if is_initial && self.metadata.add(slice_index, *kind, payload) {
                         self.head.push((*kind, payload.clone()));
                     }
                 }
@@ -254,9 +254,9 @@ impl DeclarationsBuilder<'_> {
         Ok(Some(needed))
     }
 
-    fn define(&mut self, name: &str, fields: &str, from: usize) -> Result<()> {
+    fn define(&mut self, name: &str, fields: &str, slice_index: usize) -> Result<()> {
         let message = (kind::FORMAT, format!("{name}:{fields}").into_bytes());
-        match self.types.define(name, fields, from, self.logs)? {
+        match self.types.define(name, fields, slice_index, self.logs)? {
             DefinitionAction::Skip => {}
             // Existing subscriptions keep the previous definition.
             DefinitionAction::Redefine => self.tail.push(message),

@@ -23,15 +23,15 @@ type ParameterKey = (u8, u8, String);
 #[derive(Debug)]
 struct KnownParameter {
     /// The first log that declares the name.
-    from: usize,
+    slice_index: usize,
     /// The hashes of all payloads.
     payloads: HashSet<u64>,
 }
 
 impl MergedMetadata {
-    /// Adds a message of the log with the index `from`. Returns true if the message
+    /// Adds a message of the log with the index `slice_index`. Returns true if the message
     /// must be written, i.e. if no earlier log has one with the same name.
-    pub(super) fn add(&mut self, from: usize, kind: u8, payload: &[u8]) -> bool {
+    pub(super) fn add(&mut self, slice_index: usize, kind: u8, payload: &[u8]) -> bool {
         let keyed = match kind {
             kind::INFO | kind::PARAMETER => {
                 wire::keyed_value(payload).map(|keyed| (0, keyed))
@@ -40,7 +40,7 @@ impl MergedMetadata {
             // The first byte only declares whether the value is continued.
             _ => wire::flagged_keyed(payload).map(|(_, keyed)| (0, keyed)),
         };
-        let Some((which, keyed)) = keyed else { return from == 0 };
+        let Some((which, keyed)) = keyed else { return slice_index == 0 };
         let mut hasher = DefaultHasher::new();
         payload.hash(&mut hasher);
         let sum = hasher.finish();
@@ -48,8 +48,8 @@ impl MergedMetadata {
         let known = self
             .known
             .entry(key)
-            .or_insert_with(|| KnownParameter { from, payloads: HashSet::new() });
-        if known.from == from {
+            .or_insert_with(|| KnownParameter { slice_index, payloads: HashSet::new() });
+        if known.slice_index == slice_index {
             known.payloads.insert(sum);
             return true;
         }

@@ -28,7 +28,7 @@ pub(super) enum DefinitionAction {
 }
 
 impl TypeTable {
-    /// Adds the definition of `name` in the log with the index `from`, one of `logs`
+    /// Adds the definition of `name` in the log with the index `slice_index`, one of `logs`
     /// logs.
     ///
     /// # Errors
@@ -38,24 +38,24 @@ impl TypeTable {
         &mut self,
         name: &str,
         fields: &str,
-        from: usize,
+        slice_index: usize,
         logs: usize,
     ) -> Result<DefinitionAction> {
         let Some((before, known)) = self.defined.get_mut(name) else {
-            self.defined.insert(name.to_owned(), (from, fields.to_owned()));
+            self.defined.insert(name.to_owned(), (slice_index, fields.to_owned()));
             return Ok(DefinitionAction::Add);
         };
         if known == fields {
             return Ok(DefinitionAction::Skip);
         }
-        if *before == from && logs == 1 {
+        if *before == slice_index && logs == 1 {
             fields.clone_into(known);
             return Ok(DefinitionAction::Redefine);
         }
         let message = format!(
             "log {} and log {} define {name:?} differently: {} and {}",
             *before + 1,
-            from + 1,
+            slice_index + 1,
             differing_fields(known, fields),
             differing_fields(fields, known),
         );

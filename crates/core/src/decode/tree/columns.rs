@@ -45,7 +45,7 @@ impl SelectedColumns {
     pub(super) fn new(shape: &StructType, columns: &Columns) -> Result<Self> {
         let mut planner = TreePlanner {
             labels: columns.labels.as_deref(),
-            projection: ColumnProjection::new(columns.only.as_deref()),
+            projection: ColumnProjection::new(columns.indices.as_deref()),
             names: HashSet::from(["time".to_owned()]),
             fields: Vec::new(),
             columns: Vec::new(),

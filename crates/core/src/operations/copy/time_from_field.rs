@@ -71,7 +71,7 @@ impl TimeFromField {
 
 impl TimeFieldTopic {
     fn new(log: &dyn Log, id: TopicId, field: &str) -> Result<Option<Self>> {
-        let all = log.decoder(id, &Columns::all(View::Flat))?;
+        let all = log.decoder(id, &Columns::new(View::Flat))?;
         let time = DataType::Timestamp(TimeUnit::Nanosecond, None);
         let is_time = |data_type: &DataType| {
             *data_type == time
@@ -82,7 +82,7 @@ impl TimeFieldTopic {
         let mut fields =
             fields.filter(|(_, f)| f.name() == field && is_time(f.data_type()));
         let Some((index, _)) = fields.next() else { return Ok(None) };
-        let columns = Columns { only: Some(vec![index]), ..Columns::all(View::Flat) };
+        let columns = Columns { indices: Some(vec![index]), ..Columns::new(View::Flat) };
         let decoder = log.decoder(id, &columns)?;
         Ok(Some(Self { decoder, times: Vec::new(), next: 0 }))
     }

@@ -78,7 +78,7 @@ impl MergedBatch {
         encoded.clear();
         let failed = self
             .records()
-            .try_for_each(|(from, record)| encoder.encode(from, record, &mut encoded));
+            .try_for_each(|(slice_index, record)| encoder.encode(slice_index, record, &mut encoded));
         self.encoded = encoded;
         if let Err(err) = failed {
             self.failed = Some(err);

@@ -27,7 +27,7 @@ impl AccelerationReader {
     /// `None` if the topic does not have them in this order.
     pub(super) fn new(schema: &SchemaRef) -> Option<(Vec<usize>, Self)> {
         let columns = ACCELERATION.fields.map(|field| schema.index_of(field).ok());
-        let only = columns.into_iter().collect::<Option<Vec<usize>>>()?;
+        let indices = columns.into_iter().collect::<Option<Vec<usize>>>()?;
         let reader = Self {
             builder: SpectrogramBuilder::new(),
             last: None,
@@ -35,7 +35,7 @@ impl AccelerationReader {
             count: 0,
             free_places: FreePlaces::new(),
         };
-        only.is_sorted().then_some((only, reader))
+        indices.is_sorted().then_some((indices, reader))
     }
 
     /// Adds the records of `batch`, whose first column is the time.
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn spectrogram_of_batches_has_the_sine() {
         let batches = [samples(0..700, 4_000_000), samples(700..1000, 4_000_000)];
-        let (only, mut reader) = AccelerationReader::new(&batches[0].schema()).unwrap();
-        assert_eq!(only, [1, 2, 3]);
+        let (indices, mut reader) = AccelerationReader::new(&batches[0].schema()).unwrap();
+        assert_eq!(indices, [1, 2, 3]);
         batches.iter().for_each(|batch| reader.add(batch));
         let found = reader.finish().unwrap();
         // 1 + (1000 - 256) / 128 windows.

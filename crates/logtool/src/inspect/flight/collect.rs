@@ -101,8 +101,8 @@ impl<'l> Collection<'l> {
         Self { log, purposes: BTreeMap::new(), columns_of: BTreeMap::new() }
     }
 
-    fn add(&mut self, id: TopicId, topic: &Topic, only: Vec<usize>, purpose: Purpose) {
-        let columns = Columns { only: Some(only), ..Columns::all(View::Flat) };
+    fn add(&mut self, id: TopicId, topic: &Topic, indices: Vec<usize>, purpose: Purpose) {
+        let columns = Columns { indices: Some(indices), ..Columns::new(View::Flat) };
         self.columns_of.insert(id, columns);
         self.purposes.insert(topic.label().into_owned(), purpose);
     }
@@ -131,7 +131,7 @@ impl<'l> Collection<'l> {
         topic: &Topic,
         fields: &[&str],
     ) -> Result<()> {
-        let decoder = self.log.decoder(id, &Columns::all(View::Flat))?;
+        let decoder = self.log.decoder(id, &Columns::new(View::Flat))?;
         let schema = decoder.schema();
         let found = fields.iter().filter_map(|field| {
             schema.index_of(field).ok().map(|column| (column, (*field).to_owned()))
@@ -144,18 +144,18 @@ impl<'l> Collection<'l> {
         if found.is_empty() {
             return Ok(());
         }
-        let (only, names) = found.into_iter().unzip();
-        self.add(id, topic, only, Purpose::Series(names));
+        let (indices, names) = found.into_iter().unzip();
+        self.add(id, topic, indices, Purpose::Series(names));
         Ok(())
     }
 
     /// Adds the spectrogram of the acceleration. Returns whether the topic has its fields.
     fn add_acceleration(&mut self, id: TopicId, topic: &Topic) -> Result<bool> {
-        let decoder = self.log.decoder(id, &Columns::all(View::Flat))?;
-        let Some((only, reader)) = AccelerationReader::new(decoder.schema()) else {
+        let decoder = self.log.decoder(id, &Columns::new(View::Flat))?;
+        let Some((indices, reader)) = AccelerationReader::new(decoder.schema()) else {
             return Ok(false);
         };
-        self.add(id, topic, only, Purpose::Acceleration(Box::new(reader)));
+        self.add(id, topic, indices, Purpose::Acceleration(Box::new(reader)));
         Ok(true)
     }
 
@@ -166,10 +166,10 @@ impl<'l> Collection<'l> {
         id: TopicId,
         topic: &Topic,
     ) -> Result<()> {
-        let decoder = self.log.decoder(id, &Columns::all(View::Flat))?;
+        let decoder = self.log.decoder(id, &Columns::new(View::Flat))?;
         let time = self.log.manifest().time.unwrap_or(TimeRange::ALL);
-        if let Some((only, reader)) = FifoReader::new(name, decoder.schema(), time) {
-            self.add(id, topic, only, Purpose::Fifo(Box::new(reader)));
+        if let Some((indices, reader)) = FifoReader::new(name, decoder.schema(), time) {
+            self.add(id, topic, indices, Purpose::Fifo(Box::new(reader)));
         }
         Ok(())
     }
@@ -186,7 +186,7 @@ impl<'l> Collection<'l> {
         let selected = TimeRange { start: TimeRange::ALL.start, end: time.end };
         let job = TableJob {
             selection: Selection { topics: topics.clone(), time: selected },
-            columns: Columns::all(View::Flat),
+            columns: Columns::new(View::Flat),
             columns_of,
             time: TimeBase::default(),
             part_bytes: 4 << 20,

@@ -59,11 +59,11 @@ impl FifoReader {
             (0..MOST_SAMPLES).map_while(|n| index(&format!("{axis}[{n}]"))).collect()
         };
         let axes = [axis("x"), axis("y"), axis("z")];
-        let mut only: Vec<usize> =
+        let mut indices: Vec<usize> =
             axes.iter().flatten().chain(&header).copied().collect();
-        only.sort_unstable();
+        indices.sort_unstable();
         // In the table, the first column is the time.
-        let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
+        let place = |column: usize| indices.binary_search(&column).map_or(0, |at| at + 1);
         let reader = Self {
             topic,
             header: header.map(place),
@@ -74,7 +74,7 @@ impl FifoReader {
             }),
             intervals: (0.0, 0),
         };
-        Some((only, reader))
+        Some((indices, reader))
     }
 
     /// Adds the records of `batch`.
@@ -175,9 +175,9 @@ mod tests {
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let [start, end] = [0, 400_000_000].map(Timestamp::from_nanos);
         let time = TimeRange { start, end };
-        let (only, mut reader) =
+        let (indices, mut reader) =
             FifoReader::new("sensor_gyro_fifo", &batch.schema(), time).unwrap();
-        assert_eq!(only, (1..=100).collect::<Vec<_>>());
+        assert_eq!(indices, (1..=100).collect::<Vec<_>>());
         reader.add(&batch);
         let FifoSamples { signals: [x, y, z], spectrogram, .. } = reader.finish();
         // The first record has samples from before the start.

@@ -228,7 +228,7 @@ fn style(is_flags: bool) -> PanelStyle {
 
 /// Returns the fields of `topic` that are flags and whose names start with one of `starts`.
 fn flags(log: &dyn Log, topic: TopicId, starts: &[&str]) -> Vec<RequestedSignal> {
-    let Ok(decoder) = log.decoder(topic, &Columns::all(View::Flat)) else {
+    let Ok(decoder) = log.decoder(topic, &Columns::new(View::Flat)) else {
         return Vec::new();
     };
     let fields = decoder.schema().fields().iter().filter(|field| {

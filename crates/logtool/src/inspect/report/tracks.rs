@@ -61,15 +61,15 @@ pub(super) fn track_maps(
     let finished = FinishedTables::default();
     let sink = TrackSink { flight_modes: bands.to_vec(), finished: finished.clone() };
     let columns_of = sources.iter().map(|source| {
-        let only = Some(source.columns.clone());
-        (source.id, Columns { only, ..Columns::all(View::Flat) })
+        let indices = Some(source.columns.clone());
+        (source.id, Columns { indices, ..Columns::new(View::Flat) })
     });
     let job = TableJob {
         selection: Selection {
             topics: sources.iter().map(|source| source.id).collect(),
             time,
         },
-        columns: Columns::all(View::Flat),
+        columns: Columns::new(View::Flat),
         columns_of: columns_of.collect(),
         time: TimeBase::default(),
         part_bytes: 4 << 20,
@@ -152,7 +152,7 @@ fn find(log: &dyn Log) -> Vec<PositionTopic> {
     let topics = topics
         .filter(|(_, topic)| topic.records != Some(0) && !topic.content.is_points());
     let source = |(id, topic): (TopicId, &Topic)| {
-        let decoder = log.decoder(id, &Columns::all(View::Flat)).ok()?;
+        let decoder = log.decoder(id, &Columns::new(View::Flat)).ok()?;
         let schema = decoder.schema();
         let label = topic.label().into_owned();
         let local = is_px4.then(|| local_columns(&label, schema)).flatten();

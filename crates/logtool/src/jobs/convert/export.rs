@@ -110,10 +110,10 @@ fn new_outputs(
     session: &Session,
 ) -> Result<GuardedOutputs> {
     match destination {
-        Destination::Stdout => Ok(guarded_outputs::stdout(session)),
-        Destination::File(file) => guarded_outputs::one_file(file, existing, session),
+        Destination::Stdout => Ok(guarded_outputs::for_stdout(session)),
+        Destination::File(file) => guarded_outputs::for_file(file, existing, session),
         Destination::Folder(folder) => {
-            guarded_outputs::outputs(folder, existing, session)
+            guarded_outputs::for_folder(folder, existing, session)
         }
     }
 }

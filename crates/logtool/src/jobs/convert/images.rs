@@ -184,7 +184,7 @@ impl ImageReader<'_> {
                     }
                     Ok(None) => found.empty.push(record.topic),
                     Err(why) => {
-                        let lost = record.undecodable_damage().with_reason(why.what());
+                        let lost = record.undecodable_damage().with_reason(why.message());
                         lost.add_to(&mut found.damage);
                     }
                 }

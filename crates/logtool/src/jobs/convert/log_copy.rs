@@ -59,12 +59,12 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
 
     let mut copy = LogCopy::new(&input, &log, request)?;
     request.messages.check(&[copy.translation])?;
-    copy.options.verified = strictness.is_strict();
+    copy.options.validates_parts = strictness.is_strict();
     provenance::add_provenance_of(&mut copy.options, copy.format, [&input], session)?;
     // The user may interrupt a long conversion after a warning.
     copy.warnings.iter().for_each(|warning| session.warn(name, warning));
     copy.remarks.iter().for_each(|remark| session.note(name, remark));
-    let new = LogWriter::begin(&new_path, copy.format, *existing, session)?;
+    let new = LogWriter::new(&new_path, copy.format, *existing, session)?;
     let counter = ProgressCounter::for_bytes(session, name, manifest.bytes);
     let progress = |bytes| counter.add(bytes);
     // A strict request fails before the new log has its name.
@@ -83,7 +83,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let new = (&*new_path, written.bytes);
     report.remarks.extend(calibration_loss::warning((name, manifest), new, session));
     report.files = vec![OutputFile { path: new_path, bytes: written.bytes }];
-    if copy.translation.is_some_and(TranslationKind::is_of_lidar) {
+    if copy.translation.is_some_and(TranslationKind::is_lidar) {
         report.lidar = lidar::warnings(manifest, &copy.topics);
     }
     (report.warnings, report.notes) = (copy.warnings, copy.remarks);
@@ -159,20 +159,20 @@ impl LogCopy {
         let is_vel = request.format == OutputFormat::Vel;
         if request.format == OutputFormat::Pcap || is_vel && is_of_ros {
             topics = selection::with_packets(manifest, &topics)?;
-        } else if translation.is_none_or(TranslationKind::is_one_for_one) {
+        } else if translation.is_none_or(TranslationKind::is_one_to_one) {
             topics = selection::copyable_topics(manifest, &topics)?;
         }
         if request.lidar.calibration.is_some() {
-            lidar::check_each(manifest, &topics)?;
+            lidar::check_selected(manifest, &topics)?;
         }
         let mut options = WriteOptions::default();
         options.compression = log_writer::compression(request.compression, format)?;
-        options.transcode =
+        options.payload_encoding =
             (request.messages == MessageTypes::Ros).then(|| "cdr".to_owned());
         let (mut remarks, mut warnings) = (Vec::new(), Vec::new());
         let (translated, selection) = match translation {
             Some(translation) => {
-                let moved = ClockOffset::to_unix(&manifest.clock);
+                let moved = ClockOffset::from_clock(&manifest.clock);
                 let wanted = Selection { topics: topics.clone(), time };
                 let frames = Frames::default();
                 let prepared =
@@ -242,7 +242,7 @@ impl LogCopy {
     ) -> Result<(u64, Vec<Damage>)> {
         let job = CopyJob {
             log: &*self.translated,
-            from: 0,
+            slice_index: 0,
             selection: self.selection.clone(),
             verify: false,
             drops_doubtful: false,

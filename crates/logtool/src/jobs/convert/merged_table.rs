@@ -51,7 +51,7 @@ impl Log {
         let merge = merge.ok_or(RequestConflict::NoMergePeriod)?;
         let labels = request.labels(self.manifest());
         let plan = MergePlan::new(self.format_log(), request, labels, merge)?;
-        let types = ColumnTypes { has_typed_times: true, is_for_spark: false };
+        let types = ColumnTypes { has_typed_times: true, has_spark_types: false };
         Ok(MergedTable { log: self.clone(), plan: Arc::new(plan), types })
     }
 }
@@ -59,8 +59,8 @@ impl Log {
 impl MergedTable {
     /// Converts the columns to types that Apache Spark reads.
     #[must_use]
-    pub fn for_spark(mut self) -> Self {
-        self.types.is_for_spark = true;
+    pub fn with_spark_types(mut self) -> Self {
+        self.types.has_spark_types = true;
         self
     }
 
@@ -125,7 +125,7 @@ impl TableWriter for Receiver<'_> {
         let stopped = |what| logtool_core::Error::new(ErrorKind::Unsupported, what);
         let converted = self.converter.convert(batch.clone());
         let converted = converted
-            .map_err(|err| stopped("the table cannot be converted").from_source(err))?;
+            .map_err(|err| stopped("the table cannot be converted").with_source(err))?;
         if (self.receive)(converted) {
             return Ok(());
         }
@@ -208,7 +208,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
         format!("{} dropped because of impossible times", count_of(left_out, "record"))
     });
     let stray = plan.stray.map(|time| {
-        let time = plan.clock.as_typed(time);
+        let time = plan.clock.typed_text(time);
         format!(
             "rows are of the times of nine of ten records; others are over an hour away, \
              as {time}: another start and end choose other times"

@@ -40,7 +40,7 @@ pub(super) fn write(
         // The columns of a cloud are known only after one was decoded.
         if has_points(&topic.schema)
             || topic.content.is_points()
-                && has_points(log.decoder(id, &Columns::all(View::Flat))?.schema())
+                && has_points(log.decoder(id, &Columns::new(View::Flat))?.schema())
         {
             topics.insert(id);
         }

@@ -166,7 +166,7 @@ pub(super) fn write_into(
     let clock = ShownClock::new(manifest, request.clock())?;
     let time = clock.range(request.start, request.end)?;
     if request.lidar.calibration.is_some() {
-        lidar::check_each(manifest, &topics)?;
+        lidar::check_selected(manifest, &topics)?;
     }
     let columns = Columns { view, labels: job.labels.clone(), ..Columns::default() };
     let columns_of = selection::columns(log, &mut topics, &columns, &request.columns)?;

@@ -37,8 +37,8 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
         remarks.extend(choose_one(manifest, &mut found, (file, request.format))?);
     }
     let topics: TopicSet = found.iter().map(|(id, _)| *id).collect();
-    let columns_of = found.into_iter().map(|(id, only)| {
-        (id, Columns { only: Some(only), ..Columns::all(View::Flat) })
+    let columns_of = found.into_iter().map(|(id, indices)| {
+        (id, Columns { indices: Some(indices), ..Columns::new(View::Flat) })
     });
     let clock = ShownClock::new(manifest, request.clock())?;
     let time = clock.range(request.start, request.end)?;
@@ -58,7 +58,7 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
     let counting = CountingSink::new(&sink);
     let table_job = TableJob {
         selection: Selection { topics: topics.clone(), time },
-        columns: Columns::all(View::Flat),
+        columns: Columns::new(View::Flat),
         columns_of: columns_of.collect(),
         time: base,
         part_bytes: tables::part_bytes(manifest, &topics),
@@ -81,7 +81,7 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
         format!("{} of {}", count_of(files, "track"), count_of(fixes, "position"));
     remarks.insert(0, made);
     remarks.extend(left_out);
-    remarks.extend(lidar::left_out(manifest, &topics));
+    remarks.extend(lidar::dropped_records(manifest, &topics));
     if !base.is_utc {
         remarks.push("without times: the log does not know UTC".to_owned());
     }
@@ -108,7 +108,7 @@ fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
             continue;
         }
         looked += 1;
-        let decoder = match log.decoder(id, &Columns::all(View::Flat)) {
+        let decoder = match log.decoder(id, &Columns::new(View::Flat)) {
             // The request does not name this topic.
             Err(_) if globs.is_empty() => continue,
             decoder => decoder?,

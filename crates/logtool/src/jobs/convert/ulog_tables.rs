@@ -81,7 +81,7 @@ pub(super) fn write(
         }
     }
 
-    let outputs = guarded_outputs::one_log(&path, *existing, session)?;
+    let outputs = guarded_outputs::for_log(&path, *existing, session)?;
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let out = BufWriter::with_capacity(64 << 10, outputs.create(&file_name)?);
     let epoch = Epoch::new(manifest);
@@ -243,7 +243,7 @@ impl Epoch {
             }
             _ => 0,
         };
-        let utc = clock::to_unix(&manifest.clock).and_then(|to| zero.checked_add(to));
+        let utc = clock::unix_offset(&manifest.clock).and_then(|to| zero.checked_add(to));
         Self { zero, start, utc: utc.filter(|utc| *utc > 0) }
     }
 

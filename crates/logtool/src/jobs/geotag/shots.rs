@@ -100,7 +100,7 @@ impl Shots {
             }
         };
         let tracks = Track::read_all(&mut reader)?;
-        let to_unix = clock::to_unix(&log.manifest().clock);
+        let to_unix = clock::unix_offset(&log.manifest().clock);
         let mut rows: Vec<usize> = (0..table.times.len()).collect();
         let before = rows.len();
         if topic == CAPTURE {

@@ -7,7 +7,7 @@ use crate::{
     jobs::merge::source::MergeSource,
     text::units::Span,
     time::{
-        clock::{describe_zero, to_unix},
+        clock::{describe_zero, unix_offset},
         offset::ClockOffset,
     },
 };
@@ -78,7 +78,7 @@ pub(super) fn offsets(
         return Ok(logs.iter().map(moved).collect());
     };
     let clock = &first.log.manifest().clock;
-    let zero = to_unix(clock);
+    let zero = unix_offset(clock);
     let place = |log: &MergeSource| {
         let own = &log.log.manifest().clock;
         let nanos = match log.offset {
@@ -104,7 +104,7 @@ pub(super) fn since_1970(
     logs: &[MergeSource],
     moved: Vec<ClockOffset>,
 ) -> Result<Vec<ClockOffset>> {
-    let knows = |log: &MergeSource| to_unix(&log.log.manifest().clock);
+    let knows = |log: &MergeSource| unix_offset(&log.log.manifest().clock);
     let is_unix = moved.iter().any(|moved| moved.is_unix);
     let early = earliest_record(logs, &moved).filter(|(nanos, _)| *nanos < 0);
     let is_aligned = |log: &MergeSource| log.is_aligned && knows(log).is_some();
@@ -167,7 +167,7 @@ const NANOS: u64 = 1_000_000_000;
 /// Returns the nanoseconds to add to times of `own` for Unix time, or for `clock` if that does
 /// not know Unix time; `None` if they are unknown.
 fn offset_between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<i64> {
-    let zero = to_unix(clock);
+    let zero = unix_offset(clock);
     // A clock that counts from 1970 only has an error to be corrected.
     let is_of_one_start =
         own.zero != ClockZero::Unix && relation(clock, own) == Relation::Same;
@@ -175,7 +175,7 @@ fn offset_between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<
         // The delay of GPS times varies: logs of one start use the same estimate.
         return Some(zero.unwrap_or(0));
     }
-    match (zero, to_unix(own)) {
+    match (zero, unix_offset(own)) {
         (Some(_), Some(own)) => Some(own),
         _ if unknown == UnknownClocks::Same && clock.zero == own.zero => {
             Some(zero.unwrap_or(0))
@@ -187,7 +187,7 @@ fn offset_between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<
 fn no_common_clock(first: &MergeSource, other: &MergeSource) -> Error {
     let without = [first, other]
         .into_iter()
-        .filter(|log| to_unix(&log.log.manifest().clock).is_none());
+        .filter(|log| unix_offset(&log.log.manifest().clock).is_none());
     let without: Vec<&str> = without.map(|log| log.input.name.as_str()).collect();
     let (a, b) = (&first.input.name, &other.input.name);
     let what = format!(

@@ -82,7 +82,7 @@ fn translate(
 ) -> Result<PreparedLog> {
     let (name, manifest) = (&source.input.name, source.log.manifest());
     let topics = translation.all_topics(manifest);
-    if translation.is_of_lidar() {
+    if translation.is_lidar() {
         output.warn_of_lidars(session, name, manifest, &topics);
     }
     let selection = Selection { topics, ..Selection::default() };

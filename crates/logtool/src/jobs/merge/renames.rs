@@ -31,12 +31,12 @@ pub(super) fn rename(
     unknown_clocks: UnknownClocks,
     session: &Session,
 ) -> Result<()> {
-    let is_of_vehicle = |translation: &Option<TranslationKind>| {
-        translation.is_some_and(TranslationKind::is_of_vehicle)
+    let is_vehicle = |translation: &Option<TranslationKind>| {
+        translation.is_some_and(TranslationKind::is_vehicle)
     };
     let translations: Vec<Option<TranslationKind>> =
         logs.iter().map(|log| log.translation).collect();
-    if !translations.iter().any(is_of_vehicle) {
+    if !translations.iter().any(is_vehicle) {
         return Ok(());
     }
     let mut names = names::MergedNames::default();
@@ -48,14 +48,14 @@ pub(super) fn rename(
                 let other = other.log.manifest();
                 let is_same_clock = unknown_clocks == UnknownClocks::Same
                     || clocks::is_same(&other.clock, &manifest.clock);
-                is_of_vehicle(translation)
+                is_vehicle(translation)
                     && is_same_clock
                     && !have_other_lidars(other, manifest)
             };
         let mut before = sources.iter().zip(&translations).take(index);
         let vehicle = before.position(is_same_vehicle);
         // Each translated log is of one vehicle; logs of the same start share it.
-        let vehicle = is_of_vehicle(translation).then(|| vehicle.unwrap_or(index));
+        let vehicle = is_vehicle(translation).then(|| vehicle.unwrap_or(index));
         let changed = names.add(log.log.manifest(), source.input.file_name(), vehicle);
         let Some(first) = changed.values().next() else { continue };
         let frame = translation.and_then(|kind| kind.example_frame(log.log.manifest()));

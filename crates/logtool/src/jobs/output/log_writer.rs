@@ -40,7 +40,7 @@ pub struct WrittenLog {
 impl LogWriter {
     /// Starts the log of `format` that will be at `path`. `existing` decides whether a file is
     /// replaced.
-    pub fn begin(
+    pub fn new(
         path: &Path,
         format: LogFormat,
         existing: ExistingFiles,
@@ -55,8 +55,8 @@ impl LogWriter {
                 );
                 return Err(Error::invalid(what).with_hint("name a file"));
             }
-            let outputs = guarded_outputs::stdout(session);
-            let file = LogFile::begin(&outputs, STDIN, format)?;
+            let outputs = guarded_outputs::for_stdout(session);
+            let file = LogFile::new(&outputs, STDIN, format)?;
             return Ok(Self { file, outputs });
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -68,8 +68,8 @@ impl LogWriter {
             let hint = format!("name it {stem}, and compress it with {how} afterwards");
             return Err(Error::invalid(what).with_hint(hint));
         }
-        let outputs = guarded_outputs::one_log(path, existing, session)?;
-        let file = LogFile::begin(&outputs, &name, format)?;
+        let outputs = guarded_outputs::for_log(path, existing, session)?;
+        let file = LogFile::new(&outputs, &name, format)?;
         Ok(Self { file, outputs })
     }
 
@@ -91,7 +91,7 @@ impl LogWriter {
 
 impl LogFile {
     /// Starts the log `name` of `format` among `outputs`.
-    pub fn begin(
+    pub fn new(
         outputs: &GuardedOutputs,
         name: &str,
         format: LogFormat,
@@ -136,7 +136,7 @@ pub fn remove_unsupported(
         let kept = ids.filter(|id| wanted.contains(*id) && is_held(*id));
         extract.selection.topics = kept.collect();
     }
-    left_out.iter().map(|left| format!("left out: {}", left.what)).collect()
+    left_out.iter().map(|left| format!("left out: {}", left.description)).collect()
 }
 
 /// Returns the name of the compression `how`, if logs of `format` have compressed chunks.

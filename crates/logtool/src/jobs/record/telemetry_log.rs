@@ -37,7 +37,7 @@ pub(super) fn convert(
     let name = || input.name.clone();
     let existing =
         if request.replaces { ExistingFiles::Replace } else { ExistingFiles::Refuse };
-    let outputs = guarded_outputs::one_log(&request.output, existing, session)?;
+    let outputs = guarded_outputs::for_log(&request.output, existing, session)?;
     let file_name = request.output.file_name().unwrap_or_default().to_string_lossy();
     let mut file = outputs.create(&file_name)?;
 

@@ -123,9 +123,9 @@ impl Table {
 
     /// Makes one column of each number: `q[0]`, `pose.x`. To be called before
     /// [`with_columns`](Self::with_columns).
-    pub fn flat(mut self) -> Self {
+    pub fn with_flat_columns(mut self) -> Self {
         if self.columns.view != View::Flat {
-            self.columns = Columns::all(View::Flat);
+            self.columns = Columns::new(View::Flat);
         }
         self
     }
@@ -134,14 +134,14 @@ impl Table {
     ///
     /// # Errors
     /// If the topic cannot be decoded.
-    pub(crate) fn flattened(mut self) -> Result<Self> {
+    pub(crate) fn with_flattened_selection(mut self) -> Result<Self> {
         if self.columns.view == View::Flat {
             return Ok(self);
         }
-        if let Some(only) = &self.columns.only {
-            let columns = |view| self.log.log.decoder(self.topic, &Columns::all(view));
+        if let Some(indices) = &self.columns.indices {
+            let columns = |view| self.log.log.decoder(self.topic, &Columns::new(view));
             let (nested, flat) = (columns(View::Nested)?, columns(View::Flat)?);
-            let names = only.iter().filter_map(|at| nested.schema().fields().get(*at));
+            let names = indices.iter().filter_map(|at| nested.schema().fields().get(*at));
             let names: Vec<&str> = names.map(|field| field.name().as_str()).collect();
             let is_selected = |column: &str| {
                 names.iter().any(|name| {
@@ -153,7 +153,7 @@ impl Table {
             };
             let flat = flat.schema().fields().iter().enumerate();
             let selected = flat.filter(|(_, field)| is_selected(field.name()));
-            self.columns.only = Some(selected.map(|(at, _)| at).collect());
+            self.columns.indices = Some(selected.map(|(at, _)| at).collect());
         }
         self.columns.view = View::Flat;
         Ok(self)
@@ -185,8 +185,8 @@ impl Table {
 
     /// Converts the columns to types that Apache Spark reads:
     /// [`TableLayout::Spark`](crate::jobs::convert::TableLayout::Spark) describes them.
-    pub fn for_spark(mut self) -> Self {
-        self.types.is_for_spark = true;
+    pub fn with_spark_types(mut self) -> Self {
+        self.types.has_spark_types = true;
         self
     }
 

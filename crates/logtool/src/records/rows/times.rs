@@ -39,13 +39,13 @@ fn as_text(field: &FieldRef, column: &ArrayRef) -> Result<(FieldRef, ArrayRef)> 
         DataType::Timestamp(..) => {
             let times = column.as_primitive::<TimestampNanosecondType>().iter();
             let date =
-                |nanos| TextTime::date(Timestamp::from_nanos(nanos)).with_nanoseconds();
+                |nanos| TextTime::from_unix_time(Timestamp::from_nanos(nanos)).with_nanoseconds();
             let dates = times.map(|time| time.map(|nanos| date(nanos).to_string()));
             Arc::new(StringArray::from_iter(dates))
         }
         DataType::Duration(_) => {
             let spans = column.as_primitive::<DurationNanosecondType>().iter();
-            let span = |nanos| TextTime::span(nanos).with_nanoseconds();
+            let span = |nanos| TextTime::from_duration(nanos).with_nanoseconds();
             let spans = spans.map(|time| time.map(|nanos| span(nanos).to_string()));
             Arc::new(StringArray::from_iter(spans))
         }

@@ -101,7 +101,7 @@ pub(crate) fn find_in_topic(
 /// Returns the flat view of a topic. The first column is the time, which cannot be selected;
 /// columns are counted after it.
 fn columns(log: &dyn Log, id: TopicId) -> Result<SchemaRef> {
-    Ok(log.decoder(id, &Columns::all(View::Flat))?.schema().clone())
+    Ok(log.decoder(id, &Columns::new(View::Flat))?.schema().clone())
 }
 
 /// Finds the numbers of a topic.

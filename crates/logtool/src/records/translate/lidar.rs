@@ -155,7 +155,7 @@ pub(super) fn lidar(
     let log = TranslatedLog::new(log, translations, offset_nanos).with_clock(clock);
     let log = match groups {
         Some(groups) => log.with_row_groups(groups),
-        None => log.in_one_part(),
+        None => log.with_one_part(),
     };
     let log = Arc::new(log);
     Ok(PreparedTranslation { log, sources, remarks, warnings: Vec::new() })

@@ -98,9 +98,9 @@ fn translation(
                 let topic_info =
                     self::topic(topic, &messages.type_name, &messages.files);
                 Ok(Translation {
-                    from: id,
+                    source_topic: id,
                     topic: topic_info,
-                    begin: Arc::new(move || Ok(Box::new(messages.clone()))),
+                    new_translator: Arc::new(move || Ok(Box::new(messages.clone()))),
                 })
             }
             Err(err) => Err(err.to_string()),

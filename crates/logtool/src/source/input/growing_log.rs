@@ -47,7 +47,7 @@ pub struct GrowingLog {
 }
 
 /// A part that was appended to a log.
-pub struct GrownPart {
+pub struct AppendedPart {
     /// The part as a log. Its topics are those of the whole log.
     pub log: UlogLog,
     /// The offset of its records in the file, and in the bytes of `log`.
@@ -105,7 +105,7 @@ impl GrowingLog {
     }
 
     /// Returns `found` without the incomplete message at the end of the opened log.
-    pub fn without_unfinished(&self, found: &[Damage]) -> Vec<Damage> {
+    pub fn without_incomplete_message(&self, found: &[Damage]) -> Vec<Damage> {
         let is_unfinished = |damage: &&Damage| {
             damage.kind == DamageKind::Truncated && damage.bytes.start >= self.offset
         };
@@ -122,7 +122,7 @@ impl GrowingLog {
     ///
     /// # Errors
     /// If the file gets shorter, or cannot be read.
-    pub fn wait(&mut self, stop: &Stop) -> Result<Option<GrownPart>> {
+    pub fn wait(&mut self, stop: &Stop) -> Result<Option<AppendedPart>> {
         while !stop.is_set() {
             if let Some(part) = self.read().with_context(|| self.name.clone())? {
                 return Ok(Some(part));
@@ -133,7 +133,7 @@ impl GrowingLog {
     }
 
     /// Returns the complete messages that were appended since the last call, if there are some.
-    fn read(&mut self) -> Result<Option<GrownPart>> {
+    fn read(&mut self) -> Result<Option<AppendedPart>> {
         let source = FileSource::new(self.file.clone())?;
         if source.len() < self.offset {
             return Err(Error::failed("it got shorter while it was followed"));
@@ -155,7 +155,7 @@ impl GrowingLog {
         if end_in_part <= offset_in_part {
             return Ok(None);
         }
-        let part = GrownPart { log, offset: self.offset, offset_in_part, end_in_part };
+        let part = AppendedPart { log, offset: self.offset, offset_in_part, end_in_part };
         self.declarations = part.log.continuation();
         if self.declarations.len() > MAX_DECLARATION_BYTES {
             let what = "its declarations are too long to be followed";
@@ -166,7 +166,7 @@ impl GrowingLog {
     }
 }
 
-impl GrownPart {
+impl AppendedPart {
     /// Returns the damage that was `found` in the part with its offsets in the file, without the
     /// incomplete message at its end.
     pub fn damage_in_file(&self, found: &[Damage]) -> Vec<Damage> {

@@ -214,7 +214,7 @@ impl Log for LidarBag {
         }
         let points = lidars.iter().map(|(one, _)| one.points);
         let included: TopicSet = bag.topics.ids(known).chain(points).collect();
-        let number = |id: TopicId| included.position(id).unwrap_or(TopicId::LEFT_OUT);
+        let number = |id: TopicId| included.position(id).unwrap_or(TopicId::OMITTED);
         let lidars =
             lidars.into_iter().map(|(LidarTopic { packets, points, lidar }, scans)| {
                 let (packets, points) = (number(*packets), number(*points));
@@ -291,7 +291,7 @@ impl Cursor for LidarCursor {
             for (index, record) in same.iter().enumerate() {
                 let range = start(record)..start(record) + record.payload.len();
                 let Record { topic, stream, time, .. } = *record;
-                if self.wanted.wants(topic, time) {
+                if self.wanted.contains(topic, time) {
                     block.push_from_stream(topic, stream, time, range.clone());
                 }
                 let Some((sender, early)) = sender.zip(early.as_ref()) else {

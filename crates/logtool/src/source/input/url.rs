@@ -32,7 +32,7 @@ pub fn parent(path: &Path) -> &Path {
 
 /// `argument` with a URL of a file of this machine, `file:///a/b` or `-o=file:///a/b`, as
 /// its path.
-pub fn local(argument: OsString) -> OsString {
+pub fn local_argument(argument: OsString) -> OsString {
     const SCHEME: &str = "file://";
     let Some(text) = argument.to_str() else { return argument };
     let option = match text.strip_prefix('-').and_then(|_| text.split_once('=')) {
@@ -92,7 +92,7 @@ mod tests {
             ("a=file:///b", "a=file:///b"),
             ("s3://b/file:///k", "s3://b/file:///k"),
         ] {
-            assert_eq!(local(typed.into()), *expected, "{typed}");
+            assert_eq!(local_argument(typed.into()), *expected, "{typed}");
         }
     }
 

@@ -62,7 +62,7 @@ impl Findings {
         let mut losses = self.damage_of_kinds(DamageKind::is_loss);
         // If nothing can be counted, the reason is more informative than numbers.
         let first = losses.next().filter(|_| lost == 0 && records.is_empty());
-        let reason = first.and_then(|damage| damage.why.as_deref());
+        let reason = first.and_then(|damage| damage.reason.as_deref());
         let suffix = reason.map_or(String::new(), |reason| format!(": {reason}"));
         let lost = count_of(lost, "byte");
         Some(format!(

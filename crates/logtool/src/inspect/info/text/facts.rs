@@ -58,7 +58,7 @@ fn write_times(text: &mut TextWriter<'_>, manifest: &Manifest) {
         ClockZero::Boot => "since boot",
         ClockZero::ProgramStart => "since the recorder was started",
     };
-    let clock = ShownClock::as_logged(manifest);
+    let clock = ShownClock::from_manifest(manifest);
     let last = Timestamp::from_nanos(time.end.as_nanos().saturating_sub(1));
     let (duration, first) = (Span(time.span_nanos()), clock.text(time.start));
     let last = clock.text(last);

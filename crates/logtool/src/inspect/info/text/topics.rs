@@ -170,7 +170,7 @@ pub(super) fn write_frequencies(text: &mut TextWriter<'_>, info: &LogInfo) {
         "TOPIC", "USUAL/Hz", "SHORTEST", "MEDIAN", "JITTER", "LARGEST GAP", "AT"
     );
     text.add_heading(&heading);
-    let clock = ShownClock::as_logged(info.log.manifest());
+    let clock = ShownClock::from_manifest(info.log.manifest());
     for (topic, frequency) in known {
         let label = shown_label(text, &topic.topic);
         let rate = frequency.rate_hz.map(|rate| Rate(rate).to_string());

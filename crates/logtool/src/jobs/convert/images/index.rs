@@ -112,7 +112,7 @@ impl ImageTable {
         let batch =
             RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
                 Error::new(ErrorKind::Malformed, "inconsistent columns")
-                    .from_source(err)
+                    .with_source(err)
             })?;
         let schema = self.time.schema(&self.schema);
         self.writer.write(&self.time.apply(batch, &schema)?)

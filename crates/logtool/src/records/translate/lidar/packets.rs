@@ -44,7 +44,7 @@ pub(super) fn packets(
     let cut =
         points.and_then(LidarInfo::from_topic).map_or(0.0, |info| info.scan_start_deg);
     let cut = (cut * 100.0).round() as u32 % TURN;
-    let begin = Arc::new(move || {
+    let new_translator = Arc::new(move || {
         let turn = PendingRotation {
             frame: frame.clone(),
             offset_nanos,
@@ -58,7 +58,7 @@ pub(super) fn packets(
             Box::new(PacketScans { reader, time, cut, turn });
         Ok(translator)
     });
-    Ok(Translation { from: id, topic: topic_info, begin })
+    Ok(Translation { source_topic: id, topic: topic_info, new_translator })
 }
 
 /// Combines packets to scans.
@@ -157,7 +157,7 @@ impl PendingRotation {
         let mut message = MessageWriter::new(messages.buffer());
         message.header(self.sequence, nanos, &self.frame);
         message.u32(self.count as u32).bytes(&self.packets);
-        messages.end_at(record, self.last);
+        messages.end_message_at(record, self.last);
         self.sequence = self.sequence.wrapping_add(1);
         self.count = 0;
         self.packets.clear();

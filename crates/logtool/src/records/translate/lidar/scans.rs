@@ -50,8 +50,8 @@ pub(super) fn scans(
 ) -> Result<Translation> {
     let topic_info = kind.topic(topic, "", LidarMessageType::Cloud)?;
     let log = log.clone();
-    let begin = Arc::new(move || {
-        let columns = Columns { time, ..Columns::all(View::Flat) };
+    let new_translator = Arc::new(move || {
+        let columns = Columns { time, ..Columns::new(View::Flat) };
         let decoder = log.decoder(id, &columns)?;
         let (frame, restrict_to) = (frame.clone(), numbers.clone());
         let (open, spare) = (Vec::new(), Vec::new());
@@ -66,7 +66,7 @@ pub(super) fn scans(
         });
         Ok(translator)
     });
-    Ok(Translation { from: id, topic: topic_info, begin })
+    Ok(Translation { source_topic: id, topic: topic_info, new_translator })
 }
 
 /// The scans that are not complete.
@@ -156,7 +156,7 @@ impl PendingScans {
                     self.close(0, record, messages);
                 }
                 let mut scan = self.spare.pop().unwrap_or_default();
-                scan.begin(number);
+                scan.restart(number);
                 self.open.push(scan);
                 self.open.len() - 1
             });
@@ -182,14 +182,14 @@ impl PendingScans {
             points: &scan.points,
         };
         self.kind.put_cloud(&cloud, messages.buffer());
-        messages.end_at(record, last);
+        messages.end_message_at(record, last);
         self.spare.push(scan);
     }
 }
 
 impl Scan {
     /// Resets the scan to the empty scan `number`.
-    fn begin(&mut self, number: u32) {
+    fn restart(&mut self, number: u32) {
         self.number = number;
         self.points.clear();
         self.times.clear();

@@ -57,10 +57,10 @@ impl AttitudeInterpolator {
         self: Arc<Self>,
         mut translation: Translation,
     ) -> Translation {
-        let begin = translation.begin;
-        translation.begin = Arc::new(move || {
+        let new_translator = translation.new_translator;
+        translation.new_translator = Arc::new(move || {
             self.load()?;
-            begin()
+            new_translator()
         });
         translation
     }

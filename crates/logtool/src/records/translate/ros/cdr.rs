@@ -100,12 +100,12 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
             ));
         }
     };
-    let begin = Arc::new(move || {
+    let new_translator = Arc::new(move || {
         let translator: Box<dyn Translate> =
             Box::new(Ros1 { transcoder: transcoder.clone(), header_len });
         Ok(translator)
     });
-    Ok(Translation { from: id, topic: topic_info, begin })
+    Ok(Translation { source_topic: id, topic: topic_info, new_translator })
 }
 
 /// Returns the definition of `topic` in ROS 1, and the conversion of its messages.
@@ -160,7 +160,7 @@ impl Translate for Ros1 {
                     continue;
                 }
             };
-            messages.end(index);
+            messages.end_message(index);
             if remainder.unrepresentable_times > 0 {
                 let damage =
                     record.undecodable_damage().with_kind(DamageKind::Doubtful);

@@ -165,11 +165,11 @@ fn own_type(
         Err(err) => return Ok(Err(err.to_string())),
     };
     let topic_info = message_topic(topic, &messages.type_name, &messages.definition)?;
-    let begin = Arc::new(move || {
+    let new_translator = Arc::new(move || {
         let translator: Box<dyn logtool_core::Translate> = Box::new(messages.clone());
         Ok(translator)
     });
-    Ok(Ok(Translation { from: id, topic: topic_info, begin }))
+    Ok(Ok(Translation { source_topic: id, topic: topic_info, new_translator }))
 }
 
 /// Translates records of the topic `id` with `layout` to the types that ROS defines and that
