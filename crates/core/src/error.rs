@@ -61,7 +61,7 @@ pub enum ErrorKind {
     #[error("limit exceeded")]
     Limit,
     /// The log does not contain the requested item.
-    #[error("no such thing")]
+    #[error("not found")]
     NoSuch,
 }
 

@@ -154,7 +154,11 @@ pub trait RecordSink: Send {
     /// Copies the content of the slice with the index `slice_index` outside of its records, e.g.
     /// attached files, if the format supports it. `source` is the file of the slice. This
     /// is called before the first record.
-    fn copy_attachments(&mut self, slice_index: usize, source: &dyn Source) -> Result<()> {
+    fn copy_attachments(
+        &mut self,
+        slice_index: usize,
+        source: &dyn Source,
+    ) -> Result<()> {
         let _ = (slice_index, source);
         Ok(())
     }

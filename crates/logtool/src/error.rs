@@ -16,7 +16,7 @@ pub use self::remedy::Remedy;
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a request failed: its [kind](ErrorKind), a message, the causes and perhaps a hint.
+/// The reason why a request failed: a [kind](ErrorKind), a message, the causes and perhaps a hint.
 ///
 /// [`Display`] writes one line: the context, then the message, then the causes,
 /// separated by colons.
@@ -43,7 +43,7 @@ struct ErrorDetails {
 
 /// An operation that failed.
 enum Operation {
-    /// Something with this name was opened.
+    /// Opening the input with this name.
     Opening(String),
     /// An operation with this description.
     Other(String),
@@ -214,8 +214,8 @@ impl Error {
         self.0.remedy.as_ref()
     }
 
-    /// Returns the expression that the error is about, with carets below the place: lines that
-    /// start with a bar.
+    /// Returns the expression that the error is about, with carets below its wrong part. Each
+    /// line starts with a bar.
     pub fn excerpt(&self) -> Option<&str> {
         self.0.excerpt.as_deref()
     }

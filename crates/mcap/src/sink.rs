@@ -234,7 +234,11 @@ impl RecordSink for McapSink<'_> {
         }
     }
 
-    fn copy_attachments(&mut self, slice_index: usize, source: &dyn Source) -> Result<()> {
+    fn copy_attachments(
+        &mut self,
+        slice_index: usize,
+        source: &dyn Source,
+    ) -> Result<()> {
         let Some(state) = self.extracts.get(slice_index) else { return Ok(()) };
         let positions = state.attachments.clone();
         let shift = state.shift;

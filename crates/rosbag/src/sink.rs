@@ -94,7 +94,8 @@ impl<'w> BagSink<'w> {
         });
         let connections: Vec<Vec<Option<SelectedConnection>>> = connections.collect();
         let (is_retimed, is_careful) = (options.changes_times, options.is_repair);
-        let looks_inside = is_careful || options.validates_parts || connections.len() > 1;
+        let looks_inside =
+            is_careful || options.validates_parts || connections.len() > 1;
         let options = WriterOptions::default().with_compression(compression_of_chunks);
         let mut writer = Writer::new(out, options)?;
         let new_handles = connection_ids::assign(&mut writer, connections)?;
@@ -119,7 +120,8 @@ impl BagSink<'_> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<Vec<CopiedChunk>>> {
-        let selected = self.extracts.get(slice_index).ok_or_else(|| no_selection(slice_index))?;
+        let selected =
+            self.extracts.get(slice_index).ok_or_else(|| no_selection(slice_index))?;
         let copier = ChunkCopier {
             selected,
             writer: &self.writer,
@@ -133,7 +135,8 @@ impl BagSink<'_> {
 
 impl RecordSink for BagSink<'_> {
     fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
-        let selected = self.extracts.get(slice_index).ok_or_else(|| no_selection(slice_index))?;
+        let selected =
+            self.extracts.get(slice_index).ok_or_else(|| no_selection(slice_index))?;
         let stream = record.stream as usize;
         let is_of_topic = selected.table.topic(record.stream) == Some(record.topic);
         match selected

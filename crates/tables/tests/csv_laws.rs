@@ -123,7 +123,9 @@ fn rows_that_do_not_fit_are_damage_with_their_line() {
     let found: Vec<_> = manifest
         .damage
         .iter()
-        .map(|one| (one.kind, one.bytes.start, one.reason.as_deref().unwrap_or_default()))
+        .map(|one| {
+            (one.kind, one.bytes.start, one.reason.as_deref().unwrap_or_default())
+        })
         .collect();
     let garbled = DamageKind::Garbled;
     assert_eq!(

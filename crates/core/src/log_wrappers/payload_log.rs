@@ -125,8 +125,10 @@ impl Log for PayloadLog {
         let all = self.log.decoder(topic, &all_columns)?.schema().clone();
         let is_field = |index: &usize| *index < all.fields().len();
         let indices = columns.indices.as_ref();
-        let indices = indices.map(|indices| indices.iter().copied().filter(is_field).collect());
-        let decoder = self.log.decoder(topic, &Columns { indices, ..columns.clone() })?;
+        let indices =
+            indices.map(|indices| indices.iter().copied().filter(is_field).collect());
+        let decoder =
+            self.log.decoder(topic, &Columns { indices, ..columns.clone() })?;
         Ok(Box::new(PayloadDecoder {
             schema: with_payload(decoder.schema(), &all),
             decoder,

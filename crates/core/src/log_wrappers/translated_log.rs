@@ -202,8 +202,10 @@ impl TranslatedLog {
         let groups = RowGroups::new(groups);
         let grouped = groups.topics();
         let TranslationContext { log, translations, offset, .. } = &self.context;
-        let source_topics = translations.iter().map(|translation| translation.source_topic);
-        let ungrouped = source_topics.filter(|topic| !grouped.contains(*topic)).collect();
+        let source_topics =
+            translations.iter().map(|translation| translation.source_topic);
+        let ungrouped =
+            source_topics.filter(|topic| !grouped.contains(*topic)).collect();
         let topic_map = TopicMap::new(log.manifest().topics.len(), translations);
         let parts = groups.parts(&**log, &ungrouped, part_bytes).into_iter();
         let parts = parts.map(|part| topic_map.to_translated(&part, *offset));
@@ -262,7 +264,8 @@ impl TopicMap {
     fn new(topics: usize, translations: &[Translation]) -> Self {
         let mut by_source_topic = vec![Vec::new(); topics];
         for (id, translation) in (0..).map(TopicId).zip(translations) {
-            if let Some(ids) = by_source_topic.get_mut(translation.source_topic.index()) {
+            if let Some(ids) = by_source_topic.get_mut(translation.source_topic.index())
+            {
                 ids.push(id);
             }
         }

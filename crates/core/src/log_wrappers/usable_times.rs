@@ -72,15 +72,17 @@ impl Log for UsableTimesLog {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         // Joined parts are read separately, so that a record has the same neighbour in
         // any plan.
-        let own = |manifest: &Manifest| {
+        let parts_inside = |manifest: &Manifest| {
             let inner_parts = manifest.parts.iter();
-            let inner_parts = inner_parts.filter(|own| {
-                part.bytes.start <= own.bytes.start && own.bytes.end <= part.bytes.end
+            let inner_parts = inner_parts.filter(|inner| {
+                part.bytes.start <= inner.bytes.start
+                    && inner.bytes.end <= part.bytes.end
             });
             inner_parts.cloned().collect::<Vec<Part>>()
         };
-        let times = own(&self.manifest).into_iter().map(|part| part.time.start);
-        let parts = own(self.log.manifest());
+        let times =
+            parts_inside(&self.manifest).into_iter().map(|part| part.time.start);
+        let parts = parts_inside(self.log.manifest());
         let parts = parts.into_iter().zip(times).collect();
         // A neighbour can be of any topic.
         let mut topics = self.manifest.logged_topics();
@@ -90,7 +92,7 @@ impl Log for UsableTimesLog {
             manifest: self.manifest.clone(),
             usable: self.usable,
             replacements: self.replacements,
-            wanted: selection.clone(),
+            selection: selection.clone(),
             source_selection: Selection { topics, time: TimeRange::ALL },
             parts,
             current: None,
@@ -126,7 +128,7 @@ struct UsableTimesCursor {
     usable: TimeRange,
     replacements: TimeRange,
     /// The selection by the new timestamps, and the selection that is read from the log.
-    wanted: Selection,
+    selection: Selection,
     source_selection: Selection,
     /// The remaining parts, each with the time for records without a neighbour in it.
     parts: VecDeque<(Part, Timestamp)>,
@@ -158,7 +160,7 @@ impl UsableTimesCursor {
                 (true, false) => {}
                 (false, _) => *time = neighbour,
             }
-            self.manifest.needs_record(&self.wanted, topic, *time)
+            self.manifest.needs_record(&self.selection, topic, *time)
         });
         self.ready.push_back(block);
         neighbour

@@ -185,7 +185,8 @@ impl Damage {
         if let Some(damage) = last.find(|damage| like(damage, &self)) {
             return damage.join(self);
         }
-        if is_full && self.kind.affects_found_records() && self.reason.take().is_some() {
+        if is_full && self.kind.affects_found_records() && self.reason.take().is_some()
+        {
             // Too many different reasons: only count the records.
             return self.add_to(list);
         }
@@ -195,8 +196,9 @@ impl Damage {
     /// Returns whether `next` can be joined with this damage: both are counted records of
     /// one topic, with the same kind and reason.
     pub fn can_join(&self, next: &Self) -> bool {
-        let is_same =
-            self.kind == next.kind && self.topic == next.topic && self.reason == next.reason;
+        let is_same = self.kind == next.kind
+            && self.topic == next.topic
+            && self.reason == next.reason;
         is_same && self.records > 0 && next.records > 0
     }
 
@@ -261,7 +263,9 @@ impl Damage {
                 format!("{records} records that do not match their schema")
             }
             DamageKind::OverLimit => "more data than the memory limit allows".into(),
-            DamageKind::Doubtful if self.reason.is_some() => "read, but doubtful".into(),
+            DamageKind::Doubtful if self.reason.is_some() => {
+                "read, but doubtful".into()
+            }
             DamageKind::Doubtful => {
                 "read, but doubtful: a checksum does not match".into()
             }

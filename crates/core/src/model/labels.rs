@@ -135,6 +135,6 @@ pub fn integer_constant(text: &str) -> Option<i64> {
 /// Returns the length of `start` if `name` starts with it, an `_`, and at least one more
 /// character.
 fn length_of_start(name: &str, start: &str) -> Option<usize> {
-    let rest = name.strip_prefix(start)?.strip_prefix('_')?;
-    (!rest.is_empty()).then_some(start.len())
+    let remaining = name.strip_prefix(start)?.strip_prefix('_')?;
+    (!remaining.is_empty()).then_some(start.len())
 }

@@ -241,8 +241,8 @@ impl Manifest {
     /// Returns the indices of the parts that lie in `bytes`.
     pub fn parts_within(&self, bytes: &Range<u64>) -> Range<usize> {
         let first = self.parts.partition_point(|part| part.bytes.start < bytes.start);
-        let rest = self.parts.get(first..).unwrap_or_default();
-        first..first + rest.partition_point(|part| part.bytes.end <= bytes.end)
+        let following = self.parts.get(first..).unwrap_or_default();
+        first..first + following.partition_point(|part| part.bytes.end <= bytes.end)
     }
 
     /// Returns the parts to read for each topic of `selection`: those that

@@ -334,16 +334,16 @@ impl TopicSet {
 
     /// Returns the topics in the set, for a log with `topics` topics.
     pub fn ids(&self, topics: usize) -> impl Iterator<Item = TopicId> {
-        let (all, some) = match self {
+        let (all_ids, set_ids) = match self {
             Self::All => (topics as u32, [].as_slice()),
             Self::Only(words) => (0, words.as_slice()),
         };
-        let some = some.iter().flat_map(|(number, bits)| {
+        let set_ids = set_ids.iter().flat_map(|(number, bits)| {
             let set = (0..64).filter(move |bit| bits >> bit & 1 == 1);
             set.map(move |bit| number * 64 + bit)
         });
-        let some = some.filter(move |id| (*id as usize) < topics);
-        (0..all).chain(some).map(TopicId)
+        let set_ids = set_ids.filter(move |id| (*id as usize) < topics);
+        (0..all_ids).chain(set_ids).map(TopicId)
     }
 
     /// Returns whether the set contains every topic of a log with `topics` topics.
@@ -373,12 +373,12 @@ impl TopicSet {
         Some(TopicId(count.sum()))
     }
 
-    /// Returns the [positions](Self::position) in `all` of the topics that both sets have.
-    pub fn positions_within(&self, all: &Self) -> Self {
-        match all {
+    /// Returns the [positions](Self::position) in `other` of the topics that both sets have.
+    pub fn positions_within(&self, other: &Self) -> Self {
+        match other {
             Self::All => self.clone(),
             Self::Only(_) => {
-                let numbered = (0..).map(TopicId).zip(all.ids(usize::MAX));
+                let numbered = (0..).map(TopicId).zip(other.ids(usize::MAX));
                 let common = numbered.filter(|(_, id)| self.contains(*id));
                 common.map(|(position, _)| position).collect()
             }

@@ -140,7 +140,8 @@ impl RunningCopy<'_> {
     /// Copies `plan`: whole parts verbatim if the sink supports it, and records
     /// otherwise.
     fn parts(&mut self, plan: Vec<Part>, verbatim_parts: &VerbatimParts) -> Result<()> {
-        let may_take = self.retime.is_none() && self.sink.copies_parts(self.job.slice_index);
+        let may_take =
+            self.retime.is_none() && self.sink.copies_parts(self.job.slice_index);
         let is_whole =
             |part: &Part| may_take && verbatim_parts.is_sound_and_wanted(part);
         let plan: Vec<(Part, bool)> = plan
@@ -153,14 +154,14 @@ impl RunningCopy<'_> {
         let expected = plan.iter().filter(|(_, is_whole)| *is_whole);
         let expected = expected.map(|(part, _)| part.clone()).collect();
         self.sink.expect_parts(self.job.slice_index, expected, self.job.log.source());
-        let mut rest = plan.as_slice();
+        let mut remaining_parts = plan.as_slice();
         // After each consecutive refusal, twice as many parts are read before the next
         // attempt. This limits failed attempts and keeps reading parallel.
         let mut refused = 0;
-        while let Some((part, is_whole)) = rest.first() {
+        while let Some((part, is_whole)) = remaining_parts.first() {
             if *is_whole {
                 if self.copy_part(part)? {
-                    rest = rest.get(1..).unwrap_or_default();
+                    remaining_parts = remaining_parts.get(1..).unwrap_or_default();
                     refused = 0;
                     continue;
                 }
@@ -168,7 +169,7 @@ impl RunningCopy<'_> {
             }
             // Up to the next part that the sink is asked to copy.
             let (mut count, mut left) = (0, if *is_whole { refused } else { 0 });
-            for (_, is_whole) in rest {
+            for (_, is_whole) in remaining_parts {
                 if *is_whole {
                     if left == 0 {
                         break;
@@ -177,12 +178,12 @@ impl RunningCopy<'_> {
                 }
                 count += 1;
             }
-            let (read, later) = rest.split_at(count);
+            let (read, later) = remaining_parts.split_at(count);
             self.read(
                 read.iter().map(|(part, _)| part.clone()).collect(),
                 verbatim_parts,
             )?;
-            rest = later;
+            remaining_parts = later;
         }
         Ok(())
     }

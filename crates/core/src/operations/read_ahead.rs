@@ -119,7 +119,11 @@ impl<'l> ReadAhead<'l> {
     /// Lets the reading threads [encode](Block::encoded) the records, which belong to the
     /// slice with the index `slice_index`.
     #[must_use]
-    pub(crate) fn encoding(self, encoder: Arc<dyn Encoder>, slice_index: usize) -> Self {
+    pub(crate) fn encoding(
+        self,
+        encoder: Arc<dyn Encoder>,
+        slice_index: usize,
+    ) -> Self {
         Self { encoding: Some(Encoding(encoder, slice_index)), ..self }
     }
 

@@ -148,9 +148,9 @@ fn selecting_only_saves_work(log: &dyn Log, full_read: &[OwnedRecord]) {
         for time in [TimeRange::ALL, late, early] {
             let selection = Selection { topics: topics.clone(), time };
             let plan = log.manifest().plan(&selection, 0);
-            let expected = full_read
-                .iter()
-                .filter(|(topic, at, _)| log.manifest().needs_record(&selection, *topic, *at));
+            let expected = full_read.iter().filter(|(topic, at, _)| {
+                log.manifest().needs_record(&selection, *topic, *at)
+            });
             let read = read(log, &plan, &selection).0;
             assert!(expected.eq(&read), "{selection:?} changes the answer");
         }

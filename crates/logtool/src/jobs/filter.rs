@@ -129,14 +129,14 @@ impl Filter {
         self
     }
 
-    /// Starts the new log with the last record before the start of each connection that
-    /// latches, such as `/tf_static` and `/map`, at the time of the start.
+    /// Starts the new log with the last record of each latched connection before the start, e.g.
+    /// of `/tf_static` and `/map`, at the time of the start.
     pub fn with_latched_records(mut self) -> Self {
         self.has_latched_records = true;
         self
     }
 
-    /// Gives the topics with the name or the label `old` the name `new`. In a ULog, the
+    /// Renames the topics with the name or the label `old` to `new`. In a ULog, the
     /// instance stays, unless `new` ends with a dot and a number.
     pub fn with_renamed_topic(
         mut self,
@@ -147,8 +147,8 @@ impl Filter {
         self
     }
 
-    /// Gives each record the time of its field `field`, as `header.stamp`, instead of the
-    /// time at which it was logged. Topics without this field keep their times, and so do
+    /// Sets the time of each record to the value of its field `field`, e.g. `header.stamp`, instead
+    /// of the time at which it was logged. Topics without this field keep their times, and so do
     /// records in which it is 0.
     pub fn with_times_of_field(mut self, field: impl Into<String>) -> Self {
         self.time_field = Some(field.into());
@@ -317,8 +317,8 @@ fn rename(
         if topics.is_empty() {
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
             let hint = suggest::hint(old, names, "`logtool info` lists the topics");
-            let what = format!("the log has no topic `{old}`");
-            return Err(Error::not_found(what).with_hint(hint));
+            let message = format!("the log has no topic `{old}`");
+            return Err(Error::not_found(message).with_hint(hint));
         }
         for topic in topics {
             let before = options.rename.insert(topic.label().into_owned(), new.clone());
@@ -338,10 +338,10 @@ fn restamp(
 ) -> Result<TimeFromField> {
     TimeFromField::new(log, topics, field).map_err(|error| match error.kind() {
         ErrorKind::NoSuch => {
-            let what = format!("no selected topic has a time called `{field}`");
+            let message = format!("no selected topic has a time called `{field}`");
             let hint =
                 "fields are named as in the header of a CSV table, e.g. header.stamp";
-            Error::not_found(what).with_hint(hint)
+            Error::not_found(message).with_hint(hint)
         }
         _ => error.into(),
     })

@@ -98,7 +98,7 @@ impl Recording {
         self
     }
 
-    /// Records the vehicle with this system id. By default, it is the first one that is heard.
+    /// Records the vehicle with this system id. By default, it is the first vehicle that sends a message.
     pub fn with_system(mut self, system: u8) -> Self {
         self.system = Some(system);
         self
@@ -118,8 +118,8 @@ impl Recording {
         self
     }
 
-    /// First stops a stream that the vehicle sends already. Its header was sent before, so that it
-    /// cannot be recorded.
+    /// Stops a stream that the vehicle already sends before a new one is started. The header of the
+    /// old stream was already sent, so that stream cannot be recorded.
     pub fn with_restart(mut self) -> Self {
         self.stops_earlier_stream = true;
         self
@@ -166,8 +166,8 @@ impl Recording {
     /// Returns an error if something was lost and that is an error.
     fn check(&self, report: &RecordReport) -> Result<()> {
         if self.strictness.is_strict() && report.has_losses() {
-            let what = "a part of the log was lost";
-            return Err(Error::new(ErrorKind::Damaged, what));
+            let message = "a part of the log was lost";
+            return Err(Error::new(ErrorKind::Damaged, message));
         }
         Ok(())
     }

@@ -65,8 +65,8 @@ impl NumberTable {
                 (0..batch.num_rows()).filter(|row| of.is_valid(*row)).collect();
             if times.len() + timed.len() > MAX_ROWS {
                 let limit = count_of(MAX_ROWS as u64, "record");
-                let what = format!("{label} has more than {limit}");
-                return Err(Error::new(ErrorKind::Limit, what));
+                let message = format!("{label} has more than {limit}");
+                return Err(Error::new(ErrorKind::Limit, message));
             }
             times.extend(timed.iter().map(|row| of.value(*row)));
             for ((_, column), array) in columns.iter_mut().zip(others) {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The maximum size of a calibration file in bytes.
-const LONGEST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Warnings for users about the lidars whose points are computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -150,8 +150,8 @@ pub fn calibration(path: &Path) -> Result<Calibration> {
     let name = path.display().to_string();
     let file = File::open(path).cannot_open(&name)?;
     let mut bytes = Vec::new();
-    let read = file.take(LONGEST).read_to_end(&mut bytes);
-    if read.with_context(|| name.clone())? as u64 == LONGEST {
+    let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
+    if read.with_context(|| name.clone())? as u64 == MAX_BYTES {
         return Err(Error::failed(format!("{name} is too long for a calibration")));
     }
     let text = text(&bytes);

@@ -121,9 +121,9 @@ impl Findings {
     /// Returns whether `damage`, which combines neighbours, is already known as several findings.
     fn is_known_in_parts(&self, damage: &Damage) -> bool {
         let sorted = &self.list[..self.sorted];
-        let from = sorted
+        let first = sorted
             .partition_point(|known| known.damage.bytes.start < damage.bytes.start);
-        let candidates = sorted[from..].iter().map(|known| &known.damage);
+        let candidates = sorted[first..].iter().map(|known| &known.damage);
         let candidates =
             candidates.take_while(|known| known.bytes.start < damage.bytes.end);
         let matches = candidates.filter(|known| {

@@ -253,12 +253,14 @@ impl PlanRequest {
         let clock = ShownClock::new(manifest, self.clock)?;
         let time = clock.range(self.start, self.end)?;
         let mut topics = selection::topics(manifest, &self.topics)?;
-        let all = Columns::new(self.view);
-        let columns = selection::columns(log, &mut topics, &all, &self.columns)?;
+        let all_columns = Columns::new(self.view);
+        let columns =
+            selection::columns(log, &mut topics, &all_columns, &self.columns)?;
         let planner = self.planner(file, input, log, (clock.base(), time));
         let mut splits = Vec::new();
         for (topic, parts) in planner.parts(topics) {
-            let indices = columns.get(&topic).and_then(|columns| columns.indices.clone());
+            let indices =
+                columns.get(&topic).and_then(|columns| columns.indices.clone());
             planner.plan_topic((topic, None), indices, &parts, &mut splits)?;
         }
         Ok(splits)
@@ -298,17 +300,21 @@ impl PlanRequest {
         }
         kind.check_independence(manifest, &topics)?;
         let usable = RepairedTimes::new(Arc::clone(log))?.usable;
-        let moved = ClockOffset::from_clock(&manifest.clock);
+        let offset = ClockOffset::from_clock(&manifest.clock);
         let selection = Selection { topics: topics.clone(), time };
         let frames = Frames::default();
         let translated =
-            kind.translate(Arc::clone(log), &selection, moved, &frames, None)?;
+            kind.translate(Arc::clone(log), &selection, offset, &frames, None)?;
         translated.warnings.iter().for_each(|text| session.warn(&input.name, text));
         translated.remarks.iter().for_each(|text| session.note(&input.name, text));
         let mut selected = TopicSet::All;
-        let all = Columns::new(self.view);
-        let columns =
-            selection::columns(&*translated.log, &mut selected, &all, &self.columns)?;
+        let all_columns = Columns::new(self.view);
+        let columns = selection::columns(
+            &*translated.log,
+            &mut selected,
+            &all_columns,
+            &self.columns,
+        )?;
         let new_manifest = translated.log.manifest();
         let base = ShownClock::new(new_manifest, self.clock)?.base();
         let planner = self.planner(file, input, &**log, (base, time));

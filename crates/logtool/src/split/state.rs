@@ -40,7 +40,7 @@ pub(super) struct SplitState {
     pub(super) is_utc: bool,
     #[serde(default)]
     pub(super) has_spark_types: bool,
-    /// How the records become messages, if the table is of a translated log. `topic` and
+    /// The translation to messages, if the table is of a translated log. `topic` and
     /// `time` are those of the log that is translated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) messages: Option<SplitMessages>,
@@ -122,8 +122,8 @@ impl SplitState {
                 Table::from_split(log, self.topic, columns, self.time, time_base)
             }
             Some(messages) => {
-                let moved = ClockOffset::from_clock(&log.manifest().clock);
-                let time = self.time.shifted_by(moved.nanos);
+                let offset = ClockOffset::from_clock(&log.manifest().clock);
+                let time = self.time.shifted_by(offset.nanos);
                 let log = messages.open(log.into(), self.topic, self.time)?;
                 let (log, topic) = (Log::new(input, log), messages.topic());
                 Table::from_split(log, topic, columns, time, time_base)

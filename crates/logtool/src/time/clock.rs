@@ -172,13 +172,13 @@ pub fn unix_offset(clock: &Clock) -> Option<i64> {
 
 /// Returns the message for a selection without records, of a log on this `clock`.
 pub fn empty_selection(clock: &Clock) -> String {
-    let nothing = "no records match the selected topics and time range";
-    let offset =
-        unix_offset(clock).filter(|offset| clock.zero == ClockZero::Unix && *offset != 0);
-    let Some(offset) = offset else { return nothing.to_owned() };
-    let (far, way) =
+    let message = "no records match the selected topics and time range";
+    let offset = unix_offset(clock)
+        .filter(|offset| clock.zero == ClockZero::Unix && *offset != 0);
+    let Some(offset) = offset else { return message.to_owned() };
+    let (seconds, direction) =
         (Seconds(offset.saturating_abs()), if offset < 0 { "ahead" } else { "behind" });
-    format!("{nothing} (dates are UTC; the log's own clock is {far} s {way})")
+    format!("{message} (dates are UTC; the log's own clock is {seconds} s {direction})")
 }
 
 /// Describes the zero of a clock for users.

@@ -31,8 +31,8 @@ impl ClockOffset {
 
     /// Describes the offset for users; `None` if it is 0.
     pub fn description(self) -> Option<String> {
-        let way = if self.nanos < 0 { "earlier" } else { "later" };
+        let direction = if self.nanos < 0 { "earlier" } else { "later" };
         let nanos = Seconds(self.nanos.saturating_abs());
-        (self.nanos != 0).then(|| format!("times are {nanos} s {way}"))
+        (self.nanos != 0).then(|| format!("times are {nanos} s {direction}"))
     }
 }

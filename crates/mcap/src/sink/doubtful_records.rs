@@ -38,7 +38,8 @@ impl DoubtfulNotes {
     /// Adds messages of the selection with the index `slice_index`.
     pub(super) fn records(&mut self, slice_index: usize, records: &DoubtfulRecords) {
         let DoubtfulRecords { bytes, topic, records, time } = records;
-        let name = self.topics.get(slice_index).and_then(|names| names.get(topic.index()));
+        let name =
+            self.topics.get(slice_index).and_then(|names| names.get(topic.index()));
         let Some(name) = name else { return };
         let key = (slice_index, bytes.start, bytes.end);
         let note = self.messages.entry(key).or_insert_with(|| {

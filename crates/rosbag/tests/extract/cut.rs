@@ -53,7 +53,14 @@ fn cut(
     let options = WriteOptions::default();
     let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
     let (slice_index, selection, progress) = (0, selection.clone(), &|_| {});
-    let job = CopyJob { log, slice_index, selection, verify, drops_doubtful: false, progress };
+    let job = CopyJob {
+        log,
+        slice_index,
+        selection,
+        verify,
+        drops_doubtful: false,
+        progress,
+    };
     let copied = copy(&job, None, &mut *sink).unwrap();
     sink.finish().unwrap();
     (open(out.into_inner().into(), OpenMode::Full).unwrap(), copied)

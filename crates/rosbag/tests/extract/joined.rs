@@ -66,7 +66,13 @@ fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) 
                 .is_some();
             copied.push(is_copied);
             if !is_copied {
-                write(&mut *sink, slice_index, log, &part, &extracts[slice_index].selection);
+                write(
+                    &mut *sink,
+                    slice_index,
+                    log,
+                    &part,
+                    &extracts[slice_index].selection,
+                );
             }
         }
     }

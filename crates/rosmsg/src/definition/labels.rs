@@ -31,7 +31,8 @@ pub(super) fn from_types(types: &[MessageType]) -> Labels {
         for constant in &message_type.constants {
             let Some(value) = integer(constant) else { continue };
             let labelled = (value, constant.name.as_str());
-            let fields_for_constant = fields_for_constant(&fields, &constant.name, value);
+            let fields_for_constant =
+                fields_for_constant(&fields, &constant.name, value);
             if fields_for_constant.is_empty() {
                 orphans.entry(&constant.type_name).or_default().push(labelled);
             }

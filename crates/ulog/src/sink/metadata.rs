@@ -45,10 +45,10 @@ impl MergedMetadata {
         payload.hash(&mut hasher);
         let sum = hasher.finish();
         let key = (kind, which, keyed.name.to_owned());
-        let known = self
-            .known
-            .entry(key)
-            .or_insert_with(|| KnownParameter { slice_index, payloads: HashSet::new() });
+        let known = self.known.entry(key).or_insert_with(|| KnownParameter {
+            slice_index,
+            payloads: HashSet::new(),
+        });
         if known.slice_index == slice_index {
             known.payloads.insert(sum);
             return true;

@@ -14,7 +14,10 @@ pub(crate) struct ColumnProjection {
 impl ColumnProjection {
     /// Selects the columns with these `indices`, where 0 is the time column, or all columns.
     pub(crate) fn new(indices: Option<&[usize]>) -> Self {
-        Self { indices: indices.map(|indices| indices.iter().copied().collect()), next: 1 }
+        Self {
+            indices: indices.map(|indices| indices.iter().copied().collect()),
+            next: 1,
+        }
     }
 
     /// Returns whether the next column is selected.

@@ -90,7 +90,8 @@ impl TreePlanner<'_> {
             let column = with_field_name(column, &format!("{prefix}{name}"));
             self.fields.push(Arc::new(column));
             self.columns.push(SelectedColumn { path: path.clone(), names: None });
-            let labels = self.labels.and_then(|all| all.get(&shape.type_name, name));
+            let labels =
+                self.labels.and_then(|labels| labels.get(&shape.type_name, name));
             let is_integer = matches!(
                 field,
                 ValueType::I32 | ValueType::I64 | ValueType::U32 | ValueType::U64

@@ -72,7 +72,9 @@ pub fn merge(
 
 /// Writes the records of `batch`.
 fn write(batch: &MergedBatch, sink: &mut dyn RecordSink) -> Result<()> {
-    batch.records().try_for_each(|(slice_index, record)| sink.write(slice_index, record))
+    batch
+        .records()
+        .try_for_each(|(slice_index, record)| sink.write(slice_index, record))
 }
 
 impl std::fmt::Debug for MergeJob<'_> {

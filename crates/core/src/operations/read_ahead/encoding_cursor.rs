@@ -24,7 +24,11 @@ impl Encoding {
     /// Returns a cursor that encodes the records of `cursor`.
     pub(super) fn encode_cursor(&self, cursor: Box<dyn Cursor>) -> Box<dyn Cursor> {
         let Self(encoder, slice_index) = self;
-        Box::new(EncodingCursor { cursor, encoder: encoder.clone(), slice_index: *slice_index })
+        Box::new(EncodingCursor {
+            cursor,
+            encoder: encoder.clone(),
+            slice_index: *slice_index,
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use logtool_flight::{ACCELERATION, LEAST_RATE_HZ, Spectrogram, SpectrogramBuilde
 
 use crate::{
     records::signals::numbers_of,
-    time::period_values::{FreePlaces, PeriodValues},
+    time::period_values::{FreeSlots, PeriodValues},
 };
 
 /// Builds the spectrogram of [`ACCELERATION`], which has more samples than all other signals,
@@ -19,7 +19,7 @@ pub(super) struct AccelerationReader {
     /// The times between samples, except those that are not positive, and their number.
     intervals: PeriodValues,
     count: u64,
-    free_places: FreePlaces,
+    free_slots: FreeSlots,
 }
 
 impl AccelerationReader {
@@ -33,7 +33,7 @@ impl AccelerationReader {
             last: None,
             intervals: PeriodValues::default(),
             count: 0,
-            free_places: FreePlaces::new(),
+            free_slots: FreeSlots::new(),
         };
         indices.is_sorted().then_some((indices, reader))
     }
@@ -56,7 +56,7 @@ impl AccelerationReader {
     fn add_interval(&mut self, time: i64) {
         let Some(last) = self.last.replace(time) else { return };
         if let Ok(interval @ 1..) = u64::try_from(time.saturating_sub(last)) {
-            self.intervals.add(interval, &mut self.free_places);
+            self.intervals.add(interval, &mut self.free_slots);
             self.count += 1;
         }
     }
@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn spectrogram_of_batches_has_the_sine() {
         let batches = [samples(0..700, 4_000_000), samples(700..1000, 4_000_000)];
-        let (indices, mut reader) = AccelerationReader::new(&batches[0].schema()).unwrap();
+        let (indices, mut reader) =
+            AccelerationReader::new(&batches[0].schema()).unwrap();
         assert_eq!(indices, [1, 2, 3]);
         batches.iter().for_each(|batch| reader.add(batch));
         let found = reader.finish().unwrap();

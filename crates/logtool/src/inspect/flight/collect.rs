@@ -101,15 +101,21 @@ impl<'l> Collection<'l> {
         Self { log, purposes: BTreeMap::new(), columns_of: BTreeMap::new() }
     }
 
-    fn add(&mut self, id: TopicId, topic: &Topic, indices: Vec<usize>, purpose: Purpose) {
+    fn add(
+        &mut self,
+        id: TopicId,
+        topic: &Topic,
+        indices: Vec<usize>,
+        purpose: Purpose,
+    ) {
         let columns = Columns { indices: Some(indices), ..Columns::new(View::Flat) };
         self.columns_of.insert(id, columns);
         self.purposes.insert(topic.label().into_owned(), purpose);
     }
 
     /// Adds topics that analyses need.
-    fn add_needed(&mut self, all: &[NeededTopic]) -> Result<()> {
-        for needed in all {
+    fn add_needed(&mut self, topics: &[NeededTopic]) -> Result<()> {
+        for needed in topics {
             let count = if needed.has_all_instances { usize::MAX } else { 1 };
             for (id, topic) in
                 topics_called(self.log.manifest(), needed.name).take(count)
@@ -199,8 +205,8 @@ impl<'l> Collection<'l> {
         let mut has_acceleration = false;
         for table in done.lock().drain(..) {
             has_acceleration |= matches!(table.purpose, Purpose::Acceleration(_));
-            if table.left_out > 0 {
-                let rows = count_of(table.left_out, "row");
+            if table.dropped_rows > 0 {
+                let rows = count_of(table.dropped_rows, "row");
                 let label = &table.label;
                 remarks.push(format!(
                     "{rows} of {label} after the first {MAX_ROWS} were not analysed"
@@ -268,7 +274,7 @@ impl TableSink for CollectorSink {
                 purpose,
                 times: Vec::with_capacity(rows),
                 columns: (0..columns).map(|_| Vec::with_capacity(rows)).collect(),
-                left_out: 0,
+                dropped_rows: 0,
             },
             done: self.done.clone(),
         }))
@@ -289,7 +295,7 @@ struct TableCollector {
     times: Vec<i64>,
     columns: Vec<Vec<f32>>,
     /// The number of rows beyond [`MAX_ROWS`].
-    left_out: u64,
+    dropped_rows: u64,
 }
 
 /// The result of a table.
@@ -327,7 +333,7 @@ impl TableCollector {
             (0..batch.num_rows()).filter(|row| times.is_valid(*row)).collect();
         let room = MAX_ROWS - self.times.len();
         let kept = timed.get(..room).unwrap_or(&timed);
-        self.left_out += (timed.len() - kept.len()) as u64;
+        self.dropped_rows += (timed.len() - kept.len()) as u64;
         self.times.extend(kept.iter().map(|row| times.value(*row)));
         for (column, array) in
             self.columns.iter_mut().zip(batch.columns().iter().skip(1))

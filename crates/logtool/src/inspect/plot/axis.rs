@@ -32,7 +32,7 @@ pub(crate) fn outlier_note<'s>(
         return None;
     }
     let values = count_of(count, "value");
-    let example = span.stray.map(|time| format!(", as {}", clock.typed_text(time)));
+    let example = span.outlier.map(|time| format!(", as {}", clock.typed_text(time)));
     let example = example.unwrap_or_default();
     Some(format!("not shown: {values} at times far from those of the log{example}"))
 }

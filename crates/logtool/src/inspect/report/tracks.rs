@@ -46,7 +46,7 @@ const IS_VALID: &str = "xy_valid";
 const HAS_ORIGIN: &str = "xy_global";
 
 /// Returns maps of the tracks of all topics with positions within `time`, one map for each
-/// area, and adds the damage that is met to `damage`.
+/// area, and adds the damage that is found to `damage`.
 pub(super) fn track_maps(
     log: &dyn Log,
     time: TimeRange,
@@ -109,8 +109,8 @@ pub(super) fn track_maps(
     if !more.is_empty() {
         let labels: Vec<&str> = more.iter().map(|source| &*source.label).collect();
         let labels = labels.join(", ");
-        let what = format!("not shown here, but in a conversion to KML: {labels}");
-        blocks.push(Block::Note(what));
+        let message = format!("not shown here, but in a conversion to KML: {labels}");
+        blocks.push(Block::Note(message));
     }
     Ok(blocks)
 }
@@ -226,7 +226,7 @@ impl TableSink for TrackSink {
     }
 }
 
-/// How positions are read from a table.
+/// The reader of the positions in a table.
 enum Positions {
     /// Latitude and longitude. There is no reader for a table without them.
     Degrees(Option<PositionReader>),

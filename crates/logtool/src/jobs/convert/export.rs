@@ -96,8 +96,8 @@ fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
         Destination::Folder(folder)
             if url::from_path(folder).is_none() && folder.is_file() =>
         {
-            let what = format!("{} is a file, not a folder", folder.display());
-            Err(Error::invalid(what).with_hint("name a folder"))
+            let message = format!("{} is a file, not a folder", folder.display());
+            Err(Error::invalid(message).with_hint("name a folder"))
         }
         Destination::File(file) => overwrite_guard::refuse(file, [input]),
         _ => Ok(()),

@@ -112,13 +112,13 @@ pub(crate) struct LogCopy {
     pub(crate) topics: TopicSet,
     /// The format of the new log.
     pub(crate) format: LogFormat,
-    /// How the new log is written.
+    /// The options of the writer of the new log.
     pub(crate) options: WriteOptions,
     /// Remarks about the new log, one sentence each.
     pub(crate) remarks: Vec<String>,
     /// Warnings about data that the new log cannot hold, one sentence each.
     pub(crate) warnings: Vec<String>,
-    /// How the messages are translated, if they are.
+    /// The kind of translation of the messages, if they are translated.
     pub(crate) translation: Option<TranslationKind>,
     /// The log with the records as they will be written.
     translated: Arc<dyn Log>,
@@ -141,8 +141,8 @@ impl LogCopy {
         let clock = ShownClock::new(manifest, request.clock())?;
         let time = clock.range(request.start, request.end)?;
         let Some(format) = request.format.log_format() else {
-            let what = format!("{} is not a format of logs", request.format.name());
-            return Err(Error::invalid(what));
+            let message = format!("{} is not a format of logs", request.format.name());
+            return Err(Error::invalid(message));
         };
         if format == LogFormat::Ulog && ulog_tables::is_needed(manifest) {
             return Err(ulog_tables::refuse_in_dataset(&manifest.format));
@@ -154,8 +154,8 @@ impl LogCopy {
             None => selection::topics(manifest, &request.topics)?,
         };
         // The packets in messages of ROS are topics of their own.
-        let own = LogFormat::from_manifest(manifest);
-        let is_of_ros = own.is_some_and(LogFormat::has_messages);
+        let source_format = LogFormat::from_manifest(manifest);
+        let is_of_ros = source_format.is_some_and(LogFormat::has_messages);
         let is_vel = request.format == OutputFormat::Vel;
         if request.format == OutputFormat::Pcap || is_vel && is_of_ros {
             topics = selection::with_packets(manifest, &topics)?;
@@ -172,14 +172,14 @@ impl LogCopy {
         let (mut remarks, mut warnings) = (Vec::new(), Vec::new());
         let (translated, selection) = match translation {
             Some(translation) => {
-                let moved = ClockOffset::from_clock(&manifest.clock);
+                let offset = ClockOffset::from_clock(&manifest.clock);
                 let wanted = Selection { topics: topics.clone(), time };
                 let frames = Frames::default();
                 let prepared =
-                    translation.prepare(log.clone(), &wanted, moved, &frames)?;
+                    translation.prepare(log.clone(), &wanted, offset, &frames)?;
                 (remarks, warnings) = (prepared.remarks, prepared.warnings);
-                remarks.extend(translation.left_out(manifest, format));
-                if !moved.is_unix {
+                remarks.extend(translation.dropped_metadata(manifest, format));
+                if !offset.is_unix {
                     let zero = clock::describe_zero(&manifest.clock);
                     remarks
                         .push(format!("times count from {zero}: it does not know UTC"));
@@ -190,17 +190,17 @@ impl LogCopy {
                         |fit: &ClockFit| format!(", as {} give UTC", fit.source);
                     let source = fit.map(source).unwrap_or_default();
                     remarks.extend(
-                        moved.description().map(|change| format!("{change}{source}")),
+                        offset.description().map(|change| format!("{change}{source}")),
                     );
                 }
                 options.metadata =
                     translation.metadata_records(manifest, input.file_name());
-                let time = time.shifted_by(moved.nanos);
+                let time = time.shifted_by(offset.nanos);
                 (prepared.log, Selection { time, ..Selection::default() })
             }
             None => {
                 let mut log = log.clone();
-                if is_of_ros && own != Some(format) {
+                if is_of_ros && source_format != Some(format) {
                     let usable = RepairedTimes::new(log)?;
                     log = usable.log;
                     warnings.extend(usable.warning);

@@ -65,16 +65,16 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
         progress: job.progress,
     };
     let report = export_tables(log, &table_job, &counting)?;
-    let left_out = left_out(&sink);
+    let left_out = dropped_rows(&sink);
     if sink.files() == 0 {
         let rows = counting.topic_rows().values().sum();
-        let what = format!("no track: {} and no position", count_of(rows, "row"));
+        let message = format!("no track: {} and no position", count_of(rows, "row"));
         let hint = if left_out.is_empty() {
             "the topics with positions have no records at that time".to_owned()
         } else {
             left_out.join("; ")
         };
-        return Err(Error::not_found(what).with_hint(hint));
+        return Err(Error::not_found(message).with_hint(hint));
     }
     let (files, fixes) = (sink.files(), sink.fixes());
     let made =
@@ -118,10 +118,10 @@ fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
         }
     }
     if found.is_empty() {
-        let what = format!("none of {} has positions", count_of(looked, "topic"));
+        let message = format!("none of {} has positions", count_of(looked, "topic"));
         let hint = "they are columns `latitude` and `longitude`, `lat` and `lon`, or \
                     `latitude_deg` and `longitude_deg`; `logtool info` lists the topics";
-        return Err(Error::not_found(what).with_hint(hint));
+        return Err(Error::not_found(message).with_hint(hint));
     }
     Ok(found)
 }
@@ -140,28 +140,30 @@ fn choose_one(
         let label = |id| Ok::<_, Error>(manifest.get(id)?.label().into_owned());
         found.iter().map(|(id, _)| label(*id)).collect()
     };
-    let all = labels(found)?;
+    let found_labels = labels(found)?;
     // In an MCAP file, topics of PX4 are paths.
-    let is_it = |label: &String, name: &str| label.trim_start_matches('/') == name;
-    let chosen =
-        PREFERRED.iter().find_map(|name| all.iter().position(|l| is_it(l, name)));
+    let is_match = |label: &String, name: &str| label.trim_start_matches('/') == name;
+    let chosen = PREFERRED
+        .iter()
+        .find_map(|name| found_labels.iter().position(|l| is_match(l, name)));
     let Some(chosen) = chosen else {
-        let what = format!(
+        let message = format!(
             "{} have positions, and {} is one file",
-            all.join(", "),
+            found_labels.join(", "),
             file.display()
         );
         let folder = file.with_extension("");
         let format = format.name();
-        let remedy = Remedy::SelectTopicOrFolder { topics: all, folder, format };
-        return Err(Error::invalid(what).with_remedy(remedy));
+        let remedy =
+            Remedy::SelectTopicOrFolder { topics: found_labels, folder, format };
+        return Err(Error::invalid(message).with_remedy(remedy));
     };
-    let one = found.remove(chosen);
+    let chosen_topic = found.remove(chosen);
     let others = labels(found)?.join(", ");
-    *found = vec![one];
+    *found = vec![chosen_topic];
     Ok(Some(format!(
         "of {}; positions are also in {others} (select one, or write all to a folder)",
-        all.get(chosen).map_or("", String::as_str)
+        found_labels.get(chosen).map_or("", String::as_str)
     )))
 }
 
@@ -175,7 +177,7 @@ fn utc(manifest: &Manifest) -> TimeBase {
 }
 
 /// Returns remarks about rows that are not part of a track.
-fn left_out(sink: &TrackSink) -> Vec<String> {
+fn dropped_rows(sink: &TrackSink) -> Vec<String> {
     let (unknown, impossible) = (sink.unknown(), sink.impossible_positions());
     let mut remarks = Vec::new();
     if unknown > 0 {

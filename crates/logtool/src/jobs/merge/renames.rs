@@ -27,7 +27,7 @@ use crate::{
 pub(super) fn rename(
     logs: &mut [PreparedLog],
     sources: &[MergeSource],
-    moved: &[ClockOffset],
+    offsets: &[ClockOffset],
     unknown_clocks: UnknownClocks,
     session: &Session,
 ) -> Result<()> {
@@ -40,8 +40,8 @@ pub(super) fn rename(
         return Ok(());
     }
     let mut names = names::MergedNames::default();
-    let each = logs.iter_mut().zip(sources).zip(moved.iter().zip(&translations));
-    for (index, ((log, source), (moved, translation))) in each.enumerate() {
+    let each = logs.iter_mut().zip(sources).zip(offsets.iter().zip(&translations));
+    for (index, ((log, source), (offsets, translation))) in each.enumerate() {
         let manifest = source.log.manifest();
         let is_same_vehicle =
             |(other, translation): (&MergeSource, &Option<TranslationKind>)| {
@@ -63,8 +63,12 @@ pub(super) fn rename(
             let topics = translation.all_topics(manifest);
             let selection = Selection { topics, ..Selection::default() };
             let frames = Frames::for_vehicle(names::vehicle(first));
-            let prepared =
-                translation.prepare(source.log.clone(), &selection, *moved, &frames)?;
+            let prepared = translation.prepare(
+                source.log.clone(),
+                &selection,
+                *offsets,
+                &frames,
+            )?;
             log.log = prepared.log;
         }
         session.note(&source.input.name, &description(&changed, first, frame));
@@ -95,8 +99,9 @@ fn description(
 
 /// Returns whether two captures are of different lidars: they have no address in common.
 fn have_other_lidars(a: &Manifest, b: &Manifest) -> bool {
-    let senders = |of: &Manifest| -> BTreeSet<IpAddr> {
-        of.topics
+    let senders = |manifest: &Manifest| -> BTreeSet<IpAddr> {
+        manifest
+            .topics
             .iter()
             .filter_map(|t| Some(SenderInfo::from_topic(t)?.address))
             .collect()

@@ -75,8 +75,8 @@ fn single(
     session: &Session,
 ) -> Result<GuardedOutputs> {
     let Some(name) = path.file_name() else {
-        let what = format!("{} cannot be the name of a file", path.display());
-        return Err(Error::invalid(what));
+        let message = format!("{} cannot be the name of a file", path.display());
+        return Err(Error::invalid(message));
     };
     let parent = url::parent(path);
     let Some(url) = url::from_path(parent) else {
@@ -94,7 +94,7 @@ pub fn guard(outputs: Arc<Outputs>, session: &Session) -> GuardedOutputs {
     guard_uploads(outputs, None, None, session)
 }
 
-/// Like [`guard`], and also removes the folder `staging` with its contents.
+/// Registers `outputs` like [`guard`], and also the folder `staging` with its contents.
 pub fn guard_with_staging(
     outputs: Arc<Outputs>,
     staging: &Path,
@@ -128,7 +128,8 @@ impl GuardedOutputs {
     /// the size in bytes of each file.
     pub fn commit(&self) -> Result<Vec<(PathBuf, u64)>> {
         let files = self.outputs.commit()?;
-        let len = |path: &PathBuf| fs::metadata(path).map_or(0, |about| about.len());
+        let len =
+            |path: &PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
         let lens: Vec<u64> = files.iter().map(len).collect();
         if let Some(remote) = &self.remote {
             remote.send(&files)?;

@@ -21,13 +21,13 @@ use crate::{
     },
 };
 
-/// The time between two looks at the length of the file.
+/// The interval at which the length of the file is checked.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The most bytes that are read at once.
+/// The maximum number of bytes that are read at once.
 const MAX_PART_BYTES: u64 = 16 << 20;
 
-/// The most bytes of declarations that are read again with each part.
+/// The maximum number of bytes of declarations that are read again with each part.
 const MAX_DECLARATION_BYTES: usize = 64 << 20;
 
 /// A ULog that is still being written.
@@ -65,10 +65,10 @@ impl GrowingLog {
     /// `Unsupported` if it is not a ULog, is compressed or encrypted, or is not a file; and those of
     /// [`open`](open::open).
     pub fn open(path: &Path, session: &Session) -> Result<(Self, OpenLog)> {
-        let unsupported = |what: &str| {
+        let unsupported = |message: &str| {
             let name = path.display();
             let hint = "--follow reads ULogs that are files of this machine";
-            Error::new(ErrorKind::Unsupported, format!("{name}: {what}"))
+            Error::new(ErrorKind::Unsupported, format!("{name}: {message}"))
                 .with_hint(hint)
         };
         if path.as_os_str() == STDIN || url::from_path(path).is_some() {
@@ -155,11 +155,12 @@ impl GrowingLog {
         if end_in_part <= offset_in_part {
             return Ok(None);
         }
-        let part = AppendedPart { log, offset: self.offset, offset_in_part, end_in_part };
+        let part =
+            AppendedPart { log, offset: self.offset, offset_in_part, end_in_part };
         self.declarations = part.log.continuation();
         if self.declarations.len() > MAX_DECLARATION_BYTES {
-            let what = "its declarations are too long to be followed";
-            return Err(Error::new(ErrorKind::Limit, what));
+            let message = "its declarations are too long to be followed";
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         self.offset += end_in_part - offset_in_part;
         Ok(Some(part))
@@ -170,18 +171,18 @@ impl AppendedPart {
     /// Returns the damage that was `found` in the part with its offsets in the file, without the
     /// incomplete message at its end.
     pub fn damage_in_file(&self, found: &[Damage]) -> Vec<Damage> {
-        let in_file = |at: u64| {
-            at.saturating_sub(self.offset_in_part).saturating_add(self.offset)
+        let in_file = |offset: u64| {
+            offset.saturating_sub(self.offset_in_part).saturating_add(self.offset)
         };
         let is_read = |damage: &&Damage| {
             damage.kind != DamageKind::Truncated
                 || damage.bytes.start < self.end_in_part
         };
-        let moved = found.iter().filter(is_read).cloned().map(|mut damage| {
+        let shifted_damage = found.iter().filter(is_read).cloned().map(|mut damage| {
             damage.bytes = in_file(damage.bytes.start)..in_file(damage.bytes.end);
             damage
         });
-        moved.collect()
+        shifted_damage.collect()
     }
 }
 

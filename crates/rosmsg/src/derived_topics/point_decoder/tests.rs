@@ -165,7 +165,8 @@ fn decode_payloads(
 /// Returns the kind, the number of records and the reason of each damage.
 fn kinds(damage: &[Damage]) -> Vec<(DamageKind, u64, &str)> {
     let entry = |entry: &'_ Damage| (entry.kind, entry.records);
-    let reasons = damage.iter().map(|entry| entry.reason.as_deref().unwrap_or_default());
+    let reasons =
+        damage.iter().map(|entry| entry.reason.as_deref().unwrap_or_default());
     damage
         .iter()
         .map(entry)

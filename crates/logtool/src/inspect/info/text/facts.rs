@@ -49,9 +49,9 @@ pub(super) fn write(text: &mut TextWriter<'_>, info: &LogInfo) {
 fn write_times(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let Some(time) = manifest.time else {
         let has_records = manifest.topics.iter().any(|topic| topic.records > Some(0));
-        let why =
+        let reason =
             if has_records { "unknown: no record has a time" } else { "no records" };
-        return text.add_fact("duration", why);
+        return text.add_fact("duration", reason);
     };
     let zero = match manifest.clock.zero {
         ClockZero::Unix => "of Unix time",

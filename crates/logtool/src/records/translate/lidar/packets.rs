@@ -17,7 +17,7 @@ use logtool_velodyne::{lidar::LidarInfo, packet::Firings, vel::PacketReader};
 use crate::{error::Result, formats::LogFormat, records::translate::ros::common_topic};
 
 /// The maximum number of packets of a message, for a head that does not rotate.
-const MOST: usize = 4096;
+const MAX_PACKETS: usize = 4096;
 
 /// After a pause of this length, packets belong to another rotation: the slowest takes this long.
 const GAP_NANOS: u64 = 200_000_000;
@@ -135,7 +135,7 @@ impl PacketScans {
         let is_new = turn.count > 0 && after_cut + TURN / 2 < turn.after_cut;
         turn.push(time, packet);
         (turn.last, turn.after_cut) = (time, after_cut);
-        if is_new || turn.count >= MOST {
+        if is_new || turn.count >= MAX_PACKETS {
             turn.end(index, messages);
         }
     }

@@ -40,7 +40,7 @@ pub(in crate::records::translate) fn is_foreign(topic: &Topic) -> bool {
 pub(in crate::records::translate) fn cdr(
     log: Arc<dyn Log>,
     selected: &TopicSet,
-    moved: ClockOffset,
+    offset: ClockOffset,
 ) -> Result<PreparedTranslation> {
     let (mut translations, mut warnings) = (Vec::new(), Vec::new());
     for (id, topic) in log.manifest().topics() {
@@ -61,9 +61,9 @@ pub(in crate::records::translate) fn cdr(
         let reasons = warnings.join("; ").replace("left out: ", "");
         return Err(Error::failed(format!("{message}; {reasons}")));
     }
-    let clock = moved.resulting_clock(&log.manifest().clock);
+    let clock = offset.resulting_clock(&log.manifest().clock);
     let sources = MessageSource::of_each(&translations);
-    let log = TranslatedLog::new(log, translations, moved.nanos)
+    let log = TranslatedLog::new(log, translations, offset.nanos)
         .with_clock(clock)
         .with_streams();
     let log = Arc::new(log);
