@@ -80,7 +80,7 @@ fn decode(log: &dyn Log) {
     for (id, topic) in log.manifest().topics() {
         let topics = [id].into_iter().collect();
         let selection = Selection { topics, ..Selection::default() };
-        let decoder = log.decoder(id, &Columns::all(View::Nested));
+        let decoder = log.decoder(id, &Columns::new(View::Nested));
         let mut decoder = decoder.expect("every topic has a decoder");
         assert_eq!(decoder.schema(), &topic.schema, "{:?}", topic.label());
         let mut records = 0;

@@ -38,7 +38,7 @@ pub fn read(
                     Some(record.payload),
                     "a record is bytes of the file"
                 );
-                assert!(selection.wants(record.topic, record.time), "{record:?}");
+                assert!(selection.contains(record.topic, record.time), "{record:?}");
                 assert!(part.topics.contains(record.topic), "{record:?} in {part:?}");
                 assert!(part.time.contains(record.time), "{record:?} in {part:?}");
                 records.push((record.topic, record.time, record.payload.to_vec()));

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     let job = TableJob {
         selection: Selection::default(),
-        columns: Columns::all(View::Nested),
+        columns: Columns::new(View::Nested),
         columns_of: Default::default(),
         time: TimeBase::default(),
         part_bytes: 8 << 20,

@@ -30,8 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let source = Arc::new(FileSource::new(File::open(path)?)?);
     let log = CaptureLog::open_with(source, OpenOptions::default(), &lidar)?;
     let topics = [log.manifest().topic("points")?].into_iter().collect();
-    let mut wanted = Columns::all(View::Nested);
-    wanted.only = (columns == "six").then(|| SIX.to_vec());
+    let mut wanted = Columns::new(View::Nested);
+    wanted.indices = (columns == "six").then(|| SIX.to_vec());
     let job = TableJob {
         selection: Selection { topics, ..Selection::default() },
         columns: wanted,

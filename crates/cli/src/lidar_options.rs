@@ -46,7 +46,7 @@ pub(crate) fn check_each(
     topics: &TopicSet,
 ) -> Result<()> {
     match &args.calibration {
-        Some(_) => lidar::check_each(manifest, topics),
+        Some(_) => lidar::check_selected(manifest, topics),
         None => Ok(()),
     }
 }

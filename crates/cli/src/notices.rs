@@ -31,7 +31,7 @@ pub(crate) fn losses(mut findings: Findings, is_quiet: bool) -> Outcome {
 
 /// Returns how a command ends that read a log with these losses.
 pub(crate) fn outcome(findings: &Findings) -> Outcome {
-    if findings.is_harmed() { Outcome::DataLost } else { Outcome::Done }
+    if findings.has_damage() { Outcome::DataLost } else { Outcome::Done }
 }
 
 /// Prints that no records of the log `name` are selected, and how long it is, because the selected

@@ -23,8 +23,8 @@ pub struct Error(Box<ErrorDetails>);
 #[derive(Debug)]
 struct ErrorDetails {
     kind: ErrorKind,
-    what: Cow<'static, str>,
-    at: Option<u64>,
+    message: Cow<'static, str>,
+    offset: Option<u64>,
     source: Option<Box<dyn error::Error + Send + Sync>>,
 }
 
@@ -61,7 +61,7 @@ pub enum ErrorKind {
     #[error("limit exceeded")]
     Limit,
     /// The log does not contain the requested item.
-    #[error("no such thing")]
+    #[error("not found")]
     NoSuch,
 }
 
@@ -70,8 +70,8 @@ impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(ErrorDetails {
             kind,
-            what: message.into(),
-            at: None,
+            message: message.into(),
+            offset: None,
             source: None,
         }))
     }
@@ -79,13 +79,13 @@ impl Error {
     /// Sets the `offset` in the file, unless it is already set.
     #[must_use]
     pub fn with_offset(mut self, offset: u64) -> Self {
-        self.0.at.get_or_insert(offset);
+        self.0.offset.get_or_insert(offset);
         self
     }
 
     /// Sets the underlying error.
     #[must_use]
-    pub fn from_source(
+    pub fn with_source(
         mut self,
         source: impl Into<Box<dyn error::Error + Send + Sync>>,
     ) -> Self {
@@ -99,29 +99,29 @@ impl Error {
     }
 
     /// Returns the description without the kind and the offset.
-    pub fn what(&self) -> &str {
-        &self.0.what
+    pub fn message(&self) -> &str {
+        &self.0.message
     }
 
     /// Returns the offset in the file, if the error has one.
     pub fn offset(&self) -> Option<u64> {
-        self.0.at
+        self.0.offset
     }
 }
 
 impl From<io::Error> for Error {
     fn from(err: io::Error) -> Self {
-        Self::new(ErrorKind::Io, err.kind().to_string()).from_source(err)
+        Self::new(ErrorKind::Io, err.kind().to_string()).with_source(err)
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.kind)?;
-        if let Some(at) = self.0.at {
-            write!(f, " at byte {at}")?;
+        if let Some(offset) = self.0.offset {
+            write!(f, " at byte {offset}")?;
         }
-        write!(f, ": {}", self.0.what)
+        write!(f, ": {}", self.0.message)
     }
 }
 

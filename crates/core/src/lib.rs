@@ -99,7 +99,7 @@ pub use crate::{
         translated_log::{
             MessageBuffer, RowTranslator, Translate, TranslatedLog, Translation,
         },
-        usable_times::UsableTimes,
+        usable_times::UsableTimesLog,
     },
     model::{
         clock_transform::ClockTransform,
@@ -109,7 +109,7 @@ pub use crate::{
         hex,
         id_set::IdSet,
         labels::{
-            FieldLabels, IntegerField, Labels, fields_of_constant, integer_constant,
+            FieldLabels, IntegerField, Labels, fields_for_constant, integer_constant,
             integer_values,
         },
         layout::{

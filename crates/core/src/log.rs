@@ -150,7 +150,7 @@ pub trait Log: Send + Sync {
     ///
     /// Logs of files have excerpts, also with the points of lidars in bags and MCAP files. A
     /// [`TranslatedLog`](crate::TranslatedLog), [`ShiftedLog`](crate::ShiftedLog),
-    /// [`PayloadLog`](crate::PayloadLog) or [`UsableTimes`](crate::UsableTimes) has none:
+    /// [`PayloadLog`](crate::PayloadLog) or [`UsableTimesLog`](crate::UsableTimesLog) has none:
     /// wrap a log that was opened with an excerpt instead.
     ///
     /// # Errors
@@ -293,9 +293,9 @@ pub struct Columns {
     pub view: View,
     /// The selected columns as indices in the schema of the view, or all columns. The
     /// time column is always included as the first one.
-    pub only: Option<Vec<usize>>,
+    pub indices: Option<Vec<usize>>,
     /// Labels of values: each column that has labels is followed by a dictionary column
-    /// `<column>_label`, which has no index in `only`.
+    /// `<column>_label`, which has no index in `indices`.
     pub labels: Option<Arc<Labels>>,
     /// The times of the rows, for topics with a [time margin](Manifest::time_margins):
     /// rows outside this range are dropped. It has no effect on other topics.
@@ -304,8 +304,8 @@ pub struct Columns {
 
 impl Columns {
     /// Selects all columns of `view`.
-    pub const fn all(view: View) -> Self {
-        Self { view, only: None, labels: None, time: TimeRange::ALL }
+    pub const fn new(view: View) -> Self {
+        Self { view, indices: None, labels: None, time: TimeRange::ALL }
     }
 }
 

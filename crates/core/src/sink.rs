@@ -32,7 +32,7 @@ pub struct UnsupportedContent {
     /// The topic, if the whole topic is affected.
     pub topic: Option<TopicId>,
     /// A description.
-    pub what: String,
+    pub description: String,
 }
 
 /// Options for writing a new log.
@@ -45,20 +45,19 @@ pub struct WriteOptions {
     pub rename: BTreeMap<String, String>,
     /// Whether records will have other times than in the other logs. A format that stores
     /// the time in the payload cannot support this.
-    pub retimed: bool,
+    pub changes_times: bool,
     /// The clock transform of each slice. Formats also apply it to times outside of
     /// records, e.g. of attachments.
     pub shifts: Vec<ClockTransform>,
-    /// Whether parts are validated before they are
-    /// [copied](RecordSink::copy_part_verbatim): an inconsistent part is not copied. This
-    /// is used for repairs.
-    pub careful: bool,
+    /// Whether the new log is the result of a repair. Then each part is validated before it is
+    /// [copied](RecordSink::copy_part_verbatim), and an inconsistent part is not copied.
+    pub is_repair: bool,
     /// Whether parts are validated before they are copied, even if all their records are
     /// selected and no other condition requires it. This is used for strict runs.
-    pub verified: bool,
+    pub validates_parts: bool,
     /// The encoding into which payloads are translated, e.g. `cdr`, or `None` to keep
     /// them. Only formats that support several encodings use it.
-    pub transcode: Option<String>,
+    pub payload_encoding: Option<String>,
     /// Metadata of the log by category, for formats that can store it: the metadata of
     /// another format, and the provenance.
     pub metadata: Vec<(String, BTreeMap<String, String>)>,
@@ -67,13 +66,13 @@ pub struct WriteOptions {
 /// An encoder of records into the bytes of a log format, independent of their position.
 /// Any thread can use it.
 pub trait Encoder: Send + Sync {
-    /// Appends the encoded `record` of the slice with the index `from` to `bytes`.
+    /// Appends the encoded `record` of the slice with the index `slice_index` to `bytes`.
     ///
     /// # Errors
     /// Those of [`RecordSink::write`].
     fn encode(
         &self,
-        from: usize,
+        slice_index: usize,
         record: Record<'_>,
         bytes: &mut Vec<u8>,
     ) -> Result<()>;
@@ -82,11 +81,11 @@ pub trait Encoder: Send + Sync {
 /// A writer of records in a log format, created for some [slices](LogSlice) of other
 /// logs.
 pub trait RecordSink: Send {
-    /// Writes one record of the slice with the index `from`.
+    /// Writes one record of the slice with the index `slice_index`.
     ///
     /// # Errors
     /// `NoSuch` if there is no such slice, or its selection does not have the topic.
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()>;
+    fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()>;
 
     /// Returns an encoder for the records of all slices, or `None` if the encoding
     /// depends on more than the record.
@@ -104,7 +103,7 @@ pub trait RecordSink: Send {
         Err(Error::new(ErrorKind::Unsupported, "the log has no encoder of records"))
     }
 
-    /// Copies the whole file of the slice with the index `from`, and returns whether it
+    /// Copies the whole file of the slice with the index `slice_index`, and returns whether it
     /// did. Then the caller writes no records and copies no parts.
     ///
     /// This is only called for an undamaged log, if every record is selected and keeps
@@ -112,31 +111,31 @@ pub trait RecordSink: Send {
     ///
     /// # Errors
     /// Errors of reading and writing.
-    fn copy_log(&mut self, from: usize, source: &dyn Source) -> Result<bool> {
-        let _ = (from, source);
+    fn copy_log(&mut self, slice_index: usize, source: &dyn Source) -> Result<bool> {
+        let _ = (slice_index, source);
         Ok(false)
     }
 
     /// Returns whether [`copy_part_verbatim`](Self::copy_part_verbatim) can copy parts of
-    /// the slice with the index `from`. If not, it is not called.
-    fn copies_parts(&self, from: usize) -> bool {
-        let _ = from;
+    /// the slice with the index `slice_index`. If not, it is not called.
+    fn copies_parts(&self, slice_index: usize) -> bool {
+        let _ = slice_index;
         false
     }
 
-    /// Announces the `parts` of `source`, the file of the slice with the index `from`, that
+    /// Announces the `parts` of `source`, the file of the slice with the index `slice_index`, that
     /// [`copy_part_verbatim`](Self::copy_part_verbatim) will be asked to copy, in this
     /// order. A sink can read them in advance on other threads. Some may be skipped.
     fn expect_parts(
         &mut self,
-        from: usize,
+        slice_index: usize,
         parts: Vec<Part>,
         source: &Arc<dyn Source>,
     ) {
-        let _ = (from, parts, source);
+        let _ = (slice_index, parts, source);
     }
 
-    /// Copies the bytes of `part` of the slice with the index `from` without decoding
+    /// Copies the bytes of `part` of the slice with the index `slice_index` without decoding
     /// them, and returns the number of records. Returns `None` and writes nothing if the
     /// format or the options do not allow this.
     ///
@@ -144,26 +143,30 @@ pub trait RecordSink: Send {
     /// A refusal does not affect the next part.
     fn copy_part_verbatim(
         &mut self,
-        from: usize,
+        slice_index: usize,
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let _ = (from, part, source);
+        let _ = (slice_index, part, source);
         Ok(None)
     }
 
-    /// Copies the content of the slice with the index `from` outside of its records, e.g.
+    /// Copies the content of the slice with the index `slice_index` outside of its records, e.g.
     /// attached files, if the format supports it. `source` is the file of the slice. This
     /// is called before the first record.
-    fn copy_attachments(&mut self, from: usize, source: &dyn Source) -> Result<()> {
-        let _ = (from, source);
+    fn copy_attachments(
+        &mut self,
+        slice_index: usize,
+        source: &dyn Source,
+    ) -> Result<()> {
+        let _ = (slice_index, source);
         Ok(())
     }
 
-    /// Notes that these records of the slice with the index `from` have a wrong checksum,
+    /// Notes that these records of the slice with the index `slice_index` have a wrong checksum,
     /// if the format can store such notes.
-    fn note_doubtful(&mut self, from: usize, records: &DoubtfulRecords) {
-        let _ = (from, records);
+    fn note_doubtful(&mut self, slice_index: usize, records: &DoubtfulRecords) {
+        let _ = (slice_index, records);
     }
 
     /// Returns remarks on content of the slices that the new log cannot store unchanged,
@@ -172,11 +175,11 @@ pub trait RecordSink: Send {
         Vec::new()
     }
 
-    /// Returns the records of the slice with the index `from` that were passed to the
+    /// Returns the records of the slice with the index `slice_index` that were passed to the
     /// sink and dropped, because they do not match the definition of their topic and
     /// cannot be translated.
-    fn dropped_records(&self, from: usize) -> &[Damage] {
-        let _ = from;
+    fn dropped_records(&self, slice_index: usize) -> &[Damage] {
+        let _ = slice_index;
         &[]
     }
 

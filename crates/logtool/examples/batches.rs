@@ -6,7 +6,7 @@ fn main() -> logtool::Result<()> {
     let path = args.next().unwrap_or_else(|| "testdata/rover.bag".to_owned());
     let topic = args.next().unwrap_or_else(|| "/imu/data".to_owned());
     let log = logtool::open(path)?;
-    let mut batches = log.table(&topic)?.flat().batches()?;
+    let mut batches = log.table(&topic)?.with_flat_columns().batches()?;
     for field in batches.schema().fields() {
         println!("{}: {}", field.name(), field.data_type());
     }

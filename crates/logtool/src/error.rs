@@ -16,7 +16,7 @@ pub use self::remedy::Remedy;
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a request failed: its [kind](ErrorKind), a message, the causes and perhaps a hint.
+/// The reason why a request failed: a [kind](ErrorKind), a message, the causes and perhaps a hint.
 ///
 /// [`Display`] writes one line: the context, then the message, then the causes,
 /// separated by colons.
@@ -43,7 +43,7 @@ struct ErrorDetails {
 
 /// An operation that failed.
 enum Operation {
-    /// Something with this name was opened.
+    /// Opening the input with this name.
     Opening(String),
     /// An operation with this description.
     Other(String),
@@ -214,8 +214,8 @@ impl Error {
         self.0.remedy.as_ref()
     }
 
-    /// Returns the expression that the error is about, with carets below the place: lines that
-    /// start with a bar.
+    /// Returns the expression that the error is about, with carets below its wrong part. Each
+    /// line starts with a bar.
     pub fn excerpt(&self) -> Option<&str> {
         self.0.excerpt.as_deref()
     }
@@ -282,7 +282,7 @@ impl From<logtool_core::Error> for Error {
             LogErrorKind::UnsuitableEncoding => ErrorKind::UnsuitableEncoding,
             LogErrorKind::AlreadyExists => {
                 // The kind contains this already.
-                return Self::new(ErrorKind::AlreadyExists, error.what());
+                return Self::new(ErrorKind::AlreadyExists, error.message());
             }
             LogErrorKind::Limit => ErrorKind::Limit,
             LogErrorKind::NoSuch => ErrorKind::NotFound,
@@ -375,7 +375,7 @@ mod tests {
     fn display_writes_context_message_and_causes_in_this_order() {
         let cause = io::Error::from(io::ErrorKind::UnexpectedEof);
         let log = logtool_core::Error::new(LogErrorKind::Io, "a block").with_offset(7);
-        let error = Error::from(log.from_source(cause)).context("x.bag");
+        let error = Error::from(log.with_source(cause)).context("x.bag");
         let text =
             "x.bag: input or output failed at byte 7: a block: unexpected end of file";
         assert_eq!(error.to_string(), text);

@@ -31,8 +31,8 @@ const VERSION: u32 = 2;
 
 /// A piece of the table of one topic of one log, as plain data.
 ///
-/// It can be sent to other processes and machines in any format of serde that describes
-/// itself, such as JSON. It takes a few kilobytes, whatever the size of the log. It does not
+/// It can be sent to other processes and machines in any self-describing format of serde, such as
+/// JSON. It takes a few kilobytes, whatever the size of the log. It does not
 /// contain the key of an encrypted log: the session that reads it does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {

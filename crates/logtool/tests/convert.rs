@@ -157,7 +157,7 @@ fn damage_is_reported_or_fails_a_strict_conversion() {
     let strict = conversion.clone().with_strictness(Strictness::Strict).run(&session);
     assert_eq!(strict.unwrap_err().kind(), ErrorKind::Damaged);
     assert!(!folder.exists());
-    assert!(conversion.run(&session).unwrap().losses.is_harmed());
+    assert!(conversion.run(&session).unwrap().losses.has_damage());
 }
 
 /// Records the progress of one task.

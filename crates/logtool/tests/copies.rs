@@ -27,7 +27,7 @@ fn repair_reports_losses_and_writes_a_sound_log() {
         let damaged = testdata("damaged").join(name);
         let output = folder.path().join(name);
         let mut report = Repair::new(&damaged, &*output).run(&session).unwrap();
-        assert!(report.losses.is_harmed(), "{name}");
+        assert!(report.losses.has_damage(), "{name}");
         assert!(!report.losses.list().is_empty(), "{name}");
         assert!(!report.topic_losses.is_empty(), "{name}");
         let bytes = std::fs::metadata(&output).unwrap().len();

@@ -119,7 +119,7 @@ fn spark_table_has_both_forms_of_the_time() {
     let table = open("rover.bag").table("/imu/data").unwrap();
     let plain: Vec<RecordBatch> =
         table.batches().unwrap().map(Result::unwrap).collect();
-    let spark = table.with_typed_times().for_spark();
+    let spark = table.with_typed_times().with_spark_types();
     let schema = spark.schema().unwrap();
     let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     assert_eq!(schema.field_with_name("time").unwrap().data_type(), &micros);

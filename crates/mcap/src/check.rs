@@ -44,7 +44,7 @@ pub(crate) fn schemas(manifest: &Manifest, findings: &mut Findings) {
     let unusable =
         manifest.damage.iter().filter(|damage| damage.kind == DamageKind::Definition);
     for (topic, damage) in unusable.filter_map(|damage| Some((damage.topic?, damage))) {
-        let reason = damage.why.clone().unwrap_or_default();
+        let reason = damage.reason.clone().unwrap_or_default();
         let finding = Finding::new(&codes::SCHEMA_BROKEN, reason).with_topic(topic);
         findings.add(finding.with_bytes(damage.bytes.clone()));
     }

@@ -230,7 +230,7 @@ impl MessageReader {
             let (derived, topic_and_stream) = (&self.channels.derived, (topic, stream));
             derived.derive(block, &self.selection, topic_and_stream, time, payload);
         }
-        if self.selection.wants(topic, time) {
+        if self.selection.contains(topic, time) {
             // Everything after the channel id.
             block.push_from_stream(topic, stream, time, range.start + 2..range.end);
         }

@@ -64,14 +64,14 @@ impl Format for Mcap {
         let is_selected =
             |stream: &&Stream| extract.selection.topics.contains(stream.topic);
         let streams = extract.manifest.streams.iter().filter(is_selected);
-        let count: u64 = streams.map(Stream::unkept_fields).sum();
+        let count: u64 = streams.map(Stream::format_specific_fields).sum();
         let fields = if count == 1 { "field" } else { "fields" };
         let message = format!(
             "{count} {fields} of connection headers that are not text, occur twice, or have \
              the name of another field"
         );
         (count > 0)
-            .then_some(UnsupportedContent { topic: None, what: message })
+            .then_some(UnsupportedContent { topic: None, description: message })
             .into_iter()
             .collect()
     }

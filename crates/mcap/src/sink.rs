@@ -146,16 +146,16 @@ impl<'w> McapSink<'w> {
             extracts: state,
             remarks,
             translated: Vec::new(),
-            is_careful: options.careful,
+            is_careful: options.is_repair,
             doubtful: DoubtfulNotes::new(extracts),
         })
     }
 }
 
 impl RecordSink for McapSink<'_> {
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        let Some(state) = self.extracts.get_mut(from) else {
-            let message = format!("there is no selection {from}");
+    fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
+        let Some(state) = self.extracts.get_mut(slice_index) else {
+            let message = format!("there is no selection {slice_index}");
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
         let key = (record.topic, record.stream);
@@ -198,17 +198,17 @@ impl RecordSink for McapSink<'_> {
         self.writer.write(output.channel, sequence, record.time, published, data)
     }
 
-    fn copies_parts(&self, from: usize) -> bool {
-        self.extracts.get(from).is_some_and(|state| state.verbatim.is_some())
+    fn copies_parts(&self, slice_index: usize) -> bool {
+        self.extracts.get(slice_index).is_some_and(|state| state.verbatim.is_some())
     }
 
     fn expect_parts(
         &mut self,
-        from: usize,
+        slice_index: usize,
         parts: Vec<Part>,
         source: &Arc<dyn Source>,
     ) {
-        let Some(state) = self.extracts.get_mut(from) else { return };
+        let Some(state) = self.extracts.get_mut(slice_index) else { return };
         state.read_ahead = state.verbatim.as_ref().map(|verbatim| {
             ChunkReadAhead::new(verbatim.clone(), source.clone(), parts)
         });
@@ -216,11 +216,11 @@ impl RecordSink for McapSink<'_> {
 
     fn copy_part_verbatim(
         &mut self,
-        from: usize,
+        slice_index: usize,
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let Some(state) = self.extracts.get_mut(from) else { return Ok(None) };
+        let Some(state) = self.extracts.get_mut(slice_index) else { return Ok(None) };
         let Some(verbatim) = &state.verbatim else { return Ok(None) };
         let read_ahead = state.read_ahead.as_mut();
         let chunk =
@@ -234,8 +234,12 @@ impl RecordSink for McapSink<'_> {
         }
     }
 
-    fn copy_attachments(&mut self, from: usize, source: &dyn Source) -> Result<()> {
-        let Some(state) = self.extracts.get(from) else { return Ok(()) };
+    fn copy_attachments(
+        &mut self,
+        slice_index: usize,
+        source: &dyn Source,
+    ) -> Result<()> {
+        let Some(state) = self.extracts.get(slice_index) else { return Ok(()) };
         let positions = state.attachments.clone();
         let shift = state.shift;
         for position in positions {
@@ -250,12 +254,12 @@ impl RecordSink for McapSink<'_> {
         Ok(())
     }
 
-    fn note_doubtful(&mut self, from: usize, records: &DoubtfulRecords) {
-        self.doubtful.records(from, records);
+    fn note_doubtful(&mut self, slice_index: usize, records: &DoubtfulRecords) {
+        self.doubtful.records(slice_index, records);
     }
 
-    fn dropped_records(&self, from: usize) -> &[Damage] {
-        self.extracts.get(from).map_or(&[], |state| &state.left_out)
+    fn dropped_records(&self, slice_index: usize) -> &[Damage] {
+        self.extracts.get(slice_index).map_or(&[], |state| &state.left_out)
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -419,7 +423,7 @@ fn translations(
     extract: &LogSlice<'_>,
     options: &WriteOptions,
 ) -> Result<BTreeMap<TopicId, Translation>> {
-    let Some(encoding) = &options.transcode else { return Ok(BTreeMap::new()) };
+    let Some(encoding) = &options.payload_encoding else { return Ok(BTreeMap::new()) };
     let topics = extract.manifest.topics().filter(|(id, topic)| {
         topic.origin != TopicOrigin::Derived && extract.selection.topics.contains(*id)
     });

@@ -69,9 +69,9 @@ fn extracted(
     let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], options).unwrap();
     let job = CopyJob {
         log: &log,
-        from: 0,
+        slice_index: 0,
         selection: selection.clone(),
-        verify: options.careful,
+        verify: options.is_repair,
         drops_doubtful: false,
         progress: &|_| {},
     };
@@ -116,7 +116,7 @@ fn copy_of_whole_file_has_identical_chunks() {
         let bytes = file(compression);
         for careful in [false, true] {
             let mut options = WriteOptions::default();
-            options.careful = careful;
+            options.is_repair = careful;
             let (copy, in_parts) = extract(&bytes, &Selection::default(), &options);
             assert_eq!(in_parts, 60, "{compression:?}");
             assert_eq!(packed(&copy), packed(&bytes));

@@ -178,7 +178,7 @@ fn truncated_or_invalid_cloud_is_damage() {
     let [misfit, unfit] = [DamageKind::TypeMismatch, DamageKind::Undecodable];
     assert_eq!(reported, [(unfit, 1), (unfit, 1), (misfit, 1)], "{damage:?}");
     let reason = "its field i is the bytes 5..7 of points of 6";
-    assert_eq!(damage[2].why.as_deref(), Some(reason));
+    assert_eq!(damage[2].reason.as_deref(), Some(reason));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn open(bytes: &Bytes) -> McapLog {
 
 fn options() -> WriteOptions {
     let mut options = WriteOptions::default();
-    options.transcode = Some("cdr".to_owned());
+    options.payload_encoding = Some("cdr".to_owned());
     options
 }
 
@@ -71,7 +71,7 @@ fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
         FORMAT.writer(Box::new(&mut out), &[extract], &options()).unwrap();
     let job = CopyJob {
         log,
-        from: 0,
+        slice_index: 0,
         selection,
         verify: false,
         drops_doubtful: false,

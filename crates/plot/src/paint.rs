@@ -52,7 +52,7 @@ pub(crate) fn render_over(
     pixmap.fill(Color::WHITE);
     ground(&mut pixmap);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
-    let odd = |err| Error::new(ErrorKind::Malformed, "no PNG").from_source(err);
+    let odd = |err| Error::new(ErrorKind::Malformed, "no PNG").with_source(err);
     let mut png = pixmap.encode_png().map_err(odd)?;
     // The resolution in dots per metre, horizontally and vertically.
     let density = ((PER_INCH * scale / INCH).round() as u32).to_be_bytes();
@@ -66,7 +66,7 @@ pub(crate) fn parse(svg: &str) -> Result<(Tree, String)> {
     let missing = Mutex::default();
     let (fontdb, font_resolver) = (font::database(), font::resolver(&missing));
     let options = Options { fontdb, font_resolver, ..Options::default() };
-    let odd = |err| Error::new(ErrorKind::Malformed, "no picture").from_source(err);
+    let odd = |err| Error::new(ErrorKind::Malformed, "no picture").with_source(err);
     let tree = Tree::from_str(svg, &options).map_err(odd)?;
     drop(options);
     Ok((tree, missing.into_inner().unwrap_or_else(PoisonError::into_inner)))

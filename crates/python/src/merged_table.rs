@@ -79,7 +79,7 @@ pub(crate) fn merge_asof(
         log.owner().check_log(log.inner().name())?;
         log.inner().merged_table(&request)
     })?;
-    let table = if spark { table.for_spark() } else { table };
+    let table = if spark { table.with_spark_types() } else { table };
     Ok(MergedTable {
         table: Arc::new(table),
         owner: log.owner(),

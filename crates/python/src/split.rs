@@ -145,7 +145,7 @@ pub(crate) fn plan(
         request = request.with_flat_columns();
     }
     if spark {
-        request = request.for_spark();
+        request = request.with_spark_types();
     }
     if let Some(format) = options::choice("messages", messages.as_deref())? {
         let types = if foxglove { MessageTypes::Foxglove } else { MessageTypes::Any };

@@ -56,7 +56,7 @@ struct TableSelection {
     time: TimeRange,
     is_flat: bool,
     clock: Option<TableClock>,
-    is_for_spark: bool,
+    has_spark_types: bool,
     has_payloads: bool,
 }
 
@@ -106,7 +106,7 @@ impl Table {
             time: TimeRange::ALL,
             is_flat: false,
             clock: None,
-            is_for_spark: false,
+            has_spark_types: false,
             has_payloads: false,
         };
         Self { base, owner, selection, state: Arc::default() }
@@ -124,7 +124,7 @@ impl Table {
             time,
             is_flat,
             clock,
-            is_for_spark,
+            has_spark_types,
             has_payloads,
         } = &self.selection;
         let mut table = self.base.clone().with_time(*time).with_typed_times();
@@ -132,7 +132,7 @@ impl Table {
             table = table.with_payloads();
         }
         if *is_flat {
-            table = table.flat();
+            table = table.with_flat_columns();
         }
         if !columns.is_empty() {
             table = table.with_columns(columns)?;
@@ -145,7 +145,7 @@ impl Table {
             }
             table = table.with_clock(clock.choice())?;
         }
-        Ok(if *is_for_spark { table.for_spark() } else { table })
+        Ok(if *has_spark_types { table.with_spark_types() } else { table })
     }
 
     /// Returns this table with another selection, which `change` makes.
@@ -236,7 +236,7 @@ impl Table {
 
     /// Converts the columns to types that Apache Spark reads.
     fn spark(&self, py: Python<'_>) -> PyResult<Self> {
-        self.with(py, |selection| selection.is_for_spark = true)
+        self.with(py, |selection| selection.has_spark_types = true)
     }
 
     /// Adds the column `payload` with the bytes of records that cannot be decoded, each a row

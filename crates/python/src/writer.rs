@@ -120,7 +120,7 @@ impl Writer {
             if overwrite { ExistingFiles::Replace } else { ExistingFiles::Refuse };
         let call = Call::new(Session::new(), Some(path.display().to_string()));
         let state = call.run(py, || {
-            let outputs = guarded_outputs::one_log(&path, existing, call.session())?;
+            let outputs = guarded_outputs::for_log(&path, existing, call.session())?;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let file =
                 outputs.create(&name).with_context(|| path.display().to_string())?;

@@ -223,7 +223,7 @@ impl Log for RosbagLog {
             file_header: FileHeader::clone(&bag.file_header),
             connections: table.store_some(&entries, &included),
             known_ids: table.known_ids().clone(),
-            too_wide: self.too_wide.numbered_within(&included),
+            too_wide: self.too_wide.positions_within(&included),
             unreadable: self.unreadable.clone(),
             bounds,
             point_columns: derived.point_columns(self, topics, &included)?,

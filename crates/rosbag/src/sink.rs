@@ -93,8 +93,9 @@ impl<'w> BagSink<'w> {
             selected_connections(extract, selected, options)
         });
         let connections: Vec<Vec<Option<SelectedConnection>>> = connections.collect();
-        let (is_retimed, is_careful) = (options.retimed, options.careful);
-        let looks_inside = is_careful || options.verified || connections.len() > 1;
+        let (is_retimed, is_careful) = (options.changes_times, options.is_repair);
+        let looks_inside =
+            is_careful || options.validates_parts || connections.len() > 1;
         let options = WriterOptions::default().with_compression(compression_of_chunks);
         let mut writer = Writer::new(out, options)?;
         let new_handles = connection_ids::assign(&mut writer, connections)?;
@@ -115,11 +116,12 @@ impl BagSink<'_> {
     /// Returns the chunks of `part` if the whole part can be copied.
     fn chunks(
         &self,
-        from: usize,
+        slice_index: usize,
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<Vec<CopiedChunk>>> {
-        let selected = self.extracts.get(from).ok_or_else(|| no_selection(from))?;
+        let selected =
+            self.extracts.get(slice_index).ok_or_else(|| no_selection(slice_index))?;
         let copier = ChunkCopier {
             selected,
             writer: &self.writer,
@@ -132,8 +134,9 @@ impl BagSink<'_> {
 }
 
 impl RecordSink for BagSink<'_> {
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        let selected = self.extracts.get(from).ok_or_else(|| no_selection(from))?;
+    fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
+        let selected =
+            self.extracts.get(slice_index).ok_or_else(|| no_selection(slice_index))?;
         let stream = record.stream as usize;
         let is_of_topic = selected.table.topic(record.stream) == Some(record.topic);
         match selected
@@ -163,7 +166,7 @@ impl RecordSink for BagSink<'_> {
         }
     }
 
-    fn copies_parts(&self, from: usize) -> bool {
+    fn copies_parts(&self, slice_index: usize) -> bool {
         let is_as_requested = |selected: &&SelectedLog| match (
             self.compression,
             selected.compression_of_chunks,
@@ -173,22 +176,22 @@ impl RecordSink for BagSink<'_> {
             }
             _ => true,
         };
-        let selected = self.extracts.get(from).filter(is_as_requested);
+        let selected = self.extracts.get(slice_index).filter(is_as_requested);
         !self.is_retimed && selected.is_some_and(SelectedLog::has_chunks)
     }
 
     fn copy_part_verbatim(
         &mut self,
-        from: usize,
+        slice_index: usize,
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        if from < self.extracts.len() && !self.copies_parts(from) {
+        if slice_index < self.extracts.len() && !self.copies_parts(slice_index) {
             return Ok(None);
         }
         // A chunk may need connections that were declared in chunks that are not copied.
         self.writer.declare_all();
-        let Some(chunks) = self.chunks(from, part, source)? else {
+        let Some(chunks) = self.chunks(slice_index, part, source)? else {
             self.writer.declare_all_with_next();
             return Ok(None);
         };
@@ -302,9 +305,9 @@ fn selected_connections(
         let label = manifest.get(*topic).ok()?.label();
         let named = options.rename.get(&*label).map(String::as_bytes);
         // A repaired bag should be readable by every reader.
-        let utf8 = Some(connection.topic.as_bytes()).filter(|_| options.careful);
+        let utf8 = Some(connection.topic.as_bytes()).filter(|_| options.is_repair);
         let name = named.or(utf8.filter(|name| *name != connection.topic_bytes()));
-        let header = repair_header(connection, options.careful).header;
+        let header = repair_header(connection, options.is_repair).header;
         // Version 1.2 has no connection ids; ours are hash values.
         let id = (!selected.is_v1).then_some(connection.id);
         selection.topics.contains(*topic).then(|| SelectedConnection {
@@ -354,9 +357,9 @@ fn most_frequent_compression(manifest: &Manifest) -> Option<Compression> {
     counts.max_by_key(|(chunks, _)| *chunks).map(|(_, compression)| compression)
 }
 
-fn no_selection(from: usize) -> Error {
+fn no_selection(slice_index: usize) -> Error {
     Error::new(
         ErrorKind::NoSuch,
-        format!("there is no selection with the index {from}"),
+        format!("there is no selection with the index {slice_index}"),
     )
 }

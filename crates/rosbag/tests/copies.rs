@@ -226,7 +226,7 @@ fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
     let names: Vec<_> = log.manifest().topics.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(names, ["/chatter"]); // the name in both headers
     let (_, damage) = read(&open(&bytes, OpenMode::Index));
-    let reason = damage[0].why.as_deref().unwrap();
+    let reason = damage[0].reason.as_deref().unwrap();
     assert_eq!(
         reason,
         r#"it names the connection 0 "/cxatter", and this chunk names it "/chatter""#
@@ -243,7 +243,7 @@ fn truncated_connection_is_located_in_its_chunk() {
     bytes.truncate(in_index - 200);
     let log = open(&bytes, OpenMode::Scan);
     let mut damage = log.manifest().damage.iter();
-    let torn = damage.find(|damage| damage.why.is_some()).unwrap();
+    let torn = damage.find(|damage| damage.reason.is_some()).unwrap();
     assert_eq!((torn.kind, torn.bytes.start), (DamageKind::Garbled, chunk));
     assert!((in_chunk as u64) < torn.bytes.end && torn.lost_bytes < 200, "{torn:?}");
 }
@@ -291,7 +291,7 @@ fn repaired_bag_has_its_strings_in_utf8() {
     let (header, remarks) = rewritten_with(&log, &options);
     assert!(remarks.is_empty());
     assert!(header.windows(12).any(|w| w == b"string data\xb0"));
-    options.careful = true;
+    options.is_repair = true;
     let (header, remarks) = rewritten_with(&log, &options);
     assert!(header.windows(13).any(|w| w == b"string data\xc2\xb0"));
     assert_eq!(remarks.len(), 1, "{remarks:?}");

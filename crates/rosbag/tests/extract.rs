@@ -81,7 +81,7 @@ fn sink<'o>(
 /// Writes the records of `part` individually.
 fn write(
     sink: &mut dyn RecordSink,
-    from: usize,
+    slice_index: usize,
     log: &RosbagLog,
     part: &Part,
     selection: &Selection,
@@ -89,7 +89,7 @@ fn write(
     let mut block = Block::default();
     let mut cursor = log.read(part, selection).unwrap();
     while cursor.fill(&mut block).unwrap() {
-        block.iter().for_each(|record| sink.write(from, record).unwrap());
+        block.iter().for_each(|record| sink.write(slice_index, record).unwrap());
     }
 }
 
@@ -226,7 +226,7 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
             ..all.clone()
         };
         let mut retiming = options(None);
-        retiming.retimed = true;
+        retiming.changes_times = true;
         let stem = name.trim_start_matches("ok_").trim_end_matches(".bag");
         for (selection, options, is_none) in [
             (&all, &options(Some(stem)), false),

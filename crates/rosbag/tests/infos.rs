@@ -141,7 +141,7 @@ fn unlisted_chunk_of_a_long_bag_is_reported_by_cursors_and_found_by_comparison()
     assert_eq!((records, remarks), (1_100, vec![]));
     assert_eq!(damage.len(), 1);
     assert_eq!(damage[0].kind, DamageKind::Index);
-    assert!(damage[0].why.as_deref().unwrap().contains("does not list this chunk"));
+    assert!(damage[0].reason.as_deref().unwrap().contains("does not list this chunk"));
     let (records, damage, remarks) = read(&bytes, None, 53..54, true);
     assert_eq!((records, damage, remarks.len()), (11, vec![], 1));
 }

@@ -192,7 +192,7 @@ impl DerivedTopics {
             return;
         };
         match derived.derivation.kind {
-            DerivedKind::Points(_) if selection.wants(id, time) => {
+            DerivedKind::Points(_) if selection.contains(id, time) => {
                 block.push_from_stream(id, stream, time, payload);
             }
             DerivedKind::Packets if selection.topics.contains(id) => {

@@ -9,7 +9,7 @@ use parquet::errors::ParquetError;
 /// Returns the error of the failed `action` on the file at `path`.
 pub(crate) fn at_path(action: &str, path: &Path, err: std::io::Error) -> Error {
     let message = format!("cannot {action} {}", path.display());
-    Error::new(ErrorKind::Io, message).from_source(err)
+    Error::new(ErrorKind::Io, message).with_source(err)
 }
 
 /// Converts an error of Arrow that occurred while a table was written.
@@ -17,7 +17,7 @@ pub(crate) fn from_arrow(err: ArrowError) -> Error {
     match err {
         ArrowError::IoError(_, err) => Error::from(err),
         err => {
-            Error::new(ErrorKind::Unsupported, "cannot write a table").from_source(err)
+            Error::new(ErrorKind::Unsupported, "cannot write a table").with_source(err)
         }
     }
 }
@@ -28,11 +28,11 @@ pub(crate) fn from_parquet(err: ParquetError) -> Error {
         ParquetError::External(err) => match err.downcast::<std::io::Error>() {
             Ok(err) => Error::from(*err),
             Err(err) => {
-                Error::new(ErrorKind::Io, "cannot write Parquet").from_source(err)
+                Error::new(ErrorKind::Io, "cannot write Parquet").with_source(err)
             }
         },
         err => {
-            Error::new(ErrorKind::Unsupported, "cannot write a table").from_source(err)
+            Error::new(ErrorKind::Unsupported, "cannot write a table").with_source(err)
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn encode_png(image: &PngImage<'_>) -> Result<Vec<u8>> {
     encoder.set_depth(if image.is_wide { BitDepth::Sixteen } else { BitDepth::Eight });
     encoder.set_compression(Compression::Fast);
     let into_error =
-        |err| Error::new(ErrorKind::Malformed, "invalid image").from_source(err);
+        |err| Error::new(ErrorKind::Malformed, "invalid image").with_source(err);
     let mut writer = encoder.write_header().map_err(into_error)?;
     writer.write_image_data(image.samples).map_err(into_error)?;
     writer.finish().map_err(into_error)?;

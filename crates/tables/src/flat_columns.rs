@@ -109,7 +109,7 @@ impl ColumnPath {
                     let rows: Result<Vec<u32>, _> = (0..parent.len()).map(at).collect();
                     let rows = UInt32Array::from(rows.map_err(|_| mismatch())?);
                     arrow_select::take::take(parent.values(), &rows, None)
-                        .map_err(|err| mismatch().from_source(err))?
+                        .map_err(|err| mismatch().with_source(err))?
                 }
             };
             values = with_nulls_of(&values, inner)?;
@@ -125,7 +125,7 @@ fn with_nulls_of(parent: &ArrayRef, inner: ArrayRef) -> Result<ArrayRef> {
     }
     let nulls = NullBuffer::union(parent.nulls(), inner.nulls());
     let data = inner.to_data().into_builder().nulls(nulls).build();
-    Ok(make_array(data.map_err(|err| mismatch().from_source(err))?))
+    Ok(make_array(data.map_err(|err| mismatch().with_source(err))?))
 }
 
 fn mismatch() -> Error {

@@ -72,7 +72,7 @@ fn long_tables_have_several_parts_that_keep_the_laws() {
     assert_eq!(found, log.manifest().damage);
     // The header, and two lines for each row before it.
     assert_eq!(
-        found[0].why.as_deref(),
+        found[0].reason.as_deref(),
         Some("line 11002 has the wrong number of cells: 1, not 2")
     );
 }
@@ -123,7 +123,9 @@ fn rows_that_do_not_fit_are_damage_with_their_line() {
     let found: Vec<_> = manifest
         .damage
         .iter()
-        .map(|one| (one.kind, one.bytes.start, one.why.as_deref().unwrap_or_default()))
+        .map(|one| {
+            (one.kind, one.bytes.start, one.reason.as_deref().unwrap_or_default())
+        })
         .collect();
     let garbled = DamageKind::Garbled;
     assert_eq!(

@@ -55,7 +55,7 @@ impl<W: Write + Send> UlogSink<W> {
         if options.compression.as_deref().is_some_and(|name| name != "none") {
             return Err(unsupported("ULog does not support compression"));
         }
-        if options.retimed {
+        if options.changes_times {
             let message = "ULog records contain their times in the payloads, which are \
                         copied unchanged";
             return Err(unsupported(message));

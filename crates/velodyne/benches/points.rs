@@ -81,6 +81,6 @@ fn hdl_64e_s2(bencher: Bencher<'_, '_>, formula: Formula) {
 
 #[divan::bench]
 fn hdl_64e_s2_only_positions(bencher: Bencher<'_, '_>) {
-    let columns = Columns { only: Some(vec![1, 2, 3]), ..Columns::default() };
+    let columns = Columns { indices: Some(vec![1, 2, 3]), ..Columns::default() };
     bench(bencher, Formula::Manual, &columns);
 }

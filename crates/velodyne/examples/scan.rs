@@ -19,7 +19,7 @@ fn main() -> Result<()> {
     let points = log.manifest().topic("points")?;
     let topics = [points].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
-    let mut decoder = log.decoder(points, &Columns::all(View::Nested))?;
+    let mut decoder = log.decoder(points, &Columns::new(View::Nested))?;
     let (mut block, mut damage) = (Block::default(), vec![]);
     for part in log.manifest().plan(&selection, u64::MAX) {
         let mut cursor = log.read(&part, &selection)?;

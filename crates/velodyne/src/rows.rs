@@ -43,7 +43,7 @@ pub(crate) fn selected_columns(
     columns: &Columns,
 ) -> Result<Vec<bool>> {
     let count = schema.fields().len();
-    let selected = columns.only.as_deref();
+    let selected = columns.indices.as_deref();
     if selected.is_some_and(|selected| selected.iter().any(|index| *index >= count)) {
         let message = format!("the topic has {count} columns");
         return Err(Error::new(ErrorKind::NoSuch, message));
@@ -97,7 +97,7 @@ impl<R: RowBuilders> Decoder for RowsDecoder<R> {
         let mut columns = vec![time_array(std::mem::take(&mut self.times))];
         columns.extend(self.rows.finish().into_iter().flatten());
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         })
     }
 

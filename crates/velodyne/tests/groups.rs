@@ -47,7 +47,7 @@ fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
     assert!(groups.iter().all(|group| group.earliest <= group.start), "{name}");
     let topics = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
-    let mut decoder = log.decoder(topic, &Columns::all(View::Flat)).unwrap();
+    let mut decoder = log.decoder(topic, &Columns::new(View::Flat)).unwrap();
     let (mut block, mut count) = (Block::default(), 0);
     for part in log.manifest().plan(&selection, 1 << 20) {
         let mut cursor = log.read(&part, &selection).unwrap();

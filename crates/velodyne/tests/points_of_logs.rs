@@ -74,7 +74,7 @@ fn points_within(log: &dyn Log, time: TimeRange) -> (RecordBatch, String) {
     let topic = log.manifest().topic("points").unwrap();
     let topics = [topic].into_iter().collect();
     let selection = Selection { topics, time };
-    let columns = Columns { time, ..Columns::all(View::Nested) };
+    let columns = Columns { time, ..Columns::new(View::Nested) };
     let (mut block, mut damage) = (Block::default(), vec![]);
     let mut decoder = log.decoder(topic, &columns).unwrap();
     let schema = decoder.schema().clone();

@@ -132,7 +132,7 @@ fn parts_with_an_index_have_the_scan_numbers_of_the_whole() {
         let block = block(&packets);
         let mut scans = vec![];
         for part in block.iter().collect::<Vec<_>>().chunks(37) {
-            let columns = Columns { only: Some(vec![11]), ..Columns::default() };
+            let columns = Columns { indices: Some(vec![11]), ..Columns::default() };
             let mut decoder =
                 PointDecoder::new(sensor, &calibration, options, &columns).unwrap();
             decoder = decoder.with_scans(ScanNumbers::Indexed(index.clone()));

@@ -110,7 +110,7 @@ impl Cursor for SentenceCursor {
                 Line::Sentence { sentence, len } => {
                     let time = clock.advance(&sentence);
                     if let Some(topic) = topics.topic(sentence.kind)
-                        && selection.wants(topic, time)
+                        && selection.contains(topic, time)
                     {
                         block.push(topic, time, used..used + len);
                     }

@@ -53,7 +53,7 @@ const OPTIONS_ELSEWHERE: [(&str, &str); 5] = [
 /// Returns the arguments that are in the command line `words`. Ends the program if they are
 /// wrong, or ask for help.
 pub(crate) fn parse(words: Vec<OsString>) -> Args {
-    let words: Vec<OsString> = words.into_iter().map(url::local).collect();
+    let words: Vec<OsString> = words.into_iter().map(url::local_argument).collect();
     color::set_mode(color_mode(&words));
     let mut program = Args::command().color(color::clap_choice());
     let name = command_name(&program, &words);

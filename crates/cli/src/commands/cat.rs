@@ -125,7 +125,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
                 match &growing {
                     None => findings.add(manifest, &topics, damage),
                     Some(log) => {
-                        let damage = log.without_unfinished(damage);
+                        let damage = log.without_incomplete_message(damage);
                         findings.add(manifest, &topics, &damage);
                     }
                 }

@@ -35,7 +35,7 @@ pub(super) fn run(args: &FormatsArgs, _: &GlobalArgs) -> Result<Outcome> {
         inputs.clone().map(|input| format!("{:>8}", input.display_name())).collect();
     writeln!(out, "\nWrites:{:33}{names}", "")?;
     for conversion in CONVERSIONS {
-        let cell = |input: &LogFormat| match conversion.kept_of(*input) {
+        let cell = |input: &LogFormat| match conversion.preserved_data(*input) {
             Some(_) => "     yes",
             None => "       -",
         };

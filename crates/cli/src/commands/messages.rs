@@ -58,7 +58,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
             match &growing {
                 None => findings.add(manifest, &topics, damage),
                 Some(log) => {
-                    let damage = log.without_unfinished(damage);
+                    let damage = log.without_incomplete_message(damage);
                     findings.add(manifest, &topics, &damage);
                 }
             }

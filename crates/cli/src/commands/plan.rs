@@ -28,7 +28,7 @@ pub(super) fn run(args: &PlanArgs, global: &GlobalArgs) -> Result<Outcome> {
         request = request.with_flat_columns();
     }
     if args.spark {
-        request = request.for_spark();
+        request = request.with_spark_types();
     }
     if let Some(format) = args.messages {
         let types = match args.foxglove {

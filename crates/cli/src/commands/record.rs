@@ -51,7 +51,7 @@ fn recording(source: &str, out: &Path) -> Result<Recording> {
     match source.parse::<Address>() {
         Ok(address) => {
             // The signal is only for vehicles: a conversion ends at once, and leaves no file.
-            let recording = Recording::of_vehicle(address, out);
+            let recording = Recording::from_vehicle(address, out);
             Ok(recording.with_stop(interrupt::stop_signal()))
         }
         Err(err) => {
@@ -60,7 +60,7 @@ fn recording(source: &str, out: &Path) -> Result<Recording> {
             if !is_log && source != STDIN && !path.exists() {
                 return Err(Error::invalid(format!("{source}: {err}")));
             }
-            Ok(Recording::of_telemetry_log(path, out))
+            Ok(Recording::from_telemetry_log(path, out))
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
     let name = out.file_name().unwrap_or_default().to_string_lossy();
     let existing =
         if args.force { ExistingFiles::Replace } else { ExistingFiles::Refuse };
-    let outputs = guarded_outputs::one_file(&out, existing, &global.session)?;
+    let outputs = guarded_outputs::for_file(&out, existing, &global.session)?;
     let mut staged = outputs.create(&name)?;
 
     let mut request = ReportRequest::new(&args.file)

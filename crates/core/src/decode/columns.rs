@@ -330,7 +330,7 @@ pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
 }
 
 pub(crate) fn into_error(err: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+    Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ impl RawDecoder {
     /// # Errors
     /// `NoSuch` if another column is selected.
     pub fn new(unit: &str, columns: &Columns) -> Result<Self> {
-        let selected = columns.only.as_deref();
+        let selected = columns.indices.as_deref();
         if selected.is_some_and(|selected| selected.iter().any(|index| *index > 1)) {
             return Err(Error::new(ErrorKind::NoSuch, "a raw topic has two columns"));
         }
@@ -90,7 +90,7 @@ impl Decoder for RawDecoder {
             columns.push(Arc::new(payloads.finish()));
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         })
     }
 

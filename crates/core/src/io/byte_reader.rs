@@ -17,27 +17,27 @@ use byteorder::{ByteOrder as _, LittleEndian};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ByteReader<'b> {
-    rest: &'b [u8],
+    remaining: &'b [u8],
 }
 
 impl<'b> ByteReader<'b> {
     /// Creates a reader of `bytes`.
     #[inline]
     pub const fn new(bytes: &'b [u8]) -> Self {
-        Self { rest: bytes }
+        Self { remaining: bytes }
     }
 
     /// Returns the remaining bytes.
     #[inline]
     pub const fn remaining(self) -> &'b [u8] {
-        self.rest
+        self.remaining
     }
 
     /// Takes the next `len` bytes.
     #[inline]
     pub fn bytes(&mut self, len: usize) -> Option<&'b [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(len)?;
-        self.rest = rest;
+        let (taken, remaining) = self.remaining.split_at_checked(len)?;
+        self.remaining = remaining;
         Some(taken)
     }
 

@@ -40,17 +40,17 @@ pub trait Output: Write + Seek + Send {
 impl Output for File {
     #[cfg(target_os = "linux")]
     fn copy_from_file(&mut self, file: &File, range: Range<u64>) -> io::Result<u64> {
-        let mut at = range.start;
+        let mut offset = range.start;
         // After an error, e.g. because the files are on different file systems, the
         // caller copies the remaining bytes itself. It reports the error if that fails,
         // too.
-        while let Ok(len) = usize::try_from(range.end.saturating_sub(at))
+        while let Ok(len) = usize::try_from(range.end.saturating_sub(offset))
             && len > 0
             && let Ok(1..) =
-                rustix::fs::copy_file_range(file, Some(&mut at), &*self, None, len)
+                rustix::fs::copy_file_range(file, Some(&mut offset), &*self, None, len)
         {
         }
-        Ok(at - range.start)
+        Ok(offset - range.start)
     }
 }
 
@@ -105,7 +105,7 @@ pub fn append_source(
                 let message = "the bytes to copy can no longer be read";
                 let err = Error::new(ErrorKind::Io, message).with_offset(start);
                 return Err(match other {
-                    Err(cause) => err.from_source(cause),
+                    Err(cause) => err.with_source(cause),
                     Ok(_) => err,
                 });
             }
@@ -141,7 +141,8 @@ mod tests {
     #[test]
     fn range_of_a_source_is_appended_to_every_kind_of_output() {
         let dir = tempfile::tempdir().unwrap();
-        let bytes: Vec<u8> = (0..3 * BLOCK_BYTES).map(|at| (at % 251) as u8).collect();
+        let bytes: Vec<u8> =
+            (0..3 * BLOCK_BYTES).map(|offset| (offset % 251) as u8).collect();
         fs::write(dir.path().join("log"), &bytes).unwrap();
         let file =
             FileSource::new(File::open(dir.path().join("log")).unwrap()).unwrap();

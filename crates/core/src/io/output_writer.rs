@@ -18,20 +18,20 @@ use crate::{
 pub struct OutputWriter<W> {
     out: W,
     /// The offset of the next byte.
-    at: u64,
+    position: u64,
     /// Whether a write has failed. The content of the output is unknown then.
     has_failed: bool,
 }
 
 impl<W: Write + Seek> OutputWriter<W> {
-    /// Creates a writer for `out`, whose position is `at`.
-    pub fn new(out: W, at: u64) -> Self {
-        Self { out, at, has_failed: false }
+    /// Creates a writer for `out`, whose position is `position`.
+    pub fn new(out: W, position: u64) -> Self {
+        Self { out, position, has_failed: false }
     }
 
     /// Returns the offset of the next byte.
     pub fn position(&self) -> u64 {
-        self.at
+        self.position
     }
 
     /// Appends `bytes`.
@@ -41,7 +41,7 @@ impl<W: Write + Seek> OutputWriter<W> {
     /// then.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.attempt(|out| out.write_all(bytes))?;
-        self.at += bytes.len() as u64;
+        self.position += bytes.len() as u64;
         Ok(())
     }
 
@@ -55,7 +55,7 @@ impl<W: Write + Seek> OutputWriter<W> {
     {
         let len = bytes.len() as u64;
         self.attempt(|out| out.write_owned(bytes))?;
-        self.at += len;
+        self.position += len;
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl<W: Write + Seek> OutputWriter<W> {
         self.has_failed = true;
         append_source(&mut self.out, source, range)?;
         self.has_failed = false;
-        self.at += len;
+        self.position += len;
         Ok(())
     }
 
@@ -93,16 +93,16 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(self.out)
     }
 
-    /// Overwrites the bytes at `at` with `bytes`, and returns the output with its
+    /// Overwrites the bytes at `position` with `bytes`, and returns the output with its
     /// position at the end.
     ///
     /// # Errors
     /// `Io`, like [`append`](Self::append).
-    pub fn finish(mut self, at: u64, bytes: &[u8]) -> Result<W> {
-        let end = self.at;
+    pub fn finish(mut self, position: u64, bytes: &[u8]) -> Result<W> {
+        let end = self.position;
         self.attempt(|out| {
             out.flush()?;
-            out.seek(SeekFrom::Start(at))?;
+            out.seek(SeekFrom::Start(position))?;
             out.write_all(bytes)?;
             out.flush()?;
             out.seek(SeekFrom::Start(end)).map(drop)

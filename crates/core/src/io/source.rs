@@ -64,7 +64,7 @@ impl Source for Bytes {
     }
 
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let clamp = |at: u64| at.min(Source::len(self)) as usize;
+        let clamp = |offset: u64| offset.min(Source::len(self)) as usize;
         Ok(self.slice(clamp(range.start)..clamp(range.end).max(clamp(range.start))))
     }
 }

@@ -42,26 +42,27 @@ impl<'s> WindowReader<'s> {
         Self { source, start: 0, bytes, next, ahead, overlap: MIN_OVERLAP }
     }
 
-    /// Returns the bytes from `at`: at least `need` of them, or up to the end of the
+    /// Returns the bytes from `offset`: at least `min_len` of them, or up to the end of the
     /// source.
-    pub fn read_at(&mut self, at: u64, need: usize) -> Result<Bytes> {
+    pub fn read_at(&mut self, offset: u64, min_len: usize) -> Result<Bytes> {
         let window_end = self.start + self.bytes.len() as u64;
-        if need as u64 <= MAX_OVERLAP {
-            self.overlap = self.overlap.max(need as u64);
+        if min_len as u64 <= MAX_OVERLAP {
+            self.overlap = self.overlap.max(min_len as u64);
         }
-        let read_end = at.saturating_add(need as u64).min(self.source.len());
-        if at < self.start || at > window_end || read_end > window_end {
+        let read_end = offset.saturating_add(min_len as u64).min(self.source.len());
+        if offset < self.start || offset > window_end || read_end > window_end {
             // Skipped bytes are released too, because a memory map loads more than was
             // read.
             let passed =
-                if window_end > 0 { self.start..at.max(self.start) } else { 0..0 };
+                if window_end > 0 { self.start..offset.max(self.start) } else { 0..0 };
             let is_sequential =
-                (self.start..=window_end).contains(&at) && window_end > 0;
+                (self.start..=window_end).contains(&offset) && window_end > 0;
             self.bytes = Bytes::new();
             self.source.release(passed);
             // A failed prefetch is ignored: the bytes may not be needed, or are read
             // again here.
-            let is_ahead = |next: &Range<u64>| next.start <= at && read_end <= next.end;
+            let is_ahead =
+                |next: &Range<u64>| next.start <= offset && read_end <= next.end;
             if self.ahead.front().is_some_and(is_ahead)
                 && let Some(next) = self.ahead.pop_front()
                 && let Some(Ok(read)) = self.next.wait()
@@ -72,20 +73,21 @@ impl<'s> WindowReader<'s> {
                 (self.next, self.ahead) =
                     (TaskQueue::with_width(PREFETCHED_WINDOWS), VecDeque::new());
                 let jumps =
-                    window_end > 0 && !is_sequential && need as u64 <= MAX_OVERLAP;
+                    window_end > 0 && !is_sequential && min_len as u64 <= MAX_OVERLAP;
                 self.bytes = if jumps {
-                    self.source.peek(at..read_end.max(at.saturating_add(JUMP_BYTES)))?
+                    self.source
+                        .peek(offset..read_end.max(offset.saturating_add(JUMP_BYTES)))?
                 } else {
-                    let end = at.saturating_add(WINDOW_BYTES.max(need as u64));
-                    self.source.read_at(at..end)?
+                    let end = offset.saturating_add(WINDOW_BYTES.max(min_len as u64));
+                    self.source.read_at(offset..end)?
                 };
-                self.start = at;
+                self.start = offset;
             }
             if is_sequential && rayon::current_num_threads() > 1 {
                 self.read_ahead();
             }
         }
-        Ok(self.bytes.slice((at - self.start) as usize..))
+        Ok(self.bytes.slice((offset - self.start) as usize..))
     }
 
     /// Starts to prefetch the next windows.
@@ -104,19 +106,19 @@ impl<'s> WindowReader<'s> {
         }
     }
 
-    /// Returns the `len` bytes from `at`, or those up to the end of the source. The window
+    /// Returns the `len` bytes from `offset`, or those up to the end of the source. The window
     /// does not move, so that a single read elsewhere does not load a whole window.
-    pub fn peek(&self, at: u64, len: usize) -> Result<Bytes> {
+    pub fn peek(&self, offset: u64, len: usize) -> Result<Bytes> {
         let window_end = self.start + self.bytes.len() as u64;
-        let end = at.saturating_add(len as u64);
-        if at >= self.start && end <= window_end {
-            let start = (at - self.start) as usize;
+        let end = offset.saturating_add(len as u64);
+        if offset >= self.start && end <= window_end {
+            let start = (offset - self.start) as usize;
             return Ok(self.bytes.slice(start..start + len));
         }
         Ok(if len as u64 <= MAX_OVERLAP {
-            self.source.peek(at..end)?
+            self.source.peek(offset..end)?
         } else {
-            self.source.read_at(at..end)?
+            self.source.read_at(offset..end)?
         })
     }
 }
@@ -179,29 +181,35 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.unwrap().install(|| {
                 let mut window = WindowReader::new(&source);
-                let (mut at, mut step) = (0, 1);
-                while at < bytes.len() {
+                let (mut offset, mut step) = (0, 1);
+                while offset < bytes.len() {
                     // Items of about 100 bytes, and some of 50,000 and 2,000,000.
                     step = (step * 31 + 7) % 1_009;
-                    let need = match step {
+                    let min_len = match step {
                         0..3 => 2_000_000,
                         3..100 => 50_000,
                         _ => 100 + step,
                     };
-                    let data = window.read_at(at as u64, need).unwrap();
-                    let end = bytes.len().min(at + need);
-                    assert!(data[..end - at] == bytes[at..end], "{at}, {need}");
-                    at +=
-                        if step % 97 == 0 { need.saturating_sub(9_000) } else { need };
+                    let data = window.read_at(offset as u64, min_len).unwrap();
+                    let end = bytes.len().min(offset + min_len);
+                    assert!(
+                        data[..end - offset] == bytes[offset..end],
+                        "{offset}, {min_len}"
+                    );
+                    offset += if step % 97 == 0 {
+                        min_len.saturating_sub(9_000)
+                    } else {
+                        min_len
+                    };
                     if step == 500 {
-                        let back = at - at.min(1_500_000);
+                        let back = offset - offset.min(1_500_000);
                         assert_eq!(
                             window.read_at(back as u64, 1).unwrap()[0],
                             bytes[back]
                         );
                     }
                 }
-                assert!(window.read_at(at as u64, 1).unwrap().is_empty());
+                assert!(window.read_at(offset as u64, 1).unwrap().is_empty());
             });
             let read = counted.1.load(Relaxed);
             assert!(read < 6 * bytes.len() as u64, "{threads}: {read}");

@@ -121,12 +121,14 @@ impl Log for PayloadLog {
         if !self.topics.contains(&topic) {
             return self.log.decoder(topic, columns);
         }
-        let all_columns = Columns { only: None, labels: None, ..columns.clone() };
+        let all_columns = Columns { indices: None, labels: None, ..columns.clone() };
         let all = self.log.decoder(topic, &all_columns)?.schema().clone();
         let is_field = |index: &usize| *index < all.fields().len();
-        let only = columns.only.as_ref();
-        let only = only.map(|only| only.iter().copied().filter(is_field).collect());
-        let decoder = self.log.decoder(topic, &Columns { only, ..columns.clone() })?;
+        let indices = columns.indices.as_ref();
+        let indices =
+            indices.map(|indices| indices.iter().copied().filter(is_field).collect());
+        let decoder =
+            self.log.decoder(topic, &Columns { indices, ..columns.clone() })?;
         Ok(Box::new(PayloadDecoder {
             schema: with_payload(decoder.schema(), &all),
             decoder,

@@ -115,7 +115,7 @@ impl Cursor for ShiftedCursor {
 
 impl fmt::Debug for ShiftedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MovedLog").field("shift", &self.shift).finish_non_exhaustive()
+        f.debug_struct("ShiftedLog").field("shift", &self.shift).finish_non_exhaustive()
     }
 }
 

@@ -58,7 +58,7 @@ pub trait Translate: Send {
 
     /// Appends the remaining messages at the end of a part, for translators that combine
     /// several records. The messages get the time of the last record, or [their
-    /// own](MessageBuffer::end_at).
+    /// own](MessageBuffer::end_message_at).
     ///
     /// # Errors
     /// Like [`translate`](Self::translate).
@@ -72,11 +72,11 @@ pub trait Translate: Send {
 #[derive(Clone)]
 pub struct Translation {
     /// The topic of the source log.
-    pub from: TopicId,
+    pub source_topic: TopicId,
     /// The topic of the translated log.
     pub topic: Topic,
     /// Creates a translator. Each reader of a part calls it.
-    pub begin: Arc<dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync>,
+    pub new_translator: Arc<dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync>,
 }
 
 /// A log translated into another encoding.
@@ -108,7 +108,7 @@ impl TranslatedLog {
             ids().zip(&translations).map(|(id, translation)| translation.stream(id));
         let margins = ids().zip(&translations);
         let margins = margins.filter_map(|(id, translation)| {
-            Some((id, *source_manifest.time_margins.get(&translation.from)?))
+            Some((id, *source_manifest.time_margins.get(&translation.source_topic)?))
         });
         let manifest = Manifest {
             format: source_manifest.format.clone(),
@@ -177,7 +177,7 @@ impl TranslatedLog {
     /// Joins all parts into one, for messages that combine records of different parts.
     /// The bytes are released while the part is read.
     #[must_use]
-    pub fn in_one_part(mut self) -> Self {
+    pub fn with_one_part(mut self) -> Self {
         let parts = std::mem::take(&mut self.manifest.parts);
         self.manifest.parts =
             parts.into_iter().reduce(Part::extended_by).into_iter().collect();
@@ -202,14 +202,16 @@ impl TranslatedLog {
         let groups = RowGroups::new(groups);
         let grouped = groups.topics();
         let TranslationContext { log, translations, offset, .. } = &self.context;
-        let source_topics = translations.iter().map(|translation| translation.from);
-        let ungrouped = source_topics.filter(|from| !grouped.contains(*from)).collect();
+        let source_topics =
+            translations.iter().map(|translation| translation.source_topic);
+        let ungrouped =
+            source_topics.filter(|topic| !grouped.contains(*topic)).collect();
         let topic_map = TopicMap::new(log.manifest().topics.len(), translations);
         let parts = groups.parts(&**log, &ungrouped, part_bytes).into_iter();
         let parts = parts.map(|part| topic_map.to_translated(&part, *offset));
         self.manifest.parts = parts.collect();
         for (id, translation) in self.context.topics() {
-            if grouped.contains(translation.from) {
+            if grouped.contains(translation.source_topic) {
                 self.manifest.time_margins.remove(&id); // messages have the times of their parts
             }
         }
@@ -262,7 +264,8 @@ impl TopicMap {
     fn new(topics: usize, translations: &[Translation]) -> Self {
         let mut by_source_topic = vec![Vec::new(); topics];
         for (id, translation) in (0..).map(TopicId).zip(translations) {
-            if let Some(ids) = by_source_topic.get_mut(translation.from.index()) {
+            if let Some(ids) = by_source_topic.get_mut(translation.source_topic.index())
+            {
                 ids.push(id);
             }
         }

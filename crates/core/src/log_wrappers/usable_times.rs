@@ -19,7 +19,7 @@ use crate::{
 /// A log in which a record without a usable time gets the time of its neighbour: the last
 /// record before it in the same part that has a usable time, or the first one after it.
 /// The payloads are unchanged.
-pub struct UsableTimes {
+pub struct UsableTimesLog {
     log: Arc<dyn Log>,
     manifest: Arc<Manifest>,
     /// The usable times.
@@ -29,7 +29,7 @@ pub struct UsableTimes {
     replacements: TimeRange,
 }
 
-impl UsableTimes {
+impl UsableTimesLog {
     /// Wraps `log`. Timestamps outside of `usable` are replaced.
     pub fn new(log: Arc<dyn Log>, usable: TimeRange) -> Self {
         let mut manifest = log.manifest().clone();
@@ -55,7 +55,7 @@ impl UsableTimes {
     }
 
     /// Returns whether `log` may have records with times outside of `usable`.
-    pub fn are_needed(log: &dyn Log, usable: TimeRange) -> bool {
+    pub fn is_needed(log: &dyn Log, usable: TimeRange) -> bool {
         let is_usable = |part: &Part| {
             part.time.is_empty()
                 || usable.start <= part.time.start && part.time.end <= usable.end
@@ -64,7 +64,7 @@ impl UsableTimes {
     }
 }
 
-impl Log for UsableTimes {
+impl Log for UsableTimesLog {
     fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -72,15 +72,17 @@ impl Log for UsableTimes {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         // Joined parts are read separately, so that a record has the same neighbour in
         // any plan.
-        let own = |manifest: &Manifest| {
+        let parts_inside = |manifest: &Manifest| {
             let inner_parts = manifest.parts.iter();
-            let inner_parts = inner_parts.filter(|own| {
-                part.bytes.start <= own.bytes.start && own.bytes.end <= part.bytes.end
+            let inner_parts = inner_parts.filter(|inner| {
+                part.bytes.start <= inner.bytes.start
+                    && inner.bytes.end <= part.bytes.end
             });
             inner_parts.cloned().collect::<Vec<Part>>()
         };
-        let times = own(&self.manifest).into_iter().map(|part| part.time.start);
-        let parts = own(self.log.manifest());
+        let times =
+            parts_inside(&self.manifest).into_iter().map(|part| part.time.start);
+        let parts = parts_inside(self.log.manifest());
         let parts = parts.into_iter().zip(times).collect();
         // A neighbour can be of any topic.
         let mut topics = self.manifest.logged_topics();
@@ -90,7 +92,7 @@ impl Log for UsableTimes {
             manifest: self.manifest.clone(),
             usable: self.usable,
             replacements: self.replacements,
-            wanted: selection.clone(),
+            selection: selection.clone(),
             source_selection: Selection { topics, time: TimeRange::ALL },
             parts,
             current: None,
@@ -126,7 +128,7 @@ struct UsableTimesCursor {
     usable: TimeRange,
     replacements: TimeRange,
     /// The selection by the new timestamps, and the selection that is read from the log.
-    wanted: Selection,
+    selection: Selection,
     source_selection: Selection,
     /// The remaining parts, each with the time for records without a neighbour in it.
     parts: VecDeque<(Part, Timestamp)>,
@@ -158,7 +160,7 @@ impl UsableTimesCursor {
                 (true, false) => {}
                 (false, _) => *time = neighbour,
             }
-            self.manifest.wants(&self.wanted, topic, *time)
+            self.manifest.needs_record(&self.selection, topic, *time)
         });
         self.ready.push_back(block);
         neighbour
@@ -214,7 +216,7 @@ impl Cursor for UsableTimesCursor {
     }
 }
 
-impl fmt::Debug for UsableTimes {
+impl fmt::Debug for UsableTimesLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UsableTimes")
             .field("usable", &self.usable)
@@ -259,8 +261,8 @@ mod tests {
             vec![play(&[0, 0])],
         ]));
         let usable = range(50, 1000);
-        assert!(UsableTimes::are_needed(&*log, usable));
-        let log = UsableTimes::new(log, usable);
+        assert!(UsableTimesLog::is_needed(&*log, usable));
+        let log = UsableTimesLog::new(log, usable);
         let all = [
             (101, 0),
             (101, 0),

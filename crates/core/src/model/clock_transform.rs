@@ -94,7 +94,7 @@ impl ClockTransform {
         let [target, offset, drift, reference] =
             [target.as_nanos(), self.offset_nanos, self.drift, self.reference]
                 .map(i128::from);
-        // Solves t + ⌊(t - reference) drift / UNIT⌋ + offset ≥ wanted for t.
+        // Solves t + ⌊(t - reference) drift / UNIT⌋ + offset ≥ target for t.
         let (above, below) =
             ((target - offset) * UNIT + reference * drift, UNIT + drift);
         saturating(-(-above).div_euclid(below))
@@ -102,9 +102,9 @@ impl ClockTransform {
 }
 
 fn saturating(nanos: i128) -> Timestamp {
-    let least = i128::from(i64::MIN) + 1;
-    let most = i128::from(i64::MAX) - 1;
-    Timestamp::from_nanos(nanos.clamp(least, most) as i64)
+    let min = i128::from(i64::MIN) + 1;
+    let max = i128::from(i64::MAX) - 1;
+    Timestamp::from_nanos(nanos.clamp(min, max) as i64)
 }
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ pub struct Damage {
     pub time: Option<TimeRange>,
     /// The reason, if the kind does not explain it: a short phrase, e.g. "the chunk is
     /// compressed with …".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
+    #[serde(rename = "why", default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// The kind of a [`Damage`].
@@ -127,7 +127,7 @@ impl Damage {
             records: 0,
             topic: None,
             time: None,
-            why: None,
+            reason: None,
         };
         damage.with_bytes(bytes)
     }
@@ -142,7 +142,7 @@ impl Damage {
     /// Sets the reason.
     #[must_use]
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
-        self.why = Some(reason.into());
+        self.reason = Some(reason.into());
         self
     }
 
@@ -176,7 +176,7 @@ impl Damage {
     pub fn add_to(mut self, list: &mut Vec<Self>) {
         let is_full = list.len() >= MAX_SEPARATE;
         let like = |damage: &&mut Self, next: &Self| {
-            damage.is_like(next)
+            damage.can_join(next)
                 && (is_full
                     || next.kind.affects_found_records()
                     || damage.is_adjacent(next))
@@ -185,7 +185,8 @@ impl Damage {
         if let Some(damage) = last.find(|damage| like(damage, &self)) {
             return damage.join(self);
         }
-        if is_full && self.kind.affects_found_records() && self.why.take().is_some() {
+        if is_full && self.kind.affects_found_records() && self.reason.take().is_some()
+        {
             // Too many different reasons: only count the records.
             return self.add_to(list);
         }
@@ -194,9 +195,10 @@ impl Damage {
 
     /// Returns whether `next` can be joined with this damage: both are counted records of
     /// one topic, with the same kind and reason.
-    pub fn is_like(&self, next: &Self) -> bool {
-        let is_same =
-            self.kind == next.kind && self.topic == next.topic && self.why == next.why;
+    pub fn can_join(&self, next: &Self) -> bool {
+        let is_same = self.kind == next.kind
+            && self.topic == next.topic
+            && self.reason == next.reason;
         is_same && self.records > 0 && next.records > 0
     }
 
@@ -261,7 +263,9 @@ impl Damage {
                 format!("{records} records that do not match their schema")
             }
             DamageKind::OverLimit => "more data than the memory limit allows".into(),
-            DamageKind::Doubtful if self.why.is_some() => "read, but doubtful".into(),
+            DamageKind::Doubtful if self.reason.is_some() => {
+                "read, but doubtful".into()
+            }
             DamageKind::Doubtful => {
                 "read, but doubtful: a checksum does not match".into()
             }
@@ -307,7 +311,7 @@ impl Damage {
                 }
             }
         };
-        match &self.why {
+        match &self.reason {
             Some(reason) => format!("{text}: {reason}"),
             None => text,
         }

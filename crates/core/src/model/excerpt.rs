@@ -27,7 +27,8 @@ impl Excerpt {
 /// Returns those of `damage`, which is in the order of the file, that start in `parts`.
 pub fn damage_within(damage: &[Damage], parts: &[Part]) -> Vec<Damage> {
     let overlapping = parts.iter().flat_map(|part| {
-        let before = |at: u64| damage.partition_point(|one| one.bytes.start < at);
+        let before =
+            |offset: u64| damage.partition_point(|entry| entry.bytes.start < offset);
         let range = before(part.bytes.start)..before(part.bytes.end);
         damage.get(range).unwrap_or_default()
     });
@@ -63,7 +64,9 @@ impl Manifest {
             access: self.access,
             topics: included.ids(self.topics.len()).filter_map(topic).collect(),
             streams: Vec::new(),
-            parts: selected_parts.map(|part| part.with_topics_of(&included)).collect(),
+            parts: selected_parts
+                .map(|part| part.with_renumbered_topics(&included))
+                .collect(),
             time_margins: margins.collect(),
             clock: self.clock.clone(),
             time: self.time,
@@ -81,8 +84,8 @@ impl Part {
     /// Returns the part with those of its topics that an excerpt has kept, under their new
     /// ids.
     #[must_use]
-    pub fn with_topics_of(&self, included: &TopicSet) -> Self {
-        let topics = self.topics.numbered_within(included);
+    pub fn with_renumbered_topics(&self, included: &TopicSet) -> Self {
+        let topics = self.topics.positions_within(included);
         Self { bytes: self.bytes.clone(), topics, time: self.time }
     }
 }

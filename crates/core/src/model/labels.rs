@@ -75,19 +75,19 @@ pub struct IntegerField<'d> {
 /// prefix.
 ///
 /// ```
-/// use logtool_core::{IntegerField, fields_of_constant, integer_values};
+/// use logtool_core::{IntegerField, fields_for_constant, integer_values};
 ///
 /// let field = |name| {
 ///     let values = integer_values("int8").unwrap();
 ///     IntegerField { name, values, prefix: None }
 /// };
 /// let fields = [field("status"), field("status_flags")];
-/// let owners = |name, value| fields_of_constant(&fields, name, value);
+/// let owners = |name, value| fields_for_constant(&fields, name, value);
 /// assert_eq!(owners("STATUS_NO_FIX", -1), [&fields[0]]);
 /// assert_eq!(owners("STATUS_FLAGS_OLD", 4), [&fields[1]]);
 /// assert!(owners("STATUS_LARGE", 128).is_empty());
 /// ```
-pub fn fields_of_constant<'f, 'd>(
+pub fn fields_for_constant<'f, 'd>(
     fields: &'f [IntegerField<'d>],
     name: &str,
     value: i64,
@@ -135,6 +135,6 @@ pub fn integer_constant(text: &str) -> Option<i64> {
 /// Returns the length of `start` if `name` starts with it, an `_`, and at least one more
 /// character.
 fn length_of_start(name: &str, start: &str) -> Option<usize> {
-    let rest = name.strip_prefix(start)?.strip_prefix('_')?;
-    (!rest.is_empty()).then_some(start.len())
+    let remaining = name.strip_prefix(start)?.strip_prefix('_')?;
+    (!remaining.is_empty()).then_some(start.len())
 }

@@ -138,7 +138,7 @@ impl Manifest {
     /// `Malformed` if JSON cannot represent it.
     pub fn encode_state<S: Serialize>(state: &S) -> Result<String> {
         serde_json::to_string(state).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "the state of the format").from_source(err)
+            Error::new(ErrorKind::Malformed, "the state of the format").with_source(err)
         })
     }
 
@@ -155,7 +155,7 @@ impl Manifest {
             return Err(mismatch());
         }
         serde_json::from_str(&self.format_state)
-            .map_err(|err| mismatch().from_source(err))
+            .map_err(|err| mismatch().with_source(err))
     }
 
     /// Iterates over all topics and their ids.
@@ -241,8 +241,8 @@ impl Manifest {
     /// Returns the indices of the parts that lie in `bytes`.
     pub fn parts_within(&self, bytes: &Range<u64>) -> Range<usize> {
         let first = self.parts.partition_point(|part| part.bytes.start < bytes.start);
-        let rest = self.parts.get(first..).unwrap_or_default();
-        first..first + rest.partition_point(|part| part.bytes.end <= bytes.end)
+        let following = self.parts.get(first..).unwrap_or_default();
+        first..first + following.partition_point(|part| part.bytes.end <= bytes.end)
     }
 
     /// Returns the parts to read for each topic of `selection`: those that
@@ -255,7 +255,7 @@ impl Manifest {
     ) -> BTreeMap<TopicId, Vec<Part>> {
         let topics = self.topics.len();
         // If only one topic is logged, its plan has also the parts without records.
-        let only = match self.logged_topics() {
+        let only_topic = match self.logged_topics() {
             TopicSet::All => None,
             logged => logged.ids(topics).next().filter(|id| {
                 let is_only = logged == [*id].into_iter().collect();
@@ -266,12 +266,12 @@ impl Manifest {
         };
         let mut plan: BTreeMap<TopicId, Vec<Part>> = BTreeMap::new();
         for part in &self.parts {
-            let part_ids = part.topics.ids(topics).filter(|id| Some(*id) != only);
+            let part_ids = part.topics.ids(topics).filter(|id| Some(*id) != only_topic);
             let ids = part_ids.filter(|id| {
                 selection.topics.contains(*id)
                     && self.may_hold_topic(part, *id, selection.time)
             });
-            for id in ids.chain(only) {
+            for id in ids.chain(only_topic) {
                 let topics = [id].into_iter().collect();
                 let part = Part { bytes: part.bytes.clone(), topics, time: part.time };
                 let parts = plan.entry(id).or_default();
@@ -293,7 +293,7 @@ impl Manifest {
 
     /// Returns whether a record of `topic` at `time` is selected, or can produce selected
     /// rows.
-    pub fn wants(
+    pub fn needs_record(
         &self,
         selection: &Selection,
         topic: TopicId,
@@ -371,7 +371,7 @@ impl Part {
 
 impl Selection {
     /// Returns whether a record of `topic` at `time` is selected.
-    pub fn wants(&self, topic: TopicId, time: Timestamp) -> bool {
+    pub fn contains(&self, topic: TopicId, time: Timestamp) -> bool {
         self.topics.contains(topic) && self.time.contains(time)
     }
 }

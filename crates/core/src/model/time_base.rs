@@ -60,7 +60,7 @@ impl TimeBase {
             Arc::new(shifted)
         };
         RecordBatch::try_new(schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         })
     }
 }

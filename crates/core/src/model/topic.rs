@@ -25,7 +25,7 @@ pub struct TopicId(pub u32);
 
 impl TopicId {
     /// The topic of damage of a topic that an [excerpt](crate::Excerpt) leaves out.
-    pub const LEFT_OUT: Self = Self(u32::MAX);
+    pub const OMITTED: Self = Self(u32::MAX);
 
     /// Returns the id as an index into a slice with one item per topic.
     #[inline]
@@ -135,11 +135,11 @@ impl Stream {
     /// The metadata key of the number of properties that only the format of the log can keep:
     /// fields of the header of a connection that are not text, occur twice, or have the name
     /// of another field.
-    pub const UNKEPT_FIELDS_KEY: &str = "fields_unkept";
+    pub const FORMAT_SPECIFIC_FIELDS_KEY: &str = "fields_unkept";
 
     /// Returns the number of properties that only the format of the log can keep.
-    pub fn unkept_fields(&self) -> u64 {
-        match self.metadata.get(Self::UNKEPT_FIELDS_KEY) {
+    pub fn format_specific_fields(&self) -> u64 {
+        match self.metadata.get(Self::FORMAT_SPECIFIC_FIELDS_KEY) {
             Some(Value::UInt(count)) => *count,
             _ => 0,
         }
@@ -334,16 +334,16 @@ impl TopicSet {
 
     /// Returns the topics in the set, for a log with `topics` topics.
     pub fn ids(&self, topics: usize) -> impl Iterator<Item = TopicId> {
-        let (all, some) = match self {
+        let (all_ids, set_ids) = match self {
             Self::All => (topics as u32, [].as_slice()),
             Self::Only(words) => (0, words.as_slice()),
         };
-        let some = some.iter().flat_map(|(number, bits)| {
+        let set_ids = set_ids.iter().flat_map(|(number, bits)| {
             let set = (0..64).filter(move |bit| bits >> bit & 1 == 1);
             set.map(move |bit| number * 64 + bit)
         });
-        let some = some.filter(move |id| (*id as usize) < topics);
-        (0..all).chain(some).map(TopicId)
+        let set_ids = set_ids.filter(move |id| (*id as usize) < topics);
+        (0..all_ids).chain(set_ids).map(TopicId)
     }
 
     /// Returns whether the set contains every topic of a log with `topics` topics.
@@ -373,12 +373,12 @@ impl TopicSet {
         Some(TopicId(count.sum()))
     }
 
-    /// Returns the [positions](Self::position) in `all` of the topics that both sets have.
-    pub fn numbered_within(&self, all: &Self) -> Self {
-        match all {
+    /// Returns the [positions](Self::position) in `other` of the topics that both sets have.
+    pub fn positions_within(&self, other: &Self) -> Self {
+        match other {
             Self::All => self.clone(),
             Self::Only(_) => {
-                let numbered = (0..).map(TopicId).zip(all.ids(usize::MAX));
+                let numbered = (0..).map(TopicId).zip(other.ids(usize::MAX));
                 let common = numbered.filter(|(_, id)| self.contains(*id));
                 common.map(|(position, _)| position).collect()
             }
@@ -454,8 +454,8 @@ mod tests {
         }
         assert_eq!(topics.position(TopicId(4)), None);
         assert_eq!(TopicSet::All.position(TopicId(7)), Some(TopicId(7)));
-        assert_eq!(set(&[2, 64, 1000]).numbered_within(&topics), set(&[2, 4]));
-        assert_eq!(TopicSet::All.numbered_within(&topics), set(&[0, 1, 2, 3, 4]));
-        assert_eq!(set(&[5]).numbered_within(&TopicSet::All), set(&[5]));
+        assert_eq!(set(&[2, 64, 1000]).positions_within(&topics), set(&[2, 4]));
+        assert_eq!(TopicSet::All.positions_within(&topics), set(&[0, 1, 2, 3, 4]));
+        assert_eq!(set(&[5]).positions_within(&TopicSet::All), set(&[5]));
     }
 }

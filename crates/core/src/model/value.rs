@@ -34,14 +34,6 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns `bytes` as a string if they are UTF-8, otherwise as binary data.
-    pub fn text_or_bytes(bytes: &[u8]) -> Self {
-        match str::from_utf8(bytes) {
-            Ok(text) => Self::Text(text.to_owned()),
-            Err(_) => Self::Bytes(bytes.to_vec()),
-        }
-    }
-
     /// Returns a view that serialises as plain JSON: numbers as numbers, bytes as a
     /// hexadecimal string, and floats that JSON cannot represent as null.
     pub fn json(&self) -> Json<'_> {

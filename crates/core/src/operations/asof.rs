@@ -151,7 +151,7 @@ fn unit(field: &Field) -> Option<&str> {
 }
 
 fn into_error(err: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+    Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
 }
 
 impl AsofJob<'_> {

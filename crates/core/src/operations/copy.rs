@@ -36,7 +36,7 @@ pub struct CopyJob<'c> {
     /// The log to copy from.
     pub log: &'c dyn Log,
     /// The index of its [slice](crate::LogSlice) in the sink.
-    pub from: usize,
+    pub slice_index: usize,
     /// The selected records.
     pub selection: Selection,
     /// Whether each part is read before it is copied verbatim, and copied record by
@@ -93,7 +93,7 @@ pub fn copy<'c>(
         copied: CopyReport::default(),
     };
     let manifest = job.log.manifest();
-    copying.sink.copy_attachments(job.from, &**job.log.source())?;
+    copying.sink.copy_attachments(job.slice_index, &**job.log.source())?;
     if !job.verify && copying.takes_log()? {
         return Ok(copying.copied);
     }
@@ -126,7 +126,7 @@ impl RunningCopy<'_> {
         let is_whole = self.retime.is_none()
             && manifest.damage.is_empty()
             && manifest.is_everything(&self.job.selection);
-        if !is_whole || !self.sink.copy_log(self.job.from, &**source)? {
+        if !is_whole || !self.sink.copy_log(self.job.slice_index, &**source)? {
             return Ok(false);
         }
         let logged = manifest.logged_topics();
@@ -140,7 +140,8 @@ impl RunningCopy<'_> {
     /// Copies `plan`: whole parts verbatim if the sink supports it, and records
     /// otherwise.
     fn parts(&mut self, plan: Vec<Part>, verbatim_parts: &VerbatimParts) -> Result<()> {
-        let may_take = self.retime.is_none() && self.sink.copies_parts(self.job.from);
+        let may_take =
+            self.retime.is_none() && self.sink.copies_parts(self.job.slice_index);
         let is_whole =
             |part: &Part| may_take && verbatim_parts.is_sound_and_wanted(part);
         let plan: Vec<(Part, bool)> = plan
@@ -152,15 +153,15 @@ impl RunningCopy<'_> {
             .collect();
         let expected = plan.iter().filter(|(_, is_whole)| *is_whole);
         let expected = expected.map(|(part, _)| part.clone()).collect();
-        self.sink.expect_parts(self.job.from, expected, self.job.log.source());
-        let mut rest = plan.as_slice();
+        self.sink.expect_parts(self.job.slice_index, expected, self.job.log.source());
+        let mut remaining_parts = plan.as_slice();
         // After each consecutive refusal, twice as many parts are read before the next
         // attempt. This limits failed attempts and keeps reading parallel.
         let mut refused = 0;
-        while let Some((part, is_whole)) = rest.first() {
+        while let Some((part, is_whole)) = remaining_parts.first() {
             if *is_whole {
                 if self.copy_part(part)? {
-                    rest = rest.get(1..).unwrap_or_default();
+                    remaining_parts = remaining_parts.get(1..).unwrap_or_default();
                     refused = 0;
                     continue;
                 }
@@ -168,7 +169,7 @@ impl RunningCopy<'_> {
             }
             // Up to the next part that the sink is asked to copy.
             let (mut count, mut left) = (0, if *is_whole { refused } else { 0 });
-            for (_, is_whole) in rest {
+            for (_, is_whole) in remaining_parts {
                 if *is_whole {
                     if left == 0 {
                         break;
@@ -177,12 +178,12 @@ impl RunningCopy<'_> {
                 }
                 count += 1;
             }
-            let (read, later) = rest.split_at(count);
+            let (read, later) = remaining_parts.split_at(count);
             self.read(
                 read.iter().map(|(part, _)| part.clone()).collect(),
                 verbatim_parts,
             )?;
-            rest = later;
+            remaining_parts = later;
         }
         Ok(())
     }
@@ -191,7 +192,7 @@ impl RunningCopy<'_> {
     fn copy_part(&mut self, part: &Part) -> Result<bool> {
         let source = self.job.log.source();
         let Some(records) =
-            self.sink.copy_part_verbatim(self.job.from, part, &**source)?
+            self.sink.copy_part_verbatim(self.job.slice_index, part, &**source)?
         else {
             return Ok(false);
         };
@@ -214,7 +215,7 @@ impl RunningCopy<'_> {
         let encodes = encoder.is_some();
         let read_ahead = ReadAhead::new(log, plan, selection.clone());
         let mut read_ahead = match encoder {
-            Some(encoder) => read_ahead.encoding(encoder, self.job.from),
+            Some(encoder) => read_ahead.encoding(encoder, self.job.slice_index),
             None => read_ahead.with_compaction(),
         };
         let mut block = Block::default();
@@ -247,7 +248,7 @@ impl RunningCopy<'_> {
             if is_dropped {
                 self.copied.damage.push(records.drop_damage())
             } else {
-                self.sink.note_doubtful(self.job.from, records)
+                self.sink.note_doubtful(self.job.slice_index, records)
             }
         }
         self.copied.doubtful.extend(doubtful);
@@ -258,12 +259,12 @@ impl RunningCopy<'_> {
         let Some(retime) = &mut self.retime else {
             return block
                 .iter()
-                .try_for_each(|record| self.sink.write(self.job.from, record));
+                .try_for_each(|record| self.sink.write(self.job.slice_index, record));
         };
         self.times.clear();
         retime.retime(block, &mut self.times)?;
         for (record, time) in block.iter().zip(&self.times) {
-            self.sink.write(self.job.from, Record { time: *time, ..record })?;
+            self.sink.write(self.job.slice_index, Record { time: *time, ..record })?;
         }
         Ok(())
     }
@@ -325,7 +326,7 @@ impl VerbatimParts {
 impl std::fmt::Debug for CopyJob<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CopyJob")
-            .field("from", &self.from)
+            .field("slice_index", &self.slice_index)
             .field("selection", &self.selection)
             .field("verify", &self.verify)
             .finish_non_exhaustive()

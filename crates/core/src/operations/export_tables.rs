@@ -157,8 +157,8 @@ struct TopicQueue {
 /// The decoded batches of a part, or of a piece of it if it has a lot of data.
 struct PartBatches {
     batches: Vec<(TopicId, RecordBatch)>,
-    /// The cursor at the rest of the part, if there is a rest.
-    rest: Option<Box<dyn Cursor>>,
+    /// The cursor at the remaining records of the part, if there are any.
+    remaining: Option<Box<dyn Cursor>>,
 }
 
 /// A piece that is being written.
@@ -166,7 +166,7 @@ struct PendingWrite {
     /// The number of its batches that are not yet written.
     batches: AtomicUsize,
     part: usize,
-    rest: Mutex<Option<Box<dyn Cursor>>>,
+    remaining: Mutex<Option<Box<dyn Cursor>>>,
 }
 
 /// The number of decoded bytes, and of rows, after which a piece ends.
@@ -209,16 +209,16 @@ impl<'d> TableExport<'d> {
     fn part<'s>(
         &'s self,
         index: usize,
-        rest: Option<Box<dyn Cursor>>,
+        remaining: Option<Box<dyn Cursor>>,
         scope: &Scope<'s>,
     ) where
         'd: 's,
     {
         let part = &self.plan[index];
         let mut worker = lock(&self.idle_workers).pop().unwrap_or_default();
-        let decoded = self.decode(part, rest, &mut worker);
+        let decoded = self.decode(part, remaining, &mut worker);
         lock(&self.idle_workers).push(worker);
-        if decoded.as_ref().is_ok_and(|(piece, _)| piece.rest.is_none()) {
+        if decoded.as_ref().is_ok_and(|(piece, _)| piece.remaining.is_none()) {
             self.log.source().release(part.bytes.clone());
             (self.job.progress)(part.bytes.end - part.bytes.start);
         }
@@ -239,23 +239,26 @@ impl<'d> TableExport<'d> {
             }
             while state.failed.is_none() {
                 let part = state.hand_over;
-                let Some(PartBatches { batches, rest }) = state.early.remove(&part)
+                let Some(PartBatches { batches, remaining }) =
+                    state.early.remove(&part)
                 else {
                     break;
                 };
-                let is_end = rest.is_none();
+                let is_end = remaining.is_none();
                 state.hand_over += usize::from(is_end);
                 if batches.is_empty() {
-                    match rest {
+                    match remaining {
                         None => state.under_way -= 1,
-                        rest => scope.spawn(move |scope| self.part(part, rest, scope)),
+                        remaining => {
+                            scope.spawn(move |scope| self.part(part, remaining, scope))
+                        }
                     }
                     continue;
                 }
                 let pending = Arc::new(PendingWrite {
                     batches: AtomicUsize::new(batches.len()),
                     part,
-                    rest: Mutex::new(rest),
+                    remaining: Mutex::new(remaining),
                 });
                 for (topic, batch) in batches {
                     let mut write_queue = lock(&self.queues[topic.index()]);
@@ -273,17 +276,17 @@ impl<'d> TableExport<'d> {
         }
     }
 
-    /// Decodes the next piece of a part, from `rest` or from its start.
+    /// Decodes the next piece of a part, from `remaining` or from its start.
     fn decode(
         &self,
         part: &Part,
-        rest: Option<Box<dyn Cursor>>,
+        remaining: Option<Box<dyn Cursor>>,
         worker: &mut DecodeWorker,
     ) -> Result<(PartBatches, ReadReport)> {
         let DecodeWorker { block, sort, decoders } = worker;
         decoders.resize_with(self.queues.len(), || None);
         let mut report = ReadReport::default();
-        let mut cursor = match rest {
+        let mut cursor = match remaining {
             Some(cursor) => cursor,
             None => self.log.read(part, &self.job.selection)?,
         };
@@ -321,7 +324,7 @@ impl<'d> TableExport<'d> {
                 batches.push((topic, batch));
             }
         }
-        Ok((PartBatches { batches, rest: (!is_end).then_some(cursor) }, report))
+        Ok((PartBatches { batches, remaining: (!is_end).then_some(cursor) }, report))
     }
 
     /// Writes the batches in the queue of a topic until it is empty.
@@ -348,12 +351,14 @@ impl<'d> TableExport<'d> {
             drop(batch);
             if pending.batches.fetch_sub(1, Ordering::AcqRel) == 1 {
                 let part = pending.part;
-                match lock(&pending.rest).take() {
+                match lock(&pending.remaining).take() {
                     None => {
                         lock(&self.state).under_way -= 1;
                         self.start_parts(scope);
                     }
-                    rest => scope.spawn(move |scope| self.part(part, rest, scope)),
+                    remaining => {
+                        scope.spawn(move |scope| self.part(part, remaining, scope))
+                    }
                 }
             }
         }

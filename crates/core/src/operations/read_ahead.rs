@@ -117,10 +117,14 @@ impl<'l> ReadAhead<'l> {
     }
 
     /// Lets the reading threads [encode](Block::encoded) the records, which belong to the
-    /// slice with the index `from`.
+    /// slice with the index `slice_index`.
     #[must_use]
-    pub(crate) fn encoding(self, encoder: Arc<dyn Encoder>, from: usize) -> Self {
-        Self { encoding: Some(Encoding(encoder, from)), ..self }
+    pub(crate) fn encoding(
+        self,
+        encoder: Arc<dyn Encoder>,
+        slice_index: usize,
+    ) -> Self {
+        Self { encoding: Some(Encoding(encoder, slice_index)), ..self }
     }
 
     /// Reads parts of several logs. The plan contains the index of the log for each part.
@@ -248,8 +252,8 @@ impl<'l> ReadAhead<'l> {
         while self.started.len() < self.width()
             && let Some((log, part, count)) = self.next()
         {
-            let (from, selection) = &self.logs[log];
-            let cursor = from.read(&part, selection);
+            let (log_to_read, selection) = &self.logs[log];
+            let cursor = log_to_read.read(&part, selection);
             let cursor = match &self.encoding {
                 Some(encoding) => cursor.map(|cursor| encoding.encode_cursor(cursor)),
                 None => cursor,

@@ -252,8 +252,8 @@ fn try_decoding(
 /// Fails if the topic cannot be decoded at all.
 fn decoder(log: &dyn Log, topic: TopicId) -> Result<Box<dyn Decoder>> {
     // Only the time column: the records are parsed completely nevertheless.
-    let only = Some(Vec::new());
-    log.decoder(topic, &Columns { only, ..Columns::all(View::Nested) })
+    let indices = Some(Vec::new());
+    log.decoder(topic, &Columns { indices, ..Columns::new(View::Nested) })
 }
 
 #[cfg(test)]

@@ -330,9 +330,10 @@ impl Block {
         match &self.origin {
             BlockOrigin::Plain(offset) => offset + u64::from(entry.start),
             BlockOrigin::Unpacked(offset) => *offset,
-            BlockOrigin::Gathered(places) => {
-                let place = places.partition_point(|(start, _)| *start <= entry.start);
-                place.checked_sub(1).map_or(0, |place| places[place].1)
+            BlockOrigin::Gathered(positions) => {
+                let position =
+                    positions.partition_point(|(start, _)| *start <= entry.start);
+                position.checked_sub(1).map_or(0, |position| positions[position].1)
             }
         }
     }

@@ -13,35 +13,39 @@ pub struct DamagedRangeCursor {
 }
 
 impl DamagedRangeCursor {
-    /// Starts with the first of `ranges` that begins at `at` or after it.
-    pub fn new(gaps: &[Damage], at: u64) -> Self {
-        let index = gaps.partition_point(|gap| gap.bytes.start < at);
-        Self { index, start: start(gaps, index) }
+    /// Starts with the first of `ranges` that begins at `offset` or after it.
+    pub fn new(ranges: &[Damage], offset: u64) -> Self {
+        let index = ranges.partition_point(|gap| gap.bytes.start < offset);
+        Self { index, start: start(ranges, index) }
     }
 
-    /// Returns the step over the range if it begins exactly at `at`, and moves on to the
+    /// Returns the step over the range if it begins exactly at `offset`, and moves on to the
     /// next range.
     #[inline]
-    pub fn step(&mut self, gaps: &[Damage], at: u64) -> Option<ScanStep> {
-        if at == self.start { self.take(gaps, at) } else { None }
+    pub fn step(&mut self, ranges: &[Damage], offset: u64) -> Option<ScanStep> {
+        if offset == self.start { self.take(ranges, offset) } else { None }
     }
 
-    /// Returns the range if it begins exactly at `at`, without moving on.
+    /// Returns the range if it begins exactly at `offset`, without moving on.
     #[inline]
-    pub fn range_at<'g>(&self, gaps: &'g [Damage], at: u64) -> Option<&'g Damage> {
-        if at == self.start { gaps.get(self.index) } else { None }
+    pub fn range_at<'g>(
+        &self,
+        ranges: &'g [Damage],
+        offset: u64,
+    ) -> Option<&'g Damage> {
+        if offset == self.start { ranges.get(self.index) } else { None }
     }
 
     #[cold]
-    fn take(&mut self, gaps: &[Damage], at: u64) -> Option<ScanStep> {
-        let gap = gaps.get(self.index)?.clone();
+    fn take(&mut self, ranges: &[Damage], offset: u64) -> Option<ScanStep> {
+        let gap = ranges.get(self.index)?.clone();
         self.index += 1;
-        self.start = start(gaps, self.index);
-        let len = gap.bytes.end.saturating_sub(at).max(1);
+        self.start = start(ranges, self.index);
+        let len = gap.bytes.end.saturating_sub(offset).max(1);
         Some(ScanStep::Damaged { len, damage: Box::new(gap) })
     }
 }
 
-fn start(gaps: &[Damage], index: usize) -> u64 {
-    gaps.get(index).map_or(u64::MAX, |gap| gap.bytes.start)
+fn start(ranges: &[Damage], index: usize) -> u64 {
+    ranges.get(index).map_or(u64::MAX, |gap| gap.bytes.start)
 }

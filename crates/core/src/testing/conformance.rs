@@ -148,9 +148,9 @@ fn selecting_only_saves_work(log: &dyn Log, full_read: &[OwnedRecord]) {
         for time in [TimeRange::ALL, late, early] {
             let selection = Selection { topics: topics.clone(), time };
             let plan = log.manifest().plan(&selection, 0);
-            let expected = full_read
-                .iter()
-                .filter(|(topic, at, _)| log.manifest().wants(&selection, *topic, *at));
+            let expected = full_read.iter().filter(|(topic, at, _)| {
+                log.manifest().needs_record(&selection, *topic, *at)
+            });
             let read = read(log, &plan, &selection).0;
             assert!(expected.eq(&read), "{selection:?} changes the answer");
         }
@@ -260,10 +260,10 @@ fn is_refused<T>(read: &Result<T>) -> bool {
 fn fewer_columns_are_the_same_columns(log: &dyn Log) {
     for (id, _) in log.manifest().topics() {
         for view in [View::Nested, View::Flat] {
-            let Ok(decoder) = log.decoder(id, &Columns::all(view)) else { continue };
+            let Ok(decoder) = log.decoder(id, &Columns::new(view)) else { continue };
             let all_columns = decode(log, id, decoder);
             let some: Vec<usize> = (0..all_columns.num_columns()).step_by(2).collect();
-            let columns = Columns { only: Some(some.clone()), ..Columns::all(view) };
+            let columns = Columns { indices: Some(some.clone()), ..Columns::new(view) };
             let decoder = log.decoder(id, &columns).expect("some columns can be had");
             let expected = all_columns.project(&some).expect("the columns are there");
             assert_eq!(
@@ -296,7 +296,7 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
 
     let job = CopyJob {
         log,
-        from: 0,
+        slice_index: 0,
         selection: selection.clone(),
         verify: false,
         drops_doubtful: false,

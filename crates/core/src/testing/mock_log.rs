@@ -175,7 +175,7 @@ impl Cursor for MockCursor {
                 for (time, payload) in records {
                     let (end, time) =
                         (start + payload.len(), Timestamp::from_nanos(time));
-                    if self.selection.wants(TopicId(0), time) {
+                    if self.selection.contains(TopicId(0), time) {
                         block.push(TopicId(0), time, start..end);
                     }
                     start = end;

@@ -90,7 +90,7 @@ impl Log for Sample {
         let parts = part.bytes.start / 1000..part.bytes.end / 1000;
         let parts = &self.parts[parts.start as usize..parts.end as usize];
         let is_selected = |r: &&SampleRecord| {
-            selection.wants(TopicId(r.0), Timestamp::from_nanos(r.2))
+            selection.contains(TopicId(r.0), Timestamp::from_nanos(r.2))
         };
         let records = parts.iter().flat_map(|part| &part.0);
         let records = records.filter(is_selected).copied().collect();
@@ -99,11 +99,11 @@ impl Log for Sample {
     }
 
     fn decoder(&self, _: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        let mut only = columns.only.clone().unwrap_or_else(|| vec![1, 2]);
-        only.insert(0, 0);
-        only.dedup();
-        let schema = Arc::new(schema().project(&only).unwrap());
-        Ok(Box::new(SampleDecoder { schema, only, rows: vec![] }))
+        let mut indices = columns.indices.clone().unwrap_or_else(|| vec![1, 2]);
+        indices.insert(0, 0);
+        indices.dedup();
+        let schema = Arc::new(schema().project(&indices).unwrap());
+        Ok(Box::new(SampleDecoder { schema, indices, rows: vec![] }))
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -133,7 +133,7 @@ impl Cursor for SampleCursor {
 /// A decoder of the first four bytes as a number and as a timestamp.
 struct SampleDecoder {
     schema: SchemaRef,
-    only: Vec<usize>,
+    indices: Vec<usize>,
     rows: Vec<(i64, u32)>,
 }
 
@@ -168,7 +168,7 @@ impl Decoder for SampleDecoder {
         let columns =
             vec![Arc::new(time) as _, Arc::new(stamp) as _, Arc::new(number) as _];
         let batch = RecordBatch::try_new(schema(), columns).unwrap();
-        Ok(batch.project(&self.only).unwrap())
+        Ok(batch.project(&self.indices).unwrap())
     }
 }
 
@@ -192,9 +192,9 @@ impl RecordCollector {
 }
 
 impl RecordSink for RecordCollector {
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+    fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
         let Record { topic, stream, time, payload, .. } = record;
-        let record = (from, topic.0, stream, time.as_nanos(), payload.to_vec());
+        let record = (slice_index, topic.0, stream, time.as_nanos(), payload.to_vec());
         self.records.lock().unwrap().push(record);
         Ok(())
     }

@@ -152,7 +152,7 @@ impl IndexRequest {
         let entries =
             self.index_logs(&inputs.logs, &previous, &hidden, &mut report, session)?;
         let written = entries.and_then(|mut entries| {
-            let outputs = guarded_outputs::one_file(
+            let outputs = guarded_outputs::for_file(
                 &self.output,
                 ExistingFiles::Replace,
                 session,
@@ -242,7 +242,7 @@ impl IndexRequest {
             losses.add(manifest, &read.topics, &read.damage);
             losses.check(self.strictness)?;
         }
-        if open::is_surveyed(manifest) {
+        if open::is_fully_scanned(manifest) {
             entry.add_losses(&mut losses);
         } else {
             entry.add_known_losses(&mut losses);

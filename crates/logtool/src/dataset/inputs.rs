@@ -275,16 +275,16 @@ impl Search<'_> {
         };
         let inputs = &mut self.found;
         match expand::list_objects(url, &self.output_url, self.session)? {
-            Some(FolderContents { logs, others, mut sets }) => {
+            Some(FolderContents { logs, other_objects, mut datasets }) => {
                 let named = remote::without_secrets(url);
-                sets.retain(|dataset| !named.starts_with(&**dataset));
-                inputs.other_files += others;
+                datasets.retain(|dataset| !named.starts_with(&**dataset));
+                inputs.other_files += other_objects;
                 let is_in_dataset = |log: &ListedObject| {
-                    sets.iter().any(|dataset| log.url.starts_with(&**dataset))
+                    datasets.iter().any(|dataset| log.url.starts_with(&**dataset))
                 };
                 let logs = logs.into_iter().filter(|log| !is_in_dataset(log));
                 inputs.logs.extend(logs.map(|object| log(&object.url.clone(), object)));
-                inputs.datasets.extend(sets.into_iter().map(PathBuf::from));
+                inputs.datasets.extend(datasets.into_iter().map(PathBuf::from));
             }
             None => inputs.logs.push(log(url, remote::stat(url, self.session)?)),
         }

@@ -180,7 +180,7 @@ impl LogJob<'_> {
     ) {
         let reads_all =
             self.request.topics.is_empty() && !self.request.has_time_range();
-        if reads_all || open::is_surveyed(manifest) {
+        if reads_all || open::is_fully_scanned(manifest) {
             entry.add_losses(losses);
         } else {
             entry.add_known_losses(losses);
@@ -307,12 +307,12 @@ impl LogJob<'_> {
             copy => copy.transpose()?,
         };
         if let Some(mut copy) = copy {
-            copy.options.verified = self.strictness.is_strict();
+            copy.options.validates_parts = self.strictness.is_strict();
             let provenance =
                 provenance::from_digest(&input, &entry.digest, self.session);
             provenance::add_to_options(&mut copy.options, copy.format, &provenance);
             let name = format!("{}.{}", entry.log, self.request.format.name());
-            let file = LogFile::begin(&outputs, &name, copy.format)?;
+            let file = LogFile::new(&outputs, &name, copy.format)?;
             let progress = |bytes| progress.add(bytes);
             let written = file.write(
                 &[copy.extract()],
@@ -325,7 +325,7 @@ impl LogJob<'_> {
             losses.add(manifest, &copy.topics, &damage);
             losses.check(self.strictness)?;
             entry.remarks = [copy.warnings, copy.remarks, written.remarks].concat();
-            if copy.translation.is_some_and(TranslationKind::is_of_lidar) {
+            if copy.translation.is_some_and(TranslationKind::is_lidar) {
                 entry.remarks.extend(lidar::remarks(manifest, &copy.topics));
             }
             totals = LogTotals { files: 1, rows };

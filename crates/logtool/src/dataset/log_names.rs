@@ -10,7 +10,7 @@ use crate::{dataset::inputs::InputLog, source::input::open};
 /// Returns names for `logs`: the file name without its extension; with the name of the folder
 /// in front if several logs have the same name; or else with a hash of the path.
 ///
-/// No two names are equal, not even without upper and lower case. A log keeps the name by which
+/// The names differ from each other, even if case is ignored. A log keeps the name by which
 /// it is `known`. Another log gets that name only if `may_take` allows it: it receives the log,
 /// the name, and the source that has the name.
 pub(super) fn assign(

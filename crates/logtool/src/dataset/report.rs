@@ -34,7 +34,7 @@ pub struct DatasetReport {
     /// The patterns of topics and fields that match nothing in any log, such as
     /// ``topic `gps_*` ``.
     pub unmatched_patterns: Vec<String>,
-    /// Whether no log has anything that was selected.
+    /// Whether the selection is empty in every log.
     pub is_selection_empty: bool,
     /// The logs in which something is damaged or lost, with a summary of the damage.
     pub damaged: BTreeMap<String, String>,

@@ -56,9 +56,9 @@ impl Shard {
             (0..self.count).map(|shard| (0, shard)).collect();
         let mut assigned = vec![0; logs.len()];
         for index in order {
-            let least = loads.iter_mut().min();
+            let smallest_load = loads.iter_mut().min();
             if let (Some((load, shard)), Some(log), Some(slot)) =
-                (least, logs.get(index), assigned.get_mut(index))
+                (smallest_load, logs.get(index), assigned.get_mut(index))
             {
                 // Each log costs some time, however short it is.
                 *load = load.saturating_add(log.bytes.max(4096));
@@ -85,17 +85,22 @@ impl Shard {
 /// The shards of the logs of a dataset.
 pub(super) struct Division {
     /// The shard of this run; `None` if it converts all logs.
-    pub(super) own: Option<Shard>,
+    pub(super) own_shard: Option<Shard>,
     /// The index of the shard of each input, by the name of the log.
     shards: BTreeMap<String, u32>,
 }
 
 impl Division {
-    /// Divides the inputs `logs`, which have these `names`, for a run with the shard `own`.
-    pub(super) fn new(own: Option<Shard>, logs: &[InputLog], names: &[String]) -> Self {
-        let shards =
-            own.map(|own| names.iter().cloned().zip(own.assign(logs)).collect());
-        Self { own, shards: shards.unwrap_or_default() }
+    /// Divides the inputs `logs`, which have these `names`, for a run with the shard `own_shard`.
+    pub(super) fn new(
+        own_shard: Option<Shard>,
+        logs: &[InputLog],
+        names: &[String],
+    ) -> Self {
+        let shards = own_shard.map(|own_shard| {
+            names.iter().cloned().zip(own_shard.assign(logs)).collect()
+        });
+        Self { own_shard, shards: shards.unwrap_or_default() }
     }
 
     /// Returns whether the log `name` is in `shard`. All logs are in the shard `None`.
@@ -108,15 +113,15 @@ impl Division {
 
     /// Returns whether this run converts the log `name`.
     pub(super) fn is_own(&self, name: &str) -> bool {
-        self.is_in(name, self.own)
+        self.is_in(name, self.own_shard)
     }
 
     /// Returns the shards of other runs.
     pub(super) fn other_shards(&self) -> impl Iterator<Item = Shard> {
-        let own = self.own;
-        let count = own.map_or(0, |own| own.count);
-        let all = (0..count).map(move |index| Shard { index, count });
-        all.filter(move |shard| own != Some(*shard))
+        let own_shard = self.own_shard;
+        let count = own_shard.map_or(0, |own_shard| own_shard.count);
+        let shards = (0..count).map(move |index| Shard { index, count });
+        shards.filter(move |shard| own_shard != Some(*shard))
     }
 }
 
@@ -144,8 +149,8 @@ mod tests {
         assert_eq!(assigned(0), assigned(1));
         let load = |shard| {
             let logs = assigned(0).into_iter().zip(sizes);
-            let own = logs.filter(|(assigned, _)| *assigned == shard);
-            own.map(|(_, size)| size >> 20).sum::<u64>()
+            let own_shard = logs.filter(|(assigned, _)| *assigned == shard);
+            own_shard.map(|(_, size)| size >> 20).sum::<u64>()
         };
         assert_eq!((load(0), load(1)), (905, 905));
     }

@@ -122,15 +122,16 @@ impl Dataset {
         entry: &mut LogEntry,
     ) -> Result<()> {
         let new = self.file_names(outputs)?;
-        let mut all = new.clone();
-        let known = self.journal().entry(&entry.log)?;
-        all.extend(known.into_iter().flat_map(|known| known.files));
-        let files: Vec<String> = all.iter().cloned().collect();
+        let mut all_files = new.clone();
+        let known_entry = self.journal().entry(&entry.log)?;
+        all_files
+            .extend(known_entry.into_iter().flat_map(|known_entry| known_entry.files));
+        let files: Vec<String> = all_files.iter().cloned().collect();
         let (log, source) = (&*entry.log, &*entry.source);
         self.backend.append(&JournalLine::Begun { log, source, files: &files })?;
         let mut publish = || -> Result<()> {
             self.publish(outputs, ExistingFiles::Replace)?;
-            self.remove(all.difference(&new))?;
+            self.remove(all_files.difference(&new))?;
             entry.files = new.iter().cloned().collect();
             self.finish(entry)
         };
@@ -212,7 +213,7 @@ impl Dataset {
             };
             Ok(name.replace(MAIN_SEPARATOR, "/"))
         };
-        outputs.places().iter().map(|path| name(path)).collect()
+        outputs.paths().iter().map(|path| name(path)).collect()
     }
 }
 

@@ -64,11 +64,11 @@ impl BatchRequest {
         inputs.check()?;
         let is_own = self.shard.map(|shard| shard.has_logs(&inputs.logs));
         let is_own = |index: usize| {
-            is_own.as_ref().is_none_or(|own| own.get(index) == Some(&true))
+            is_own.as_ref().is_none_or(|flags| flags.get(index) == Some(&true))
         };
-        let own = (0_u64..).zip(inputs.logs).enumerate();
-        let own = own.filter(|(index, _)| is_own(*index)).map(|(_, log)| log);
-        let (indices, logs): (Vec<u64>, Vec<InputLog>) = own.unzip();
+        let own_logs = (0_u64..).zip(inputs.logs).enumerate();
+        let own_logs = own_logs.filter(|(index, _)| is_own(*index)).map(|(_, log)| log);
+        let (indices, logs): (Vec<u64>, Vec<InputLog>) = own_logs.unzip();
         self.progress.start(&DatasetPlan {
             logs: logs.len() as u64,
             bytes: logs.iter().map(|log| log.bytes).sum(),

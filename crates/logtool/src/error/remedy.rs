@@ -1,9 +1,9 @@
-//! What helps against an error or a warning, as data.
+//! Settings that help against an error or a warning, as data.
 
 use std::path::PathBuf;
 
-/// What helps against an [`Error`](crate::Error) or a warning: a setting of a request or of the
-/// session. Programs describe it in the words of their own options.
+/// A setting of a request or of the session that helps against an [`Error`](crate::Error) or a
+/// warning. Programs describe it in the words of their own options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {

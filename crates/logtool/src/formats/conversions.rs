@@ -10,7 +10,7 @@ use crate::formats::LogFormat;
 /// use logtool::formats::{CONVERSIONS, LogFormat};
 ///
 /// let images = CONVERSIONS.iter().find(|one| one.formats.contains(&"images")).unwrap();
-/// assert!(images.kept_of(LogFormat::Ulog).is_none());
+/// assert!(images.preserved_data(LogFormat::Ulog).is_none());
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 #[non_exhaustive]
@@ -28,7 +28,7 @@ pub struct Conversion {
 impl Conversion {
     /// Returns what is kept of logs of the format `input`, or `None` if they cannot be
     /// converted.
-    pub fn kept_of(&self, input: LogFormat) -> Option<&'static str> {
+    pub fn preserved_data(&self, input: LogFormat) -> Option<&'static str> {
         let found = self.kept.iter().find(|(inputs, _)| inputs.contains(&input));
         found.map(|(_, kept)| *kept)
     }

@@ -178,8 +178,8 @@ pub(crate) fn analyse(
 ) -> Result<AnalysedLog> {
     let manifest = log.manifest();
     if LogFormat::from_manifest(manifest) != Some(LogFormat::Ulog) {
-        let what = format!("a {} log has no flight of PX4", manifest.format);
-        return Err(Error::failed(what).with_hint("flights are in ULogs"));
+        let message = format!("a {} log has no flight of PX4", manifest.format);
+        return Err(Error::failed(message).with_hint("flights are in ULogs"));
     }
     // Two passes are one task.
     let half_progress = |bytes: u64| progress(bytes / 2);
@@ -245,9 +245,9 @@ impl ReadTopics {
 
     /// Returns the remarks of all passes, in alphabetical order.
     fn remarks(&self) -> Vec<String> {
-        let nothing = "the log has no topics of PX4 that are analysed";
-        let nothing = self.is_empty.then(|| nothing.to_owned());
-        self.remarks.iter().cloned().chain(nothing).collect()
+        let no_topics = "the log has no topics of PX4 that are analysed";
+        let no_topics = self.is_empty.then(|| no_topics.to_owned());
+        self.remarks.iter().cloned().chain(no_topics).collect()
     }
 }
 
@@ -262,7 +262,7 @@ fn with_metadata(mut data: FlightData, manifest: &Manifest) -> FlightData {
         .filter_map(|(name, value)| Some((name.clone(), number(value)?)))
         .collect();
     let faults =
-        metadata(MetadataKey::InfoMultiple).and_then(|all| all.get(HARD_FAULT));
+        metadata(MetadataKey::InfoMultiple).and_then(|values| values.get(HARD_FAULT));
     if let Some(Value::List(faults)) = faults {
         data.hard_faults = faults.len() as u64;
     }

@@ -27,7 +27,7 @@ use crate::{
         losses::{Findings, Strictness},
         session::Session,
     },
-    time::clock::{Iso, Seconds, to_unix},
+    time::clock::{Iso, Seconds, unix_offset},
 };
 
 pub use self::{
@@ -173,7 +173,7 @@ pub struct LogInfo {
     /// The metadata of the file. `indexed` is whether its index was used, if it has one.
     #[serde(serialize_with = "as_json")]
     pub metadata: BTreeMap<String, Value>,
-    /// Oddities that are not damage, one sentence each.
+    /// Anomalies that are not damage, one sentence each.
     pub remarks: Vec<String>,
     /// The number of bytes that cannot be read.
     pub lost_bytes: u64,
@@ -201,7 +201,7 @@ pub struct ClockInfo {
 pub struct ClockFitInfo {
     /// The number of nanoseconds to add to the times of the log.
     pub offset_ns: i64,
-    /// How far the observations are from each other, in nanoseconds.
+    /// The median absolute deviation of the observations from the offset, in nanoseconds.
     pub spread_ns: u64,
     /// The number of observations.
     pub observations: u64,
@@ -230,7 +230,7 @@ impl LogInfo {
         let (manifest, input) = (log.manifest(), log.input());
         let time = manifest.time;
         let start_utc =
-            time.zip(to_unix(&manifest.clock)).and_then(|(time, offset)| {
+            time.zip(unix_offset(&manifest.clock)).and_then(|(time, offset)| {
                 let nanos = time.start.as_nanos().checked_add(offset)?;
                 Some(Iso(nanos).to_string())
             });

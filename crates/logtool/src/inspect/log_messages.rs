@@ -62,8 +62,8 @@ pub fn require_topics(manifest: &Manifest) -> Result<MessageTopics> {
     topics(manifest).ok_or_else(|| {
         let has_messages =
             LogFormat::from_manifest(manifest).is_some_and(LogFormat::has_messages);
-        let why =
+        let reason =
             if has_messages { ": no topic of the type rosgraph_msgs/Log" } else { "" };
-        Error::failed(format!("a {} log has no messages{why}", manifest.format))
+        Error::failed(format!("a {} log has no messages{reason}", manifest.format))
     })
 }

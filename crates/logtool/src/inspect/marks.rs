@@ -45,18 +45,19 @@ impl MarkBuilder {
     /// Adds the changes of parameters while logging.
     pub(super) fn add_parameter_changes(&mut self, ulog: &UlogLog) {
         let parameters = ulog.metadata().parameters.iter();
-        let changes = changes_of(parameters.map(|(name, own)| (name.as_str(), own)));
+        let changes =
+            changes_of(parameters.map(|(name, marked)| (name.as_str(), marked)));
         let spans = changes.iter().map(|change| {
             let time = change.time.as_nanos();
             (time, time)
         });
-        for (start, _, own) in self.merged(spans.collect()) {
-            let own: Vec<&NamedChange<'_>> =
-                own.iter().filter_map(|index| changes.get(*index)).collect();
-            let text = if own.len() > MAX_NAMES {
-                format!("{} parameters", own.len())
+        for (start, _, marked) in self.merged(spans.collect()) {
+            let marked: Vec<&NamedChange<'_>> =
+                marked.iter().filter_map(|index| changes.get(*index)).collect();
+            let text = if marked.len() > MAX_NAMES {
+                format!("{} parameters", marked.len())
             } else {
-                let shown = own.iter().map(|change| {
+                let shown = marked.iter().map(|change| {
                     format!("{} {}", change.name, ShownValue(change.new))
                 });
                 shown.collect::<Vec<_>>().join(", ")

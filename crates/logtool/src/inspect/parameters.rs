@@ -163,13 +163,15 @@ impl ParametersRequest {
         let (name, log, losses) = open_ulog(&self.path, self.strictness, session)?;
         let clock = ShownClock::new(log.manifest(), self.clock);
         let clock = clock.with_context(|| self.path.display().to_string())?;
-        let all = &log.metadata().parameters;
-        let names = NamePatterns::new(&self.names, all.keys().map(String::as_str))?;
+        let parameters = &log.metadata().parameters;
+        let names =
+            NamePatterns::new(&self.names, parameters.keys().map(String::as_str))?;
         let is_selected = |name: &str, parameter: &Parameter| {
             names.matches(name)
                 && (!self.has_non_default_only || is_non_default(parameter, self.state))
         };
-        let selected = all.iter().filter(|(name, one)| is_selected(name, one));
+        let selected =
+            parameters.iter().filter(|(name, parameter)| is_selected(name, parameter));
         let list = selected.filter_map(|(name, parameter)| {
             Some(ListedParameter {
                 name: name.clone(),
@@ -180,8 +182,8 @@ impl ParametersRequest {
         Ok(Parameters {
             log: name,
             list: list.collect(),
-            total: all.len(),
-            has_defaults: all.values().any(has_default),
+            total: parameters.len(),
+            has_defaults: parameters.values().any(has_default),
             clock,
             losses,
         })
@@ -195,9 +197,9 @@ impl Parameters {
     pub(crate) fn by_default(
         log: &UlogLog,
     ) -> (Vec<ListedParameter>, Vec<ListedParameter>, bool) {
-        let all = &log.metadata().parameters;
-        let has_defaults = all.values().any(has_default);
-        let listed = all.iter().map(|(name, parameter)| ListedParameter {
+        let parameters = &log.metadata().parameters;
+        let has_defaults = parameters.values().any(has_default);
+        let listed = parameters.iter().map(|(name, parameter)| ListedParameter {
             name: name.clone(),
             value: parameter.value,
             parameter: parameter.clone(),
@@ -298,8 +300,8 @@ impl NamePatterns {
             if !names.clone().any(|name| pattern.is_match(&name.to_uppercase())) {
                 let hint = "`logtool params` without names lists all";
                 let hint = suggest::hint(text, names, hint);
-                let what = format!("the log has no parameter `{text}`");
-                return Err(Error::not_found(what).with_hint(hint));
+                let message = format!("the log has no parameter `{text}`");
+                return Err(Error::not_found(message).with_hint(hint));
             }
             parsed.push(pattern);
         }

@@ -244,7 +244,7 @@ impl PlotRequest {
             log: name.to_owned(),
             chart: drawn.chart,
             outliers: drawn.outliers,
-            partial_topics: lidar::left_out(manifest, &drawn.topics),
+            partial_topics: lidar::dropped_records(manifest, &drawn.topics),
             lidar_warnings: lidar::warnings(manifest, &drawn.topics),
             losses,
             provenance: provenance::collect([log.input()], session)?.json(),

@@ -161,14 +161,14 @@ impl ReportRequest {
         Ok(Report { log: name, page, losses })
     }
 
-    /// Creates the page, and adds the damage that it meets to `losses`.
+    /// Creates the page, and adds the damage that is found to `losses`.
     fn page(&self, log: &Log, mut losses: Findings) -> Result<(Page, Findings)> {
         let (format_log, manifest) = (log.format_log(), log.manifest());
-        let all =
+        let log_time =
             manifest.time.unwrap_or(TimeRange::from_timestamp(Timestamp::default()));
         let clock = ShownClock::new(manifest, self.clock)?;
         let range = clock.range(self.start, self.end)?;
-        let time = record_span::intersection(range, all);
+        let time = record_span::intersection(range, log_time);
         if time.is_empty() {
             return Err(Error::failed(
                 "the log has no records in the selected time range",
@@ -176,7 +176,7 @@ impl ReportRequest {
         }
         let bands = plot::flight_mode_bands(format_log, time.end.as_nanos())?;
         let states = plot::vtol_states(format_log, time.end.as_nanos())?;
-        // The summary comes first on the page, but has the damage that all others meet.
+        // The summary comes first on the page, but includes the damage that all other sections find.
         let mut damage: Vec<Damage> = Vec::new();
         let ulog = log.ulog()?;
         let mut marks = MarkBuilder::new(time, MARK_COLUMNS);
@@ -211,7 +211,7 @@ impl ReportRequest {
         let messages = messages::table(log, range, &clock, &mut damage)?;
         losses.add(manifest, &TopicSet::All, &damage);
         let info = log.info_with_frequencies(losses.clone(), &frequencies);
-        // Readers of the report should not learn the folders of this computer.
+        // The report must not reveal the folders of this computer.
         let text = info.to_text(&TextOptions::new().with_file_name_only());
         // The tables of topics may be long, and come last.
         let (facts, tables) = text.split_once("\n\n").unwrap_or((&text, ""));

@@ -139,10 +139,10 @@ impl Align {
                 format!("{values} left out, more than an hour away from the others");
             session.note(&log, &text);
         }
-        let topics = [signal.wanted.topic].into_iter().collect();
+        let topics = [signal.signal.topic].into_iter().collect();
         losses.add(manifest, &topics, &signal.damage);
         losses.check(self.strictness)?;
-        let name = signal.wanted.name;
+        let name = signal.signal.name;
         Ok((AlignedSignal { log, signal: name, outliers, losses }, signal.samples))
     }
 }
@@ -172,9 +172,9 @@ fn remove_outliers(samples: &mut Vec<(i64, f64)>) -> usize {
     let mut segments = TimeSegments::default();
     samples.iter().for_each(|(time, _)| segments.add(*time));
     let Some(main) = segments.main() else { return 0 };
-    let all = samples.len();
+    let count = samples.len();
     samples.retain(|(time, _)| main.contains(time));
-    all - samples.len()
+    count - samples.len()
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ impl ExtractCalibration {
     pub fn write(&self, output: &Path, session: &Session) -> Result<Calibration> {
         let format = self.format.map_or_else(|| format_of_name(output), Ok)?;
         let calibration = self.run(session)?;
-        let outputs = guarded_outputs::one_file(output, self.existing, session)?;
+        let outputs = guarded_outputs::for_file(output, self.existing, session)?;
         let name = output.file_name().unwrap_or_default().to_string_lossy();
         outputs.write(&name, format.text(&calibration).as_bytes())?;
         outputs.commit()?;
@@ -167,9 +167,9 @@ impl ExtractCalibration {
         match lidar.sensor.model {
             Model::Hdl64eS2 | Model::Hdl64eS3 => sent_calibration(log, topic, &lidar),
             Model::Hdl64eS1 => {
-                let what = "an HDL-64E S1 does not send its calibration";
+                let message = "an HDL-64E S1 does not send its calibration";
                 let hint = "it came with the lidar, as db.xml";
-                Err(Error::not_found(what).with_hint(hint))
+                Err(Error::not_found(message).with_hint(hint))
             }
             _ => Ok(lidar.calibration),
         }
@@ -180,8 +180,8 @@ impl ExtractCalibration {
 fn format_of_name(output: &Path) -> Result<CalibrationFormat> {
     let extension = output.extension().and_then(OsStr::to_str).unwrap_or_default();
     CalibrationFormat::from_extension(extension).ok_or_else(|| {
-        let what = format!("{} is neither .xml nor .yaml", output.display());
-        Error::invalid(what).with_hint("VeloView reads db.xml, and ROS reads YAML")
+        let message = format!("{} is neither .xml nor .yaml", output.display());
+        Error::invalid(message).with_hint("VeloView reads db.xml, and ROS reads YAML")
     })
 }
 
@@ -211,8 +211,8 @@ fn packet_topic(log: &dyn Log, pattern: Option<&str>) -> Result<TopicId> {
             let labels =
                 several.iter().map(|(_, topic)| selection::unique_label(topic));
             let labels: Vec<String> = labels.collect();
-            let what = "there are packets of several lidars here";
-            Err(Error::invalid(what)
+            let message = "there are packets of several lidars here";
+            Err(Error::invalid(message)
                 .with_remedy(Remedy::SelectTopic { topics: labels }))
         }
     }
@@ -249,12 +249,12 @@ fn sent_calibration(
         return Ok(calibration);
     }
     let lasers: Vec<String> = report.incomplete.iter().map(u16::to_string).collect();
-    let what = format!(
+    let message = format!(
         "the calibration of {} is not complete in {seen}: {}",
         count_of(lasers.len() as u64, "laser"),
         lasers.join(", ")
     );
-    Err(Error::failed(what).with_hint("it takes 4160 packets to send all of it"))
+    Err(Error::failed(message).with_hint("it takes 4160 packets to send all of it"))
 }
 
 /// Calls `visit` with each packet of `topic`, until it returns false.
@@ -265,7 +265,7 @@ fn visit_packets(
 ) -> Result<()> {
     let topics: TopicSet = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
-    let mut decoder = log.decoder(topic, &Columns::all(View::Nested))?;
+    let mut decoder = log.decoder(topic, &Columns::new(View::Nested))?;
     let is_bytes = |kind: &DataType| {
         matches!(kind, DataType::FixedSizeBinary(_) | DataType::Binary)
     };

@@ -46,7 +46,7 @@ pub struct CheckFinding {
     pub topic: Option<String>,
     /// A description of the finding, or of the first of several.
     pub text: String,
-    /// How often it was found.
+    /// The number of occurrences.
     pub count: u64,
     /// The bytes of the file where it was found first, where known.
     pub bytes: Option<Range<u64>>,
@@ -113,7 +113,7 @@ impl CheckReport {
             name: opened.input.name.clone(),
             format: manifest.format.clone(),
             findings,
-            clock: ShownClock::as_logged(manifest),
+            clock: ShownClock::from_manifest(manifest),
         }
     }
 
@@ -128,8 +128,13 @@ impl CheckReport {
         findings.filter(|finding| finding.code.severity == severity).count()
     }
 
-    /// Returns the findings that are at least as severe as `least`, the most severe first.
-    pub fn at_least(&self, least: Severity) -> impl Iterator<Item = &CheckFinding> {
-        self.findings.iter().filter(move |finding| finding.code.severity >= least)
+    /// Returns the findings that are at least as severe as `min_severity`, the most severe first.
+    pub fn at_least(
+        &self,
+        min_severity: Severity,
+    ) -> impl Iterator<Item = &CheckFinding> {
+        self.findings
+            .iter()
+            .filter(move |finding| finding.code.severity >= min_severity)
     }
 }

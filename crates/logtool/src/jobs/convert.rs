@@ -115,7 +115,7 @@ impl Convert {
     }
 }
 
-/// Where the result of a conversion goes.
+/// The destination of the result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Destination {

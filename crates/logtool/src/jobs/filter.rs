@@ -129,14 +129,14 @@ impl Filter {
         self
     }
 
-    /// Starts the new log with the last record before the start of each connection that
-    /// latches, such as `/tf_static` and `/map`, at the time of the start.
+    /// Starts the new log with the last record of each latched connection before the start, e.g.
+    /// of `/tf_static` and `/map`, at the time of the start.
     pub fn with_latched_records(mut self) -> Self {
         self.has_latched_records = true;
         self
     }
 
-    /// Gives the topics with the name or the label `old` the name `new`. In a ULog, the
+    /// Renames the topics with the name or the label `old` to `new`. In a ULog, the
     /// instance stays, unless `new` ends with a dot and a number.
     pub fn with_renamed_topic(
         mut self,
@@ -147,8 +147,8 @@ impl Filter {
         self
     }
 
-    /// Gives each record the time of its field `field`, as `header.stamp`, instead of the
-    /// time at which it was logged. Topics without this field keep their times, and so do
+    /// Sets the time of each record to the value of its field `field`, e.g. `header.stamp`, instead
+    /// of the time at which it was logged. Topics without this field keep their times, and so do
     /// records in which it is 0.
     pub fn with_times_of_field(mut self, field: impl Into<String>) -> Self {
         self.time_field = Some(field.into());
@@ -175,7 +175,7 @@ impl Filter {
         let format = self.output.format_for(manifest)?;
         let mut plan =
             FilterPlan::new(log, self, format).with_context(|| name.clone())?;
-        plan.options.verified = self.strictness.is_strict();
+        plan.options.validates_parts = self.strictness.is_strict();
         let new = self.output.begin(format, session)?;
         provenance::add_provenance_of(&mut plan.options, format, [input], session)?;
 
@@ -193,7 +193,7 @@ impl Filter {
         let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log,
-            from: 0,
+            slice_index: 0,
             selection: extract.selection.clone(),
             verify: false,
             drops_doubtful: false,
@@ -222,7 +222,7 @@ impl Filter {
         output.records = (copied.records + latched_records).saturating_sub(lost);
         output.bytes = written.bytes;
         output.remarks = written.remarks;
-        if output.records == 0 && !losses.is_harmed() {
+        if output.records == 0 && !losses.has_damage() {
             output.remarks.push(clock::empty_selection(&manifest.clock));
         }
         output.remarks.extend(plan.remarks(manifest, self));
@@ -248,7 +248,7 @@ struct FilterPlan {
 impl FilterPlan {
     fn new(log: &dyn FormatLog, request: &Filter, format: LogFormat) -> Result<Self> {
         let manifest = log.manifest();
-        let clock = ShownClock::as_logged(manifest);
+        let clock = ShownClock::from_manifest(manifest);
         let time = clock.range(request.start, request.end)?;
         let topics = selected_topics(manifest, request)?;
         let mut options = request.output.options(format)?;
@@ -260,7 +260,7 @@ impl FilterPlan {
         } else {
             Vec::new()
         };
-        options.retimed = restamp.is_some();
+        options.changes_times = restamp.is_some();
         Ok(Self { selection: Selection { topics, time }, options, restamp, latched })
     }
 
@@ -317,8 +317,8 @@ fn rename(
         if topics.is_empty() {
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
             let hint = suggest::hint(old, names, "`logtool info` lists the topics");
-            let what = format!("the log has no topic `{old}`");
-            return Err(Error::not_found(what).with_hint(hint));
+            let message = format!("the log has no topic `{old}`");
+            return Err(Error::not_found(message).with_hint(hint));
         }
         for topic in topics {
             let before = options.rename.insert(topic.label().into_owned(), new.clone());
@@ -338,10 +338,10 @@ fn restamp(
 ) -> Result<TimeFromField> {
     TimeFromField::new(log, topics, field).map_err(|error| match error.kind() {
         ErrorKind::NoSuch => {
-            let what = format!("no selected topic has a time called `{field}`");
+            let message = format!("no selected topic has a time called `{field}`");
             let hint =
                 "fields are named as in the header of a CSV table, e.g. header.stamp";
-            Error::not_found(what).with_hint(hint)
+            Error::not_found(message).with_hint(hint)
         }
         _ => error.into(),
     })

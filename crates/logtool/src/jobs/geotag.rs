@@ -191,8 +191,8 @@ impl Geotag {
     fn tag(&self, log: &Log, session: &Session) -> Result<GeotagReport> {
         if LogFormat::from_manifest(log.manifest()) != Some(LogFormat::Ulog) {
             let format = &log.manifest().format;
-            let what = format!("a {format} log has no shots of a camera");
-            return Err(Error::invalid(what).with_hint("--log names a ULog of PX4"));
+            let message = format!("a {format} log has no shots of a camera");
+            return Err(Error::invalid(message).with_hint("--log names a ULog of PX4"));
         }
         let mut losses = log.losses();
         losses.check(self.strictness)?;
@@ -217,7 +217,8 @@ impl Geotag {
         }
         .find(self.method)?;
 
-        let outputs = guarded_outputs::outputs(&self.output, self.existing, session)?;
+        let outputs =
+            guarded_outputs::for_folder(&self.output, self.existing, session)?;
         let mut photos = Vec::new();
         for (photo, shot) in found.list.iter().zip(&matches.shots) {
             let shot = shot.and_then(|shot| shots.list.get(shot));
@@ -225,9 +226,11 @@ impl Geotag {
             let tagged = self.write_photo(photo, shot, &outputs);
             match tagged {
                 Ok(()) => {}
-                Err(PhotoFailure::Left(why)) if self.is_partial => failure = Some(why),
-                Err(PhotoFailure::Left(why)) => {
-                    let error = Error::failed(format!("{}: {why}", photo.name));
+                Err(PhotoFailure::Skipped(reason)) if self.is_partial => {
+                    failure = Some(reason)
+                }
+                Err(PhotoFailure::Skipped(reason)) => {
+                    let error = Error::failed(format!("{}: {reason}", photo.name));
                     return Err(error.with_hint("--partial leaves out such photos"));
                 }
                 Err(PhotoFailure::Output(error)) => return Err(error),
@@ -267,9 +270,9 @@ impl Geotag {
 
         let mut remarks = shots.remarks;
         if matches.is_by_sequence && times.is_none() {
-            let what = "not all photos have the time in their Exif data: they were paired in the \
+            let message = "not all photos have the time in their Exif data: they were paired in the \
                         order of their names, and no time confirms that";
-            remarks.push(what.to_owned());
+            remarks.push(message.to_owned());
         }
         let without_utc =
             shots.list.iter().filter(|shot| shot.utc_ns.is_none()).count();
@@ -301,12 +304,12 @@ impl Geotag {
         shot: Option<&Shot>,
         outputs: &GuardedOutputs,
     ) -> Result<(), PhotoFailure> {
-        let left = |why: &str| PhotoFailure::Left(why.to_owned());
-        let shot = shot.ok_or_else(|| left("no shot"))?;
-        let position = shot.position.ok_or_else(|| left("no position"))?;
+        let skipped = |reason: &str| PhotoFailure::Skipped(reason.to_owned());
+        let shot = shot.ok_or_else(|| skipped("no shot"))?;
+        let position = shot.position.ok_or_else(|| skipped("no position"))?;
         let tags =
             GpsTags { position, utc: shot.utc_ns, direction: shot.direction_deg };
-        let read = |error: Error| PhotoFailure::Left(error.to_string());
+        let read = |error: Error| PhotoFailure::Skipped(error.to_string());
         let tiff =
             gps_tags::with_gps(photo.exif.tiff.as_deref(), &tags).map_err(read)?;
         jpeg::check_len(&tiff).map_err(read)?;
@@ -331,20 +334,20 @@ impl Geotag {
             });
             let folder = folder.and_then(|folder| fs::canonicalize(folder).ok());
             if folder.as_ref() == Some(&output) {
-                let what =
+                let message =
                     format!("{} is the folder of the photos", self.output.display());
                 let hint = "the copies need another folder, because the photos stay as they are";
-                return Err(Error::invalid(what).with_hint(hint));
+                return Err(Error::invalid(message).with_hint(hint));
             }
         }
         Ok(())
     }
 }
 
-/// Why a photo was not tagged.
+/// The reason why a photo was not tagged.
 enum PhotoFailure {
-    /// It may be left out for this reason.
-    Left(String),
+    /// The photo may be left out, for this reason.
+    Skipped(String),
     /// The copy cannot be written.
     Output(Error),
 }

@@ -129,13 +129,15 @@ impl GpsDump {
 
     fn dump(&self, log: &Log, session: &Session) -> Result<GpsDumpReport> {
         if LogFormat::from_manifest(log.manifest()) != Some(LogFormat::Ulog) {
-            let what = format!("a {} log has no topic {TOPIC}", log.manifest().format);
-            return Err(Error::invalid(what).with_hint("PX4 writes it to ULogs"));
+            let message =
+                format!("a {} log has no topic {TOPIC}", log.manifest().format);
+            return Err(Error::invalid(message).with_hint("PX4 writes it to ULogs"));
         }
         let mut losses = log.losses();
         losses.check(self.strictness)?;
         let stem = self.input.file_stem().unwrap_or_default().to_string_lossy();
-        let outputs = guarded_outputs::outputs(&self.output, self.existing, session)?;
+        let outputs =
+            guarded_outputs::for_folder(&self.output, self.existing, session)?;
         let mut dump = DumpWriter {
             outputs: &outputs,
             stem: if stem.is_empty() || stem == "-" { TOPIC } else { &stem },
@@ -145,7 +147,7 @@ impl GpsDump {
             overlong_records: 0,
         };
         for topic in log.topics().iter().filter(|topic| topic.name == TOPIC) {
-            let table = log.table(&topic.label())?.flat();
+            let table = log.table(&topic.label())?.with_flat_columns();
             let mut batches = table.batches()?;
             for batch in &mut batches {
                 dump.write(&batch?, topic.instance as u8)?;
@@ -211,16 +213,16 @@ impl DumpWriter<'_> {
         let data: Vec<_> =
             (0..).map_while(|index| column(&format!("data[{index}]"))).collect();
         let Some(lens) = column("len").filter(|_| !data.is_empty()) else {
-            let what = format!("{TOPIC} has no bytes `len` and `data`");
+            let message = format!("{TOPIC} has no bytes `len` and `data`");
             return Err(
-                Error::failed(what).with_hint("`logtool schema` shows its fields")
+                Error::failed(message).with_hint("`logtool schema` shows its fields")
             );
         };
         // Early releases log one receiver, without a field for it.
         let instances = column("instance");
         let mut bytes = Vec::with_capacity(data.len());
         for row in (0..batch.num_rows()).filter(|row| lens.is_valid(*row)) {
-            let instance = instances.map_or(topic_instance, |all| all.value(row));
+            let instance = instances.map_or(topic_instance, |values| values.value(row));
             if self.instance.is_some_and(|selected| selected != instance) {
                 *self.skipped.entry(instance).or_default() += 1;
                 continue;

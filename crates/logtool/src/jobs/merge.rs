@@ -85,7 +85,7 @@ pub struct MergedLog {
     pub name: String,
     /// The nanoseconds that were added to its times.
     pub offset_nanos: i64,
-    /// How many of its records are in the new log.
+    /// The number of its records in the new log.
     pub records: u64,
     /// Its losses and its damage.
     pub losses: Findings,
@@ -128,8 +128,8 @@ impl Merge {
         self
     }
 
-    /// Merges logs as if they counted from the same moment where this is unknown. By default
-    /// that is an error.
+    /// Treats the clocks of logs as equal if it is unknown whether they count from the same instant.
+    /// By default, that is an error.
     pub fn with_same_clock(mut self) -> Self {
         self.unknown_clocks = UnknownClocks::Same;
         self
@@ -152,7 +152,7 @@ impl Merge {
     ///
     /// # Errors
     /// `InvalidRequest` if the logs cannot be in one log of the format that the output has;
-    /// others if an input is not a log, if nothing brings the logs onto one clock, if the
+    /// others if an input is not a log, if the offset between two clocks is unknown, if the
     /// output cannot be written or is an input, or, of the kind `Damaged`, if something is
     /// lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<MergeReport> {
@@ -160,9 +160,9 @@ impl Merge {
         let mut sources = source::open(self, session)?;
         let format = self.format(&sources)?;
         let mut options = self.output.options(format)?;
-        let moved = self.offsets(&sources, format)?;
-        clock_gaps::check(&sources, &moved)?;
-        clock_gaps::note(&sources, &moved, session);
+        let offsets = self.offsets(&sources, format)?;
+        clock_gaps::check(&sources, &offsets)?;
+        clock_gaps::note(&sources, &offsets, session);
         let mut output = OutputSummary::new(self.output.path());
         output.input_bytes =
             sources.iter().map(|source| source.input.source.len()).sum();
@@ -174,11 +174,11 @@ impl Merge {
             MessageTypes::Any
         };
         let target = (format, messages);
-        let mut logs = prepare(&sources, &moved, target, &mut output, session)?;
-        renames::rename(&mut logs, &sources, &moved, self.unknown_clocks, session)?;
+        let mut logs = prepare(&sources, &offsets, target, &mut output, session)?;
+        renames::rename(&mut logs, &sources, &offsets, self.unknown_clocks, session)?;
         let mut extracts: Vec<LogSlice<'_>> =
             logs.iter().map(PreparedLog::extract).collect();
-        let time = self.time(&sources, &moved)?;
+        let time = self.time(&sources, &offsets)?;
         extracts.iter_mut().for_each(|extract| extract.selection.time = time);
         for (source, extract) in sources.iter().zip(&mut extracts) {
             let left_out = log_writer::remove_unsupported(format, extract);
@@ -204,15 +204,18 @@ impl Merge {
         let records = topics.filter_map(|topic| topic.records).sum();
         let name = count_of(logs.len() as u64, "log");
         let progress = ProgressCounter::for_records(session, &name, records);
-        let shifts = sources.iter().zip(&moved);
-        let shift = |(source, moved): (&MergeSource, &ClockOffset)| {
-            source.drift.unwrap_or_default().shifted_by(moved.nanos)
+        let shifts = sources.iter().zip(&offsets);
+        let shift = |(source, offset): (&MergeSource, &ClockOffset)| {
+            source.drift.unwrap_or_default().shifted_by(offset.nanos)
         };
         options.shifts = shifts.map(shift).collect();
-        options.retimed =
-            options.shifts.iter().any(|one| *one != ClockTransform::default());
-        options.verified = self.strictness.is_strict();
-        options.metadata = logs.iter().flat_map(|log| log.words.clone()).collect();
+        options.changes_times = options
+            .shifts
+            .iter()
+            .any(|shift_of_log| *shift_of_log != ClockTransform::default());
+        options.validates_parts = self.strictness.is_strict();
+        options.metadata =
+            logs.iter().flat_map(|log| log.metadata_records.clone()).collect();
         let inputs = sources.iter().map(|source| &source.input);
         provenance::add_provenance_of(&mut options, format, inputs, session)?;
         // A strict request has to fail before the new log gets its name.
@@ -240,15 +243,16 @@ impl Merge {
         if output.records == 0 && self.start.or(self.end).is_some() {
             output.remarks.push(clock::empty_selection(&Clock::default()));
         }
-        let log = |(source, (moved, records)): (MergeSource, (&ClockOffset, u64))| {
+        let log = |(source, (offset, records)): (MergeSource, (&ClockOffset, u64))| {
             MergedLog {
                 name: source.input.name,
-                offset_nanos: moved.nanos,
+                offset_nanos: offset.nanos,
                 records,
                 losses: source.findings,
             }
         };
-        let logs = sources.into_iter().zip(moved.iter().zip(counts)).map(log).collect();
+        let logs =
+            sources.into_iter().zip(offsets.iter().zip(counts)).map(log).collect();
         Ok(MergeReport { output, logs })
     }
 
@@ -256,17 +260,17 @@ impl Merge {
     fn time(
         &self,
         sources: &[MergeSource],
-        moved: &[ClockOffset],
+        offsets: &[ClockOffset],
     ) -> Result<TimeRange> {
-        let logs = || sources.iter().map(|source| source.log.manifest()).zip(moved);
+        let logs = || sources.iter().map(|source| source.log.manifest()).zip(offsets);
         let times =
-            logs().filter_map(|(log, moved)| Some(log.time?.shifted_by(moved.nanos)));
-        let is_unix = moved.iter().any(|moved| moved.is_unix);
-        let own = logs().next().filter(|_| !is_unix);
-        let clock = own.map(|(log, _)| log.clock.clone()).unwrap_or_default();
-        let time = times.reduce(|all, next| all.cover(&next));
+            logs().filter_map(|(log, offset)| Some(log.time?.shifted_by(offset.nanos)));
+        let is_unix = offsets.iter().any(|offset| offset.is_unix);
+        let first = logs().next().filter(|_| !is_unix);
+        let clock = first.map(|(log, _)| log.clock.clone()).unwrap_or_default();
+        let time = times.reduce(|total, next| total.cover(&next));
         let merged = Manifest { clock, time, ..Manifest::default() };
-        ShownClock::as_logged(&merged).range(self.start, self.end)
+        ShownClock::from_manifest(&merged).range(self.start, self.end)
     }
 
     /// Returns the format of the new log: MCAP or rosbag if the output is one, or else that of
@@ -275,7 +279,9 @@ impl Merge {
         let named = self.output.named_format();
         if let Some(format) = named.filter(|format| format.has_messages()) {
             let can_be_held = |source: &&MergeSource| {
-                source.format().is_some_and(|own| format.can_hold(own))
+                source
+                    .format()
+                    .is_some_and(|source_format| format.can_hold(source_format))
                     || TranslationKind::for_target(
                         source.log.manifest(),
                         format,
@@ -284,12 +290,13 @@ impl Merge {
                     .is_some()
             };
             if let Some(other) = sources.iter().find(|source| !can_be_held(source)) {
-                let (name, own) = (&other.input.name, &other.log.manifest().format);
-                let what = format!(
-                    "{name} is {own}, which {} files cannot hold",
+                let (name, source_format) =
+                    (&other.input.name, &other.log.manifest().format);
+                let message = format!(
+                    "{name} is {source_format}, which {} files cannot hold",
                     format.name()
                 );
-                return Err(Error::invalid(what));
+                return Err(Error::invalid(message));
             }
             return Ok(format);
         }
@@ -300,10 +307,10 @@ impl Merge {
                 let (a, b) = (&one.input.name, &other.input.name);
                 let formats =
                     (&one.log.manifest().format, &other.log.manifest().format);
-                let what = format!("{a} is {}, and {b} is {}", formats.0, formats.1);
+                let message = format!("{a} is {}, and {b} is {}", formats.0, formats.1);
                 let hint = "logs of several formats become one MCAP file or one bag: name \
                             the output all.mcap or all.bag";
-                return Err(Error::invalid(what).with_hint(hint));
+                return Err(Error::invalid(message).with_hint(hint));
             }
         }
         let Some(first) = sources.first() else {
@@ -327,14 +334,14 @@ impl Merge {
         }
         if !format.has_messages() {
             let format = format.name();
-            let what = format!(
+            let message = format!(
                 "the times of a {format} log are in its records, which are copied as they \
                  are"
             );
             let hint = "an MCAP file can have them at other times: let the name of the output end in .mcap";
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid(message).with_hint(hint));
         }
-        let moved = clocks::offsets(sources, self.unknown_clocks)?;
-        clocks::since_1970(sources, moved)
+        let offsets = clocks::offsets(sources, self.unknown_clocks)?;
+        clocks::since_1970(sources, offsets)
     }
 }

@@ -35,7 +35,7 @@ use crate::{
 /// use logtool::{Session, record::Recording};
 ///
 /// let address = "udp:14550".parse()?;
-/// let recording = Recording::of_vehicle(address, "flight.ulg");
+/// let recording = Recording::from_vehicle(address, "flight.ulg");
 /// let report = recording.with_duration(Duration::from_secs(60)).run(&Session::new())?;
 /// println!("{} messages, {} dropouts", report.stream.messages, report.stream.dropouts);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -65,13 +65,13 @@ impl Recording {
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// Creates a request to record the stream of the vehicle at `address` to the file `output`.
-    pub fn of_vehicle(address: Address, output: impl Into<PathBuf>) -> Self {
+    pub fn from_vehicle(address: Address, output: impl Into<PathBuf>) -> Self {
         Self::new(Source::Vehicle(address), output.into())
     }
 
     /// Creates a request to write the ULog that was streamed while the telemetry log `input` was
     /// recorded to the file `output`.
-    pub fn of_telemetry_log(
+    pub fn from_telemetry_log(
         input: impl Into<PathBuf>,
         output: impl Into<PathBuf>,
     ) -> Self {
@@ -98,7 +98,7 @@ impl Recording {
         self
     }
 
-    /// Records the vehicle with this system id. By default, it is the first one that is heard.
+    /// Records the vehicle with this system id. By default, it is the first vehicle that sends a message.
     pub fn with_system(mut self, system: u8) -> Self {
         self.system = Some(system);
         self
@@ -118,8 +118,8 @@ impl Recording {
         self
     }
 
-    /// First stops a stream that the vehicle sends already. Its header was sent before, so that it
-    /// cannot be recorded.
+    /// Stops a stream that the vehicle already sends before a new one is started. The header of the
+    /// old stream was already sent, so that stream cannot be recorded.
     pub fn with_restart(mut self) -> Self {
         self.stops_earlier_stream = true;
         self
@@ -166,8 +166,8 @@ impl Recording {
     /// Returns an error if something was lost and that is an error.
     fn check(&self, report: &RecordReport) -> Result<()> {
         if self.strictness.is_strict() && report.has_losses() {
-            let what = "a part of the log was lost";
-            return Err(Error::new(ErrorKind::Damaged, what));
+            let message = "a part of the log was lost";
+            return Err(Error::new(ErrorKind::Damaged, message));
         }
         Ok(())
     }

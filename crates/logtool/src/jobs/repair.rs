@@ -58,14 +58,14 @@ pub struct RepairReport {
     pub format: String,
     /// The new log.
     pub output: OutputSummary,
-    /// How many records were read and passed to the new log. It may not be able to hold all of
+    /// The number of records that were read and passed to the new log, which may not be able to hold all of
     /// them.
     pub copied_records: u64,
-    /// How many of these are in parts that were copied unchanged.
+    /// The number of these records in parts that were copied unchanged.
     pub records_in_unchanged_parts: u64,
-    /// How many of these do not fit their schemas. They are kept as they are.
+    /// The number of these records that do not match their schemas. They are kept unchanged.
     pub undecodable_records: u64,
-    /// How many records are in chunks with a wrong checksum. They are kept, unless the
+    /// The number of records in chunks with a wrong checksum. They are kept, unless the
     /// request excludes them.
     pub doubtful_records: u64,
     /// The losses and the damage, by position in the file.
@@ -110,9 +110,9 @@ impl Repair {
     pub fn run(&self, session: &Session) -> Result<RepairReport> {
         self.output.check_differs_from([&*self.input])?;
         if self.output.path().as_os_str() == STDIN {
-            let what = "a repaired log cannot be written to standard output: it is read \
+            let message = "a repaired log cannot be written to standard output: it is read \
                         again to be checked";
-            return Err(Error::invalid(what).with_hint("name a file"));
+            return Err(Error::invalid(message).with_hint("name a file"));
         }
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
@@ -120,7 +120,7 @@ impl Repair {
         losses.check(self.strictness)?;
         let format = self.output.format_for(manifest)?;
         let mut options = self.output.options(format)?;
-        options.careful = true;
+        options.is_repair = true;
         let new = self.output.begin(format, session)?;
 
         let mut output = OutputSummary::new(self.output.path());
@@ -136,7 +136,7 @@ impl Repair {
         let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log: &*opened.log,
-            from: 0,
+            slice_index: 0,
             selection: extract.selection.clone(),
             verify: true,
             drops_doubtful: self.drops_doubtful,
@@ -169,7 +169,7 @@ impl Repair {
                 .push(format!("{records} in parts that were copied unchanged"));
         }
         output.remarks.extend(undecodable.remark());
-        if !losses.is_harmed() {
+        if !losses.has_damage() {
             output.remarks.push("nothing was lost".to_owned());
         }
         let check = check::check(self.output.path(), session)
@@ -181,11 +181,15 @@ impl Repair {
             copied_records: copied.records,
             records_in_unchanged_parts: copied.in_parts,
             undecodable_records: undecodable.records,
-            doubtful_records: copied.doubtful.iter().map(|one| one.records).sum(),
+            doubtful_records: copied
+                .doubtful
+                .iter()
+                .map(|doubtful| doubtful.records)
+                .sum(),
             topic_losses: losses.topic_losses(),
             losses,
             check,
-            clock: ShownClock::as_logged(manifest),
+            clock: ShownClock::from_manifest(manifest),
         })
     }
 }

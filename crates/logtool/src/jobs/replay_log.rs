@@ -126,23 +126,24 @@ impl ReplayLog {
 /// Returns the topics of `log` that are replayed, and problems.
 fn prepare(log: &Log) -> Result<(Vec<&Topic>, Vec<String>)> {
     if LogFormat::from_manifest(log.manifest()) != Some(LogFormat::Ulog) {
-        let what = format!("PX4 cannot replay a {} log", log.manifest().format);
-        return Err(Error::invalid(what).with_hint("it replays ULogs"));
+        let message = format!("PX4 cannot replay a {} log", log.manifest().format);
+        return Err(Error::invalid(message).with_hint("it replays ULogs"));
     }
     let has_records = |topic: &&Topic| topic.records.is_none_or(|records| records > 0);
     let wanted = log.topics().iter().filter(has_records).filter(|topic| {
-        let is_it = |one: &topics::ReplayTopic| {
-            one.name == topic.name && (one.has_instances || topic.instance == 0)
+        let is_match = |replayed: &topics::ReplayTopic| {
+            replayed.name == topic.name
+                && (replayed.has_instances || topic.instance == 0)
         };
-        TOPICS.iter().any(is_it)
+        TOPICS.iter().any(is_match)
     });
     let wanted: Vec<&Topic> = wanted.collect();
     let has = |name: &str| wanted.iter().any(|topic| topic.name == name);
     if !has(IMU) {
-        let what = format!("the log has no records of {IMU}, which drive a replay");
+        let message = format!("the log has no records of {IMU}, which drive a replay");
         let hint = "PX4 logs them if bit 1 of SDLOG_PROFILE is set, and from boot on if \
                     SDLOG_MODE is 1";
-        return Err(Error::not_found(what).with_hint(hint));
+        return Err(Error::not_found(message).with_hint(hint));
     }
     let mut problems = Vec::new();
     for topic in &TOPICS {
@@ -153,7 +154,7 @@ fn prepare(log: &Log) -> Result<(Vec<&Topic>, Vec<String>)> {
             Need::Always => true,
             Need::IfPresent => false,
             Need::UnlessInImu(field) => {
-                log.table(IMU)?.flat().schema()?.index_of(field).is_err()
+                log.table(IMU)?.with_flat_columns().schema()?.index_of(field).is_err()
             }
         };
         match topic.name {
@@ -180,10 +181,10 @@ fn unlogged_inputs(log: &Log, wanted: &[&Topic]) -> Result<Vec<String>> {
         times.sort_unstable();
         times.dedup();
         let mut logged = Vec::new();
-        let all = wanted.iter().filter(|topic| names.contains(&&*topic.name));
-        for topic in all {
+        let topics = wanted.iter().filter(|topic| names.contains(&&*topic.name));
+        for topic in topics {
             // The times alone are wanted, which come with any column.
-            let schema = log.table(&topic.label())?.flat().schema()?;
+            let schema = log.table(&topic.label())?.with_flat_columns().schema()?;
             let column = schema.fields().get(1).map(|field| field.name().clone());
             let column = column.unwrap_or_default();
             let table = NumberTable::read(log, &topic.label(), &[&column])?;
@@ -191,17 +192,20 @@ fn unlogged_inputs(log: &Log, wanted: &[&Topic]) -> Result<Vec<String>> {
         }
         logged.sort_unstable();
         let is_logged = |time: &&i64| {
-            let from = logged.partition_point(|one| *one < *time - STEP_NANOS);
-            logged.get(from).is_some_and(|one| *one <= *time + STEP_NANOS)
+            let index =
+                logged.partition_point(|logged_time| *logged_time < *time - STEP_NANOS);
+            logged
+                .get(index)
+                .is_some_and(|logged_time| *logged_time <= *time + STEP_NANOS)
         };
         let found = times.iter().filter(is_logged).count();
         let lost = times.len() - found;
         // The first records may be older than the log.
         if lost > 1 + times.len() / 100 {
             let name = names.first().copied().unwrap_or_default();
-            let of = count_of(times.len() as u64, "record");
+            let total = count_of(times.len() as u64, "record");
             problems.push(format!(
-                "{name}: {lost} of {of} that EKF2 used are not in the log: it was not \
+                "{name}: {lost} of {total} that EKF2 used are not in the log: it was not \
                  logged at full rate, or records are lost"
             ));
         }

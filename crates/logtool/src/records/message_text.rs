@@ -38,14 +38,14 @@ const LEVELS: [(LevelChoice, &str, &str); 8] = [
     (LevelChoice::Debug, "debug", "DEBUG"),
 ];
 
-/// Returns whether a level called `name` is at least as urgent as `least`. A level of another
+/// Returns whether a level called `name` is at least as urgent as `min_level`. A level of another
 /// name may be urgent, and counts as such.
-pub fn is_urgent(name: &str, least: LevelChoice) -> bool {
+pub fn is_urgent(name: &str, min_level: LevelChoice) -> bool {
     let rank = |predicate: &dyn Fn(&(LevelChoice, &str, &str)) -> bool| {
         LEVELS.iter().position(predicate)
     };
-    let least = rank(&|level| level.0 == least);
-    rank(&|level| level.1 == name).is_none_or(|rank| Some(rank) <= least)
+    let min_level = rank(&|level| level.0 == min_level);
+    rank(&|level| level.1 == name).is_none_or(|rank| Some(rank) <= min_level)
 }
 
 /// Returns the levels and the messages of a table of messages, if it is one.
@@ -89,7 +89,7 @@ pub(crate) fn write(
 /// Returns the time of a message for people: in milliseconds on the clock of a vehicle, and as
 /// exactly as it is known on other clocks, like ROS shows it.
 pub(crate) fn shown_time(clock: &ShownClock, time: Timestamp) -> TextTime {
-    if clock.is_of_vehicle() { clock.text(time) } else { clock.exact_text(time) }
+    if clock.is_vehicle_clock() { clock.text(time) } else { clock.exact_text(time) }
 }
 
 /// Returns the short name of a level, for example `WARN`.
@@ -107,24 +107,25 @@ pub(crate) fn shown_text(message: &str) -> String {
 /// Returns `message` without its colours.
 fn without_colours(message: &str) -> String {
     let mut text = String::with_capacity(message.len());
-    let mut rest = message;
-    while let Some((before, _)) = rest.split_once('\u{1b}') {
+    let mut remaining = message;
+    while let Some((before, _)) = remaining.split_once('\u{1b}') {
         text.push_str(before);
-        let escape = rest.get(before.len()..).unwrap_or_default();
-        rest = strip_colour(escape).unwrap_or_else(|| {
+        let escape = remaining.get(before.len()..).unwrap_or_default();
+        remaining = strip_colour(escape).unwrap_or_else(|| {
             text.push('\u{1b}');
             escape.get(1..).unwrap_or_default()
         });
     }
-    text + rest
+    text + remaining
 }
 
 /// Returns `text` after the escape sequence of a colour at its start, if there is one: `ESC [`,
 /// numbers and `m`, which ECMA-48 calls "select graphic rendition".
 fn strip_colour(text: &str) -> Option<&str> {
     let numbers = text.strip_prefix("\u{1b}[")?;
-    let rest = numbers.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
-    rest.strip_prefix('m')
+    let end_of_sequence =
+        numbers.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+    end_of_sequence.strip_prefix('m')
 }
 
 #[cfg(test)]

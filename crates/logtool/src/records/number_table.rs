@@ -41,7 +41,7 @@ impl NumberTable {
         if !log.topics().iter().any(|topic| *topic.label() == *label) {
             return Ok(None);
         }
-        let table = log.table(label)?.flat();
+        let table = log.table(label)?.with_flat_columns();
         let schema = table.schema()?;
         let known = fields.iter().filter(|field| schema.index_of(field).is_ok());
         let known: Vec<String> = known.map(|field| (*field).to_owned()).collect();
@@ -65,8 +65,8 @@ impl NumberTable {
                 (0..batch.num_rows()).filter(|row| of.is_valid(*row)).collect();
             if times.len() + timed.len() > MAX_ROWS {
                 let limit = count_of(MAX_ROWS as u64, "record");
-                let what = format!("{label} has more than {limit}");
-                return Err(Error::new(ErrorKind::Limit, what));
+                let message = format!("{label} has more than {limit}");
+                return Err(Error::new(ErrorKind::Limit, message));
             }
             times.extend(timed.iter().map(|row| of.value(*row)));
             for ((_, column), array) in columns.iter_mut().zip(others) {

@@ -36,9 +36,9 @@ pub struct LogReader<'l, M> {
     log: &'l dyn Log,
     cursor: Box<dyn Cursor + 'l>,
     /// The rest of the last block, which was too long for one worker.
-    rest: Block,
+    unread: Block,
     /// The number of records for one worker; `None` if a worker takes whole blocks.
-    enough: Option<usize>,
+    records_per_worker: Option<usize>,
     columns: Columns,
     make_rows: MakeRows,
     add_row: Arc<AddRow<M>>,
@@ -84,37 +84,46 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
                 Box::new(ReadAhead::new(log, plan, selection).with_compaction())
             }
         };
-        let rest = Block::default();
-        let enough = is_derived.then_some(FIRST_RECORDS);
+        let unread = Block::default();
+        let records_per_worker = is_derived.then_some(FIRST_RECORDS);
         let (add_row, idle) = (Arc::new(add_row), Vec::new());
-        Self { log, cursor, rest, enough, columns, make_rows, add_row, idle }
-    }
-
-    /// Passes all values to `take` until it returns false, and all damage to `damaged`, before the
-    /// value of the block that contains it. Both may fail, and are called on this thread.
-    pub fn for_each(
-        mut self,
-        take: ReceiveValue<'_, M>,
-        damaged: ReceiveDamage<'_>,
-    ) -> Result<()> {
-        match rayon::current_num_threads() {
-            1 => self.one_by_one(take, damaged),
-            _ => self.side_by_side(take, damaged),
+        Self {
+            log,
+            cursor,
+            unread,
+            records_per_worker,
+            columns,
+            make_rows,
+            add_row,
+            idle,
         }
     }
 
-    /// Passes the rows of each record to `take` before the next record is decoded, so that rows are
-    /// shown without delay.
-    fn one_by_one(
-        &mut self,
-        take: ReceiveValue<'_, M>,
-        damaged: ReceiveDamage<'_>,
+    /// Passes all values to `receive_value` until it returns false, and all damage to `receive_damage`, before the
+    /// value of the block that contains it. Both may fail, and are called on this thread.
+    pub fn for_each(
+        mut self,
+        receive_value: ReceiveValue<'_, M>,
+        receive_damage: ReceiveDamage<'_>,
     ) -> Result<()> {
-        self.enough = None;
+        match rayon::current_num_threads() {
+            1 => self.read_by_record(receive_value, receive_damage),
+            _ => self.read_in_parallel(receive_value, receive_damage),
+        }
+    }
+
+    /// Passes the rows of each record to `receive_value` before the next record is decoded, so that rows are
+    /// shown without delay.
+    fn read_by_record(
+        &mut self,
+        receive_value: ReceiveValue<'_, M>,
+        receive_damage: ReceiveDamage<'_>,
+    ) -> Result<()> {
+        self.records_per_worker = None;
         while let Some(mut worker) = self.fill()? {
             worker.decode(self.make_rows)?;
-            report_damage(&worker, damaged)?;
-            if !worker.make(&*self.add_row, take)? {
+            report_damage(&worker, receive_damage)?;
+            if !worker.make(&*self.add_row, receive_value)? {
                 break;
             }
             self.idle.push(worker);
@@ -123,22 +132,22 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
     }
 
     /// Decodes blocks, or the parts of blocks that are enough for one worker, on all threads.
-    fn side_by_side(
+    fn read_in_parallel(
         &mut self,
-        take: ReceiveValue<'_, M>,
-        damaged: ReceiveDamage<'_>,
+        receive_value: ReceiveValue<'_, M>,
+        receive_damage: ReceiveDamage<'_>,
     ) -> Result<()> {
         let mut queue: TaskQueue<Result<DecodeWorker<M>>> =
             TaskQueue::with_double_length();
         let mut accept = |result: Result<DecodeWorker<M>>, reader: &mut Self| {
             let mut worker = result?;
-            report_damage(&worker, damaged)?;
-            let is_more = take(&mut worker.made)?;
+            report_damage(&worker, receive_damage)?;
+            let is_more = receive_value(&mut worker.value)?;
             // The cursor released the bytes before they were decoded.
             reader.log.source().release(worker.bytes.clone());
-            if let Some(enough) = &mut reader.enough {
+            if let Some(limit) = &mut reader.records_per_worker {
                 let records = (ROWS * worker.block.len()).checked_div(worker.rows);
-                *enough = records.unwrap_or(*enough).max(1);
+                *limit = records.unwrap_or(*limit).max(1);
             }
             reader.idle.push(worker);
             Ok::<_, Error>(is_more)
@@ -172,14 +181,15 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
     /// Returns a worker with the next block, ready to decode its records; `None` at the end.
     fn fill(&mut self) -> Result<Option<DecodeWorker<M>>> {
         let mut worker = self.idle.pop().unwrap_or_default();
-        if !self.rest.is_empty() {
-            worker.block = mem::take(&mut self.rest);
+        if !self.unread.is_empty() {
+            worker.block = mem::take(&mut self.unread);
         } else if !self.cursor.fill(&mut worker.block)? {
             return Ok(None);
         }
-        if let Some(enough) = self.enough.filter(|enough| worker.block.len() > *enough)
+        if let Some(count) =
+            self.records_per_worker.filter(|count| worker.block.len() > *count)
         {
-            self.rest = worker.block.split_off(enough);
+            self.unread = worker.block.split_off(count);
         }
         worker.prepare(self.log, &self.columns)?;
         Ok(Some(worker))
@@ -189,7 +199,7 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
 /// Reports the damage of a block, if there is any.
 fn report_damage<M>(
     worker: &DecodeWorker<M>,
-    damaged: ReceiveDamage<'_>,
+    receive_damage: ReceiveDamage<'_>,
 ) -> Result<()> {
-    if worker.damage.is_empty() { Ok(()) } else { damaged(&worker.damage) }
+    if worker.damage.is_empty() { Ok(()) } else { receive_damage(&worker.damage) }
 }

@@ -33,7 +33,7 @@ struct MessageColumns {
     sources: Option<StringArray>,
 }
 
-/// How the rows are printed.
+/// The format of the printed rows.
 enum RowFormat {
     /// The key before the time, e.g. `{"timestamp":`, the unit of the time, and the other columns.
     Json(String, TimeUnit, JsonRows, Infinities),
@@ -104,11 +104,13 @@ impl PrintedRows {
         Timestamp::from_nanos(nanos)
     }
 
-    /// Returns whether the row at index `row` is at least as severe as `least`, or not a log
+    /// Returns whether the row at index `row` is at least as severe as `min_level`, or not a log
     /// message.
-    pub fn is_urgent(&self, row: usize, least: LevelChoice) -> bool {
+    pub fn is_urgent(&self, row: usize, min_level: LevelChoice) -> bool {
         let messages = self.messages.as_ref();
-        messages.is_none_or(|all| message_text::is_urgent(all.levels.value(row), least))
+        messages.is_none_or(|columns| {
+            message_text::is_urgent(columns.levels.value(row), min_level)
+        })
     }
 
     /// Returns the text and the source of the log message at index `row`: the ROS node, or the kind
@@ -131,7 +133,7 @@ impl PrintedRows {
         match &self.form {
             RowFormat::Json(start, unit, rows, _) => {
                 line.extend_from_slice(start.as_bytes());
-                clock.json_in(time, *unit).append(line);
+                clock.row_time(time, *unit).append(line);
                 match label {
                     Some(label) => {
                         line.extend_from_slice(label.json.as_bytes());

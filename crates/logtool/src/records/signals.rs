@@ -45,7 +45,7 @@ pub(crate) struct RequestedSignal {
     /// The columns of the flat view that it is computed from; at least one.
     pub inputs: Vec<SignalColumn>,
     /// The function that computes the signal from the numbers of the columns.
-    pub of: SignalFunction,
+    pub function: SignalFunction,
     /// The name of the signal.
     pub name: String,
     /// The unit; empty if it is unknown.
@@ -91,8 +91,8 @@ trait ReceiveNumbers: Send {
     /// Adds a number at a time in nanoseconds.
     fn add(&mut self, time: i64, number: f64);
 
-    /// Records a number whose time is unknown.
-    fn leave_out(&mut self);
+    /// Counts a number whose time is unknown.
+    fn add_untimed(&mut self);
 }
 
 /// Reads `signals` within `time`, each into a value that `new` creates. Returns these
@@ -108,39 +108,41 @@ fn gather<G: ReceiveNumbers + 'static>(
     let mut columns_of = BTreeMap::new();
     let mut plans = BTreeMap::new();
     for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
-        let own =
+        let topic_signals =
             || signals.iter().enumerate().filter(|(_, signal)| signal.topic == id);
-        let inputs = || own().flat_map(|(_, signal)| &signal.inputs);
-        let mut only: Vec<usize> = inputs().map(|input| input.column).collect();
+        let inputs = || topic_signals().flat_map(|(_, signal)| &signal.inputs);
+        let mut indices: Vec<usize> = inputs().map(|input| input.column).collect();
         let validity = validity(log, id, topic)?;
-        only.extend(validity.map(|(column, _)| column));
-        only.sort_unstable();
-        only.dedup();
+        indices.extend(validity.map(|(column, _)| column));
+        indices.sort_unstable();
+        indices.dedup();
         // In the table, the first column is the time.
-        let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
-        let moved = |input: &SignalColumn| SignalColumn {
-            column: place(input.column),
+        let position =
+            |column: usize| indices.binary_search(&column).map_or(0, |index| index + 1);
+        let repositioned = |input: &SignalColumn| SignalColumn {
+            column: position(input.column),
             ..*input
         };
-        let makers = own().map(|(index, signal)| SignalComputer {
+        let makers = topic_signals().map(|(index, signal)| SignalComputer {
             index,
-            inputs: signal.inputs.iter().map(moved).collect(),
-            of: signal.of.clone(),
+            inputs: signal.inputs.iter().map(repositioned).collect(),
+            function: signal.function.clone(),
             // All values of the validity column itself are shown.
             validity: validity
                 .filter(|(column, _)| signal.inputs.iter().all(|i| i.column != *column))
-                .map(|(column, valid)| (place(column), valid)),
+                .map(|(column, valid)| (position(column), valid)),
             last_time: None,
-            into: new(),
+            values: new(),
         });
         plans.insert(topic.label().into_owned(), makers.collect());
-        columns_of.insert(id, Columns { only: Some(only), ..Columns::all(View::Flat) });
+        columns_of
+            .insert(id, Columns { indices: Some(indices), ..Columns::new(View::Flat) });
     }
     let computers = Arc::new(Mutex::new(Vec::new()));
     let sink = SignalSink { plans: Mutex::new(plans), done: computers.clone() };
     let job = TableJob {
         selection: Selection { topics, time },
-        columns: Columns::all(View::Flat),
+        columns: Columns::new(View::Flat),
         columns_of,
         time: TimeBase::default(),
         part_bytes: 4 << 20,
@@ -150,8 +152,8 @@ fn gather<G: ReceiveNumbers + 'static>(
     let mut values: Vec<G> = signals.iter().map(|_| new()).collect();
     let mut computers = computers.lock();
     for maker in computers.drain(..) {
-        if let Some(place) = values.get_mut(maker.index) {
-            *place = maker.into;
+        if let Some(value) = values.get_mut(maker.index) {
+            *value = maker.values;
         }
     }
     Ok((values, report.damage))
@@ -161,7 +163,7 @@ fn gather<G: ReceiveNumbers + 'static>(
 /// `None` if all rows are valid.
 fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, f64)>> {
     let Some(valid) = topic.valid_row_value() else { return Ok(None) };
-    let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+    let decoder = log.decoder(id, &Columns::new(View::Flat))?;
     let column = decoder.schema().index_of("validity").ok();
     Ok(column.map(|column| (column, valid.into())))
 }
@@ -170,12 +172,12 @@ fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, 
 struct SignalComputer<G> {
     index: usize,
     inputs: Vec<SignalColumn>,
-    of: SignalFunction,
+    function: SignalFunction,
     /// The column and its value in valid rows.
     validity: Option<(usize, f64)>,
     /// The time of the last row so far, in nanoseconds.
     last_time: Option<i64>,
-    into: G,
+    values: G,
 }
 
 /// A sink that computes signals from tables.
@@ -234,9 +236,9 @@ impl<G: ReceiveNumbers> TableWriter for TableSignals<G> {
                 let number = |numbers: &Vec<f64>| numbers.get(row).copied();
                 row_of.extend(inputs.iter().map(|i| number(i).unwrap_or(f64::NAN)));
                 if times.is_valid(row) {
-                    maker.into.add(times.value(row), (maker.of)(&row_of))
+                    maker.values.add(times.value(row), (maker.function)(&row_of))
                 } else {
-                    maker.into.leave_out()
+                    maker.values.add_untimed()
                 }
             }
         }

@@ -51,7 +51,7 @@ pub enum MessageTypes {
     Foxglove,
 }
 
-/// How a log is translated.
+/// A kind of translation of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TranslationKind {
     /// A ULog as protocol buffers.
@@ -90,16 +90,16 @@ pub struct MessageSource {
 }
 
 impl TranslationKind {
-    /// Returns how a log `from` is translated to the format `to`, with these types of messages.
+    /// Returns how a log `source` is translated to the format `target`, with these types of messages.
     /// Returns `None` if its records are copied unchanged, or cannot be held.
     pub fn for_target(
-        from: &Manifest,
-        to: LogFormat,
+        source: &Manifest,
+        target: LogFormat,
         messages: MessageTypes,
     ) -> Option<Self> {
-        let is_mcap = to == LogFormat::Mcap;
-        match LogFormat::from_manifest(from)?.record_kind() {
-            _ if !to.has_messages() => None,
+        let is_mcap = target == LogFormat::Mcap;
+        match LogFormat::from_manifest(source)?.record_kind() {
+            _ if !target.has_messages() => None,
             RecordKind::Px4 if is_mcap && messages != MessageTypes::Ros => {
                 Some(Self::Protobuf)
             }
@@ -116,14 +116,14 @@ impl TranslationKind {
             RecordKind::TableRow => Some(Self::TableRos),
             // Bags hold only the messages of ROS 1.
             RecordKind::Message => {
-                let is_cdr = !is_mcap && from.topics.iter().any(ros::is_foreign);
+                let is_cdr = !is_mcap && source.topics.iter().any(ros::is_foreign);
                 is_cdr.then_some(Self::Cdr)
             }
         }
     }
 
     /// Returns whether the log is of a lidar.
-    pub fn is_of_lidar(self) -> bool {
+    pub fn is_lidar(self) -> bool {
         matches!(self, Self::Lidar(_))
     }
 
@@ -145,12 +145,12 @@ impl TranslationKind {
     }
 
     /// Returns whether the topics of the new log are named after one vehicle.
-    pub fn is_of_vehicle(self) -> bool {
+    pub fn is_vehicle(self) -> bool {
         !matches!(self, Self::Cdr | Self::TableProtobuf | Self::TableRos)
     }
 
     /// Returns whether each record of the file becomes one message; derived records become none.
-    pub fn is_one_for_one(self) -> bool {
+    pub fn is_one_to_one(self) -> bool {
         self == Self::Cdr
     }
 
@@ -175,11 +175,11 @@ impl TranslationKind {
         self,
         log: Arc<dyn Log>,
         selection: &Selection,
-        moved: ClockOffset,
+        offset: ClockOffset,
         frames: &Frames,
     ) -> Result<PreparedTranslation> {
         let RepairedTimes { log, warning, .. } = RepairedTimes::new(log)?;
-        let mut prepared = self.translate(log, selection, moved, frames, None)?;
+        let mut prepared = self.translate(log, selection, offset, frames, None)?;
         prepared.warnings.extend(warning);
         Ok(prepared)
     }
@@ -194,20 +194,22 @@ impl TranslationKind {
         self,
         log: Arc<dyn Log>,
         selection: &Selection,
-        moved: ClockOffset,
+        offset: ClockOffset,
         frames: &Frames,
         scans: Option<Range<u32>>,
     ) -> Result<PreparedTranslation> {
         match self {
-            Self::Protobuf => protobuf::protobuf(log, &selection.topics, moved, frames),
-            Self::Px4 => ros::px4(log, &selection.topics, moved, frames),
-            Self::Lidar(kind) => {
-                lidar::lidar(log, selection, moved, kind, frames, scans)
+            Self::Protobuf => {
+                protobuf::protobuf(log, &selection.topics, offset, frames)
             }
-            Self::Cdr => ros::cdr(log, &selection.topics, moved),
+            Self::Px4 => ros::px4(log, &selection.topics, offset, frames),
+            Self::Lidar(kind) => {
+                lidar::lidar(log, selection, offset, kind, frames, scans)
+            }
+            Self::Cdr => ros::cdr(log, &selection.topics, offset),
             Self::TableProtobuf | Self::TableRos => {
                 let is_ros = self == Self::TableRos;
-                tables::tables(log, &selection.topics, moved, is_ros)
+                tables::tables(log, &selection.topics, offset, is_ros)
             }
         }
     }
@@ -227,10 +229,16 @@ impl TranslationKind {
         }
     }
 
-    /// Returns a remark about metadata of the log that a log of the format `to` cannot hold.
-    pub fn left_out(self, manifest: &Manifest, to: LogFormat) -> Option<String> {
+    /// Returns a remark about metadata of the log that a log of the format `target` cannot hold.
+    pub fn dropped_metadata(
+        self,
+        manifest: &Manifest,
+        target: LogFormat,
+    ) -> Option<String> {
         match self {
-            Self::Px4 if !to.stores_annotations() => ros::px4_left_out(manifest),
+            Self::Px4 if !target.stores_annotations() => {
+                ros::px4_dropped_metadata(manifest)
+            }
             _ => None,
         }
     }
@@ -241,18 +249,21 @@ impl TranslationKind {
         manifest: &Manifest,
         name: &str,
     ) -> Vec<(String, BTreeMap<String, String>)> {
-        let mut all = metadata::metadata_records(manifest, name);
-        if self.is_of_lidar() {
-            all.extend(lidar::metadata_records(manifest));
+        let mut records = metadata::metadata_records(manifest, name);
+        if self.is_lidar() {
+            records.extend(lidar::metadata_records(manifest));
         }
-        all
+        records
     }
 }
 
 impl MessageSource {
     /// Returns the sources of `translations` that need no other topic.
     fn of_each(translations: &[Translation]) -> Vec<Self> {
-        let source = |one: &Translation| Self { topic: one.from, dependency: None };
+        let source = |translation: &Translation| Self {
+            topic: translation.source_topic,
+            dependency: None,
+        };
         translations.iter().map(source).collect()
     }
 

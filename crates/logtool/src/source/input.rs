@@ -214,13 +214,13 @@ impl Input {
 /// Returns the first bytes of the file at `path`, decompressed, and its compression. They are
 /// enough to recognise the format.
 pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<Packing>)> {
-    const MOST: u64 = 4096;
+    const MAX_BYTES: u64 = 4096;
     let mut file = File::open(path)?;
     let mut head = Vec::new();
-    (&mut file).take(MOST).read_to_end(&mut head)?;
+    (&mut file).take(MAX_BYTES).read_to_end(&mut head)?;
     let Some(packing) = Packing::detect(&head) else { return Ok((head, None)) };
     file.rewind()?;
-    Ok((packing.head(file, MOST).unwrap_or_default(), Some(packing)))
+    Ok((packing.head(file, MAX_BYTES).unwrap_or_default(), Some(packing)))
 }
 
 fn open_file(path: &Path) -> Result<File> {

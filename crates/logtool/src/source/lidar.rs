@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The maximum size of a calibration file in bytes.
-const LONGEST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Warnings for users about the lidars whose points are computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub fn check_calibration(manifest: &Manifest) -> Result<()> {
 
 /// Rejects a calibration of the user that does not match one of the lidars whose points are among
 /// `topics`, though it matches others.
-pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
+pub fn check_selected(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
     let is_suited = |topic: &&Topic| {
         LidarInfo::from_topic(topic)
             .is_some_and(|lidar| lidar.calibration_misfit.is_none())
@@ -113,7 +113,7 @@ pub fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
 
 /// Returns, for each of `topics`, a remark if messages that are not marked valid are dropped from
 /// images and tracks.
-pub fn left_out(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
+pub fn dropped_records(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let of_topics = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let invalid = of_topics.filter(|(_, topic)| {
         topic.origin == TopicOrigin::Logged && topic.valid_row_value().is_some()
@@ -150,8 +150,8 @@ pub fn calibration(path: &Path) -> Result<Calibration> {
     let name = path.display().to_string();
     let file = File::open(path).cannot_open(&name)?;
     let mut bytes = Vec::new();
-    let read = file.take(LONGEST).read_to_end(&mut bytes);
-    if read.with_context(|| name.clone())? as u64 == LONGEST {
+    let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
+    if read.with_context(|| name.clone())? as u64 == MAX_BYTES {
         return Err(Error::failed(format!("{name} is too long for a calibration")));
     }
     let text = text(&bytes);

@@ -94,7 +94,7 @@ impl Findings {
                 self.list.iter_mut().skip(self.sorted).rev().take(LOOK_BACK);
             let like = before.find(|before| {
                 (is_full || damage.kind.affects_found_records())
-                    && before.damage.is_like(damage)
+                    && before.damage.can_join(damage)
             });
             match like {
                 Some(like) => {
@@ -121,13 +121,13 @@ impl Findings {
     /// Returns whether `damage`, which combines neighbours, is already known as several findings.
     fn is_known_in_parts(&self, damage: &Damage) -> bool {
         let sorted = &self.list[..self.sorted];
-        let from = sorted
+        let first = sorted
             .partition_point(|known| known.damage.bytes.start < damage.bytes.start);
-        let candidates = sorted[from..].iter().map(|known| &known.damage);
+        let candidates = sorted[first..].iter().map(|known| &known.damage);
         let candidates =
             candidates.take_while(|known| known.bytes.start < damage.bytes.end);
         let matches = candidates.filter(|known| {
-            known.is_like(damage) && known.bytes.end <= damage.bytes.end
+            known.can_join(damage) && known.bytes.end <= damage.bytes.end
         });
         let sum = |(records, bytes): (u64, u64), known: &Damage| {
             (records + known.records, bytes + known.lost_bytes)
@@ -142,7 +142,7 @@ impl Findings {
     }
 
     /// Returns whether some of the input is lost or damaged.
-    pub fn is_harmed(&self) -> bool {
+    pub fn has_damage(&self) -> bool {
         self.list.iter().any(|finding| finding.damage.kind.is_harmful())
     }
 

@@ -74,10 +74,10 @@ pub fn split_list<'g>(manifest: &Manifest, glob: &'g str) -> Vec<&'g str> {
 /// Returns whether `name` selects the points that the log has of packets, and not their messages.
 fn is_of_packets(manifest: &Manifest, name: &str) -> bool {
     let packets = name.strip_suffix("/points").map(|scans| format!("{scans}/packets"));
-    let is_it = |topic: &Topic| {
+    let is_match = |topic: &Topic| {
         topic.origin == TopicOrigin::Derived && Some(&topic.name) == packets.as_ref()
     };
-    manifest.topics.iter().any(is_it)
+    manifest.topics.iter().any(is_match)
 }
 
 /// Returns the name that selects `topic` alone if others have the same name.
@@ -157,10 +157,10 @@ pub fn columns(
     let mut is_used = vec![false; globs.len()];
     let (mut selected, mut names) = (TopicSet::EMPTY, Vec::new());
     for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
-        let all = Columns { only: None, labels: None, ..columns.clone() };
-        let decoder = log.decoder(id, &all)?;
+        let all_columns = Columns { indices: None, labels: None, ..columns.clone() };
+        let decoder = log.decoder(id, &all_columns)?;
         let schema = decoder.schema();
-        let mut only = Vec::new();
+        let mut indices = Vec::new();
         for (index, field) in schema.fields().iter().enumerate() {
             let mut is_wanted = false;
             for (pattern, is_used) in patterns.iter().zip(&mut is_used) {
@@ -169,13 +169,14 @@ pub fn columns(
                 }
             }
             if is_wanted {
-                only.push(index);
+                indices.push(index);
             }
         }
         names.extend(schema.fields().iter().map(|field| field.name().clone()));
-        if !only.is_empty() {
+        if !indices.is_empty() {
             selected.insert(id);
-            columns_of.insert(id, Columns { only: Some(only), ..columns.clone() });
+            columns_of
+                .insert(id, Columns { indices: Some(indices), ..columns.clone() });
         }
     }
     if let Some(unused) = is_used.iter().position(|is_used| !is_used) {
@@ -184,7 +185,7 @@ pub fn columns(
         let hint =
             "fields are named as in the header of the table, e.g. `q[0]` or `lat`";
         let is_column = |name: &str| names.clone().any(|known| known == name);
-        let mut prefixes = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
+        let mut prefixes = glob.match_indices(['[', '.']).map(|(end, _)| &glob[..end]);
         let error = Error::not_found(format!("no selected topic has a field `{glob}`"));
         return Err(match prefixes.rfind(|name| is_column(name)) {
             Some(name) if columns.view == View::Nested => {
@@ -253,7 +254,7 @@ impl Pattern {
 
 /// Returns the name of a column, and its prefixes that end before a bracket or a dot.
 fn beginnings(name: &str) -> impl Iterator<Item = &str> {
-    let ends = name.match_indices(['[', '.']).map(|(at, _)| at);
+    let ends = name.match_indices(['[', '.']).map(|(end, _)| end);
     ends.chain([name.len()]).filter(|end| *end > 0).map(|end| &name[..end])
 }
 

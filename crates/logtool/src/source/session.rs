@@ -57,7 +57,7 @@ pub struct Session {
     pub(crate) outputs: Arc<LiveOutputs>,
 }
 
-/// Ends calls from another thread. Clones share the signal.
+/// A signal that ends calls from another thread. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -101,11 +101,11 @@ pub trait Progress: Send + Sync {
 
 /// A task whose progress is shown until it is dropped.
 pub trait Task: Send + Sync {
-    /// Sets how many bytes or records are done.
+    /// Sets the number of bytes or records that are done.
     fn set_position(&self, position: u64);
 }
 
-/// How important a notice is.
+/// The importance of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeLevel {
     /// Users may want to know it.
@@ -192,7 +192,7 @@ impl Session {
         }
     }
 
-    /// Reads logs that state that this version cannot read them, as far as possible.
+    /// Reads logs that require a newer version as far as possible.
     #[must_use]
     pub fn with_incompatible_logs(mut self) -> Self {
         self.options.force = true;

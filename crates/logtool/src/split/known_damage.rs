@@ -9,26 +9,26 @@ const MAX_DAMAGE: usize = 16;
 
 /// The damage that was found when the log was opened, by its topic, in the order of the file.
 pub(super) struct KnownDamage<'o> {
-    of_bytes: BTreeMap<Option<TopicId>, Vec<&'o Damage>>,
+    byte_damage: BTreeMap<Option<TopicId>, Vec<&'o Damage>>,
     /// The definitions that cannot be used. They may lie anywhere in the file.
-    of_definitions: BTreeMap<Option<TopicId>, Vec<&'o Damage>>,
+    definition_damage: BTreeMap<Option<TopicId>, Vec<&'o Damage>>,
 }
 
 impl<'o> KnownDamage<'o> {
     pub(super) fn new(damage: &'o [Damage]) -> Self {
-        let (mut of_bytes, mut of_definitions) =
+        let (mut byte_damage, mut definition_damage) =
             (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
         for damage in damage {
-            let all = match damage.kind {
-                DamageKind::Definition => &mut of_definitions,
-                _ => &mut of_bytes,
+            let damage_of_kind = match damage.kind {
+                DamageKind::Definition => &mut definition_damage,
+                _ => &mut byte_damage,
             };
-            all.entry(damage.topic).or_default().push(damage);
+            damage_of_kind.entry(damage.topic).or_default().push(damage);
         }
-        for damage in of_bytes.values_mut() {
+        for damage in byte_damage.values_mut() {
             damage.sort_by_key(|damage| damage.bytes.start);
         }
-        Self { of_bytes, of_definitions }
+        Self { byte_damage, definition_damage }
     }
 
     /// Returns the first damage in the bytes `span` that is of `topic`, or of no topic. The
@@ -38,16 +38,16 @@ impl<'o> KnownDamage<'o> {
         span: &Range<u64>,
         topic: TopicId,
     ) -> impl Iterator<Item = &'o Damage> {
-        let of_both = [None, Some(topic)].into_iter().flat_map(|of| {
-            let damage = self.of_bytes.get(&of).map_or(&[][..], |damage| damage);
-            let first = damage.partition_point(|one| one.bytes.start < span.start);
-            let rest = damage.get(first..).unwrap_or_default().iter().copied();
-            rest.take_while(|one| one.bytes.start < span.end).take(MAX_DAMAGE)
+        let own_and_shared = [None, Some(topic)].into_iter().flat_map(|owner| {
+            let damage = self.byte_damage.get(&owner).map_or(&[][..], |damage| damage);
+            let first = damage.partition_point(|entry| entry.bytes.start < span.start);
+            let following = damage.get(first..).unwrap_or_default().iter().copied();
+            following.take_while(|entry| entry.bytes.start < span.end).take(MAX_DAMAGE)
         });
-        let mut damage: Vec<&Damage> = of_both.collect();
+        let mut damage: Vec<&Damage> = own_and_shared.collect();
         damage.sort_by_key(|damage| damage.bytes.start);
         let is_first = span.start == 0 && span.end > 0;
-        let definitions = self.of_definitions.get(&Some(topic)).filter(|_| is_first);
+        let definitions = self.definition_damage.get(&Some(topic)).filter(|_| is_first);
         let definitions = definitions.into_iter().flatten().copied();
         definitions.chain(damage).take(MAX_DAMAGE)
     }

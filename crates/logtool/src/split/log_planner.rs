@@ -38,7 +38,7 @@ pub(super) struct LogPlanner<'o> {
     pub(super) base: TimeBase,
     pub(super) time: TimeRange,
     pub(super) view: View,
-    pub(super) is_for_spark: bool,
+    pub(super) has_spark_types: bool,
     pub(super) target_bytes: u64,
     pub(super) damage: KnownDamage<'o>,
 }
@@ -58,7 +58,8 @@ struct TopicSplits<'s> {
 impl TopicSplits<'_> {
     /// Returns whether all rows are in one split.
     fn is_whole(&self, planner: &LogPlanner<'_>) -> bool {
-        planner.is_packed || self.messages.as_ref().is_some_and(|of| of.is_whole)
+        planner.is_packed
+            || self.messages.as_ref().is_some_and(|messages| messages.is_whole)
     }
 }
 
@@ -86,20 +87,20 @@ impl LogPlanner<'_> {
             TopicSplits { topic, columns, selection, bytes, messages, splits };
         let manifest = self.log.manifest();
         let is_whole = topic.is_whole(self);
-        let mut rest = parts;
+        let mut remaining = parts;
         let mut start = 0;
-        while !rest.is_empty() {
+        while !remaining.is_empty() {
             let (mut sum, mut part_count) = (0_u64, 0);
             let fits = |part: &&Part| {
                 sum = sum.saturating_add(size(part));
                 part_count += manifest.parts_within(&part.bytes).len();
                 is_whole || sum <= self.target_bytes && part_count <= MAX_MANIFEST_PARTS
             };
-            let count = rest.iter().take_while(fits).count().max(1);
-            let (parts, after) = rest.split_at(count);
+            let count = remaining.iter().take_while(fits).count().max(1);
+            let (parts, after) = remaining.split_at(count);
             let end = after.first().map_or(u64::MAX, |part| part.bytes.start);
             self.add(&mut topic, parts, start..end)?;
-            (rest, start) = (after, end);
+            (remaining, start) = (after, end);
         }
         Ok(())
     }
@@ -115,8 +116,8 @@ impl LogPlanner<'_> {
         let state = self.state(topic, parts, &span)?;
         let is_divisible = parts.len() > 1 && !topic.is_whole(self);
         if is_divisible && state.len() > MAX_PARTS_TEXT {
-            let least = self.state(topic, &parts[..1], &(0..0))?.len();
-            if state.len() > least + MAX_PARTS_TEXT {
+            let min_len = self.state(topic, &parts[..1], &(0..0))?.len();
+            if state.len() > min_len + MAX_PARTS_TEXT {
                 let (first, second) = parts.split_at(parts.len() / 2);
                 let middle = second.first().map_or(span.end, |part| part.bytes.start);
                 self.add(topic, first, span.start..middle)?;
@@ -124,8 +125,10 @@ impl LogPlanner<'_> {
             }
         }
         let manifest = self.log.manifest();
-        let (topic_info, moved) = match &topic.messages {
-            Some(messages) => (messages.about, ClockOffset::to_unix(&manifest.clock)),
+        let (topic_info, offset) = match &topic.messages {
+            Some(messages) => {
+                (messages.topic_info, ClockOffset::from_clock(&manifest.clock))
+            }
             None => (manifest.get(topic.topic)?, ClockOffset::default()),
         };
         let time = times(manifest, parts, self.time);
@@ -137,9 +140,11 @@ impl LogPlanner<'_> {
             format: manifest.format.clone(),
             topic: topic_info.label().into_owned(),
             bytes,
-            records: topic_info.records.map(|all| share(all, bytes, topic.bytes)),
+            records: topic_info
+                .records
+                .map(|records| share(records, bytes, topic.bytes)),
             time: time.map(|(start, end)| {
-                (start.saturating_add(moved.nanos), end.saturating_add(moved.nanos))
+                (start.saturating_add(offset.nanos), end.saturating_add(offset.nanos))
             }),
             state,
         });
@@ -183,7 +188,7 @@ impl LogPlanner<'_> {
             time: self.time,
             offset_nanos: self.base.offset_nanos,
             is_utc: self.base.is_utc,
-            is_for_spark: self.is_for_spark,
+            has_spark_types: self.has_spark_types,
             messages,
             manifest,
         };
@@ -198,7 +203,9 @@ impl LogPlanner<'_> {
         }
         let topic_info = self.log.manifest().get(topic)?;
         let index = excerpt.topic(topic).map(TopicId::index);
-        if let Some(topic) = index.and_then(|at| excerpt.manifest.topics.get_mut(at)) {
+        if let Some(topic) =
+            index.and_then(|position| excerpt.manifest.topics.get_mut(position))
+        {
             topic.schema = Arc::clone(&topic_info.schema);
             topic.metadata = topic_info.metadata.clone();
         }
@@ -210,10 +217,10 @@ fn size(part: &Part) -> u64 {
     part.bytes.end.saturating_sub(part.bytes.start)
 }
 
-/// Returns the share of `all` that `part` has in `whole`.
-fn share(all: u64, part: u64, whole: u64) -> u64 {
-    let share = u128::from(all) * u128::from(part) / u128::from(whole.max(1));
-    u64::try_from(share).unwrap_or(all)
+/// Returns the share of `amount` that `part` has in `whole`.
+fn share(amount: u64, part: u64, whole: u64) -> u64 {
+    let share = u128::from(amount) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(amount)
 }
 
 /// Returns the times of `parts` in `selected`, in nanoseconds.
@@ -222,9 +229,9 @@ fn times(
     parts: &[Part],
     selected: TimeRange,
 ) -> Option<(i64, i64)> {
-    let all =
-        parts.iter().map(|part| part.time).reduce(|all, next| all.cover(&next))?;
-    let known = match all {
+    let total =
+        parts.iter().map(|part| part.time).reduce(|total, next| total.cover(&next))?;
+    let known = match total {
         TimeRange::ALL => manifest.possible_times()?,
         known => known,
     };

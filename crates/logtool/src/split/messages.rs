@@ -20,7 +20,7 @@ use crate::{
     time::offset::ClockOffset,
 };
 
-/// How the records of a split become messages.
+/// The translation of the records of a split to messages.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SplitMessages {
     kind: TranslationKind,
@@ -36,7 +36,7 @@ pub(super) struct SplitMessages {
 pub(super) struct PlannedMessages<'p> {
     kind: TranslationKind,
     /// The translated topic.
-    pub(super) about: &'p Topic,
+    pub(super) topic_info: &'p Topic,
     /// Its index among the translations of its source topic.
     topic: TopicId,
     /// The topics that are read.
@@ -68,9 +68,9 @@ impl SplitMessages {
         time: TimeRange,
     ) -> Result<Arc<dyn Log>> {
         let selection = Selection { topics: [topic].into_iter().collect(), time };
-        let moved = ClockOffset::to_unix(&log.manifest().clock);
+        let offset = ClockOffset::from_clock(&log.manifest().clock);
         let (frames, scans) = (Frames::default(), self.scans.clone());
-        let log = self.kind.translate(log, &selection, moved, &frames, scans)?.log;
+        let log = self.kind.translate(log, &selection, offset, &frames, scans)?.log;
         if log.manifest().get(self.topic).is_err() {
             let message = "the split is not valid: its records do not become messages";
             return Err(Error::new(ErrorKind::InvalidRequest, message));
@@ -90,7 +90,7 @@ impl SplitMessages {
 }
 
 impl<'p> PlannedMessages<'p> {
-    /// Creates the description of the messages of the translated topic `about`. Its index
+    /// Creates the description of the messages of the translated topic `topic_info`. Its index
     /// among the translations of its `source` in `log` is `topic`.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl<'p> PlannedMessages<'p> {
     pub(super) fn new(
         log: &dyn Log,
         kind: TranslationKind,
-        (topic, about): (TopicId, &'p Topic),
+        (topic, topic_info): (TopicId, &'p Topic),
         source: MessageSource,
         time: TimeRange,
     ) -> Result<Self> {
@@ -106,14 +106,14 @@ impl<'p> PlannedMessages<'p> {
         let of_source: TopicSet = [source.topic].into_iter().collect();
         let mut topics = of_source.clone();
         topics.extend(&source.dependency.into_iter().collect());
-        let is_of_points = kind.is_of_lidar()
+        let is_of_points = kind.is_lidar()
             && manifest.get(source.topic)?.content == TopicContent::LidarPoints;
         let groups = if is_of_points { log.groups(source.topic, time)? } else { None };
         let is_whole = source.dependency.is_some() || is_of_points && groups.is_none();
         let selection = Selection { topics: of_source, time };
         let scans =
             groups.map(|groups| Scans { groups, parts: manifest.plan(&selection, 0) });
-        Ok(Self { kind, about, topic, topics, is_of_points, is_whole, scans })
+        Ok(Self { kind, topic_info, topic, topics, is_of_points, is_whole, scans })
     }
 
     /// Returns the selection and the parts for the excerpt of a split, and how its records
@@ -148,22 +148,27 @@ impl<'p> PlannedMessages<'p> {
 
 impl Scans {
     /// Returns the numbers of the scans that start in `span`, and the parts with their
-    /// records, including those of `own`.
-    fn starting_in(&self, own: &[Part], span: &Range<u64>) -> (Vec<Part>, Range<u32>) {
+    /// records, including those of `own_parts`.
+    fn starting_in(
+        &self,
+        own_parts: &[Part],
+        span: &Range<u64>,
+    ) -> (Vec<Part>, Range<u32>) {
         let Self { groups, parts } = self;
-        let before = |at: u64| groups.partition_point(|group| group.start < at);
-        let (from, to) = (before(span.start), before(span.end));
-        let next = groups.get(to);
-        let mut start = own.first().map_or(span.start, |part| part.bytes.start);
-        let mut end = own.last().map_or(start, |part| part.bytes.end);
+        let before = |offset: u64| groups.partition_point(|group| group.start < offset);
+        let (first_group, end_group) = (before(span.start), before(span.end));
+        let next = groups.get(end_group);
+        let mut start = own_parts.first().map_or(span.start, |part| part.bytes.start);
+        let mut end = own_parts.last().map_or(start, |part| part.bytes.end);
         let mut numbers = 0..0;
-        if let Some(first) = groups.get(from).filter(|_| from < to) {
-            start = start.min(first.earliest);
+        if let Some(group) = groups.get(first_group).filter(|_| first_group < end_group)
+        {
+            start = start.min(group.earliest);
             // No row of a scan is after the start of the next one.
             end = end.max(next.map_or(u64::MAX, |next| next.start.saturating_add(1)));
             // After the last scan, there may be an unknown one.
-            let past = next.map_or(u32::MAX, |_| number(to));
-            numbers = number(from)..past;
+            let end_number = next.map_or(u32::MAX, |_| number(end_group));
+            numbers = number(first_group)..end_number;
         }
         let needed = |part: &&Part| part.bytes.end > start && part.bytes.start < end;
         (parts.iter().filter(needed).cloned().collect(), numbers)

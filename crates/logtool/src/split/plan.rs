@@ -66,7 +66,7 @@ pub struct PlanRequest {
     end: Option<TypedTime>,
     clock: TimeChoice,
     view: View,
-    is_for_spark: bool,
+    has_spark_types: bool,
     target_bytes: u64,
     lidar: LidarOptions,
     messages: Option<(LogFormat, MessageTypes)>,
@@ -97,7 +97,7 @@ impl PlanRequest {
             end: None,
             clock: TimeChoice::Boot,
             view: View::Nested,
-            is_for_spark: false,
+            has_spark_types: false,
             target_bytes: DEFAULT_TARGET_BYTES,
             lidar: LidarOptions::default(),
             messages: None,
@@ -146,8 +146,8 @@ impl PlanRequest {
 
     /// Converts the columns to types that Apache Spark reads:
     /// [`TableLayout::Spark`](crate::jobs::convert::TableLayout::Spark) describes them.
-    pub fn for_spark(mut self) -> Self {
-        self.is_for_spark = true;
+    pub fn with_spark_types(mut self) -> Self {
+        self.has_spark_types = true;
         self
     }
 
@@ -253,13 +253,15 @@ impl PlanRequest {
         let clock = ShownClock::new(manifest, self.clock)?;
         let time = clock.range(self.start, self.end)?;
         let mut topics = selection::topics(manifest, &self.topics)?;
-        let all = Columns::all(self.view);
-        let columns = selection::columns(log, &mut topics, &all, &self.columns)?;
+        let all_columns = Columns::new(self.view);
+        let columns =
+            selection::columns(log, &mut topics, &all_columns, &self.columns)?;
         let planner = self.planner(file, input, log, (clock.base(), time));
         let mut splits = Vec::new();
         for (topic, parts) in planner.parts(topics) {
-            let only = columns.get(&topic).and_then(|columns| columns.only.clone());
-            planner.plan_topic((topic, None), only, &parts, &mut splits)?;
+            let indices =
+                columns.get(&topic).and_then(|columns| columns.indices.clone());
+            planner.plan_topic((topic, None), indices, &parts, &mut splits)?;
         }
         Ok(splits)
     }
@@ -293,22 +295,26 @@ impl PlanRequest {
             true => kind.all_topics(manifest),
             false => selection::topics(manifest, &self.topics)?,
         };
-        if kind.is_one_for_one() {
+        if kind.is_one_to_one() {
             topics = selection::copyable_topics(manifest, &topics)?;
         }
         kind.check_independence(manifest, &topics)?;
         let usable = RepairedTimes::new(Arc::clone(log))?.usable;
-        let moved = ClockOffset::to_unix(&manifest.clock);
+        let offset = ClockOffset::from_clock(&manifest.clock);
         let selection = Selection { topics: topics.clone(), time };
         let frames = Frames::default();
         let translated =
-            kind.translate(Arc::clone(log), &selection, moved, &frames, None)?;
+            kind.translate(Arc::clone(log), &selection, offset, &frames, None)?;
         translated.warnings.iter().for_each(|text| session.warn(&input.name, text));
         translated.remarks.iter().for_each(|text| session.note(&input.name, text));
         let mut selected = TopicSet::All;
-        let all = Columns::all(self.view);
-        let columns =
-            selection::columns(&*translated.log, &mut selected, &all, &self.columns)?;
+        let all_columns = Columns::new(self.view);
+        let columns = selection::columns(
+            &*translated.log,
+            &mut selected,
+            &all_columns,
+            &self.columns,
+        )?;
         let new_manifest = translated.log.manifest();
         let base = ShownClock::new(new_manifest, self.clock)?.base();
         let planner = self.planner(file, input, &**log, (base, time));
@@ -327,10 +333,10 @@ impl PlanRequest {
             if let Some(usable) = usable {
                 messages::check_times(manifest, source, usable)?;
             }
-            let only = columns.get(&id).and_then(|columns| columns.only.clone());
+            let indices = columns.get(&id).and_then(|columns| columns.indices.clone());
             let messages = PlannedMessages::new(&**log, kind, topic, source, time)?;
             let topic = (source.topic, Some(messages));
-            planner.plan_topic(topic, only, parts, &mut splits)?;
+            planner.plan_topic(topic, indices, parts, &mut splits)?;
         }
         Ok(splits)
     }
@@ -353,7 +359,7 @@ impl PlanRequest {
             base,
             time,
             view: self.view,
-            is_for_spark: self.is_for_spark,
+            has_spark_types: self.has_spark_types,
             damage: KnownDamage::new(&log.manifest().damage),
             // Each worker decompresses all of a packed file.
             target_bytes: if is_packed { u64::MAX } else { self.target_bytes },

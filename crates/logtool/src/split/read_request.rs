@@ -99,15 +99,15 @@ impl ReadRequest {
     pub fn run(&self, session: &Session) -> Result<ReadReport> {
         let format = self.table_format()?;
         let outputs = match &self.output {
-            None => guarded_outputs::stdout(session),
-            Some(path) => guarded_outputs::one_file(path, self.existing, session)?,
+            None => guarded_outputs::for_stdout(session),
+            Some(path) => guarded_outputs::for_file(path, self.existing, session)?,
         };
         let mut report = ReadReport::default();
         let mut output: Option<(Table, Box<dyn TableWriter>)> = None;
         for split in &self.splits {
             let mut table = split.table(session)?;
             if self.format == OutputFormat::Csv {
-                table = table.flattened()?;
+                table = table.with_flattened_selection()?;
             }
             let writer = match &mut output {
                 Some((first, writer)) => {

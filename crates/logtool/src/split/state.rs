@@ -39,8 +39,8 @@ pub(super) struct SplitState {
     pub(super) offset_nanos: i64,
     pub(super) is_utc: bool,
     #[serde(default)]
-    pub(super) is_for_spark: bool,
-    /// How the records become messages, if the table is of a translated log. `topic` and
+    pub(super) has_spark_types: bool,
+    /// The translation to messages, if the table is of a translated log. `topic` and
     /// `time` are those of the log that is translated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) messages: Option<SplitMessages>,
@@ -113,7 +113,7 @@ impl SplitState {
     /// If the records cannot be translated to messages.
     pub(super) fn table(self, input: Input, log: Box<dyn FormatLog>) -> Result<Table> {
         let view = if self.is_flat { View::Flat } else { View::Nested };
-        let columns = Columns { only: self.columns, ..Columns::all(view) };
+        let columns = Columns { indices: self.columns, ..Columns::new(view) };
         let time_base =
             TimeBase { offset_nanos: self.offset_nanos, is_utc: self.is_utc };
         let table = match &self.messages {
@@ -122,14 +122,14 @@ impl SplitState {
                 Table::from_split(log, self.topic, columns, self.time, time_base)
             }
             Some(messages) => {
-                let moved = ClockOffset::to_unix(&log.manifest().clock);
-                let time = self.time.shifted_by(moved.nanos);
+                let offset = ClockOffset::from_clock(&log.manifest().clock);
+                let time = self.time.shifted_by(offset.nanos);
                 let log = messages.open(log.into(), self.topic, self.time)?;
                 let (log, topic) = (Log::new(input, log), messages.topic());
                 Table::from_split(log, topic, columns, time, time_base)
                     .with_reported_damage(messages.reported_damage(self.topic))
             }
         };
-        Ok(if self.is_for_spark { table.for_spark() } else { table })
+        Ok(if self.has_spark_types { table.with_spark_types() } else { table })
     }
 }

@@ -13,7 +13,7 @@ const TOPIC: &str = "vehicle_status";
 const FIELD: &str = "nav_state";
 
 /// More changes than these are not flight modes, and would fill the memory.
-const MOST_CHANGES: usize = 1 << 18;
+const MAX_CHANGES: usize = 1 << 18;
 
 /// The names of the values of the field (`NAVIGATION_STATE_*` in PX4's `VehicleStatus.msg`). Values
 /// that changed their meaning between releases (6 to 9, 11 and 16) have no name.
@@ -72,9 +72,9 @@ const COLORS: [[u8; 3]; 18] = [
 /// Returns the modes of `log`, if it is a log of PX4, at times to which `offset_nanos` is added.
 pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
     let Ok(topic) = log.manifest().topic(TOPIC) else { return Ok(None) };
-    let all = log.decoder(topic, &Columns::all(View::Flat))?;
-    let Ok(field) = all.schema().index_of(FIELD) else { return Ok(None) };
-    let columns = Columns { only: Some(vec![field]), ..Columns::all(View::Flat) };
+    let all_columns = log.decoder(topic, &Columns::new(View::Flat))?;
+    let Ok(field) = all_columns.schema().index_of(FIELD) else { return Ok(None) };
+    let columns = Columns { indices: Some(vec![field]), ..Columns::new(View::Flat) };
     let mut decoder = log.decoder(topic, &columns)?;
 
     let topics: TopicSet = [topic].into_iter().collect();
@@ -101,7 +101,7 @@ pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>
                 let mode = modes.entry(state).or_insert_with(|| Arc::new(mode(state)));
                 let nanos = times.value(row).saturating_add(offset_nanos);
                 changes.push((nanos, mode.clone()));
-                if changes.len() > MOST_CHANGES {
+                if changes.len() > MAX_CHANGES {
                     let message = format!("{TOPIC} has too many mode changes");
                     return Err(Error::new(ErrorKind::Limit, message).into());
                 }

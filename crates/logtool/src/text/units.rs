@@ -75,9 +75,9 @@ impl fmt::Display for Rate {
 }
 
 /// Formats a count with a noun: `1 topic`, `2 topics`.
-pub fn count_of(count: u64, one: &str) -> String {
-    let many = if count == 1 { "" } else { "s" };
-    format!("{} {one}{many}", Count(count))
+pub fn count_of(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", Count(count))
 }
 
 /// Escapes `text` for a terminal: each character that [acts on a terminal](acts_on_terminal) is
@@ -106,13 +106,13 @@ pub fn acts_on_terminal(c: char) -> bool {
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Shortens `text` to at most `most` characters by removing its middle.
-pub fn shorten_middle(text: &str, most: usize) -> Cow<'_, str> {
+/// Shortens `text` to at most `max_chars` characters by removing its middle.
+pub fn shorten_middle(text: &str, max_chars: usize) -> Cow<'_, str> {
     let count = text.chars().count();
-    if count <= most {
+    if count <= max_chars {
         return Cow::Borrowed(text);
     }
-    let (before, after) = (most / 2, most.saturating_sub(most / 2 + 1));
+    let (before, after) = (max_chars / 2, max_chars.saturating_sub(max_chars / 2 + 1));
     let start = text.chars().take(before);
     let end = text.chars().skip(count - after);
     Cow::Owned(start.chain(['…']).chain(end).collect())

@@ -43,7 +43,7 @@ pub struct ShownClock {
 
 impl ShownClock {
     /// Returns the clock of the log itself.
-    pub fn as_logged(manifest: &Manifest) -> Self {
+    pub fn from_manifest(manifest: &Manifest) -> Self {
         Self::with_base(manifest, TimeChoice::Boot, TimeBase::default())
     }
 
@@ -59,7 +59,7 @@ impl ShownClock {
                 TimeBase { offset_nanos, is_utc: false }
             }
             TimeChoice::Utc => {
-                let offset_nanos = to_unix(&manifest.clock).ok_or_else(no_utc)?;
+                let offset_nanos = unix_offset(&manifest.clock).ok_or_else(no_utc)?;
                 TimeBase { offset_nanos, is_utc: true }
             }
         };
@@ -67,7 +67,7 @@ impl ShownClock {
     }
 
     fn with_base(manifest: &Manifest, choice: TimeChoice, base: TimeBase) -> Self {
-        let to_unix = to_unix(&manifest.clock);
+        let to_unix = unix_offset(&manifest.clock);
         let is_as_logged = choice == TimeChoice::Boot;
         let is_unix =
             base.is_utc || is_as_logged && manifest.clock.zero == ClockZero::Unix;
@@ -85,7 +85,7 @@ impl ShownClock {
     }
 
     /// Returns whether it is the clock of the log itself and does not show Unix time.
-    pub fn is_of_vehicle(&self) -> bool {
+    pub fn is_vehicle_clock(&self) -> bool {
         self.choice == TimeChoice::Boot && !self.is_unix
     }
 
@@ -126,7 +126,7 @@ impl ShownClock {
 
     /// Returns `time` as a user can type it: a date, or seconds since the start of a log that
     /// has no UTC reference.
-    pub fn as_typed(&self, time: Timestamp) -> String {
+    pub fn typed_text(&self, time: Timestamp) -> String {
         let nanos = time.as_nanos();
         match self.to_unix {
             Some(offset) => Iso(nanos.saturating_add(offset)).to_string(),
@@ -140,7 +140,7 @@ impl ShownClock {
     }
 
     /// Formats `time` for JSON Lines: an integer that counts `unit`, or a string if it is UTC.
-    pub fn json_in(&self, time: Timestamp, unit: TimeUnit) -> RowTime {
+    pub fn row_time(&self, time: Timestamp, unit: TimeUnit) -> RowTime {
         RowTime { nanos: self.nanos_at(time), is_utc: self.base.is_utc, unit }
     }
 
@@ -162,7 +162,7 @@ impl ShownClock {
 }
 
 /// Returns the offset of `clock` to Unix time, if it is known.
-pub fn to_unix(clock: &Clock) -> Option<i64> {
+pub fn unix_offset(clock: &Clock) -> Option<i64> {
     match (&clock.to_unix, clock.zero) {
         (Some(fit), _) => Some(fit.offset_nanos),
         (None, ClockZero::Unix) => Some(0),
@@ -172,13 +172,13 @@ pub fn to_unix(clock: &Clock) -> Option<i64> {
 
 /// Returns the message for a selection without records, of a log on this `clock`.
 pub fn empty_selection(clock: &Clock) -> String {
-    let nothing = "no records match the selected topics and time range";
-    let offset =
-        to_unix(clock).filter(|offset| clock.zero == ClockZero::Unix && *offset != 0);
-    let Some(offset) = offset else { return nothing.to_owned() };
-    let (far, way) =
+    let message = "no records match the selected topics and time range";
+    let offset = unix_offset(clock)
+        .filter(|offset| clock.zero == ClockZero::Unix && *offset != 0);
+    let Some(offset) = offset else { return message.to_owned() };
+    let (seconds, direction) =
         (Seconds(offset.saturating_abs()), if offset < 0 { "ahead" } else { "behind" });
-    format!("{nothing} (dates are UTC; the log's own clock is {far} s {way})")
+    format!("{message} (dates are UTC; the log's own clock is {seconds} s {direction})")
 }
 
 /// Describes the zero of a clock for users.
@@ -250,7 +250,7 @@ impl TimeUnit {
     }
 }
 
-/// See [`ShownClock::json_in`].
+/// See [`ShownClock::row_time`].
 pub struct RowTime {
     nanos: Option<i64>,
     is_utc: bool,
@@ -288,12 +288,12 @@ pub struct TextTime {
 
 impl TextTime {
     /// Formats a time as Unix time.
-    pub fn date(time: Timestamp) -> Self {
+    pub fn from_unix_time(time: Timestamp) -> Self {
         Self { nanos: Some(time.as_nanos()), is_unix: true, is_exact: false }
     }
 
     /// Formats a duration in nanoseconds.
-    pub fn span(nanos: i64) -> Self {
+    pub fn from_duration(nanos: i64) -> Self {
         Self { nanos: Some(nanos), is_unix: false, is_exact: false }
     }
 

@@ -2,7 +2,7 @@
 
 use logtool_core::{Clock, ClockZero};
 
-use crate::time::clock::{Seconds, to_unix};
+use crate::time::clock::{Seconds, unix_offset};
 
 /// The offset that is added to the times of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct ClockOffset {
 
 impl ClockOffset {
     /// Returns the offset to Unix time if `clock` knows it, else 0.
-    pub fn to_unix(clock: &Clock) -> Self {
-        let nanos = to_unix(clock);
+    pub fn from_clock(clock: &Clock) -> Self {
+        let nanos = unix_offset(clock);
         Self { nanos: nanos.unwrap_or(0), is_unix: nanos.is_some() }
     }
 
@@ -31,8 +31,8 @@ impl ClockOffset {
 
     /// Describes the offset for users; `None` if it is 0.
     pub fn description(self) -> Option<String> {
-        let way = if self.nanos < 0 { "earlier" } else { "later" };
+        let direction = if self.nanos < 0 { "earlier" } else { "later" };
         let nanos = Seconds(self.nanos.saturating_abs());
-        (self.nanos != 0).then(|| format!("times are {nanos} s {way}"))
+        (self.nanos != 0).then(|| format!("times are {nanos} s {direction}"))
     }
 }

@@ -10,7 +10,7 @@ pub struct PartTimes<'l> {
     log: &'l dyn Log,
     plan: Vec<Part>,
     next: usize,
-    ahead: ReadAhead<'l>,
+    read_ahead: ReadAhead<'l>,
     block: Block,
     indexed: Vec<(TopicId, Timestamp)>,
 }
@@ -20,13 +20,13 @@ impl<'l> PartTimes<'l> {
     pub fn new(log: &'l dyn Log, selection: Selection) -> Self {
         let mut plan = log.manifest().plan(&selection, 0);
         plan.sort_by_key(|part| part.time.start);
-        let ahead = ReadAhead::new(log, plan.clone(), selection);
+        let read_ahead = ReadAhead::new(log, plan.clone(), selection);
         let (block, indexed) = (Block::default(), Vec::new());
-        Self { log, plan, next: 0, ahead, block, indexed }
+        Self { log, plan, next: 0, read_ahead, block, indexed }
     }
 
     /// Returns the remaining parts.
-    pub fn parts(&self) -> &[Part] {
+    pub fn remaining_parts(&self) -> &[Part] {
         self.plan.get(self.next..).unwrap_or_default()
     }
 
@@ -35,15 +35,18 @@ impl<'l> PartTimes<'l> {
     ///
     /// # Errors
     /// The log cannot be read.
-    pub fn part(&mut self, each: &mut dyn FnMut(TopicId, Timestamp)) -> Result<bool> {
+    pub fn read_part(
+        &mut self,
+        each: &mut dyn FnMut(TopicId, Timestamp),
+    ) -> Result<bool> {
         let Some(part) = self.plan.get(self.next) else { return Ok(false) };
         self.next += 1;
         if self.log.times(part, &mut self.indexed)? {
-            self.ahead.skip_part();
+            self.read_ahead.skip_part();
             self.indexed.drain(..).for_each(|(topic, time)| each(topic, time));
             return Ok(true);
         }
-        while self.ahead.fill_part(&mut self.block)? {
+        while self.read_ahead.fill_part(&mut self.block)? {
             self.block.iter().for_each(|record| each(record.topic, record.time));
         }
         Ok(true)

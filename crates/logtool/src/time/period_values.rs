@@ -6,14 +6,14 @@ use std::{collections::BTreeMap, mem};
 const MAX_KEPT_PERIODS: usize = 4 << 20;
 
 /// The fewest periods of a topic that are counted together.
-const LEAST_COUNTED: usize = 1 << 10;
+const MIN_COUNTED: usize = 1 << 10;
 
-/// The number of places that a pair in [`KeptPeriods::counts`] takes.
-const PLACES_OF_A_COUNT: usize = 2;
+/// The number of slots that a pair in [`KeptPeriods::counts`] takes.
+const SLOTS_PER_COUNT: usize = 2;
 
 /// The number of periods that may still be kept.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct FreePlaces(usize);
+pub(crate) struct FreeSlots(usize);
 
 /// The periods between the records of a topic, without their order, in bounded memory.
 pub(crate) enum PeriodValues {
@@ -35,8 +35,8 @@ pub(crate) struct KeptPeriods {
     count_at: usize,
 }
 
-impl FreePlaces {
-    /// Returns the places before any period is kept.
+impl FreeSlots {
+    /// Creates the slots before any period is kept.
     pub(crate) fn new() -> Self {
         Self(MAX_KEPT_PERIODS)
     }
@@ -50,12 +50,12 @@ impl Default for PeriodValues {
 
 impl PeriodValues {
     /// Adds a period.
-    pub(crate) fn add(&mut self, period: u64, free: &mut FreePlaces) {
+    pub(crate) fn add(&mut self, period: u64, free: &mut FreeSlots) {
         if let Self::Kept(kept) = self {
             if kept.add(period, free) {
                 return;
             }
-            free.0 += kept.places();
+            free.0 += kept.slots();
             let mut buckets = BTreeMap::new();
             for (period, count) in mem::take(kept).into_counts() {
                 add_to_bucket(&mut buckets, period, count);
@@ -68,9 +68,9 @@ impl PeriodValues {
     }
 
     /// Removes all periods.
-    pub(crate) fn clear(&mut self, free: &mut FreePlaces) {
+    pub(crate) fn clear(&mut self, free: &mut FreeSlots) {
         if let Self::Kept(kept) = mem::take(self) {
-            free.0 += kept.places();
+            free.0 += kept.slots();
         }
     }
 
@@ -81,8 +81,8 @@ impl PeriodValues {
             Self::Kept(kept) => (kept.nth(index), false),
             Self::Buckets(buckets) => {
                 let counts = buckets.values().map(|(count, _)| *count);
-                let middle = place_of(counts, index);
-                let middle = middle.and_then(|place| buckets.values().nth(place));
+                let middle = position_of(counts, index);
+                let middle = middle.and_then(|index| buckets.values().nth(index));
                 let mean =
                     middle.map_or(0, |(count, sum)| (sum / u128::from(*count)) as u64);
                 (mean, true)
@@ -92,9 +92,9 @@ impl PeriodValues {
 }
 
 impl KeptPeriods {
-    /// Keeps `period`. Returns whether there is a free place for it.
-    fn add(&mut self, period: u64, free: &mut FreePlaces) -> bool {
-        if self.uncounted.len() >= self.count_at.max(LEAST_COUNTED) {
+    /// Keeps `period`. Returns whether there is a free slot for it.
+    fn add(&mut self, period: u64, free: &mut FreeSlots) -> bool {
+        if self.uncounted.len() >= self.count_at.max(MIN_COUNTED) {
             self.count(free);
         }
         let Some(rest) = free.0.checked_sub(1) else { return false };
@@ -103,60 +103,65 @@ impl KeptPeriods {
         true
     }
 
-    /// Moves the uncounted periods to the counts, if that takes fewer places.
-    fn count(&mut self, free: &mut FreePlaces) {
-        let before = self.places();
+    /// Moves the uncounted periods to the counts, if that takes fewer slots.
+    fn count(&mut self, free: &mut FreeSlots) {
+        let before = self.slots();
         self.uncounted.sort_unstable();
         let different = self.uncounted.chunk_by(|a, b| a == b).count();
-        if different * PLACES_OF_A_COUNT > self.uncounted.len() {
+        if different * SLOTS_PER_COUNT > self.uncounted.len() {
             // Sorting again only after the number has doubled keeps the cost linear.
             self.count_at = 2 * self.uncounted.len();
             return;
         }
-        let kept = mem::take(self);
-        self.counts = kept.into_counts();
+        let periods = mem::take(self);
+        self.counts = periods.into_counts();
         // Each count moves all others. So it is done only for as many periods.
         self.count_at = self.counts.len();
-        free.0 += before.saturating_sub(self.places());
+        free.0 += before.saturating_sub(self.slots());
     }
 
-    /// Returns the number of places that the periods take.
-    fn places(&self) -> usize {
-        self.uncounted.len() + PLACES_OF_A_COUNT * self.counts.len()
+    /// Returns the number of slots that the periods take.
+    fn slots(&self) -> usize {
+        self.uncounted.len() + SLOTS_PER_COUNT * self.counts.len()
     }
 
     /// Returns the different periods in ascending order, and how often each occurs.
     fn into_counts(mut self) -> Vec<(u64, u64)> {
         self.uncounted.sort_unstable();
         let more = self.uncounted.chunk_by(|a, b| a == b);
-        let more = more.filter_map(|same| Some((*same.first()?, same.len() as u64)));
-        let mut all = self.counts;
-        all.extend(more);
+        let more = more.filter_map(|equal| Some((*equal.first()?, equal.len() as u64)));
+        let mut counts = self.counts;
+        counts.extend(more);
         // Both halves are sorted, which the stable sort recognises.
-        all.sort_by_key(|(period, _)| *period);
-        all.dedup_by(|next, kept| {
+        counts.sort_by_key(|(period, _)| *period);
+        counts.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
             kept.1 += if is_same { next.1 } else { 0 };
             is_same
         });
-        all
+        counts
     }
 
     /// Returns the period with this index in ascending order.
     fn nth(mut self, index: u64) -> u64 {
         if self.counts.is_empty() {
-            let places = 0..self.uncounted.len();
-            let index = usize::try_from(index).ok().filter(|at| places.contains(at));
-            return index.map_or(0, |at| *self.uncounted.select_nth_unstable(at).1);
+            let positions = 0..self.uncounted.len();
+            let index = usize::try_from(index)
+                .ok()
+                .filter(|position| positions.contains(position));
+            return index
+                .map_or(0, |position| *self.uncounted.select_nth_unstable(position).1);
         }
         let counts = self.into_counts();
-        let place = place_of(counts.iter().map(|(_, count)| *count), index);
-        place.and_then(|place| counts.get(place)).map_or(0, |(period, _)| *period)
+        let position = position_of(counts.iter().map(|(_, count)| *count), index);
+        position
+            .and_then(|position| counts.get(position))
+            .map_or(0, |(period, _)| *period)
     }
 }
 
 /// Returns the index of the count that has the element `index` of all.
-fn place_of(mut counts: impl Iterator<Item = u64>, index: u64) -> Option<usize> {
+fn position_of(mut counts: impl Iterator<Item = u64>, index: u64) -> Option<usize> {
     let mut seen = 0;
     counts.position(|count| {
         seen += count;
@@ -183,7 +188,7 @@ mod tests {
 
     /// Returns the median and whether it is an estimate, of `periods` with this many free places.
     fn median(periods: impl Iterator<Item = u64>, free: usize) -> (u64, bool) {
-        let (mut values, mut free) = (PeriodValues::default(), FreePlaces(free));
+        let (mut values, mut free) = (PeriodValues::default(), FreeSlots(free));
         let mut count = 0;
         for period in periods {
             values.add(period, &mut free);
@@ -196,7 +201,7 @@ mod tests {
     fn median_of_periods_that_repeat_is_exact_in_few_places() {
         // 20,000 times each of five periods.
         let repeated = (0..100_000).map(|n| 1_000_000 + n * 3 % 5);
-        assert_eq!(median(repeated, 4 * LEAST_COUNTED), (1_000_002, false));
+        assert_eq!(median(repeated, 4 * MIN_COUNTED), (1_000_002, false));
         // More than half of the periods are the shortest one, and all others differ.
         let uneven = (0..100_000).map(|n| if n % 20 < 11 { 7 } else { n });
         assert_eq!(median(uneven, 100_000), (7, false));

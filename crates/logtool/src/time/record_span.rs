@@ -19,12 +19,12 @@ const HOUR: u64 = 3_600_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordSpan {
     /// The time range of the records that are shown.
-    pub usual: TimeRange,
+    pub shown: TimeRange,
     /// The possible time range of their values: values of derived records have times of their own.
-    pub reach: TimeRange,
-    /// The time of the first or the last record that is not shown, because it is far from 90 %
-    /// of the records and was not requested.
-    pub stray: Option<Timestamp>,
+    pub value_times: TimeRange,
+    /// The time of the first or the last record that is not shown: it is far from 90 % of the
+    /// records, and was not requested.
+    pub outlier: Option<Timestamp>,
 }
 
 impl RecordSpan {
@@ -38,35 +38,35 @@ impl RecordSpan {
         requested: TimeRange,
     ) -> Result<Self> {
         let manifest = log.manifest();
-        let all = manifest.time.unwrap_or(TimeRange::ALL);
+        let log_time = manifest.time.unwrap_or(TimeRange::ALL);
         let plain = |time: TimeRange| {
-            let reach = intersection(extend(time), requested);
-            let usual = intersection(time, reach);
-            let usual = if usual.is_empty() { reach } else { usual };
-            Self { usual, reach, stray: None }
+            let value_times = intersection(extend(time), requested);
+            let shown = intersection(time, value_times);
+            let shown = if shown.is_empty() { value_times } else { shown };
+            Self { shown, value_times, outlier: None }
         };
         let segments = segments(log, topics)?;
-        let Some(ends) = segments.first_and_last() else { return Ok(plain(all)) };
+        let Some(ends) = segments.first_and_last() else { return Ok(plain(log_time)) };
         let ends = range(&ends);
         let Some(main) = segments.main() else {
-            let usual = intersection(ends, plain(all).usual);
-            let usual = if usual.is_empty() { plain(all).usual } else { usual };
-            return Ok(Self { usual, ..plain(all) });
+            let shown = intersection(ends, plain(log_time).shown);
+            let shown = if shown.is_empty() { plain(log_time).shown } else { shown };
+            return Ok(Self { shown, ..plain(log_time) });
         };
         // A requested start includes records that are far from the others.
         let (is_from, is_to) =
             (requested.start > Timestamp::MIN, requested.end < Timestamp::MAX);
         let main = range(&main);
         let shown = TimeRange {
-            start: if is_from { all.start } else { main.start },
-            end: if is_to { all.end } else { main.end },
+            start: if is_from { log_time.start } else { main.start },
+            end: if is_to { log_time.end } else { main.end },
         };
         if !shown.overlaps(&requested) {
-            return Ok(plain(all));
+            return Ok(plain(log_time));
         }
         let first = (!is_from && ends.start < main.start).then_some(ends.start);
         let last = (!is_to && ends.end > main.end).then_some(ends.end.shifted_by(-1));
-        Ok(Self { stray: first.or(last), ..plain(shown) })
+        Ok(Self { outlier: first.or(last), ..plain(shown) })
     }
 }
 
@@ -117,7 +117,7 @@ fn segments(log: &dyn Log, topics: &TopicSet) -> Result<TimeSegments> {
         [one, next] => TimeRange { start: one.time.end, end: next.time.start },
         _ => TimeRange::EMPTY,
     };
-    let parts = times.parts();
+    let parts = times.remaining_parts();
     let is_short = parts.iter().all(|part| part.time.span_nanos() <= HOUR);
     if is_short && parts.windows(2).all(|pair| between(pair).span_nanos() <= HOUR) {
         return Ok(segments);
@@ -127,6 +127,6 @@ fn segments(log: &dyn Log, topics: &TopicSet) -> Result<TimeSegments> {
             segments.add(time.as_nanos());
         }
     };
-    while times.part(&mut add)? {}
+    while times.read_part(&mut add)? {}
     Ok(segments)
 }

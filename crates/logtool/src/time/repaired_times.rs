@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{
-    Log, Manifest, Selection, TimeRange, Timestamp, TopicOrigin, UsableTimes,
+    Log, Manifest, Selection, TimeRange, Timestamp, TopicOrigin, UsableTimesLog,
 };
 
 use crate::{error::Result, formats::LogFormat, time::part_times::PartTimes};
@@ -23,7 +23,7 @@ const SECOND: i64 = 1_000_000_000;
 
 /// The known times of a log do not include text messages, which may be this far from the other
 /// records: 5 minutes.
-const NEAR: i64 = 5 * 60 * 1_000_000_000;
+const MAX_TEXT_DISTANCE: i64 = 5 * 60 * 1_000_000_000;
 
 /// If the records of a log span at most a year, all times are possible.
 const YEAR: i64 = 366 * 86_400 * 1_000_000_000;
@@ -48,9 +48,9 @@ impl RepairedTimes {
             true => message_times(&*log)?,
             false => (None, 0),
         };
-        match usable.filter(|usable| UsableTimes::are_needed(&*log, *usable)) {
+        match usable.filter(|usable| UsableTimesLog::is_needed(&*log, *usable)) {
             Some(usable) => {
-                let log = Arc::new(UsableTimes::new(log, usable));
+                let log = Arc::new(UsableTimesLog::new(log, usable));
                 Ok(Self { log, warning: Some(warning(outliers)), usable: Some(usable) })
             }
             None => Ok(Self { log, warning: None, usable: None }),
@@ -78,8 +78,8 @@ fn record_times(manifest: &Manifest) -> Option<TimeRange> {
     let times = manifest.possible_times()?;
     let starts_at_zero = times.start <= Timestamp::from_nanos(SECOND);
     let first = Timestamp::from_nanos(if starts_at_zero { 0 } else { 1 });
-    let start = times.start.shifted_by(-NEAR).max(first.min(times.start));
-    Some(TimeRange { start, end: times.end.shifted_by(NEAR) })
+    let start = times.start.shifted_by(-MAX_TEXT_DISTANCE).max(first.min(times.start));
+    Some(TimeRange { start, end: times.end.shifted_by(MAX_TEXT_DISTANCE) })
 }
 
 /// Returns the possible times of a log of messages or packets, and the number of records with
@@ -93,7 +93,7 @@ fn message_times(log: &dyn Log) -> Result<(Option<TimeRange>, u64)> {
         manifest.get(topic).is_ok_and(|topic| topic.origin != TopicOrigin::Derived)
     };
     let mut times = PartTimes::new(log, selection);
-    while times.part(&mut |topic, time| {
+    while times.read_part(&mut |topic, time| {
         if is_logged(topic) {
             years.add(time);
         }
@@ -146,9 +146,9 @@ impl Years {
                 _ => joined.push((year, times, records)),
             }
         }
-        let most = joined.into_iter().max_by_key(|(.., records)| *records);
-        let most = most.filter(|(.., records)| *records > candidates / 2);
-        match most {
+        let largest = joined.into_iter().max_by_key(|(.., records)| *records);
+        let largest = largest.filter(|(.., records)| *records > candidates / 2);
+        match largest {
             Some((_, times, records)) => (Some(times), self.records - records),
             None => (None, 0),
         }

@@ -22,13 +22,15 @@ impl TimeSegments {
         self.count += 1;
         let (mut first, mut last, mut count) = (time, time, 1);
         let before = self.segments.range(..=time).next_back();
-        if let Some((start, (end, others))) = before.map(|(start, of)| (*start, *of))
+        if let Some((start, (end, others))) =
+            before.map(|(start, segment)| (*start, *segment))
             && time.saturating_sub(MIN_GAP) <= end
         {
             (first, last, count) = (start, end.max(time), others + 1);
         }
         let after = self.segments.range(time.saturating_add(1)..).next();
-        if let Some((start, (end, others))) = after.map(|(start, of)| (*start, *of))
+        if let Some((start, (end, others))) =
+            after.map(|(start, segment)| (*start, *segment))
             && start.saturating_sub(MIN_GAP) <= last
         {
             self.segments.remove(&start);

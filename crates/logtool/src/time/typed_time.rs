@@ -25,40 +25,41 @@ pub enum TypedTime {
 
 /// The text is not a time.
 #[derive(Debug, PartialEq, Eq)]
-pub struct NoTime(&'static str);
+pub struct ParseTimeError(&'static str);
 
-impl fmt::Display for NoTime {
+impl fmt::Display for ParseTimeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl std::error::Error for NoTime {}
+impl std::error::Error for ParseTimeError {}
 
-const FORMS: NoTime = NoTime(
+const NO_TIME: ParseTimeError = ParseTimeError(
     "expected a time such as 12.5, 1m30s, 2:30.5, boot:105.2 or 2024-05-01T12:00:00Z",
 );
 
-const NO_DURATION: NoTime =
-    NoTime("expected a duration such as 2.5, 500ms, 1m30s or -0.25");
+const NO_DURATION: ParseTimeError =
+    ParseTimeError("expected a duration such as 2.5, 500ms, 1m30s or -0.25");
 
-const NO_DATE: NoTime =
-    NoTime("a date needs a time and a zone, e.g. 2024-05-01T12:00:00Z");
+const NO_DATE: ParseTimeError =
+    ParseTimeError("a date needs a time and a zone, e.g. 2024-05-01T12:00:00Z");
 
 /// The reach of 64-bit nanoseconds.
-const BEYOND: NoTime = NoTime("a time is at most 292 years from the zero of its clock");
+const OUT_OF_RANGE: ParseTimeError =
+    ParseTimeError("a time is at most 292 years from the zero of its clock");
 
 impl FromStr for TypedTime {
-    type Err = NoTime;
+    type Err = ParseTimeError;
 
-    fn from_str(text: &str) -> Result<Self, NoTime> {
+    fn from_str(text: &str) -> Result<Self, ParseTimeError> {
         let text = text.trim();
         if is_date(text) {
             return utc(text).map(Self::Utc);
         }
         match text.strip_prefix("boot:") {
-            Some(time) => nanos(time, FORMS).map(Self::Boot),
-            None => nanos(text, FORMS).map(Self::Relative),
+            Some(time) => nanos(time, NO_TIME).map(Self::Boot),
+            None => nanos(text, NO_TIME).map(Self::Relative),
         }
     }
 }
@@ -67,28 +68,28 @@ impl FromStr for TypedTime {
 ///
 /// # Errors
 /// If `text` is not such a date, or if the date does not fit into 64 bits.
-pub fn utc(text: &str) -> Result<i64, NoTime> {
+pub fn utc(text: &str) -> Result<i64, ParseTimeError> {
     let time: Timestamp = text.parse().map_err(|_| NO_DATE)?;
-    i64::try_from(time.as_nanosecond()).map_err(|_| BEYOND)
+    i64::try_from(time.as_nanosecond()).map_err(|_| OUT_OF_RANGE)
 }
 
 /// Parses a duration, as nanoseconds. It may be negative.
 ///
 /// # Errors
 /// If `text` is not a duration, or if the duration does not fit into 64 bits.
-pub fn duration(text: &str) -> Result<i64, NoTime> {
+pub fn duration(text: &str) -> Result<i64, ParseTimeError> {
     nanos(text.trim(), NO_DURATION)
 }
 
 /// Parses seconds, units or colons with an optional sign, as nanoseconds.
-fn nanos(text: &str, malformed: NoTime) -> Result<i64, NoTime> {
+fn nanos(text: &str, malformed: ParseTimeError) -> Result<i64, ParseTimeError> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text),
     };
     let nanos =
         if digits.contains(':') { with_colons(digits) } else { with_units(digits) };
-    let nanos = i64::try_from(nanos.ok_or(malformed)?).map_err(|_| BEYOND)?;
+    let nanos = i64::try_from(nanos.ok_or(malformed)?).map_err(|_| OUT_OF_RANGE)?;
     Ok(sign * nanos)
 }
 
@@ -101,7 +102,8 @@ fn is_date(text: &str) -> bool {
 /// Parses `1:02:03.5` or `2:03.5`.
 fn with_colons(text: &str) -> Option<u128> {
     let parts: Vec<&str> = text.split(':').collect();
-    let (seconds, larger) = parts.split_last().filter(|(_, rest)| rest.len() <= 2)?;
+    let (seconds, larger) =
+        parts.split_last().filter(|(_, larger_units)| larger_units.len() <= 2)?;
     let mut total = 0_u128;
     for part in larger {
         total = total.saturating_mul(60).saturating_add(digits(part)?);
@@ -120,22 +122,24 @@ fn with_units(text: &str) -> Option<u128> {
         ("us", 1_000),
         ("ns", 1),
     ];
-    let (mut rest, mut total, mut last) = (text, 0_u128, u128::MAX);
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest.len());
-        let (number, tail) = rest.split_at(end);
+    let (mut remaining, mut total, mut last) = (text, 0_u128, u128::MAX);
+    while !remaining.is_empty() {
+        let end = remaining
+            .find(|c: char| c.is_ascii_alphabetic())
+            .unwrap_or(remaining.len());
+        let (number, tail) = remaining.split_at(end);
         let end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
         let (name, tail) = tail.split_at(end);
         // A number without a unit is seconds. Each unit is smaller than the one before it.
         let unit = match name {
-            "" if rest.len() == text.len() => NANOS,
+            "" if remaining.len() == text.len() => NANOS,
             _ => UNITS.iter().find(|(unit, _)| *unit == name)?.1,
         };
         if unit >= last {
             return None;
         }
         total = total.saturating_add(decimal(number, unit)?);
-        (rest, last) = (tail, unit);
+        (remaining, last) = (tail, unit);
     }
     (last < u128::MAX).then_some(total)
 }
@@ -217,10 +221,10 @@ mod tests {
         assert_eq!(nanos("9223372036"), 9_223_372_036_000_000_000);
         let long = "9".repeat(60);
         for text in ["9223372037", "99999999999", &long, "-9999999h", "9999999:0:0"] {
-            assert_eq!(text.parse::<TypedTime>(), Err(BEYOND), "{text}");
+            assert_eq!(text.parse::<TypedTime>(), Err(OUT_OF_RANGE), "{text}");
         }
-        assert_eq!("2300-01-01T00:00:00Z".parse::<TypedTime>(), Err(BEYOND));
-        assert_eq!("9 9".parse::<TypedTime>(), Err(FORMS));
+        assert_eq!("2300-01-01T00:00:00Z".parse::<TypedTime>(), Err(OUT_OF_RANGE));
+        assert_eq!("9 9".parse::<TypedTime>(), Err(NO_TIME));
     }
 
     #[test]

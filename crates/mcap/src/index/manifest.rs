@@ -180,7 +180,7 @@ impl IndexPass {
             let schema = match layout(&topic) {
                 None => {
                     if let Some(Err(err)) = protobuf::reader(&topic) {
-                        raw(err.kind(), err.what());
+                        raw(err.kind(), err.message());
                     }
                     if let Some(reason) = unusable_json_schema(&topic) {
                         raw(ErrorKind::Malformed, &reason);
@@ -199,7 +199,7 @@ impl IndexPass {
                     if err.kind() == ErrorKind::Limit {
                         room.refuse();
                     }
-                    raw(err.kind(), err.what());
+                    raw(err.kind(), err.message());
                     Ok(raw_schema("ns"))
                 }
             };
@@ -208,7 +208,7 @@ impl IndexPass {
                 Err(err) => {
                     (topic.definition, topic.descriptor) = (String::new(), Vec::new());
                     remove_schema_encoding(&mut topic);
-                    raw(err.kind(), err.what());
+                    raw(err.kind(), err.message());
                 }
             }
             topics.push(topic);

@@ -77,7 +77,7 @@ impl Translation {
                 })
             });
         translation.map(Some).map_err(|err| {
-            let (label, because) = (topic.label(), err.what());
+            let (label, because) = (topic.label(), err.message());
             let message = format!(
                 "the topic {label:?} cannot be translated for ROS 2: {because}"
             );

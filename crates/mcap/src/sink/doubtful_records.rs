@@ -35,12 +35,13 @@ impl DoubtfulNotes {
         Self { topics: extracts.iter().map(names).collect(), ..Self::default() }
     }
 
-    /// Adds messages of the selection with the index `from`.
-    pub(super) fn records(&mut self, from: usize, records: &DoubtfulRecords) {
+    /// Adds messages of the selection with the index `slice_index`.
+    pub(super) fn records(&mut self, slice_index: usize, records: &DoubtfulRecords) {
         let DoubtfulRecords { bytes, topic, records, time } = records;
-        let name = self.topics.get(from).and_then(|names| names.get(topic.index()));
+        let name =
+            self.topics.get(slice_index).and_then(|names| names.get(topic.index()));
         let Some(name) = name else { return };
-        let key = (from, bytes.start, bytes.end);
+        let key = (slice_index, bytes.start, bytes.end);
         let note = self.messages.entry(key).or_insert_with(|| {
             note(bytes, "the checksum of the chunk does not match its messages")
         });

@@ -9,8 +9,8 @@ use crate::{chunk::Compression, format_state::FormatState, messages::ros2};
 /// Returns true if chunks may be copied, because names, times and encodings do not
 /// change.
 pub(super) fn may_copy(extracts: &[LogSlice<'_>], options: &WriteOptions) -> bool {
-    let is_as_is = options.rename.is_empty() && options.transcode.is_none();
-    extracts.len() == 1 && is_as_is && !options.retimed
+    let is_as_is = options.rename.is_empty() && options.payload_encoding.is_none();
+    extracts.len() == 1 && is_as_is && !options.changes_times
 }
 
 /// Returns the profile of a file that contains `extracts`.
@@ -26,7 +26,7 @@ pub(super) fn profile(
             None => "",
         });
     let profiles = profiles.map(|profiles| match profiles {
-        "ros1" if options.transcode.is_some() => ros2::PROFILE,
+        "ros1" if options.payload_encoding.is_some() => ros2::PROFILE,
         profiles => profiles,
     });
     let mut profiles = profiles.collect::<Vec<_>>();

@@ -43,7 +43,7 @@ impl<W: Output> Writer<W> {
         let end = position.end.min(position.start.saturating_add(MAX_HEAD));
         let first_bytes = source
             .read_at(position.start..end)
-            .map_err(|err| Error::new(ErrorKind::Io, "reading").from_source(err))?;
+            .map_err(|err| Error::new(ErrorKind::Io, "reading").with_source(err))?;
         let content = first_bytes.get(RECORD_HEADER_LEN..).ok_or_else(malformed)?;
         let mut attachment = Attachment::parse(content).ok_or_else(malformed)?;
         self.flush()?;
@@ -100,7 +100,7 @@ pub(crate) fn has_valid_checksum(
     const PIECE_LEN: u64 = 1 << 20;
     let read = |bytes: Range<u64>| {
         let read = source.read_at(bytes);
-        read.map_err(|err| Error::new(ErrorKind::Io, "reading").from_source(err))
+        read.map_err(|err| Error::new(ErrorKind::Io, "reading").with_source(err))
     };
     let first_bytes = read(
         position.start..position.end.min(position.start.saturating_add(MAX_HEAD)),

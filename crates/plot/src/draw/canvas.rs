@@ -113,7 +113,7 @@ impl Canvas {
                     }
                     _ => "the picture cannot be drawn",
                 };
-                Error::new(ErrorKind::Limit, what).from_source(err)
+                Error::new(ErrorKind::Limit, what).with_source(err)
             };
             drawn.map_err(odd)?;
         }

@@ -42,7 +42,7 @@ pub struct Connection {
 }
 
 /// The metadata keys that this crate uses itself, besides [`ConnectionMetadata::KEYS`].
-const OWN_KEYS: [&str; 4] = ["id", "topic", "type", Stream::UNKEPT_FIELDS_KEY];
+const OWN_KEYS: [&str; 4] = ["id", "topic", "type", Stream::FORMAT_SPECIFIC_FIELDS_KEY];
 
 /// Returns whether this crate uses `key` itself, so that no other field can have it.
 pub(crate) fn is_own_key(key: &str) -> bool {
@@ -172,7 +172,7 @@ impl Connection {
             self.others.iter().map(|(name, value)| (name.as_str(), text(value)));
         facts.extend(entries);
         if self.unkept > 0 {
-            facts.push((Stream::UNKEPT_FIELDS_KEY, Value::UInt(self.unkept)));
+            facts.push((Stream::FORMAT_SPECIFIC_FIELDS_KEY, Value::UInt(self.unkept)));
         }
         facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
     }

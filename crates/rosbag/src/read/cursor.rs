@@ -138,7 +138,7 @@ impl RecordVisitor for BlockFiller<'_> {
                 payload.clone(),
             );
         }
-        if self.reader.selection.wants(topic, time) {
+        if self.reader.selection.contains(topic, time) {
             self.block.push_from_stream(topic, entry, time, payload);
         }
         true
@@ -148,7 +148,7 @@ impl RecordVisitor for BlockFiller<'_> {
         let Some((_, topic)) = self.reader.find(id) else {
             return self.reader.is_left_out(id);
         };
-        self.reader.derived.is_none() && !self.reader.selection.wants(topic, time)
+        self.reader.derived.is_none() && !self.reader.selection.contains(topic, time)
     }
 
     fn connection(&mut self, raw: RawConnection) {
@@ -171,7 +171,7 @@ impl RecordVisitor for BlockFiller<'_> {
         let RecordSelector { table, chunk_at, .. } = &*self.reader;
         match table.lookup(id, *chunk_at) {
             Some(entry) => table.topic(entry),
-            None => table.is_other(id).then_some(TopicId::LEFT_OUT),
+            None => table.is_other(id).then_some(TopicId::OMITTED),
         }
     }
 

@@ -99,7 +99,8 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
     });
     let dropped: Vec<String> = dropped.collect();
     let message = format!("{}: a bag has only messages", dropped.join(", "));
-    (!dropped.is_empty()).then_some(UnsupportedContent { topic: None, what: message })
+    (!dropped.is_empty())
+        .then_some(UnsupportedContent { topic: None, description: message })
 }
 
 /// Returns the metadata of `stream` whose keys the writer of the file chose, and that have no

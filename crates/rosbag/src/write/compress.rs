@@ -60,7 +60,7 @@ impl Compression {
 
 fn bz2(bytes: &[u8], mut buffer: Vec<u8>) -> Result<Vec<u8>> {
     let into_error =
-        |err| Error::new(ErrorKind::Io, "compressing a chunk failed").from_source(err);
+        |err| Error::new(ErrorKind::Io, "compressing a chunk failed").with_source(err);
     buffer.reserve(bytes.len() / 2);
     let mut stream = BzEncoder::new(buffer, bzip2::Compression::best());
     stream.write_all(bytes).map_err(into_error)?;

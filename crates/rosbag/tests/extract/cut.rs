@@ -52,8 +52,15 @@ fn cut(
     let mut out = Cursor::new(Vec::new());
     let options = WriteOptions::default();
     let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
-    let (from, selection, progress) = (0, selection.clone(), &|_| {});
-    let job = CopyJob { log, from, selection, verify, drops_doubtful: false, progress };
+    let (slice_index, selection, progress) = (0, selection.clone(), &|_| {});
+    let job = CopyJob {
+        log,
+        slice_index,
+        selection,
+        verify,
+        drops_doubtful: false,
+        progress,
+    };
     let copied = copy(&job, None, &mut *sink).unwrap();
     sink.finish().unwrap();
     (open(out.into_inner().into(), OpenMode::Full).unwrap(), copied)

@@ -58,15 +58,21 @@ fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) 
         .collect();
     let mut sink = FORMAT.writer(Box::new(&mut out), &extracts, options).unwrap();
     let mut copied = vec![];
-    for (from, log) in logs.iter().enumerate() {
+    for (slice_index, log) in logs.iter().enumerate() {
         for part in log.manifest().plan(&Selection::default(), 0) {
             let is_copied = sink
-                .copy_part_verbatim(from, &part, &**log.source())
+                .copy_part_verbatim(slice_index, &part, &**log.source())
                 .unwrap()
                 .is_some();
             copied.push(is_copied);
             if !is_copied {
-                write(&mut *sink, from, log, &part, &extracts[from].selection);
+                write(
+                    &mut *sink,
+                    slice_index,
+                    log,
+                    &part,
+                    &extracts[slice_index].selection,
+                );
             }
         }
     }

@@ -4,7 +4,7 @@
 //! types:
 //!
 //! 1. A constant belongs to the field whose name is a prefix of its name, e.g. `STATUS_NO_FIX` to
-//!    `status`: see [`logtool_core::fields_of_constant`], which is also used for messages of PX4.
+//!    `status`: see [`logtool_core::fields_for_constant`], which is also used for messages of PX4.
 //! 2. Other constants belong to the field of their type, if there is exactly one such field, and if
 //!    they look like an enumeration: two or more different values that are either consecutive or
 //!    powers of two. In this way `level` of `rosgraph_msgs/Log` gets `WARN`, and `datatype` of
@@ -13,7 +13,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use logtool_core::{
-    IntegerField, Labels, fields_of_constant, integer_constant, integer_values,
+    IntegerField, Labels, fields_for_constant, integer_constant, integer_values,
 };
 
 use crate::definition::{
@@ -31,11 +31,12 @@ pub(super) fn from_types(types: &[MessageType]) -> Labels {
         for constant in &message_type.constants {
             let Some(value) = integer(constant) else { continue };
             let labelled = (value, constant.name.as_str());
-            let fields_of_constant = fields_of_constant(&fields, &constant.name, value);
-            if fields_of_constant.is_empty() {
+            let fields_for_constant =
+                fields_for_constant(&fields, &constant.name, value);
+            if fields_for_constant.is_empty() {
                 orphans.entry(&constant.type_name).or_default().push(labelled);
             }
-            for field in fields_of_constant {
+            for field in fields_for_constant {
                 named.entry(field.name).or_default().push(labelled);
             }
         }

@@ -79,8 +79,9 @@ fn check_texts(types: &[MessageType]) -> Result<()> {
     });
     wide_strings.next().map_or(Ok(()), |(message_type, field)| {
         let (message_type, name) = (&message_type.name, &field.name);
-        let message =
-            format!("{message_type}.{name} is a wstring, which ROS 1 has not");
+        let message = format!(
+            "{message_type}.{name} is a wstring, a type that ROS 1 does not have"
+        );
         Err(Error::new(ErrorKind::Unsupported, message))
     })
 }

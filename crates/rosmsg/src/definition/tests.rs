@@ -239,7 +239,7 @@ fn messages_are_decoded_to_the_columns_of_their_definition() {
     block.reset(payload.to_vec().into(), 0);
     block.push(TopicId(0), Timestamp::from_nanos(1), 0..payload.len());
     block.push(TopicId(0), Timestamp::from_nanos(2), 0..payload.len() - 1);
-    let mut decoder = LayoutDecoder::new(&layout, &Columns::all(View::Flat)).unwrap();
+    let mut decoder = LayoutDecoder::new(&layout, &Columns::new(View::Flat)).unwrap();
     let mut damage = vec![];
     block.runs().for_each(|run| decoder.append(run, &mut damage));
     assert_eq!((decoder.rows(), damage.len()), (1, 1));

@@ -97,7 +97,7 @@ impl Derivation {
     pub(super) fn schema(self) -> Result<SchemaRef> {
         let DerivedKind::Points(source) = self.kind else { return Ok(packet_schema()) };
         let point_schema = Arc::new(source.point_schema().unwrap_or_default());
-        let columns = Columns::all(View::Nested);
+        let columns = Columns::new(View::Nested);
         let decoder = PointDecoder::new(source, self.encoding, point_schema, &columns)?;
         Ok(logtool_core::Decoder::schema(&decoder).clone())
     }

@@ -141,7 +141,7 @@ impl PointDecoder {
                 }),
             }
         }
-        let selected = columns.only.as_deref();
+        let selected = columns.indices.as_deref();
         if let Some(index) =
             selected.unwrap_or_default().iter().find(|i| **i > fields_and_slots.len())
         {
@@ -266,7 +266,7 @@ impl Decoder for PointDecoder {
             columns.push(slot.take()?);
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         })
     }
 

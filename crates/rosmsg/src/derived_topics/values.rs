@@ -150,7 +150,7 @@ impl<N: Numeral> ColumnBuilder for NumberBuilder<N> {
         let item = item(N::DATA_TYPE);
         let list = FixedSizeListArray::try_new(item, count as i32, values, nulls);
         Ok(Arc::new(list.map_err(|err| {
-            Error::new(ErrorKind::Malformed, "inconsistent lists").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent lists").with_source(err)
         })?))
     }
 }

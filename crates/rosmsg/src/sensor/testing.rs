@@ -106,5 +106,5 @@ pub(crate) fn names(batch: &arrow_array::RecordBatch) -> String {
 }
 
 pub(crate) fn nested() -> Columns {
-    Columns::all(View::Nested)
+    Columns::new(View::Nested)
 }

@@ -278,9 +278,9 @@ fn bytes(array: &ArrayRef) -> Buffer {
 pub(super) struct IntegerReader<'s>(BufReader<SpillReader<'s>>);
 
 impl<'s> IntegerReader<'s> {
-    /// Creates a reader of `stream` that starts at the integer with the index `from`.
-    pub(super) fn new(spill: &'s Spill, stream: &'s SpillStream, from: u64) -> Self {
-        Self(BufReader::with_capacity(64 << 10, spill.read(stream, from * 8)))
+    /// Creates a reader of `stream` that starts at the integer with the index `start`.
+    pub(super) fn new(spill: &'s Spill, stream: &'s SpillStream, start: u64) -> Self {
+        Self(BufReader::with_capacity(64 << 10, spill.read(stream, start * 8)))
     }
 
     /// Reads the next integer.

@@ -112,8 +112,11 @@ impl TableSink for MatSink {
         let mut tables = std::mem::take(&mut *self.done.lock());
         tables.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
         let out = BufWriter::with_capacity(256 << 10, staged);
-        let mut mat =
-            ElementWriter { out, at: 0, escaped_characters: &self.escaped_characters };
+        let mut mat = ElementWriter {
+            out,
+            position: 0,
+            escaped_characters: &self.escaped_characters,
+        };
         mat.write(&header())?;
         let mut names = VariableNames::default();
         let namespace = names.unique_name("logtool");
@@ -172,7 +175,7 @@ fn header() -> Vec<u8> {
 /// A writer of the elements of a MATLAB file.
 struct ElementWriter<'m> {
     out: BufWriter<StagedFile>,
-    at: u64,
+    position: u64,
     escaped_characters: &'m AtomicU64,
 }
 
@@ -182,7 +185,7 @@ const TRANSPOSE_BYTES: u64 = 16 << 20;
 impl ElementWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes)?;
-        self.at += bytes.len() as u64;
+        self.position += bytes.len() as u64;
         Ok(())
     }
 
@@ -192,13 +195,13 @@ impl ElementWriter<'_> {
         header: &[u8],
         write_content: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        let start = self.at;
+        let start = self.position;
         self.write(header)?;
         write_content(self)?;
-        let len = length(self.at - start)?;
+        let len = length(self.position - start)?;
         self.out.seek(SeekFrom::Start(start + 4))?;
         self.out.write_all(&len)?;
-        self.out.seek(SeekFrom::Start(self.at))?;
+        self.out.seek(SeekFrom::Start(self.position))?;
         Ok(())
     }
 
@@ -317,7 +320,7 @@ impl ElementWriter<'_> {
 
 /// Adds `context` to the message of `err`.
 fn with_context(context: &str, err: Error) -> Error {
-    Error::new(err.kind(), format!("{context} in a MATLAB file")).from_source(err)
+    Error::new(err.kind(), format!("{context} in a MATLAB file")).with_source(err)
 }
 
 #[cfg(test)]

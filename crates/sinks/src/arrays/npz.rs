@@ -281,7 +281,7 @@ fn from_zip(err: ZipError) -> Error {
     match err {
         ZipError::Io(err) => Error::from(err),
         err => Error::new(ErrorKind::Unsupported, "cannot write an npz file")
-            .from_source(err),
+            .with_source(err),
     }
 }
 

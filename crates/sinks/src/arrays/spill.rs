@@ -71,13 +71,13 @@ impl Spill {
         Ok(())
     }
 
-    /// Returns a reader of `stream` that starts at its byte `from`.
+    /// Returns a reader of `stream` that starts at byte `start`.
     pub(super) fn read<'s>(
         &'s self,
         stream: &'s SpillStream,
-        from: u64,
+        start: u64,
     ) -> SpillReader<'s> {
-        let (mut skip, mut next) = (from, 0);
+        let (mut skip, mut next) = (start, 0);
         while let Some(segment) = stream.segments.get(next) {
             let len = segment.end - segment.start;
             if skip < len {
@@ -110,17 +110,17 @@ pub(super) struct SpillReader<'s> {
 impl Read for SpillReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some(segment) = self.stream.segments.get(self.next) else { return Ok(0) };
-        let from = segment.start + self.skip;
+        let start = segment.start + self.skip;
         let len =
-            into.len().min(usize::try_from(segment.end - from).unwrap_or(usize::MAX));
+            into.len().min(usize::try_from(segment.end - start).unwrap_or(usize::MAX));
         let mut file_state = self.spill.file_state.lock();
-        file_state.file.seek(SeekFrom::Start(from))?;
+        file_state.file.seek(SeekFrom::Start(start))?;
         let read = file_state.file.read(&mut into[..len])?;
         if read == 0 && len > 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         self.skip += read as u64;
-        if from + read as u64 == segment.end {
+        if start + read as u64 == segment.end {
             (self.next, self.skip) = (self.next + 1, 0);
         }
         Ok(read)
@@ -142,9 +142,9 @@ mod tests {
             let stream = if stream == 0 { &mut a } else { &mut b };
             spill.push(stream, bytes.as_bytes()).unwrap();
         }
-        let text = |stream, from| {
+        let text = |stream, start| {
             let mut text = String::new();
-            spill.read(stream, from).read_to_string(&mut text).unwrap();
+            spill.read(stream, start).read_to_string(&mut text).unwrap();
             text
         };
         assert_eq!((text(&a, 0), text(&b, 0)), ("abcdef".into(), "XYZ".into()));

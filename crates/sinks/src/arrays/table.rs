@@ -63,26 +63,26 @@ impl ArrayTable {
     /// Appends rows.
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let Self { columns, rows, spill, buffer } = self;
-        buffer.push(batch, |some| store(columns, rows, spill, some))
+        buffer.push(batch, |slice| store(columns, rows, spill, slice))
     }
 
     /// Stores the rows that are still buffered.
     pub(super) fn store(&mut self) -> Result<()> {
         let Self { columns, rows, spill, buffer } = self;
-        buffer.flush(|some| store(columns, rows, spill, some))
+        buffer.flush(|slice| store(columns, rows, spill, slice))
     }
 }
 
-/// Stores the rows `some`; `rows` counts all that are stored.
+/// Stores the rows `slice`; `rows` counts all that are stored.
 fn store(
     columns: &mut [ArrayColumn],
     rows: &mut u64,
     spill: &Spill,
-    some: &RecordBatch,
+    slice: &RecordBatch,
 ) -> Result<()> {
-    for (column, array) in columns.iter_mut().zip(some.columns()) {
+    for (column, array) in columns.iter_mut().zip(slice.columns()) {
         column.push(array, spill)?;
     }
-    *rows += some.num_rows() as u64;
+    *rows += slice.num_rows() as u64;
     Ok(())
 }

@@ -86,7 +86,7 @@ impl Px4Sink {
         let json = |text: serde_json::Result<Vec<u8>>| {
             text.map_err(|err| {
                 Error::new(ErrorKind::Unsupported, "cannot write the metadata as JSON")
-                    .from_source(err)
+                    .with_source(err)
             })
         };
         let manifest = json(serde_json::to_vec_pretty(&manifest))?;

@@ -80,7 +80,7 @@ impl DictionaryChange {
         let names: Vec<String> = serde_json::from_str(names).map_err(|err| {
             let message =
                 format!("column {:?} does not declare its names", field.name());
-            Error::new(ErrorKind::Unsupported, message).from_source(err)
+            Error::new(ErrorKind::Unsupported, message).with_source(err)
         })?;
         let dictionary = Arc::new(StringArray::from_iter_values(&names));
         Ok(Self::Of(dictionary, names.into_iter().zip(0..).collect()))

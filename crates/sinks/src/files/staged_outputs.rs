@@ -112,15 +112,15 @@ impl Outputs {
     }
 
     /// Creates one output file at `path`.
-    pub fn one_file(path: impl Into<PathBuf>, existing: ExistingFiles) -> Arc<Self> {
+    pub fn for_file(path: impl Into<PathBuf>, existing: ExistingFiles) -> Arc<Self> {
         let path = path.into();
         let dir = temporary::parent(&path);
         Arc::new(Self::with_kind(dir, OutputKind::File(path), existing))
     }
 
-    /// Like [`one_file`](Self::one_file), but the file is synced to the disk before it gets its
+    /// Like [`for_file`](Self::for_file), but the file is synced to the disk before it gets its
     /// name. Logs are written like this, because they may replace the only other copy.
-    pub fn one_synced_file(
+    pub fn for_synced_file(
         path: impl Into<PathBuf>,
         existing: ExistingFiles,
     ) -> Arc<Self> {
@@ -132,7 +132,7 @@ impl Outputs {
     }
 
     /// Creates one output, which is written directly to standard output.
-    pub fn to_stdout() -> Arc<Self> {
+    pub fn for_stdout() -> Arc<Self> {
         Arc::new(Self::with_kind(
             PathBuf::new(),
             OutputKind::Stdout,
@@ -152,7 +152,7 @@ impl Outputs {
         }
     }
 
-    /// Returns whether the output is [standard output](Self::to_stdout).
+    /// Returns whether the output is [standard output](Self::for_stdout).
     pub fn is_stdout(&self) -> bool {
         matches!(self.kind, OutputKind::Stdout)
     }
@@ -302,7 +302,7 @@ impl Outputs {
     }
 
     /// Returns the final paths of the files that are finished so far.
-    pub fn places(&self) -> Vec<PathBuf> {
+    pub fn paths(&self) -> Vec<PathBuf> {
         self.state
             .lock()
             .done

@@ -29,10 +29,14 @@ impl PointAttributes {
             let has_name =
                 |column: &PointColumn| column.name.trim_end_matches('_') == name;
             let indexed = columns.iter().enumerate();
-            indexed.filter(|(_, column)| has_name(column)).map(|(at, _)| at).collect()
+            indexed
+                .filter(|(_, column)| has_name(column))
+                .map(|(index, _)| index)
+                .collect()
         };
         let intensity = find("intensity");
-        let scale = |at: &usize| match columns.get(*at).map(|column| column.kind) {
+        let scale = |index: &usize| match columns.get(*index).map(|column| column.kind)
+        {
             Some(NumberType::Integer { bytes: 1, .. }) => 1.0 / 255.0,
             Some(NumberType::Integer { bytes: 2, .. }) => 1.0 / 65_535.0,
             _ => 1.0,
@@ -51,7 +55,8 @@ impl PointAttributes {
     /// Returns the intensities: from 0 to 1 if they are integers of 8 or 16 bits, 0 if missing.
     pub(super) fn intensities(&self, points: &Points) -> Vec<f64> {
         let columns = self.intensity.iter().zip(&self.scales);
-        let mut intensities = first(points, columns.map(|(at, scale)| (*at, *scale)));
+        let mut intensities =
+            first(points, columns.map(|(index, scale)| (*index, *scale)));
         intensities.iter_mut().filter(|i| i.is_nan()).for_each(|i| *i = 0.0);
         intensities
     }
@@ -59,7 +64,7 @@ impl PointAttributes {
     /// Returns the intensities as they are in the table, NaN if missing.
     #[cfg(feature = "plot")]
     pub(super) fn unscaled_intensities(&self, points: &Points) -> Vec<f64> {
-        first(points, self.intensity.iter().map(|at| (*at, 1.0)))
+        first(points, self.intensity.iter().map(|index| (*index, 1.0)))
     }
 }
 
@@ -67,31 +72,31 @@ impl PointAttributes {
 /// column; NaN if it has no number.
 fn first(points: &Points, columns: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
     let mut numbers = vec![f64::NAN; points.count];
-    for (at, scale) in columns {
-        let values = array(points, Some(at)).map(floats).unwrap_or_default();
+    for (index, scale) in columns {
+        let values = array(points, Some(index)).map(floats).unwrap_or_default();
         let pairs = numbers.iter_mut().zip(values);
         pairs.filter(|(n, _)| n.is_nan()).for_each(|(n, value)| *n = value * scale);
     }
     numbers
 }
 
-/// Returns the array of `points` at index `at`.
-pub(super) fn array(points: &Points, at: Option<usize>) -> Option<&ArrayRef> {
-    points.arrays.get(at?)
+/// Returns the array of `points` at `index`.
+pub(super) fn array(points: &Points, index: Option<usize>) -> Option<&ArrayRef> {
+    points.arrays.get(index?)
 }
 
-/// Returns an integer for each of `points`, from the first of the columns `at` that has one; 0
+/// Returns an integer for each of `points`, from the first of the columns `indices` that has one; 0
 /// if no column has one.
-pub(super) fn integers_of_first(points: &Points, at: &[usize]) -> Vec<u32> {
+pub(super) fn integers_of_first(points: &Points, indices: &[usize]) -> Vec<u32> {
     // `as` rounds a float towards zero and saturates.
-    let numbers = first(points, at.iter().map(|at| (*at, 1.0)));
+    let numbers = first(points, indices.iter().map(|index| (*index, 1.0)));
     numbers.into_iter().map(|number| number as u32).collect()
 }
 
 /// Returns x, y and z of each point; `None` if it has no position.
 pub(super) fn positions(points: &Points) -> Vec<Option<[f64; 3]>> {
-    let [x, y, z] =
-        [0, 1, 2].map(|at| array(points, Some(at)).map(floats).unwrap_or_default());
+    let [x, y, z] = [0, 1, 2]
+        .map(|index| array(points, Some(index)).map(floats).unwrap_or_default());
     let coordinates = x.into_iter().zip(y).zip(z).map(|((x, y), z)| [x, y, z]);
     coordinates
         .map(|position| position.iter().all(|v| v.is_finite()).then_some(position))

@@ -93,13 +93,13 @@ pub(super) fn columns(schema: &Schema) -> Vec<PointColumn> {
         }
         point_columns.push(PointColumn { name, kind, index });
     }
-    for (at, name) in ["x", "y", "z"].into_iter().enumerate() {
+    for (index, name) in ["x", "y", "z"].into_iter().enumerate() {
         let Some(position) =
             point_columns.iter().position(|column| column.name == name)
         else {
             return Vec::new();
         };
-        point_columns[at..=position].rotate_right(1);
+        point_columns[index..=position].rotate_right(1);
     }
     point_columns
 }

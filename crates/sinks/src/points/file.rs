@@ -36,7 +36,8 @@ impl Points {
 
     /// Returns the points with only the columns at the indices `indices`.
     pub(super) fn select_columns(&self, indices: &[usize]) -> Self {
-        let arrays = indices.iter().filter_map(|at| self.arrays.get(*at)).cloned();
+        let arrays =
+            indices.iter().filter_map(|index| self.arrays.get(*index)).cloned();
         Self { arrays: arrays.collect(), count: self.count }
     }
 }

@@ -189,10 +189,11 @@ impl TableWriter for PointTable {
 
 impl PointTable {
     fn add(&mut self, scan: u32, points: &Points) -> Result<()> {
-        let moments = self.attributes.time.and_then(|at| points.arrays.get(at));
+        let moments = self.attributes.time.and_then(|index| points.arrays.get(index));
         let moments = moments.and_then(column::times_of_points);
-        let at = match self.open.iter().position(|open| open.scan_file.scan == scan) {
-            Some(at) => at,
+        let index = match self.open.iter().position(|open| open.scan_file.scan == scan)
+        {
+            Some(index) => index,
             None => {
                 if self.closed.is_some_and(|closed| scan <= closed) {
                     let message =
@@ -212,7 +213,7 @@ impl PointTable {
             }
         };
         if let Some(OpenScan { scan_file, file, column_indices }) =
-            self.open.get_mut(at)
+            self.open.get_mut(index)
         {
             scan_file.add(points, moments.as_deref());
             let lost = file.write(&points.select_columns(column_indices))?;
@@ -247,8 +248,11 @@ impl PointTable {
             None => self.label.clone(),
         };
         let indices = self.columns_of_file(points);
-        let columns: Vec<PointColumn> =
-            indices.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
+        let columns: Vec<PointColumn> = indices
+            .iter()
+            .filter_map(|index| self.columns.get(*index))
+            .cloned()
+            .collect();
         let file = self.file(out, &columns, &points.select_columns(&indices), title)?;
         Ok(OpenScan { scan_file, file, column_indices: indices })
     }
@@ -257,12 +261,13 @@ impl PointTable {
     /// whole cloud are dropped, because integers in a file cannot be null.
     fn columns_of_file(&self, first: &Points) -> Vec<usize> {
         let arrays = first.arrays.iter().enumerate();
-        let is_kept = |at: usize, nulls: usize| {
+        let is_kept = |index: usize, nulls: usize| {
             // x, y and z are in every file.
-            !self.is_union || at < 3 || nulls < first.count
+            !self.is_union || index < 3 || nulls < first.count
         };
-        let indices = arrays.filter(|(at, array)| is_kept(*at, array.null_count()));
-        indices.map(|(at, _)| at).collect()
+        let indices =
+            arrays.filter(|(index, array)| is_kept(*index, array.null_count()));
+        indices.map(|(index, _)| index).collect()
     }
 
     /// Starts a file of `columns` in `out` with the points `first`; images have a title.

@@ -64,9 +64,9 @@ impl RowBuffer {
         batch: &RecordBatch,
         mut write: impl FnMut(&RecordBatch) -> Result<()>,
     ) -> Result<()> {
-        let mut from = 0;
-        while from < batch.num_rows() {
-            from += self.append(batch, from)?;
+        let mut start_row = 0;
+        while start_row < batch.num_rows() {
+            start_row += self.append(batch, start_row)?;
             if self.bits >= self.limit || self.rows >= MAX_ROWS {
                 self.flush(&mut write)?;
             }
@@ -88,21 +88,21 @@ impl RowBuffer {
         if batches.is_empty() { Ok(()) } else { write(&self.concat(&batches)?) }
     }
 
-    /// Appends rows of `batch`, starting at index `from`, until the group is complete. Returns the
+    /// Appends rows of `batch`, starting at index `start_row`, until the group is complete. Returns the
     /// number of appended rows.
-    fn append(&mut self, batch: &RecordBatch, from: usize) -> Result<usize> {
-        let max_rows = (batch.num_rows() - from).min(MAX_ROWS - self.rows);
-        let some = batch.slice(from, max_rows);
-        let rows = rows_of(&some, self.limit - self.bits);
-        let mut some = some.slice(0, rows);
+    fn append(&mut self, batch: &RecordBatch, start_row: usize) -> Result<usize> {
+        let max_rows = (batch.num_rows() - start_row).min(MAX_ROWS - self.rows);
+        let slice = batch.slice(start_row, max_rows);
+        let rows = rows_of(&slice, self.limit - self.bits);
+        let mut slice = slice.slice(0, rows);
         self.rows += rows;
-        self.bits += bits(&some, 0..rows);
+        self.bits += bits(&slice, 0..rows);
         let is_incomplete = self.bits < self.limit && self.rows < MAX_ROWS;
         if is_incomplete && rows < batch.num_rows() {
             // Copies the rows, because a slice would keep the whole batch in memory.
-            some = self.concat(&[some.clone(), some.slice(0, 0)])?;
+            slice = self.concat(&[slice.clone(), slice.slice(0, 0)])?;
         }
-        self.batches.push(some);
+        self.batches.push(slice);
         if self.batches.len() >= MAX_BATCHES {
             self.batches = vec![self.concat(&self.batches)?];
         }
@@ -137,9 +137,9 @@ mod tests {
             all.push(rows.clone());
             Ok(())
         };
-        for from in (0..1_000).step_by(rows) {
-            let some = batch.slice(from, rows.min(1_000 - from));
-            buffer.push(&some, &mut write).unwrap();
+        for start_row in (0..1_000).step_by(rows) {
+            let slice = batch.slice(start_row, rows.min(1_000 - start_row));
+            buffer.push(&slice, &mut write).unwrap();
         }
         buffer.flush(&mut write).unwrap();
         (all, batch)
@@ -152,8 +152,8 @@ mod tests {
         // Space for one row.
         let mut buffer = RowBuffer::new(&batch.schema(), 8).growing_to(1 << 20);
         let (mut groups, mut rows) = (0, 0);
-        let mut write = |some: &RecordBatch| -> Result<()> {
-            (groups, rows) = (groups + 1, rows + some.num_rows());
+        let mut write = |slice: &RecordBatch| -> Result<()> {
+            (groups, rows) = (groups + 1, rows + slice.num_rows());
             Ok(())
         };
         buffer.push(&batch, &mut write).unwrap();

@@ -93,10 +93,10 @@ pub(crate) fn write_float(value: f32, buffer: &mut NumberBuffer) -> Option<usize
     }
 }
 
-/// Stores eight bytes at `at`, which must be below 24.
+/// Stores eight bytes at `offset`, which must be below 24.
 #[inline(always)]
-fn store(buffer: &mut NumberBuffer, at: usize, bytes: u64) {
-    if let Some(buffer) = buffer[at & 15..].first_chunk_mut() {
+fn store(buffer: &mut NumberBuffer, offset: usize, bytes: u64) {
+    if let Some(buffer) = buffer[offset & 15..].first_chunk_mut() {
         *buffer = bytes.to_le_bytes();
     }
 }

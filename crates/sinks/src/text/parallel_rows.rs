@@ -32,8 +32,8 @@ pub(crate) fn format_in_parallel<E: Send + 'static>(
         encoders.push(encoder);
         Ok(())
     };
-    for from in (0..batch.num_rows()).step_by(rows) {
-        let slice = batch.slice(from, rows.min(batch.num_rows() - from));
+    for start_row in (0..batch.num_rows()).step_by(rows) {
+        let slice = batch.slice(start_row, rows.min(batch.num_rows() - start_row));
         let mut encoder = encoders.pop().unwrap_or_else(&new_encoder);
         let write = write.clone();
         queue.push(move || write(&mut encoder, &slice).map(|()| encoder));

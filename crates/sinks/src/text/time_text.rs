@@ -69,8 +69,8 @@ pub(crate) fn iso_second(second: i64) -> [u8; 19] {
     let (days, second_of_day) = (second.div_euclid(86_400), second.rem_euclid(86_400));
     let (year, month, day) = civil_date(days);
     let mut text = *b"0000-00-00T00:00:00";
-    let mut write_to = |at: usize, len: usize, mut value: i64| {
-        for digit in text.iter_mut().skip(at).take(len).rev() {
+    let mut write_to = |offset: usize, len: usize, mut value: i64| {
+        for digit in text.iter_mut().skip(offset).take(len).rev() {
             *digit = b'0' + (value % 10) as u8;
             value /= 10;
         }

@@ -80,8 +80,8 @@ fn list(
     fixes: &[Fix],
     write_one: impl Fn(&mut String, &Fix) -> Result,
 ) -> Result {
-    for (at, fix) in fixes.iter().enumerate() {
-        if at > 0 {
+    for (index, fix) in fixes.iter().enumerate() {
+        if index > 0 {
             text.push(',');
         }
         write_one(text, fix)?;

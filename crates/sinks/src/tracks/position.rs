@@ -182,13 +182,15 @@ impl PositionColumns {
             .validity
             .map(|(column, value)| (numbers(batch.column(column), 1.0), value));
         (0..batch.num_rows()).map(move |row| {
-            let at = |values: &[f64]| values.get(row).copied().unwrap_or(f64::NAN);
-            let (latitude, longitude) = (at(&latitudes), at(&longitudes));
-            let is_valid = |(values, valid): &(Vec<f64>, f64)| at(values) == *valid;
+            let value_at =
+                |values: &[f64]| values.get(row).copied().unwrap_or(f64::NAN);
+            let (latitude, longitude) = (value_at(&latitudes), value_at(&longitudes));
+            let is_valid =
+                |(values, valid): &(Vec<f64>, f64)| value_at(values) == *valid;
             let is_known = validity.as_ref().is_none_or(is_valid)
                 && min_values
                     .iter()
-                    .all(|(values, min_values)| at(values) >= *min_values);
+                    .all(|(values, min_values)| value_at(values) >= *min_values);
             let is_none = latitude.is_nan() || longitude.is_nan();
             if !is_known || is_none || (latitude, longitude) == (0.0, 0.0) {
                 return RowPosition::Unknown;
@@ -196,8 +198,8 @@ impl PositionColumns {
             if latitude.abs() > 90.0 || longitude.abs() > 180.0 {
                 return RowPosition::Impossible;
             }
-            let is_high = valid.as_ref().is_none_or(|valid| at(valid) >= 1.0);
-            let altitude = altitudes.as_ref().filter(|_| is_high).map(|a| at(a));
+            let is_high = valid.as_ref().is_none_or(|valid| value_at(valid) >= 1.0);
+            let altitude = altitudes.as_ref().filter(|_| is_high).map(|a| value_at(a));
             RowPosition::Known(Fix {
                 nanos: times
                     .as_ref()

@@ -293,7 +293,7 @@ fn write(
 ) -> Result<()> {
     text.clear();
     let into_error =
-        |err| Error::new(ErrorKind::Unsupported, "cannot format").from_source(err);
+        |err| Error::new(ErrorKind::Unsupported, "cannot format").with_source(err);
     make(text).map_err(into_error)?;
     Ok(file.write_all(text.as_bytes())?)
 }

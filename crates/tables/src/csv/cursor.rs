@@ -65,7 +65,7 @@ impl RowCursor {
             match rows.next(rest, is_end) {
                 RowStep::Row { time, payload, len } => {
                     inspect(&rows.parser, rows.row_line);
-                    if selection.wants(TOPIC, time) {
+                    if selection.contains(TOPIC, time) {
                         let payload = used + payload.start..used + payload.end;
                         block.push(TOPIC, time, payload);
                     }

@@ -70,15 +70,15 @@ impl RowDecoder {
         };
         let count = all.len() + 1;
         let mut selected: Vec<TableColumn> = all;
-        if let Some(only) = &columns.only {
-            if only.iter().any(|index| *index >= count) {
+        if let Some(indices) = &columns.indices {
+            if indices.iter().any(|index| *index >= count) {
                 let message = format!("the table has {count} columns");
                 return Err(Error::new(ErrorKind::NoSuch, message));
             }
             let mut index = 0;
             selected.retain(|_| {
                 index += 1;
-                only.contains(&index)
+                indices.contains(&index)
             });
         }
         let selected = selected.into_iter().map(|column| {
@@ -225,5 +225,5 @@ impl Values {
 }
 
 fn inconsistent(err: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+    Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
 }

@@ -62,7 +62,7 @@ impl RowCursor {
             Some(converter) => Some(
                 converter
                     .convert_columns(&columns)
-                    .map_err(|err| inconsistent().from_source(err))?,
+                    .map_err(|err| inconsistent().with_source(err))?,
             ),
             None => None,
         };
@@ -75,7 +75,7 @@ impl RowCursor {
                 continue;
             };
             let time = Timestamp::from_nanos(*nanos);
-            if !self.selection.wants(TOPIC, time) {
+            if !self.selection.contains(TOPIC, time) {
                 continue;
             }
             let start = bytes.len();

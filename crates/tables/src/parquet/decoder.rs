@@ -54,16 +54,16 @@ impl RowDecoder {
             View::Nested => flat_columns::nested(&fields),
             View::Flat => flat_columns::flat(&fields),
         };
-        if let Some(only) = &columns.only {
+        if let Some(indices) = &columns.indices {
             let count = paths.len() + 1;
-            if only.iter().any(|index| *index >= count) {
+            if indices.iter().any(|index| *index >= count) {
                 let message = format!("the table has {count} columns");
                 return Err(Error::new(ErrorKind::NoSuch, message));
             }
             let mut index = 0;
             paths.retain(|_| {
                 index += 1;
-                only.contains(&index)
+                indices.contains(&index)
             });
         }
         let schema = schema_of(paths.iter().map(|path| path.field.clone()));
@@ -106,7 +106,7 @@ impl Decoder for RowDecoder {
 
     fn take(&mut self) -> Result<RecordBatch> {
         let inconsistent = |err: arrow_schema::ArrowError| {
-            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         };
         let mut arrays = vec![time_array(std::mem::take(&mut self.times))];
         if let Some(converter) = &self.converter {

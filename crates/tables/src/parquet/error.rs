@@ -43,5 +43,5 @@ fn from_parquet(what: &'static str, err: ParquetError) -> Error {
         }
         _ => ErrorKind::Malformed,
     };
-    Error::new(kind, what).from_source(err)
+    Error::new(kind, what).with_source(err)
 }

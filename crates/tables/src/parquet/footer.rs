@@ -205,18 +205,18 @@ pub(super) fn row_groups(metadata: &ParquetMetaData, len: u64) -> Vec<RowGroup> 
 }
 
 /// Returns the bytes of the column chunks of `group`, also those of nested columns: of the top-level
-/// column at the index `only`, or of all.
+/// column at the index `column`, or of all.
 pub(super) fn chunks(
     metadata: &ParquetMetaData,
     group: &RowGroup,
-    only: Option<usize>,
+    column: Option<usize>,
     len: u64,
 ) -> Vec<Range<u64>> {
     let schema = metadata.file_metadata().schema_descr();
     let columns = metadata.row_groups().get(group.index).map(|group| group.columns());
     let columns = columns.unwrap_or_default().iter().enumerate();
     let wanted = columns.filter(|(leaf, _)| {
-        only.is_none_or(|only| schema.get_column_root_idx(*leaf) == only)
+        column.is_none_or(|column| schema.get_column_root_idx(*leaf) == column)
     });
     wanted.filter_map(|(_, column)| column_range(column, len)).collect()
 }

@@ -73,7 +73,7 @@ impl OpenFile {
         Ok(self.groups.get_or_init(groups))
     }
 
-    /// Starts to read the columns `only`, or all, of the rows of `group`.
+    /// Starts to read the column `column`, or all columns, of the rows of `group`.
     ///
     /// # Errors
     /// `Malformed` if the crate `parquet` cannot read them, and `Limit` if they would take too much
@@ -81,24 +81,24 @@ impl OpenFile {
     pub(super) fn batches(
         &self,
         group: &RowGroup,
-        only: Option<usize>,
+        column: Option<usize>,
     ) -> Result<RowBatches> {
         let metadata = self.metadata()?.clone();
         let chunks =
-            footer::chunks(metadata.metadata(), group, only, self.source.len());
+            footer::chunks(metadata.metadata(), group, column, self.source.len());
         pages::check(&*self.source, chunks.into_iter(), self.max_page)?;
         let row_bytes = (group.uncompressed_bytes / group.rows.max(1)).max(1);
         let rows = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
         let reader = error::read("a row group", || {
             let columns = metadata.parquet_schema();
-            let mask = match only {
+            let mask = match column {
                 Some(index) => ProjectionMask::roots(columns, [index]),
                 None => ProjectionMask::all(),
             };
             let chunks = SourceChunks(self.source.clone());
             // A reader that knows all row groups takes time for each of them.
-            let only = footer::only_group(&metadata, group)?;
-            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, only)
+            let column = footer::only_group(&metadata, group)?;
+            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, column)
                 .with_batch_size(usize::try_from(rows).unwrap_or(1))
                 .with_projection(mask)
                 .build()
@@ -159,6 +159,6 @@ pub(super) fn row_converter(fields: &[FieldRef]) -> Result<RowConverter> {
     let sort = |field: &FieldRef| SortField::new(field.data_type().clone());
     RowConverter::new(fields.iter().map(sort).collect()).map_err(|err| {
         let message = "a column has a type that rows cannot hold";
-        Error::new(ErrorKind::Unsupported, message).from_source(err)
+        Error::new(ErrorKind::Unsupported, message).with_source(err)
     })
 }

@@ -5,7 +5,7 @@ use logtool_core::{Block, Columns, Log, Selection, TopicId, TopicSort, View};
 
 /// Returns all rows of the only topic of `log`.
 pub(crate) fn table(log: &dyn Log, view: View) -> RecordBatch {
-    let mut decoder = log.decoder(TopicId(0), &Columns::all(view)).unwrap();
+    let mut decoder = log.decoder(TopicId(0), &Columns::new(view)).unwrap();
     let (all, mut block) = (Selection::default(), Block::default());
     let mut damage = Vec::new();
     for part in log.manifest().plan(&all, 0) {

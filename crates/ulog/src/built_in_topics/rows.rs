@@ -97,20 +97,20 @@ pub(super) fn schema(columns: &[(&str, DataType)]) -> SchemaRef {
 /// Returns a decoder for `rows` that outputs the selected `columns`.
 pub(super) fn decoder(rows: RowSchema, columns: &Columns) -> Result<Box<dyn Decoder>> {
     let count = rows.schema.fields().len();
-    let selected_indices: Vec<usize> = match &columns.only {
+    let selected_indices: Vec<usize> = match &columns.indices {
         None => (0..count).collect(),
-        Some(only) => {
-            (0..count).filter(|index| *index == 0 || only.contains(index)).collect()
+        Some(indices) => {
+            (0..count).filter(|index| *index == 0 || indices.contains(index)).collect()
         }
     };
-    let missing = columns.only.iter().flatten().find(|index| **index >= count);
+    let missing = columns.indices.iter().flatten().find(|index| **index >= count);
     if let Some(index) = missing {
         return Err(Error::new(
             ErrorKind::NoSuch,
             format!("there is no column {index}"),
         ));
     }
-    let invalid = |err| Error::new(ErrorKind::NoSuch, "a column").from_source(err);
+    let invalid = |err| Error::new(ErrorKind::NoSuch, "a column").with_source(err);
     let schema = Arc::new(rows.schema.project(&selected_indices).map_err(invalid)?);
     let data_fields = rows.schema.fields().iter().skip(1);
     let columns =
@@ -174,7 +174,7 @@ impl Decoder for RowDecoder {
             .filter_map(|index| all.get(*index).cloned())
             .collect();
         RecordBatch::try_new(self.schema.clone(), selected).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         })
     }
 }

@@ -75,7 +75,7 @@ impl Catalog {
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         let document: Document = serde_json::from_slice(bytes).map_err(|err| {
             Error::new(ErrorKind::Malformed, "event definitions do not parse")
-                .from_source(err)
+                .with_source(err)
         })?;
         if document.version < 1 {
             let message = "event definitions without a version";

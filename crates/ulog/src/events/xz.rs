@@ -14,7 +14,7 @@ const MAX_DECODER_BYTES: u64 = 96 << 20;
 /// Decompresses one xz stream. Bytes after the stream are ignored.
 pub(super) fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
     let stream = Stream::new_stream_decoder(MAX_DECODER_BYTES, 0).map_err(|err| {
-        Error::new(ErrorKind::Limit, "decompressing event definitions").from_source(err)
+        Error::new(ErrorKind::Limit, "decompressing event definitions").with_source(err)
     })?;
     let mut unpacked = Vec::new();
     XzDecoder::new_stream(bytes, stream)
@@ -22,7 +22,7 @@ pub(super) fn decompress(bytes: &[u8]) -> Result<Vec<u8>> {
         .read_to_end(&mut unpacked)
         .map_err(|err| {
             Error::new(ErrorKind::Malformed, "event definitions cannot be decompressed")
-                .from_source(err)
+                .with_source(err)
         })?;
     if unpacked.len() as u64 > MAX_UNPACKED_BYTES {
         let message =

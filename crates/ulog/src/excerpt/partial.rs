@@ -47,7 +47,7 @@ pub(super) fn excerpt(
     let mut included = selection.topics.clone();
     let built_in = [logged_strings, parameter_changes, dropouts, messages];
     built_in.into_iter().chain(events).for_each(|id| included.insert(id));
-    let new_id = |id: TopicId| included.position(id).unwrap_or(TopicId::LEFT_OUT);
+    let new_id = |id: TopicId| included.position(id).unwrap_or(TopicId::OMITTED);
     let definitions = definitions
         .into_iter()
         .filter_map(|index| state.declarations.get(index))
@@ -76,7 +76,7 @@ pub(super) fn excerpt(
     }
     let format_state = Manifest::encode_state(&reduced)?;
     let reduced_parts =
-        parts.iter().map(|part| part.with_topics_of(&included)).collect();
+        parts.iter().map(|part| part.with_renumbered_topics(&included)).collect();
     let excerpt = log.manifest.excerpt(&selection.topics, included, parts);
     let manifest = Manifest {
         parts: reduced_parts,

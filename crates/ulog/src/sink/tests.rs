@@ -78,11 +78,11 @@ fn write(
     let mut sink: Box<dyn logtool_core::RecordSink> =
         Box::new(UlogSink::new(Cursor::new(&mut out), &extracts, options)?);
     let mut block = Block::default();
-    for (from, (log, selection)) in logs.iter().enumerate() {
+    for (slice_index, (log, selection)) in logs.iter().enumerate() {
         for part in log.manifest().plan(selection, u64::MAX) {
             let mut cursor = log.read(&part, selection)?;
             while cursor.fill(&mut block)? {
-                block.iter().try_for_each(|record| sink.write(from, record))?;
+                block.iter().try_for_each(|record| sink.write(slice_index, record))?;
             }
         }
     }
@@ -115,9 +115,9 @@ fn formats(log: &UlogLog) -> Vec<String> {
     names
 }
 
-fn rename(from: &str, to: &str) -> WriteOptions {
+fn rename(old: &str, new: &str) -> WriteOptions {
     let mut options = WriteOptions::default();
-    options.rename.insert(from.to_owned(), to.to_owned());
+    options.rename.insert(old.to_owned(), new.to_owned());
     options
 }
 
@@ -164,9 +164,9 @@ fn type_of_renamed_topic_is_renamed() {
 #[test]
 fn two_topics_with_same_name_are_rejected() {
     let log = kitchen("float", "home", 1);
-    for (from, to) in [("pot.1", "pot.0"), ("lid", "pot"), ("lid", "a:b")] {
-        let err = write(&[(&log, logged(&log))], &rename(from, to)).err().unwrap();
-        assert_eq!(err.kind(), ErrorKind::Unsupported, "{from} as {to}: {err}");
+    for (old, new) in [("pot.1", "pot.0"), ("lid", "pot"), ("lid", "a:b")] {
+        let err = write(&[(&log, logged(&log))], &rename(old, new)).err().unwrap();
+        assert_eq!(err.kind(), ErrorKind::Unsupported, "{old} as {new}: {err}");
     }
 }
 
@@ -215,7 +215,7 @@ fn unsupported_options_are_rejected() {
     let mut packed = WriteOptions::default();
     packed.compression = Some("lz4".to_owned());
     let mut retimed = WriteOptions::default();
-    retimed.retimed = true;
+    retimed.changes_times = true;
     for options in [packed, retimed] {
         let err = write(&[(&log, logged(&log))], &options).err().unwrap();
         assert_eq!(err.kind(), ErrorKind::Unsupported);

@@ -138,7 +138,7 @@ impl Edge {
         let (log, all) = (self.log(), Selection::default());
         let topic = log.manifest().topic(label).unwrap();
         let selection = Selection { topics: [topic].into_iter().collect(), ..all };
-        let mut decoder = log.decoder(topic, &Columns::all(View::Flat)).unwrap();
+        let mut decoder = log.decoder(topic, &Columns::new(View::Flat)).unwrap();
         let (mut block, mut damage) = (Block::default(), vec![]);
         for part in log.manifest().plan(&selection, u64::MAX) {
             let mut cursor = log.read(&part, &selection).unwrap();

@@ -34,7 +34,7 @@ impl Calibration {
         };
         let document = Document::parse_with_options(text, options).map_err(|err| {
             Error::new(ErrorKind::Malformed, format!("{name} is not XML"))
-                .from_source(err)
+                .with_source(err)
         })?;
         let db = document.descendants().find(|node| node.has_tag_name("DB"));
         let malformed = |item: &str| {

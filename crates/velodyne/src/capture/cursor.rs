@@ -231,7 +231,7 @@ impl CursorState {
         };
         let (manifest, selection) = (&self.manifest, &self.selection);
         let is_selected =
-            |topic: &TopicId| manifest.wants(selection, *topic, packet.time);
+            |topic: &TopicId| manifest.needs_record(selection, *topic, packet.time);
         let points = self.format_state.points_of(topic);
         let topics = [Some(topic).filter(is_selected), points.filter(is_selected)];
         if topics == [None; 2] {

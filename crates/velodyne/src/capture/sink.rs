@@ -102,9 +102,9 @@ impl<W: Output> PcapSink<W> {
             return Err(unsupported("renaming topics of a capture"));
         }
         let mut remarks = Vec::new();
-        let from = |extract: &LogSlice<'_>| SourceLog::new(extract, &mut remarks);
+        let source_log = |extract: &LogSlice<'_>| SourceLog::new(extract, &mut remarks);
         let extracts: Vec<SourceLog> =
-            extracts.iter().map(from).collect::<Result<_>>()?;
+            extracts.iter().map(source_log).collect::<Result<_>>()?;
         let mut buffer = vec![0x4d, 0x3c, 0xb2, 0xa1];
         buffer.extend([2_u16, 4].map(u16::to_le_bytes).concat());
         buffer.extend([0, 0, SNAP_LEN, 1].map(u32::to_le_bytes).concat());
@@ -146,12 +146,12 @@ fn append_frame(
     Ok(())
 }
 
-/// Returns the identification of a packet of the capture with the index `from`. It
+/// Returns the identification of a packet of the capture with the index `slice_index`. It
 /// depends on the offset, so that nearby packets have different ones whichever thread
 /// encodes them. It also depends on the index, because equal packets of two captures
 /// often have equal offsets.
-fn own_identification(from: usize, record: &Record<'_>) -> u16 {
-    (record.offset as u16) ^ (from as u16).wrapping_mul(0x9e37)
+fn own_identification(slice_index: usize, record: &Record<'_>) -> u16 {
+    (record.offset as u16) ^ (slice_index as u16).wrapping_mul(0x9e37)
 }
 
 impl Senders {
@@ -165,30 +165,30 @@ impl Senders {
 impl Encoder for Captures {
     fn encode(
         &self,
-        from: usize,
+        slice_index: usize,
         record: Record<'_>,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
-        let senders = self.0.get(from).ok_or_else(|| no_topic(record.topic))?;
+        let senders = self.0.get(slice_index).ok_or_else(|| no_topic(record.topic))?;
         let sender = senders.sender(record.topic)?;
         let nanos = record.time.as_nanos();
         append_frame(
             bytes,
             sender,
             nanos,
-            own_identification(from, &record),
+            own_identification(slice_index, &record),
             record.payload,
         )
     }
 }
 
 impl<W: Output> RecordSink for PcapSink<W> {
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        match self.extracts.get(from) {
+    fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
+        match self.extracts.get(slice_index) {
             Some(SourceLog::Capture(senders)) => {
                 let sender = senders.sender(record.topic)?;
                 let (nanos, identification) =
-                    (record.time.as_nanos(), own_identification(from, &record));
+                    (record.time.as_nanos(), own_identification(slice_index, &record));
                 self.packet(sender, nanos, identification, record.payload)
             }
             Some(SourceLog::Packets(senders)) => {
@@ -227,7 +227,7 @@ impl<W: Output> RecordSink for PcapSink<W> {
     }
 
     fn encoder(&self) -> Option<Arc<dyn Encoder>> {
-        let senders = self.extracts.iter().map(|from| match from {
+        let senders = self.extracts.iter().map(|source_log| match source_log {
             SourceLog::Capture(senders) => Some(senders.clone()),
             SourceLog::Packets(_) | SourceLog::Vel { .. } => None,
         });
@@ -391,7 +391,7 @@ pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedCont
         let some = if records == 1 { "record" } else { "records" };
         let label = topic.label();
         let message = format!("{label}, {records} {some}: a capture has only packets");
-        UnsupportedContent { topic: Some(id), what: message }
+        UnsupportedContent { topic: Some(id), description: message }
     });
     dropped.collect()
 }
@@ -418,7 +418,7 @@ fn other_frames(manifest: &Manifest) -> Vec<UnsupportedContent> {
         let frames = if count == 1 { "frame" } else { "frames" };
         UnsupportedContent {
             topic: None,
-            what: format!("{count} {frames} {description}"),
+            description: format!("{count} {frames} {description}"),
         }
     });
     dropped.collect()

@@ -61,7 +61,7 @@ impl PointDecoder {
         columns: &Columns,
     ) -> Result<Self> {
         calibration.check_model(sensor.model)?;
-        let table = PointBuffer::new(columns.only.as_deref())?;
+        let table = PointBuffer::new(columns.indices.as_deref())?;
         Ok(Self {
             sensor,
             time: options.time,
@@ -131,7 +131,7 @@ impl Decoder for PointDecoder {
 
     fn take(&mut self) -> Result<RecordBatch> {
         self.table.take()?.with_schema(self.schema.clone()).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         })
     }
 
@@ -177,10 +177,10 @@ mod tests {
         packet
     }
 
-    fn decoder(only: Option<Vec<usize>>) -> PointDecoder {
+    fn decoder(indices: Option<Vec<usize>>) -> PointDecoder {
         let sensor = Sensor { model: Model::Vlp16, returns: ReturnMode::Strongest };
         let calibration = Calibration::for_model(sensor.model);
-        let columns = Columns { only, ..Columns::all(View::Nested) };
+        let columns = Columns { indices, ..Columns::new(View::Nested) };
         let options = PointOptions::default();
         PointDecoder::new(sensor, &calibration, options, &columns).unwrap()
     }
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn forgotten_points_are_not_returned() {
         let packet = packet();
-        for only in [None, Some(Vec::new())] {
-            let mut decoder = decoder(only);
+        for indices in [None, Some(Vec::new())] {
+            let mut decoder = decoder(indices);
             for nanos in [1_000_000_000, 3_000_000_000] {
                 decoder.discard_rows().unwrap();
                 assert_eq!(decoder.rows(), 0);

@@ -119,7 +119,7 @@ impl MessageReader {
         let time = program_clock::from_millis(message.header.millis);
         let Some(topic) = self.format_state.topic(kind) else { return };
         let payload_range = scanned_len + SIZE_LEN..scanned_len + len;
-        if self.selection.wants(topic, time) {
+        if self.selection.contains(topic, time) {
             block.push(topic, time, payload_range.clone());
         }
         let is_valid = message.header.validity == self.format_state.valid;

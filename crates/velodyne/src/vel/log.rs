@@ -195,7 +195,7 @@ impl Log for VelLog {
             self.manifest.excerpt(&selection.topics, included, parts);
         let mut manifest = manifest.without_definitions();
         manifest.parts =
-            parts.iter().map(|part| part.with_topics_of(&topics)).collect();
+            parts.iter().map(|part| part.with_renumbered_topics(&topics)).collect();
         let kinds = topics.ids(state.topics.len());
         let kinds = kinds.filter_map(|id| state.topics.get(id.index()).copied());
         let points = state.points.filter(|points| selection.topics.contains(*points));

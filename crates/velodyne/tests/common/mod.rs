@@ -195,7 +195,7 @@ pub(crate) fn points(log: &dyn Log, target: u64) -> RecordBatch {
     let selection = Selection { topics, ..Selection::default() };
     let (mut block, mut damage, mut batches) = (Block::default(), vec![], vec![]);
     for part in log.manifest().plan(&selection, target) {
-        let mut decoder = log.decoder(topic, &Columns::all(View::Nested)).unwrap();
+        let mut decoder = log.decoder(topic, &Columns::new(View::Nested)).unwrap();
         let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             block.runs().for_each(|run| decoder.append(run, &mut damage));

@@ -40,7 +40,7 @@ impl RecordStyle {
                 lines.times.push(rows.time(row));
             };
         let columns =
-            Columns { labels: self.labels.clone(), ..Columns::all(View::Nested) };
+            Columns { labels: self.labels.clone(), ..Columns::new(View::Nested) };
         LogReader::new(log, selection, self.order, columns, self.make_rows, add_row)
     }
 }

@@ -54,9 +54,9 @@ trait LittleEndian: Send {
 
     const SIZE: usize = size_of::<Self::Value>();
 
-    /// Returns the value at offset `at`. The offset is always valid; otherwise the result
+    /// Returns the value at `offset`. The offset is always valid; otherwise the result
     /// would be 0.
-    fn value_at(piece: &[u8], at: usize) -> Self::Value;
+    fn value_at(piece: &[u8], offset: usize) -> Self::Value;
 
     /// Appends all values of `row`.
     fn extend(values: &mut Vec<Self::Value>, row: &[u8]);
@@ -68,8 +68,8 @@ macro_rules! little {
             type Value = $value;
 
             #[inline(always)]
-            fn value_at(piece: &[u8], at: usize) -> $value {
-                let bytes = piece.get(at..).and_then(|rest| rest.first_chunk());
+            fn value_at(piece: &[u8], offset: usize) -> $value {
+                let bytes = piece.get(offset..).and_then(|tail| tail.first_chunk());
                 bytes.map_or_else(<$value>::default, |bytes| $from(*bytes))
             }
 
@@ -150,8 +150,8 @@ impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
         value_offsets: &ValueOffsets,
     ) {
         match value_offsets {
-            ValueOffsets::One(at) => {
-                self.values.extend(pieces.map(|piece| L::value_at(piece, *at)));
+            ValueOffsets::One(offset) => {
+                self.values.extend(pieces.map(|piece| L::value_at(piece, *offset)));
             }
             ValueOffsets::Row { start, count } => {
                 let len = count * L::SIZE;
@@ -164,7 +164,9 @@ impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
             ValueOffsets::Many(offsets) => {
                 self.values.reserve(pieces.len() * offsets.len());
                 for piece in pieces {
-                    let row = offsets.iter().map(|at| L::value_at(piece, *at as usize));
+                    let row = offsets
+                        .iter()
+                        .map(|offset| L::value_at(piece, *offset as usize));
                     self.values.extend(row);
                 }
             }
@@ -191,10 +193,11 @@ impl GatherValues for BooleanColumn {
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
         value_offsets: &ValueOffsets,
     ) {
-        let byte = |piece: &[u8], at: usize| piece.get(at).copied().unwrap_or(0);
+        let byte =
+            |piece: &[u8], offset: usize| piece.get(offset).copied().unwrap_or(0);
         match value_offsets {
-            ValueOffsets::One(at) => {
-                self.bytes.extend(pieces.map(|piece| byte(piece, *at)));
+            ValueOffsets::One(offset) => {
+                self.bytes.extend(pieces.map(|piece| byte(piece, *offset)));
             }
             ValueOffsets::Row { start, count } => {
                 for piece in pieces {
@@ -204,7 +207,8 @@ impl GatherValues for BooleanColumn {
             }
             ValueOffsets::Many(offsets) => {
                 for piece in pieces {
-                    let row = offsets.iter().map(|at| byte(piece, *at as usize));
+                    let row =
+                        offsets.iter().map(|offset| byte(piece, *offset as usize));
                     self.bytes.extend(row);
                 }
             }

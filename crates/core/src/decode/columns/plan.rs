@@ -97,7 +97,7 @@ impl ColumnPlan {
             inspected_fields: 0,
             longest: u32::MAX,
         };
-        let mut projection = ColumnProjection::new(columns.only.as_deref());
+        let mut projection = ColumnProjection::new(columns.indices.as_deref());
         match columns.view {
             View::Nested => planner.add_nested_columns(layout, &mut projection)?,
             View::Flat => {

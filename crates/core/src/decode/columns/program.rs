@@ -71,7 +71,7 @@ impl Program {
         let tables = &mut tables.tables;
         let mut parser = PayloadParser {
             payload,
-            at: 0,
+            offset: 0,
             base,
             text: 0,
             text_encoding: TextEncoding::Utf8,
@@ -82,7 +82,7 @@ impl Program {
         Some(ParsedPayload {
             weight,
             text_encoding: parser.text_encoding,
-            fields_len: parser.at,
+            fields_len: parser.offset,
         })
     }
 }
@@ -109,7 +109,7 @@ pub(super) enum TextEncoding {
 
 struct PayloadParser<'w> {
     payload: &'w [u8],
-    at: usize,
+    offset: usize,
     base: usize,
     /// The number of bytes in strings.
     text: u64,
@@ -125,11 +125,11 @@ impl PayloadParser<'_> {
                 Step::Elements { stride, is_text, table } => {
                     let count = self.count(None)?;
                     let len = u64::from(count) * u64::from(*stride);
-                    let start = self.at;
+                    let start = self.offset;
                     self.skip(usize::try_from(len).ok()?, *table)?;
                     if *is_text {
                         self.text += len;
-                        let text = self.payload.get(start..self.at)?;
+                        let text = self.payload.get(start..self.offset)?;
                         if str::from_utf8(text).is_err() {
                             self.text_encoding = TextEncoding::Latin1;
                         }
@@ -141,7 +141,7 @@ impl PayloadParser<'_> {
                         RepeatCount::Counted { table } => self.count(*table)?,
                     };
                     let len = u64::from(count) * u64::from(*min_element_len);
-                    (len <= (self.payload.len() - self.at) as u64).then_some(())?;
+                    (len <= (self.payload.len() - self.offset) as u64).then_some(())?;
                     for _ in 0..count {
                         self.run_steps(body)?;
                     }
@@ -153,19 +153,20 @@ impl PayloadParser<'_> {
 
     /// Skips `len` bytes and records them in `table`.
     fn skip(&mut self, len: usize, table: Option<TableIndex>) -> Option<()> {
-        let end = self.at.checked_add(len).filter(|end| *end <= self.payload.len())?;
+        let end =
+            self.offset.checked_add(len).filter(|end| *end <= self.payload.len())?;
         if let Some(table) = table {
             // Cannot overflow, because the end of the payload was checked at the start.
-            let piece = ((self.base + self.at) as u32, (self.base + end) as u32);
+            let piece = ((self.base + self.offset) as u32, (self.base + end) as u32);
             self.tables[table].push(piece);
         }
-        self.at = end;
+        self.offset = end;
         Some(())
     }
 
     /// Reads a `u32` and records its bytes in `table`.
     fn count(&mut self, table: Option<TableIndex>) -> Option<u32> {
-        let bytes = self.payload.get(self.at..)?.first_chunk()?;
+        let bytes = self.payload.get(self.offset..)?.first_chunk()?;
         self.skip(bytes.len(), table)?;
         Some(u32::from_le_bytes(*bytes))
     }

@@ -7,22 +7,24 @@ use crate::error::{Error, ErrorKind, Result};
 /// Decides for each column in turn whether it is selected.
 #[derive(Debug)]
 pub(crate) struct ColumnProjection {
-    only: Option<BTreeSet<usize>>,
+    indices: Option<BTreeSet<usize>>,
     next: usize,
 }
 
 impl ColumnProjection {
-    /// Selects the columns with the indices `only`, where 0 is the time column, or all
-    /// columns.
-    pub(crate) fn new(only: Option<&[usize]>) -> Self {
-        Self { only: only.map(|only| only.iter().copied().collect()), next: 1 }
+    /// Selects the columns with these `indices`, where 0 is the time column, or all columns.
+    pub(crate) fn new(indices: Option<&[usize]>) -> Self {
+        Self {
+            indices: indices.map(|indices| indices.iter().copied().collect()),
+            next: 1,
+        }
     }
 
     /// Returns whether the next column is selected.
     pub(crate) fn is_next_selected(&mut self) -> bool {
         let index = self.next;
         self.next += 1;
-        self.only.as_ref().is_none_or(|only| only.contains(&index))
+        self.indices.as_ref().is_none_or(|indices| indices.contains(&index))
     }
 
     /// Checks that all selected columns exist.
@@ -30,7 +32,7 @@ impl ColumnProjection {
     /// # Errors
     /// `NoSuch` if one does not.
     pub(crate) fn check(&self) -> Result<()> {
-        let last = self.only.as_ref().and_then(BTreeSet::last);
+        let last = self.indices.as_ref().and_then(BTreeSet::last);
         match last.filter(|index| **index >= self.next) {
             None => Ok(()),
             Some(index) => {

@@ -67,19 +67,22 @@ impl PayloadRows {
     /// Copies a payload in pieces of constant length.
     #[inline]
     fn copy(&mut self, bytes: &[u8], start: usize) {
-        for at in (0..self.stride).step_by(LINE) {
-            let from = bytes.get(start + at..).and_then(<[u8]>::first_chunk::<LINE>);
-            let to = self.bytes.get_mut(self.filled + at..);
-            let to = to.and_then(<[u8]>::first_chunk_mut::<LINE>);
-            if let (Some(from), Some(to)) = (from, to) {
-                *to = *from;
+        for offset in (0..self.stride).step_by(LINE) {
+            let source =
+                bytes.get(start + offset..).and_then(<[u8]>::first_chunk::<LINE>);
+            let target = self.bytes.get_mut(self.filled + offset..);
+            let target = target.and_then(<[u8]>::first_chunk_mut::<LINE>);
+            if let (Some(source), Some(target)) = (source, target) {
+                *target = *source;
                 continue;
             }
             // Too close to the end of the block for a whole piece.
-            let rest = bytes.get(start + at..start + self.stride).unwrap_or_default();
-            let to = self.bytes.get_mut(self.filled + at..);
-            if let Some(to) = to.and_then(|to| to.get_mut(..rest.len())) {
-                to.copy_from_slice(rest);
+            let tail =
+                bytes.get(start + offset..start + self.stride).unwrap_or_default();
+            let target = self.bytes.get_mut(self.filled + offset..);
+            if let Some(target) = target.and_then(|target| target.get_mut(..tail.len()))
+            {
+                target.copy_from_slice(tail);
             }
             return;
         }

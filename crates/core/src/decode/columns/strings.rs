@@ -41,8 +41,8 @@ impl FixedStringColumn {
         Self { len, strings: StringColumn::default() }
     }
 
-    fn add(&mut self, piece: &[u8], at: usize) {
-        let chars = piece.get(at..at + self.len).unwrap_or_default();
+    fn add(&mut self, piece: &[u8], offset: usize) {
+        let chars = piece.get(offset..offset + self.len).unwrap_or_default();
         let end = chars.iter().position(|byte| *byte == 0).unwrap_or(chars.len());
         self.strings.add(&chars[..end]);
     }
@@ -56,12 +56,12 @@ impl GatherValues for FixedStringColumn {
     ) {
         for piece in pieces {
             match value_offsets {
-                ValueOffsets::One(at) => self.add(piece, *at),
+                ValueOffsets::One(offset) => self.add(piece, *offset),
                 ValueOffsets::Row { start, count } => {
-                    (*start..start + count).for_each(|at| self.add(piece, at));
+                    (*start..start + count).for_each(|offset| self.add(piece, offset));
                 }
                 ValueOffsets::Many(offsets) => {
-                    offsets.iter().for_each(|at| self.add(piece, *at as usize));
+                    offsets.iter().for_each(|offset| self.add(piece, *offset as usize));
                 }
                 ValueOffsets::All => self.add(piece, 0),
             }

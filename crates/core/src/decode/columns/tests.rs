@@ -62,8 +62,8 @@ fn decode(columns: &Columns, rows: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
 
 #[test]
 fn discarded_rows_are_not_taken() {
-    for only in [None, Some(Vec::new())] {
-        let columns = Columns { only, ..Columns::default() };
+    for indices in [None, Some(Vec::new())] {
+        let columns = Columns { indices, ..Columns::default() };
         let mut decoder = LayoutDecoder::new(&layout(), &columns).unwrap();
         for time in [5, 6] {
             decoder.discard_rows().unwrap();
@@ -99,7 +99,7 @@ fn nested_types_become_lists_of_structs() {
 
 #[test]
 fn flat_view_names_columns_by_path() {
-    let (batch, _) = decode(&Columns::all(View::Flat), &[ROW]);
+    let (batch, _) = decode(&Columns::new(View::Flat), &[ROW]);
     let schema = batch.schema();
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
     assert_eq!(
@@ -122,12 +122,12 @@ fn flat_view_names_columns_by_path() {
 
 #[test]
 fn columns_are_selected_by_index_in_the_view() {
-    let columns = Columns { only: Some(vec![5, 1]), ..Columns::all(View::Flat) };
+    let columns = Columns { indices: Some(vec![5, 1]), ..Columns::new(View::Flat) };
     let (batch, _) = decode(&columns, &[ROW]);
     let schema = batch.schema();
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
     assert_eq!(names, ["time", "a", "esc[1].b"]);
-    let missing = Columns { only: Some(vec![10]), ..Columns::all(View::Flat) };
+    let missing = Columns { indices: Some(vec![10]), ..Columns::new(View::Flat) };
     assert!(LayoutDecoder::new(&layout(), &missing).is_err());
 }
 
@@ -168,7 +168,7 @@ fn label_column_has_a_unique_name() {
     }
     for view in [View::Nested, View::Flat] {
         let labels = Some(Arc::new(labels.clone()));
-        let columns = Columns { labels, ..Columns::all(view) };
+        let columns = Columns { labels, ..Columns::new(view) };
         let decoder = LayoutDecoder::new(&layout, &columns).unwrap();
         let fields = decoder.schema().fields().iter();
         let names: Vec<_> = fields.map(|field| field.name().as_str()).collect();
@@ -186,7 +186,7 @@ fn repeated_empty_type_has_no_columns() {
     let fields = vec![field("y", LayoutKind::Nested(million), Some(1 << 20))];
     let layout = Layout::from_fields("billion".into(), fields).unwrap();
     for view in [View::Nested, View::Flat] {
-        let decoder = LayoutDecoder::new(&layout, &Columns::all(view)).unwrap();
+        let decoder = LayoutDecoder::new(&layout, &Columns::new(view)).unwrap();
         assert_eq!(decoder.schema().fields().len(), 1);
     }
 }

@@ -45,7 +45,7 @@ impl SelectedColumns {
     pub(super) fn new(shape: &StructType, columns: &Columns) -> Result<Self> {
         let mut planner = TreePlanner {
             labels: columns.labels.as_deref(),
-            projection: ColumnProjection::new(columns.only.as_deref()),
+            projection: ColumnProjection::new(columns.indices.as_deref()),
             names: HashSet::from(["time".to_owned()]),
             fields: Vec::new(),
             columns: Vec::new(),
@@ -90,7 +90,8 @@ impl TreePlanner<'_> {
             let column = with_field_name(column, &format!("{prefix}{name}"));
             self.fields.push(Arc::new(column));
             self.columns.push(SelectedColumn { path: path.clone(), names: None });
-            let labels = self.labels.and_then(|all| all.get(&shape.type_name, name));
+            let labels =
+                self.labels.and_then(|labels| labels.get(&shape.type_name, name));
             let is_integer = matches!(
                 field,
                 ValueType::I32 | ValueType::I64 | ValueType::U32 | ValueType::U64

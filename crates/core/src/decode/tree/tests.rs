@@ -75,7 +75,7 @@ fn missing_values_are_null_and_invalid_records_leave_no_values() {
 
 #[test]
 fn flat_view_splits_structs_and_has_only_selected_columns() {
-    let columns = Columns { only: Some(vec![1]), ..Columns::all(View::Flat) };
+    let columns = Columns { indices: Some(vec![1]), ..Columns::new(View::Flat) };
     let (batch, _) = decode(&columns, &[&[7], &[], &[9]]);
     assert_eq!(batch.schema().fields().len(), 2);
     let x = batch["a.x"].as_primitive::<UInt32Type>();

@@ -23,21 +23,21 @@ pub(super) fn read(file: &File, range: Range<u64>) {
             continue;
         }
         let end = range.end.min(start + TEST_INTERVAL);
-        for at in (start..end).step_by(REQUEST_BYTES as usize) {
+        for offset in (start..end).step_by(REQUEST_BYTES as usize) {
             // This is only advice. Bytes that are not read now are read on demand.
-            let len = (end - at).min(REQUEST_BYTES).try_into().ok();
-            let _ = fadvise(file, at, len, Advice::WillNeed);
+            let len = (end - offset).min(REQUEST_BYTES).try_into().ok();
+            let _ = fadvise(file, offset, len, Advice::WillNeed);
         }
     }
 }
 
-/// Returns whether the byte at `at` is in memory, so that reading it does not need the disk.
+/// Returns whether the byte at `offset` is in memory, so that reading it does not need the disk.
 #[cfg(target_os = "linux")]
-fn is_cached(file: &File, at: u64) -> bool {
+fn is_cached(file: &File, offset: u64) -> bool {
     use rustix::io::{ReadWriteFlags, preadv2};
     let mut byte = [0];
     let into = &mut [IoSliceMut::new(&mut byte)];
-    preadv2(file, into, at, ReadWriteFlags::NOWAIT).is_ok()
+    preadv2(file, into, offset, ReadWriteFlags::NOWAIT).is_ok()
 }
 
 /// Does nothing: other systems prefetch by themselves.

@@ -61,8 +61,10 @@ impl TranslationContext {
         let translations =
             ids.filter_map(|id| Some((id, self.translations.get(id.index())?)));
         let translations: Vec<_> = translations.collect();
-        let topics: TopicSet =
-            translations.iter().map(|(_, translation)| translation.from).collect();
+        let topics: TopicSet = translations
+            .iter()
+            .map(|(_, translation)| translation.source_topic)
+            .collect();
         let back = self.offset.saturating_neg();
         let time = selection.time.shifted_by(back);
         let part = Part {

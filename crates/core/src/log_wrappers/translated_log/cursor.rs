@@ -51,16 +51,16 @@ pub(super) struct TranslatedCursor {
 
 /// The translators of a source topic.
 struct TopicTranslators {
-    from: TopicId,
+    source_topic: TopicId,
     /// The row groups whose records are needed, if there are row groups.
     part_groups: Option<PartRowGroups>,
-    all: Vec<TopicTranslator>,
+    topic_translators: Vec<TopicTranslator>,
 }
 
 /// The translator from a source topic to one translated topic.
 struct TopicTranslator {
     topic: TopicId,
-    begin: Arc<CreateTranslator>,
+    new_translator: Arc<CreateTranslator>,
     /// `None` before the first record: a part can have few records of many topics.
     translate: Option<Box<dyn Translate>>,
 }
@@ -93,20 +93,26 @@ impl TranslatedCursor {
             .iter()
             .map(|(topic, part_groups)| (topic, part_groups))
             .collect();
-        let mut of_topics: BTreeMap<TopicId, TopicTranslators> = BTreeMap::new();
-        for (topic, Translation { from, begin, .. }) in translations {
+        let mut by_source_topic: BTreeMap<TopicId, TopicTranslators> = BTreeMap::new();
+        for (topic, Translation { source_topic, new_translator, .. }) in translations {
             let translators =
-                of_topics.entry(*from).or_insert_with(|| TopicTranslators {
-                    from: *from,
-                    part_groups: part_groups
-                        .get(from)
-                        .map(|part_groups| (*part_groups).clone()),
-                    all: Vec::new(),
+                by_source_topic.entry(*source_topic).or_insert_with(|| {
+                    TopicTranslators {
+                        source_topic: *source_topic,
+                        part_groups: part_groups
+                            .get(source_topic)
+                            .map(|part_groups| (*part_groups).clone()),
+                        topic_translators: Vec::new(),
+                    }
                 });
-            let (topic, begin) = (*topic, begin.clone());
-            translators.all.push(TopicTranslator { topic, begin, translate: None });
+            let (topic, new_translator) = (*topic, new_translator.clone());
+            translators.topic_translators.push(TopicTranslator {
+                topic,
+                new_translator,
+                translate: None,
+            });
         }
-        let translators = of_topics.into_values().collect();
+        let translators = by_source_topic.into_values().collect();
         let (read, sort) = (Block::default(), TopicSort::default());
         let messages = MessageBuffer::default();
         Self {
@@ -150,7 +156,10 @@ impl TranslatedCursor {
         let (last, at) = self.last;
         let translators = self.translators.iter_mut();
         let translators = translators.flat_map(|translators| {
-            translators.all.iter_mut().map(|translator| (translators.from, translator))
+            translators
+                .topic_translators
+                .iter_mut()
+                .map(|translator| (translators.source_topic, translator))
         });
         for (from, translator) in translators {
             let Some(translate) = &mut translator.translate else { continue };
@@ -219,7 +228,7 @@ impl TopicTranslator {
         let translate = match self.translate.take() {
             Some(translate) => translate,
             None => {
-                let mut translate = (self.begin)()?;
+                let mut translate = (self.new_translator)()?;
                 if let Some(groups) = part_groups {
                     translate.restrict_to(groups.numbers.clone());
                 }
@@ -292,15 +301,16 @@ impl Cursor for TranslatedCursor {
             let indices_to_translate =
                 order.get(before..before + run.len()).unwrap_or_default();
             before += run.len();
-            let index = translators
-                .binary_search_by_key(&run.topic(), |translators| translators.from);
+            let index = translators.binary_search_by_key(&run.topic(), |translators| {
+                translators.source_topic
+            });
             let Some(translators) = index.ok().and_then(|at| translators.get_mut(at))
             else {
                 continue;
             };
             let damage_len = damage.len();
             for (first, run) in translators.runs_to_translate(run, is_own) {
-                for translator in &mut translators.all {
+                for translator in &mut translators.topic_translators {
                     translator
                         .get_or_create(translators.part_groups.as_ref())?
                         .translate(run, messages)?;

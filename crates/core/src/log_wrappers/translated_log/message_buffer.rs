@@ -37,13 +37,13 @@ impl MessageBuffer {
 
     /// Ends a message: the bytes after the last message are the message of the record
     /// with the index `record` in the run.
-    pub fn end(&mut self, record: usize) {
+    pub fn end_message(&mut self, record: usize) {
         self.push(record, None);
     }
 
-    /// Ends a message like [`end`](Self::end), but with its own time. This is for
+    /// Ends a message like [`end_message`](Self::end_message), but with its own time. This is for
     /// messages that combine several records, of which `record` is the last.
-    pub fn end_at(&mut self, record: usize, time: Timestamp) {
+    pub fn end_message_at(&mut self, record: usize, time: Timestamp) {
         self.push(record, Some(time));
     }
 
@@ -71,7 +71,7 @@ impl MessageBuffer {
     ) {
         for (index, record) in run.records().enumerate() {
             if encode(record.payload, &mut self.bytes) {
-                self.end(index)
+                self.end_message(index)
             } else {
                 self.discard(record.undecodable_damage())
             }

@@ -53,8 +53,8 @@ impl RowGroups {
     /// Returns the times of the groups of `topic` that start in `bytes`.
     fn time(&self, topic: TopicId, bytes: &Range<u64>) -> TimeRange {
         let groups = self.0.get(&topic).map(Vec::as_slice).unwrap_or_default();
-        let from = groups.partition_point(|group| group.start < bytes.start);
-        let part_groups = groups.iter().skip(from).take_while(|g| g.start < bytes.end);
+        let first = groups.partition_point(|group| group.start < bytes.start);
+        let part_groups = groups.iter().skip(first).take_while(|g| g.start < bytes.end);
         part_groups.fold(TimeRange::EMPTY, |range, group| range.cover(&group.time))
     }
 
@@ -95,15 +95,19 @@ impl PartRowGroups {
     /// Returns the groups among `groups` that start in `bytes`.
     fn starting_in(groups: &[RowGroup], bytes: &Range<u64>) -> Self {
         let before = |offset: u64| groups.partition_point(|group| group.start < offset);
-        let (from, to) = (before(bytes.start), before(bytes.end));
-        let Some(first) = groups.get(from).filter(|_| from < to) else {
+        let (first_group, end_group) = (before(bytes.start), before(bytes.end));
+        let Some(group) = groups.get(first_group).filter(|_| first_group < end_group)
+        else {
             return Self { numbers: 0..0, records: None };
         };
-        let next = groups.get(to);
+        let next = groups.get(end_group);
         // After the last group, there may be an unknown one.
-        let end = if next.is_some() { to as u32 } else { u32::MAX };
+        let end = if next.is_some() { end_group as u32 } else { u32::MAX };
         let latest = next.map_or(u64::MAX, |next| next.start);
-        Self { numbers: from as u32..end, records: Some(first.earliest..=latest) }
+        Self {
+            numbers: first_group as u32..end,
+            records: Some(group.earliest..=latest),
+        }
     }
 
     /// Returns whether the groups may need a record with this file offset and length.

@@ -44,7 +44,7 @@ impl Translate for RowTranslator {
                 let buffer = messages.buffer();
                 let before = buffer.len();
                 if (self.write)(&batch, row, buffer) {
-                    messages.end(record)
+                    messages.end_message(record)
                 } else {
                     buffer.truncate(before)
                 }

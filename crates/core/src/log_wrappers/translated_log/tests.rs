@@ -24,20 +24,20 @@ impl Translate for PayloadDoubler {
                 continue;
             }
             messages.buffer().extend_from_slice(record.payload);
-            messages.end(index);
+            messages.end_message(index);
         }
         Ok(())
     }
 }
 
-fn translated_twice(sample: Sample, froms: &[u32]) -> TranslatedLog {
+fn translated_twice(sample: Sample, source_topics: &[u32]) -> TranslatedLog {
     let manifest = sample.manifest.clone();
-    let translation = |from: &u32| Translation {
-        from: TopicId(*from),
-        topic: manifest.topics[*from as usize].clone(),
-        begin: Arc::new(|| Ok(Box::new(PayloadDoubler))),
+    let translation = |source_topic: &u32| Translation {
+        source_topic: TopicId(*source_topic),
+        topic: manifest.topics[*source_topic as usize].clone(),
+        new_translator: Arc::new(|| Ok(Box::new(PayloadDoubler))),
     };
-    let translations = froms.iter().map(translation).collect();
+    let translations = source_topics.iter().map(translation).collect();
     TranslatedLog::new(Arc::new(sample), translations, 100).with_clock(UNIX)
 }
 
@@ -118,7 +118,7 @@ impl Translate for Pairs {
                 Some((time, first)) => {
                     messages.buffer().extend(first);
                     messages.buffer().extend_from_slice(record.payload);
-                    messages.end_at(index, time);
+                    messages.end_message_at(index, time);
                 }
             }
         }
@@ -128,7 +128,7 @@ impl Translate for Pairs {
     fn finish(&mut self, messages: &mut MessageBuffer) -> Result<()> {
         if let Some((_, single)) = self.0.take() {
             messages.buffer().extend(single);
-            messages.end(0);
+            messages.end_message(0);
         }
         Ok(())
     }
@@ -141,11 +141,11 @@ fn message_of_several_records_may_span_parts() {
         &[(0, 0, 4, b"d"), (0, 0, 5, b"e")],
     ]);
     let topic = sample.manifest.topics[0].clone();
-    let begin = Arc::new(|| Ok(Box::<Pairs>::default() as Box<dyn Translate>));
-    let pairs = Translation { from: TopicId(0), topic, begin };
+    let new_translator = Arc::new(|| Ok(Box::<Pairs>::default() as Box<dyn Translate>));
+    let pairs = Translation { source_topic: TopicId(0), topic, new_translator };
     let log = TranslatedLog::new(Arc::new(sample), vec![pairs], 100)
         .with_clock(UNIX)
-        .in_one_part();
+        .with_one_part();
     let (messages, _) = read(&log, &Selection::default());
     let expected = [(101, b"ab".to_vec()), (103, b"cd".to_vec()), (105, b"e".to_vec())];
     assert_eq!(messages, expected.map(|(time, bytes)| (0, time, bytes)));
@@ -181,7 +181,7 @@ impl Translate for Words {
     fn finish(&mut self, messages: &mut MessageBuffer) -> Result<()> {
         for (time, word) in std::mem::take(&mut self.words).into_values() {
             messages.buffer().extend(word);
-            messages.end_at(0, time);
+            messages.end_message_at(0, time);
         }
         Ok(())
     }
@@ -211,16 +211,16 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
         group(4002, 4002, nanos(15, 17)),
     ];
     let words = || Translation {
-        from: TopicId(0),
+        source_topic: TopicId(0),
         topic: sample.manifest.topics[0].clone(),
-        begin: Arc::new(|| {
+        new_translator: Arc::new(|| {
             Ok(Box::new(Words { restrict_to: 0..u32::MAX, words: BTreeMap::new() }))
         }),
     };
     let plain = Translation {
-        from: TopicId(1),
+        source_topic: TopicId(1),
         topic: sample.manifest.topics[1].clone(),
-        begin: Arc::new(|| Ok(Box::new(PayloadDoubler))),
+        new_translator: Arc::new(|| Ok(Box::new(PayloadDoubler))),
     };
     let all = vec![
         (0, 104, b"abd".to_vec()),

@@ -65,23 +65,24 @@ impl<'o> JoinWriter<'o> {
         let rows =
             u32::try_from(self.limits.batch_bytes / max_row_bytes).unwrap_or(u32::MAX);
         let rows = rows.clamp(1, self.limits.batch_rows.max(1));
-        let mut from = vec![0; pending.topic_rows.len()];
+        let mut search_starts = vec![0; pending.topic_rows.len()];
         let mut row = pending.rows_done;
         while row < ready {
             let end = row.saturating_add(rows).min(ready);
-            let batch = self.batch(&pending.topic_rows, &mut from, row, end)?;
+            let batch =
+                self.batch(&pending.topic_rows, &mut search_starts, row, end)?;
             self.writer.write(&batch)?;
             row = end;
         }
         pending.advance(ready)
     }
 
-    /// Returns the rows `row..end` of the table. `from` has the index in each topic at
+    /// Returns the rows `row..end` of the table. `search_starts` has the index in each topic at
     /// which to start the search.
     fn batch(
         &self,
         topic_rows: &[TopicRows],
-        from: &mut [usize],
+        search_starts: &mut [usize],
         row: u32,
         end: u32,
     ) -> Result<RecordBatch> {
@@ -89,17 +90,17 @@ impl<'o> JoinWriter<'o> {
         let times = TimestampNanosecondArray::from_iter_values(times);
         let mut columns: Vec<ArrayRef> = vec![Arc::new(times)];
         let mut nulls = self.nulls.iter();
-        for ((rows_of_topic, from), width) in
-            topic_rows.iter().zip(from).zip(&self.widths)
+        for ((rows_of_topic, search_start), width) in
+            topic_rows.iter().zip(search_starts).zip(&self.widths)
         {
             let position_at = |row| {
-                let (position_at, time) = rows_of_topic.find(row, from)?;
+                let (position_at, time) = rows_of_topic.find(row, search_start)?;
                 let age = self.grid.time(row).abs_diff(time);
                 self.max_age_nanos.is_none_or(|max| age <= max).then_some(position_at)
             };
-            let places: Vec<_> = (row..end).map(position_at).collect();
+            let positions: Vec<_> = (row..end).map(position_at).collect();
             for (column, null) in nulls.by_ref().take(*width).enumerate() {
-                columns.push(rows_of_topic.column(column, null, &places)?);
+                columns.push(rows_of_topic.column(column, null, &positions)?);
             }
         }
         let [on_log_clock, output_schema] = &self.schemas;

@@ -111,9 +111,9 @@ impl<'s> Sweep<'s> {
     /// Builds rows of the table, part by part, until all are done or some must be
     /// postponed.
     fn run_pass(&mut self) -> Result<()> {
-        let rest = self.reader.remaining_times(self.pending.rows_done);
+        let remaining = self.reader.remaining_times(self.pending.rows_done);
         let is_needed = |planned: &PlannedPart| {
-            !planned.was_read || planned.part.time.overlaps(&rest)
+            !planned.was_read || planned.part.time.overlaps(&remaining)
         };
         let queue: Vec<usize> =
             (0..self.plan.len()).filter(|i| is_needed(&self.plan[*i])).collect();

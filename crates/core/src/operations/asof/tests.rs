@@ -50,7 +50,7 @@ impl CollectedTable {
 }
 
 fn job(topics: &[TopicId], period_nanos: u64) -> AsofJob<'static> {
-    let columns = |topic: &TopicId| (*topic, Columns::all(View::Flat));
+    let columns = |topic: &TopicId| (*topic, Columns::new(View::Flat));
     AsofJob {
         columns_of: topics.iter().map(columns).collect(),
         time: TimeRange::ALL,
@@ -220,7 +220,7 @@ fn labels_match_their_values() {
     let rows = [b(0, 0, b"__"), a(10, 2), a(20, 7), a(30, 1), a(40, 2)];
     let log = ToyLog::new(&rows, 1, Some(range(0, 41)));
     let mut job = job(&[A], 10);
-    job.columns_of.insert(A, Columns { labels, ..Columns::all(View::Flat) });
+    job.columns_of.insert(A, Columns { labels, ..Columns::new(View::Flat) });
     for limits in [MemoryLimits::default(), TINY] {
         let (table, _) = run_within(&log, &job, limits);
         let mut names = Vec::new();
@@ -239,7 +239,7 @@ fn labels_match_their_values() {
 fn table_without_columns_is_refused() {
     let log = ToyLog::new(&[a(0, 1)], 1, Some(range(0, 1)));
     let mut table = CollectedTable::default();
-    let only_time = Columns { only: Some(vec![0]), ..Columns::all(View::Flat) };
+    let only_time = Columns { indices: Some(vec![0]), ..Columns::new(View::Flat) };
     let mut only_time_of_a = job(&[], 1);
     only_time_of_a.columns_of.insert(A, only_time);
     for job in [job(&[], 1), only_time_of_a, job(&[TopicId(u32::MAX)], 1)] {

@@ -100,16 +100,16 @@ impl TopicRows {
     }
 
     /// Returns the position and the time of the last row that affects `row` of the table.
-    /// The search starts at the index `from`, which is set to the index of the result.
+    /// The search starts at the index `search_start`, which is set to the index of the result.
     pub(super) fn find(
         &self,
         row: u32,
-        from: &mut usize,
+        search_start: &mut usize,
     ) -> Option<(RowPosition, i64)> {
-        while self.rows.get(*from + 1).is_some_and(|next| next.row <= row) {
-            *from += 1;
+        while self.rows.get(*search_start + 1).is_some_and(|next| next.row <= row) {
+            *search_start += 1;
         }
-        let latest = self.rows.get(*from).filter(|latest| latest.row <= row)?;
+        let latest = self.rows.get(*search_start).filter(|latest| latest.row <= row)?;
         Some((latest.position, latest.time))
     }
 

@@ -103,7 +103,7 @@ pub(super) fn sum(bytes: &[u8]) -> u64 {
     let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR);
     let word = |word: &[u8; 8]| u64::from_le_bytes(*word);
     let mut sum = bytes.len() as u64;
-    let mut rest = bytes;
+    let mut remaining = bytes;
     if bytes.len() >= LONG {
         // Four independent sums run in parallel in the processor.
         let (rows, end) = bytes.as_chunks::<32>();
@@ -115,9 +115,9 @@ pub(super) fn sum(bytes: &[u8]) -> u64 {
             }
         }
         sum = sums.into_iter().fold(sum, mix);
-        rest = end;
+        remaining = end;
     }
-    let (words, end) = rest.as_chunks::<8>();
+    let (words, end) = remaining.as_chunks::<8>();
     sum = words.iter().fold(sum, |sum, next| mix(sum, word(next)));
     match bytes.last_chunk() {
         // The last word overlaps with bytes that were already hashed.

@@ -20,7 +20,7 @@ pub(super) static MIXED: Code = Code::note(
 /// Follows the times of a log.
 pub(super) struct TimeOrder {
     topics: Vec<BackwardSteps>,
-    all: BackwardSteps,
+    all_topics: BackwardSteps,
 }
 
 /// The number of backward steps in time, and the largest one.
@@ -42,7 +42,7 @@ impl TimeOrder {
             farthest: (0, TimeRange::EMPTY, 0),
             first: None,
         };
-        Self { topics: vec![none.clone(); topics], all: none }
+        Self { topics: vec![none.clone(); topics], all_topics: none }
     }
 
     #[inline]
@@ -53,7 +53,7 @@ impl TimeOrder {
         }
         // A step back within a topic is reported for that topic only.
         if !is_backward {
-            self.all.add(record);
+            self.all_topics.add(record);
         }
     }
 
@@ -63,7 +63,10 @@ impl TimeOrder {
                 findings.add(finding.with_topic(id));
             }
         }
-        self.all.finding(&MIXED).into_iter().for_each(|finding| findings.add(finding));
+        self.all_topics
+            .finding(&MIXED)
+            .into_iter()
+            .for_each(|finding| findings.add(finding));
     }
 }
 
@@ -94,12 +97,12 @@ impl BackwardSteps {
             super::period::Nanos(nanos),
         );
         let time = first.cover(&step);
-        let at = offset..offset;
+        let bytes = offset..offset;
         Some(
             Finding::new(code, text)
                 .with_time(time)
                 .with_count(self.count)
-                .with_bytes(at),
+                .with_bytes(bytes),
         )
     }
 }

@@ -91,7 +91,7 @@ pub fn latched_records(
             }
         }
     }
-    let mut all: Vec<LatchedRecord> = last.into_values().collect();
-    all.sort_by_key(|record| record.time);
-    Ok(all)
+    let mut records: Vec<LatchedRecord> = last.into_values().collect();
+    records.sort_by_key(|record| record.time);
+    Ok(records)
 }

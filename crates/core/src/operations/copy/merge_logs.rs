@@ -34,8 +34,8 @@ pub fn merge(
 ) -> Result<Vec<CopyReport>> {
     let logs = jobs.iter().map(|job| (job.log, job.selection.clone()));
     let merge = Merge::new(logs.collect());
-    for (from, job) in jobs.iter().enumerate() {
-        sink.copy_attachments(from, &**job.log.source())?;
+    for (slice_index, job) in jobs.iter().enumerate() {
+        sink.copy_attachments(slice_index, &**job.log.source())?;
     }
     let mut copied = vec![CopyReport::default(); jobs.len()];
     let encoder = sink.encoder();
@@ -48,14 +48,14 @@ pub fn merge(
             } else {
                 write(&batch, sink)?
             }
-            for (from, count) in batch.counts() {
-                if let Some(copied) = copied.get_mut(from) {
+            for (slice_index, count) in batch.counts() {
+                if let Some(copied) = copied.get_mut(slice_index) {
                     copied.records += count;
                 }
             }
             progress(batch.len() as u64);
-            for (from, damage) in batch.take_damage() {
-                if let Some(copied) = copied.get_mut(from) {
+            for (slice_index, damage) in batch.take_damage() {
+                if let Some(copied) = copied.get_mut(slice_index) {
                     damage.add_to(&mut copied.damage);
                 }
             }
@@ -72,7 +72,9 @@ pub fn merge(
 
 /// Writes the records of `batch`.
 fn write(batch: &MergedBatch, sink: &mut dyn RecordSink) -> Result<()> {
-    batch.records().try_for_each(|(from, record)| sink.write(from, record))
+    batch
+        .records()
+        .try_for_each(|(slice_index, record)| sink.write(slice_index, record))
 }
 
 impl std::fmt::Debug for MergeJob<'_> {

@@ -31,7 +31,7 @@ fn times(start: i64, end: i64) -> TimeRange {
 fn job(log: &Sample, selection: Selection, verify: bool) -> CopyJob<'_> {
     CopyJob {
         log,
-        from: 0,
+        slice_index: 0,
         selection,
         verify,
         drops_doubtful: false,
@@ -167,9 +167,9 @@ impl Encoder for Payload {
 }
 
 impl RecordSink for Payloads {
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+    fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
         self.single.fetch_add(1, Relaxed);
-        Payload.encode(from, record, &mut self.bytes.lock().unwrap())
+        Payload.encode(slice_index, record, &mut self.bytes.lock().unwrap())
     }
 
     fn encoder(&self) -> Option<Arc<dyn Encoder>> {

@@ -71,18 +71,19 @@ impl TimeFromField {
 
 impl TimeFieldTopic {
     fn new(log: &dyn Log, id: TopicId, field: &str) -> Result<Option<Self>> {
-        let all = log.decoder(id, &Columns::all(View::Flat))?;
+        let all_columns = log.decoder(id, &Columns::new(View::Flat))?;
         let time = DataType::Timestamp(TimeUnit::Nanosecond, None);
         let is_time = |data_type: &DataType| {
             *data_type == time
                 || matches!(data_type, DataType::Timestamp(TimeUnit::Nanosecond, _))
         };
         // The first column is the time of the record itself.
-        let fields = all.schema().fields().iter().enumerate().skip(1);
+        let fields = all_columns.schema().fields().iter().enumerate().skip(1);
         let mut fields =
             fields.filter(|(_, f)| f.name() == field && is_time(f.data_type()));
         let Some((index, _)) = fields.next() else { return Ok(None) };
-        let columns = Columns { only: Some(vec![index]), ..Columns::all(View::Flat) };
+        let columns =
+            Columns { indices: Some(vec![index]), ..Columns::new(View::Flat) };
         let decoder = log.decoder(id, &columns)?;
         Ok(Some(Self { decoder, times: Vec::new(), next: 0 }))
     }

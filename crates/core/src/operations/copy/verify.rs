@@ -27,7 +27,7 @@ pub(super) fn copy(
 ) -> Result<()> {
     let (log, selection) = (copying.job.log, copying.job.selection.clone());
     let may_take =
-        copying.retime.is_none() && copying.sink.copies_parts(copying.job.from);
+        copying.retime.is_none() && copying.sink.copies_parts(copying.job.slice_index);
     let trials = TrialDecoder::new(log, None);
     let mut read_ahead = ReadAhead::new(&trials, plan.clone(), selection.clone());
     let mut spare = vec![Block::default()];

@@ -76,9 +76,9 @@ impl MergedBatch {
     pub(crate) fn encode(&mut self, encoder: &dyn Encoder) {
         let mut encoded = mem::take(&mut self.encoded);
         encoded.clear();
-        let failed = self
-            .records()
-            .try_for_each(|(from, record)| encoder.encode(from, record, &mut encoded));
+        let failed = self.records().try_for_each(|(slice_index, record)| {
+            encoder.encode(slice_index, record, &mut encoded)
+        });
         self.encoded = encoded;
         if let Err(err) = failed {
             self.failed = Some(err);

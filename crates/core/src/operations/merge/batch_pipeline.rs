@@ -299,7 +299,7 @@ mod tests {
     impl Encoder for Clock {
         fn encode(
             &self,
-            from: usize,
+            slice_index: usize,
             record: Record<'_>,
             bytes: &mut Vec<u8>,
         ) -> Result<()> {
@@ -311,7 +311,7 @@ mod tests {
                 Self::Panics(at) if *at == time => panic!("at {at}"),
                 Self::Fails(_) | Self::Panics(_) => {}
             }
-            assert_eq!((from, record.payload), (0, &[1][..]));
+            assert_eq!((slice_index, record.payload), (0, &[1][..]));
             bytes.extend(time.to_le_bytes());
             Ok(())
         }

@@ -13,7 +13,7 @@ pub(super) struct OpenPart {
     /// The rank of the part.
     pub(super) rank: u32,
     /// Records before this position were returned when the part was open earlier.
-    from: Option<RecordKey>,
+    start: Option<RecordKey>,
     /// Records with a lower index belong to other segments of the part.
     first: u64,
     /// Records from this position on are dropped.
@@ -60,16 +60,16 @@ impl OpenPart {
     /// Creates an open part for the records of the part `rank` in `from..horizon`.
     pub(super) fn new(
         rank: u32,
-        from: Option<RecordKey>,
+        start: Option<RecordKey>,
         horizon: Option<RecordKey>,
     ) -> Self {
         Self {
             rank,
-            from,
+            start,
             first: 0,
             horizon,
             blocks: VecDeque::new(),
-            positions: (from.is_some() || horizon.is_some()).then(Vec::new),
+            positions: (start.is_some() || horizon.is_some()).then(Vec::new),
             next: 0,
             number: 0,
             read: 0,
@@ -83,9 +83,9 @@ impl OpenPart {
     }
 
     /// Creates a segment of the part `rank`: the records from the index `first` and from
-    /// the position `from` on.
-    pub(super) fn segment(rank: u32, first: u64, from: RecordKey) -> Self {
-        let open_part = Self::new(rank, Some(from), None);
+    /// the position `start` on.
+    pub(super) fn segment(rank: u32, first: u64, start: RecordKey) -> Self {
+        let open_part = Self::new(rank, Some(start), None);
         Self { first, number: first, read: first, is_segment: true, ..open_part }
     }
 
@@ -96,7 +96,7 @@ impl OpenPart {
 
     /// Returns the position from which on records are returned.
     pub(super) fn first_position(&self) -> Option<RecordKey> {
-        self.from
+        self.start
     }
 
     /// Returns the index of the first possible record.
@@ -309,7 +309,7 @@ impl OpenPart {
             ..old
         };
         let old = std::mem::replace(self, new);
-        (self.from, self.first, self.read) = (old.from, old.first, old.read);
+        (self.start, self.first, self.read) = (old.start, old.first, old.read);
         self.forgotten = old.forgotten;
         self.keep(
             old.remaining()
@@ -327,7 +327,7 @@ impl OpenPart {
         let mut copies = RecordCopies::default();
         for (number, block, entry) in records {
             let key = (entry.time, self.rank, number);
-            if number < self.first || self.from.is_some_and(|from| key < from) {
+            if number < self.first || self.start.is_some_and(|start| key < start) {
                 continue;
             }
             if self.horizon.is_some_and(|horizon| key >= horizon) {
@@ -377,8 +377,8 @@ impl OpenPart {
             });
         let blocks_in_order = (self.number..).zip(entries.skip(self.next));
         let blocks_in_order =
-            blocks_in_order.map(|(number, (block, entry, from, at))| {
-                (RecordPosition { time: at.time, number, block, entry }, from, *at)
+            blocks_in_order.map(|(number, (block, entry, start, at))| {
+                (RecordPosition { time: at.time, number, block, entry }, start, *at)
             });
         at_positions.chain(blocks_in_order)
     }

@@ -29,7 +29,7 @@ const LATE: &str = "the log declares that this part begins later than it does, s
 pub(super) struct PausedPart {
     reader: Box<dyn Cursor>,
     /// Records before this position were returned when the part was open earlier.
-    from: RecordKey,
+    start: RecordKey,
 }
 
 /// The start times of the blocks of a part, each with the index of the first record after
@@ -58,8 +58,8 @@ impl Merge<'_> {
         } else {
             self.paused_keys.pop();
             let (reader, open_part) = match self.paused.remove(&rank) {
-                Some(PausedPart { reader, from }) => {
-                    (reader, OpenPart::segment(rank, first, from))
+                Some(PausedPart { reader, start }) => {
+                    (reader, OpenPart::segment(rank, first, start))
                 }
                 None => {
                     let (log, selection) = &self.logs[log];
@@ -111,10 +111,10 @@ impl Merge<'_> {
             } else if open_part.cost() >= self.budget / SHARE
                 && let Some(start) = self.next_start(rank, open_part.read())
                 && open_part.kept_times().start < start
-                && let (Some(reader), Some(from)) =
+                && let (Some(reader), Some(resume_key)) =
                     (reader.take(), open_part.first_position())
             {
-                self.pause(rank, PausedPart { reader, from });
+                self.pause(rank, PausedPart { reader, start: resume_key });
                 self.paused_keys.push(Reverse((start, rank, open_part.read())));
                 break;
             }
@@ -156,14 +156,14 @@ impl Merge<'_> {
         open_parts.filter(|open_part| open_part.is_segment).map(OpenPart::cost).sum()
     }
 
-    /// Returns the start time of the records of the part `rank` from the index `from` on,
+    /// Returns the start time of the records of the part `rank` from `first_index` on,
     /// if it is known and there are any.
-    fn next_start(&self, rank: u32, from: u64) -> Option<Timestamp> {
+    fn next_start(&self, rank: u32, first_index: u64) -> Option<Timestamp> {
         let Some(KnownStarts::BlockStarts(block_starts)) = self.known_starts.get(&rank)
         else {
             return None;
         };
-        let next = block_starts.partition_point(|(behind, _)| *behind <= from);
+        let next = block_starts.partition_point(|(end, _)| *end <= first_index);
         Some(block_starts.get(next)?.1)
     }
 

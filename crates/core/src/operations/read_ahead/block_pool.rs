@@ -23,16 +23,16 @@ pub(super) const SHORT_BYTES: usize = 64 << 10;
 /// Unused blocks.
 pub(super) struct BlockPool {
     blocks: Mutex<Vec<Block>>,
-    most: usize,
+    max_blocks: usize,
     /// Whether the records of sparse blocks are copied together, and the size in bytes up
     /// to which a block counts as short.
     pub(super) compacts_below: Option<usize>,
 }
 
 impl BlockPool {
-    /// Creates a pool of at most `most` blocks.
+    /// Creates a pool of at most `max_blocks` blocks.
     pub(super) fn new(max_blocks: usize) -> Self {
-        Self { blocks: Mutex::default(), most: max_blocks, compacts_below: None }
+        Self { blocks: Mutex::default(), max_blocks, compacts_below: None }
     }
 
     /// Returns an unused block.
@@ -43,7 +43,7 @@ impl BlockPool {
     /// Adds an unused `block`.
     pub(super) fn put_back(&self, block: Block) {
         let mut blocks = self.lock();
-        if blocks.len() < self.most && !block.is_long_copy() {
+        if blocks.len() < self.max_blocks && !block.is_long_copy() {
             blocks.push(block);
         }
     }

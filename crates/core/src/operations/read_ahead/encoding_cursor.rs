@@ -17,14 +17,18 @@ pub(super) struct Encoding(pub(super) Arc<dyn Encoder>, pub(super) usize);
 struct EncodingCursor {
     cursor: Box<dyn Cursor>,
     encoder: Arc<dyn Encoder>,
-    from: usize,
+    slice_index: usize,
 }
 
 impl Encoding {
     /// Returns a cursor that encodes the records of `cursor`.
     pub(super) fn encode_cursor(&self, cursor: Box<dyn Cursor>) -> Box<dyn Cursor> {
-        let Self(encoder, from) = self;
-        Box::new(EncodingCursor { cursor, encoder: encoder.clone(), from: *from })
+        let Self(encoder, slice_index) = self;
+        Box::new(EncodingCursor {
+            cursor,
+            encoder: encoder.clone(),
+            slice_index: *slice_index,
+        })
     }
 }
 
@@ -34,7 +38,7 @@ impl Cursor for EncodingCursor {
             return Ok(false);
         }
         let encode = |record: Record<'_>, bytes: &mut Vec<u8>| {
-            self.encoder.encode(self.from, record, bytes)
+            self.encoder.encode(self.slice_index, record, bytes)
         };
         block.encode(encode)?;
         Ok(true)

@@ -5,14 +5,14 @@ use std::iter;
 use super::{Block, RecordEntry, Run};
 
 impl Block {
-    /// Moves the records from index `at` on into a new block with the same bytes. The
+    /// Moves the records from `index` on into a new block with the same bytes. The
     /// damage stays in this block.
     #[must_use]
-    pub fn split_off(&mut self, at: usize) -> Self {
-        let mut rest = Self::default();
-        let entries = self.entries.split_off(at.min(self.entries.len()));
-        rest.share(self, entries);
-        rest
+    pub fn split_off(&mut self, index: usize) -> Self {
+        let mut tail = Self::default();
+        let entries = self.entries.split_off(index.min(self.entries.len()));
+        tail.share(self, entries);
+        tail
     }
 }
 
@@ -20,16 +20,16 @@ impl<'b> Run<'b> {
     /// Splits the run into runs with at most `bytes` bytes of payloads, or with one
     /// longer record.
     pub(crate) fn split(self, bytes: usize) -> impl Iterator<Item = Self> {
-        let mut rest = self.entries;
+        let mut tail = self.entries;
         iter::from_fn(move || {
             let mut left_bytes = bytes;
             let fits = |entry: &&RecordEntry| {
                 let len = entry.end.saturating_sub(entry.start) as usize;
                 left_bytes.checked_sub(len).map(|left| left_bytes = left).is_some()
             };
-            let count = rest.iter().take_while(fits).count().max(1);
-            let (entries, remaining) = rest.split_at_checked(count)?;
-            rest = remaining;
+            let count = tail.iter().take_while(fits).count().max(1);
+            let (entries, remaining) = tail.split_at_checked(count)?;
+            tail = remaining;
             Some(Self { block: self.block, entries })
         })
     }
@@ -50,11 +50,15 @@ mod tests {
     fn split_off_moves_records_and_keeps_damage() {
         let mut block = Block::default();
         block.reset(Bytes::from_static(b"abcd"), 100);
-        for at in 0..4 {
-            block.push(TopicId(7), Timestamp::from_nanos(at as i64), at..at + 1);
+        for index in 0..4 {
+            block.push(
+                TopicId(7),
+                Timestamp::from_nanos(index as i64),
+                index..index + 1,
+            );
         }
         block.report(Damage::new(DamageKind::Garbled, 104..105));
-        let rest = block.split_off(3);
+        let tail = block.split_off(3);
         let payloads = |block: &Block| -> Vec<(u64, Vec<u8>)> {
             block
                 .iter()
@@ -65,8 +69,8 @@ mod tests {
             payloads(&block),
             [(100, b"a".to_vec()), (101, b"b".to_vec()), (102, b"c".to_vec())]
         );
-        assert_eq!(payloads(&rest), [(103, b"d".to_vec())]);
-        assert_eq!((block.damage().len(), rest.damage().len()), (1, 0));
+        assert_eq!(payloads(&tail), [(103, b"d".to_vec())]);
+        assert_eq!((block.damage().len(), tail.damage().len()), (1, 0));
         assert!(block.split_off(9).is_empty());
         assert_eq!(block.len(), 3);
     }

@@ -34,11 +34,11 @@ impl DatasetCatalogs<'_> {
     /// number of shards. What these state about logs of other shards is first written to the
     /// catalogs of those shards, unless they exist.
     pub(in crate::dataset) fn write(&self) -> Result<()> {
-        let own = self.division.own;
-        self.write_shard(own, ExistingFiles::Replace)?;
+        let own_shard = self.division.own_shard;
+        self.write_shard(own_shard, ExistingFiles::Replace)?;
         let files = self.dataset.top_level_files()?;
         let outdated: Vec<&String> =
-            files.iter().filter(|name| is_outdated(name, own)).collect();
+            files.iter().filter(|name| is_outdated(name, own_shard)).collect();
         if !outdated.is_empty() {
             for other in self.division.other_shards() {
                 self.write_shard(Some(other), ExistingFiles::Refuse)?;
@@ -93,8 +93,8 @@ fn stem(shard: Option<Shard>) -> String {
 }
 
 /// Returns whether the file `name` is a catalog of a run with another number of shards than a
-/// run of the shard `own`.
-fn is_outdated(name: &str, own: Option<Shard>) -> bool {
+/// run of the shard `own_shard`.
+fn is_outdated(name: &str, own_shard: Option<Shard>) -> bool {
     let Some((stem, "parquet" | "jsonl")) = name.rsplit_once('.') else { return false };
     let count = match stem.strip_prefix("_catalog") {
         Some("") => None,
@@ -104,5 +104,5 @@ fn is_outdated(name: &str, own: Option<Shard>) -> bool {
         },
         None => return false,
     };
-    count != own.map(Shard::count)
+    count != own_shard.map(Shard::count)
 }

@@ -30,7 +30,7 @@ pub(super) fn expand(input: &Path) -> Result<Vec<PathBuf>> {
 
 /// Returns the input in `line`.
 fn parse(line: &[u8]) -> Result<PathBuf> {
-    let path: PathBuf = url::local(path(line)?.into()).into();
+    let path: PathBuf = url::local_argument(path(line)?.into()).into();
     if line.starts_with(b"@") && !path.exists() {
         let message =
             format!("{} is in a list: lists cannot contain lists", path.display());
@@ -44,7 +44,7 @@ fn read(mut list: impl Read) -> Result<Vec<u8>> {
     const HEAD_BYTES: u64 = 4096;
     let mut bytes = Vec::new();
     (&mut list).take(HEAD_BYTES).read_to_end(&mut bytes)?;
-    if open::begins_as_log(&bytes) {
+    if open::is_log_start(&bytes) {
         let hint = "name the log itself; `-` reads a list of names, one on each line";
         return Err(Error::failed("it is a log, not a list of logs").with_hint(hint));
     }

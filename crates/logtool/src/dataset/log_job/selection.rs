@@ -44,7 +44,7 @@ pub(super) fn applicable_request(
     }
     request.topics = topics;
     let selected = selection::topics_with_derived(manifest, &request.topics)?;
-    let columns = Columns { labels: labels.cloned(), ..Columns::all(request.view()) };
+    let columns = Columns { labels: labels.cloned(), ..Columns::new(request.view()) };
     let requested = std::mem::take(&mut request.columns);
     let selects_all = requested.is_empty();
     for glob in requested {
@@ -78,7 +78,7 @@ pub(super) fn row_schemas(
     let log = &*opened.log;
     let manifest: &Manifest = log.manifest();
     let mut topics = selection::topics_with_derived(manifest, &request.topics)?;
-    let columns = Columns { labels: labels.cloned(), ..Columns::all(request.view()) };
+    let columns = Columns { labels: labels.cloned(), ..Columns::new(request.view()) };
     let columns_of = selection::columns(log, &mut topics, &columns, &request.columns)?;
     let base = ShownClock::new(manifest, request.clock())?.base();
     let is_table = request.format.is_table();

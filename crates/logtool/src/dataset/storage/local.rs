@@ -192,10 +192,11 @@ fn lock(state: &Path, shard: Option<Shard>) -> Result<Vec<File>> {
     };
     let shared = whole.try_lock_shared();
     shared.map_err(|err| lock_error(state, err, "a run without shards"))?;
-    let own = open_lock(state, &format!("lock-{shard}"))?;
-    own.try_lock()
+    let shard_lock = open_lock(state, &format!("lock-{shard}"))?;
+    shard_lock
+        .try_lock()
         .map_err(|err| lock_error(state, err, "another run of this shard"))?;
-    Ok(vec![whole, own])
+    Ok(vec![whole, shard_lock])
 }
 
 fn open_lock(state: &Path, name: &str) -> Result<File> {

@@ -97,7 +97,8 @@ impl RemoteBackend {
             fs::create_dir(dir).with_context(|| dir.display().to_string())?;
         }
         let outputs = Outputs::new(&staging, ExistingFiles::Refuse);
-        let guarded = guarded_outputs::guard_in(outputs, temporary.path(), session);
+        let guarded =
+            guarded_outputs::guard_with_staging(outputs, temporary.path(), session);
         let lock =
             Lock::acquire(&folder, &name, shard, LockOwner::new(host_name), session)?;
         let Listing { objects, tables, journal } = Listing::read(&folder)?;
@@ -194,7 +195,11 @@ impl Backend for RemoteBackend {
     }
 
     fn guard(&self, outputs: Arc<Outputs>) -> GuardedOutputs {
-        guarded_outputs::guard_in(outputs, self.temporary.path(), &self.session)
+        guarded_outputs::guard_with_staging(
+            outputs,
+            self.temporary.path(),
+            &self.session,
+        )
     }
 
     fn publish(&self, files: &[&str], existing: ExistingFiles) -> Result<()> {

@@ -10,7 +10,7 @@ use logtool_flight::{
 
 use crate::{
     records::signals::numbers_of,
-    time::period_values::{FreePlaces, PeriodValues},
+    time::period_values::{FreeSlots, PeriodValues},
 };
 
 /// Builds the spectrogram of [`ACCELERATION`], which has more samples than all other signals,
@@ -21,7 +21,7 @@ pub(super) struct AccelerationReader {
     /// The times between samples, except those that are not positive, and their number.
     intervals: PeriodValues,
     count: u64,
-    free_places: FreePlaces,
+    free_slots: FreeSlots,
 }
 
 impl AccelerationReader {
@@ -29,15 +29,15 @@ impl AccelerationReader {
     /// `None` if the topic does not have them in this order.
     pub(super) fn new(schema: &SchemaRef) -> Option<(Vec<usize>, Self)> {
         let columns = ACCELERATION.fields.map(|field| schema.index_of(field).ok());
-        let only = columns.into_iter().collect::<Option<Vec<usize>>>()?;
+        let indices = columns.into_iter().collect::<Option<Vec<usize>>>()?;
         let reader = Self {
             builder: SpectrogramBuilder::new(),
             last: None,
             intervals: PeriodValues::default(),
             count: 0,
-            free_places: FreePlaces::new(),
+            free_slots: FreeSlots::new(),
         };
-        only.is_sorted().then_some((only, reader))
+        indices.is_sorted().then_some((indices, reader))
     }
 
     /// Adds the records of `batch`, whose first column is the time.
@@ -58,7 +58,7 @@ impl AccelerationReader {
     fn add_interval(&mut self, time: i64) {
         let Some(last) = self.last.replace(time) else { return };
         if let Ok(interval @ 1..) = u64::try_from(time.saturating_sub(last)) {
-            self.intervals.add(interval, &mut self.free_places);
+            self.intervals.add(interval, &mut self.free_slots);
             self.count += 1;
         }
     }
@@ -104,8 +104,9 @@ mod tests {
     #[test]
     fn spectrogram_of_batches_has_the_sine() {
         let batches = [samples(0..700, 4_000_000), samples(700..1000, 4_000_000)];
-        let (only, mut reader) = AccelerationReader::new(&batches[0].schema()).unwrap();
-        assert_eq!(only, [1, 2, 3]);
+        let (indices, mut reader) =
+            AccelerationReader::new(&batches[0].schema()).unwrap();
+        assert_eq!(indices, [1, 2, 3]);
         batches.iter().for_each(|batch| reader.add(batch));
         let found = reader.finish().unwrap();
         // 1 + (1000 - 256) / 128 windows.

@@ -101,8 +101,14 @@ impl<'l> Collection<'l> {
         Self { log, purposes: BTreeMap::new(), columns_of: BTreeMap::new() }
     }
 
-    fn add(&mut self, id: TopicId, topic: &Topic, only: Vec<usize>, purpose: Purpose) {
-        let columns = Columns { only: Some(only), ..Columns::all(View::Flat) };
+    fn add(
+        &mut self,
+        id: TopicId,
+        topic: &Topic,
+        indices: Vec<usize>,
+        purpose: Purpose,
+    ) {
+        let columns = Columns { indices: Some(indices), ..Columns::new(View::Flat) };
         self.columns_of.insert(id, columns);
         self.purposes.insert(topic.label().into_owned(), purpose);
     }
@@ -110,7 +116,7 @@ impl<'l> Collection<'l> {
     /// Adds topics that analyses need.
     fn add_needed(&mut self, all: &[NeededTopic]) -> Result<()> {
         for needed in all {
-            let count = if needed.all_instances { usize::MAX } else { 1 };
+            let count = if needed.has_all_instances { usize::MAX } else { 1 };
             for (id, topic) in
                 topics_called(self.log.manifest(), needed.name).take(count)
             {
@@ -131,7 +137,7 @@ impl<'l> Collection<'l> {
         topic: &Topic,
         fields: &[&str],
     ) -> Result<()> {
-        let decoder = self.log.decoder(id, &Columns::all(View::Flat))?;
+        let decoder = self.log.decoder(id, &Columns::new(View::Flat))?;
         let schema = decoder.schema();
         let found = fields.iter().filter_map(|field| {
             schema.index_of(field).ok().map(|column| (column, (*field).to_owned()))
@@ -144,18 +150,18 @@ impl<'l> Collection<'l> {
         if found.is_empty() {
             return Ok(());
         }
-        let (only, names) = found.into_iter().unzip();
-        self.add(id, topic, only, Purpose::Series(names));
+        let (indices, names) = found.into_iter().unzip();
+        self.add(id, topic, indices, Purpose::Series(names));
         Ok(())
     }
 
     /// Adds the spectrogram of the acceleration. Returns whether the topic has its fields.
     fn add_acceleration(&mut self, id: TopicId, topic: &Topic) -> Result<bool> {
-        let decoder = self.log.decoder(id, &Columns::all(View::Flat))?;
-        let Some((only, reader)) = AccelerationReader::new(decoder.schema()) else {
+        let decoder = self.log.decoder(id, &Columns::new(View::Flat))?;
+        let Some((indices, reader)) = AccelerationReader::new(decoder.schema()) else {
             return Ok(false);
         };
-        self.add(id, topic, only, Purpose::Acceleration(Box::new(reader)));
+        self.add(id, topic, indices, Purpose::Acceleration(Box::new(reader)));
         Ok(true)
     }
 
@@ -166,10 +172,10 @@ impl<'l> Collection<'l> {
         id: TopicId,
         topic: &Topic,
     ) -> Result<()> {
-        let decoder = self.log.decoder(id, &Columns::all(View::Flat))?;
+        let decoder = self.log.decoder(id, &Columns::new(View::Flat))?;
         let time = self.log.manifest().time.unwrap_or(TimeRange::ALL);
-        if let Some((only, reader)) = FifoReader::new(name, decoder.schema(), time) {
-            self.add(id, topic, only, Purpose::Fifo(Box::new(reader)));
+        if let Some((indices, reader)) = FifoReader::new(name, decoder.schema(), time) {
+            self.add(id, topic, indices, Purpose::Fifo(Box::new(reader)));
         }
         Ok(())
     }
@@ -186,7 +192,7 @@ impl<'l> Collection<'l> {
         let selected = TimeRange { start: TimeRange::ALL.start, end: time.end };
         let job = TableJob {
             selection: Selection { topics: topics.clone(), time: selected },
-            columns: Columns::all(View::Flat),
+            columns: Columns::new(View::Flat),
             columns_of,
             time: TimeBase::default(),
             part_bytes: 4 << 20,
@@ -199,8 +205,8 @@ impl<'l> Collection<'l> {
         let mut has_acceleration = false;
         for table in done.lock().drain(..) {
             has_acceleration |= matches!(table.purpose, Purpose::Acceleration(_));
-            if table.left_out > 0 {
-                let rows = count_of(table.left_out, "row");
+            if table.dropped_rows > 0 {
+                let rows = count_of(table.dropped_rows, "row");
                 let label = &table.label;
                 remarks.push(format!(
                     "{rows} of {label} after the first {MAX_ROWS} were not analysed"
@@ -268,7 +274,7 @@ impl TableSink for CollectorSink {
                 purpose,
                 times: Vec::with_capacity(rows),
                 columns: (0..columns).map(|_| Vec::with_capacity(rows)).collect(),
-                left_out: 0,
+                dropped_rows: 0,
             },
             done: self.done.clone(),
         }))
@@ -289,7 +295,7 @@ struct TableCollector {
     times: Vec<i64>,
     columns: Vec<Vec<f32>>,
     /// The number of rows beyond [`MAX_ROWS`].
-    left_out: u64,
+    dropped_rows: u64,
 }
 
 /// The result of a table.
@@ -327,7 +333,7 @@ impl TableCollector {
             (0..batch.num_rows()).filter(|row| times.is_valid(*row)).collect();
         let room = MAX_ROWS - self.times.len();
         let kept = timed.get(..room).unwrap_or(&timed);
-        self.left_out += (timed.len() - kept.len()) as u64;
+        self.dropped_rows += (timed.len() - kept.len()) as u64;
         self.times.extend(kept.iter().map(|row| times.value(*row)));
         for (column, array) in
             self.columns.iter_mut().zip(batch.columns().iter().skip(1))

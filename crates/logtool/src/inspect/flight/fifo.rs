@@ -9,7 +9,7 @@ use logtool_plot::{Sampler, Signal};
 use crate::records::signals::numbers_of;
 
 /// The maximum number of samples in a record (uORB, `SensorGyroFifo.msg`).
-const MOST_SAMPLES: usize = 32;
+const MAX_SAMPLES: usize = 32;
 
 /// The number of columns of a plot of the samples.
 const COLUMNS: usize = 450;
@@ -56,37 +56,40 @@ impl FifoReader {
         let header = ["timestamp_sample", "dt", "scale", "samples"].map(index);
         let header = [header[0]?, header[1]?, header[2]?, header[3]?];
         let axis = |axis: &str| -> Vec<usize> {
-            (0..MOST_SAMPLES).map_while(|n| index(&format!("{axis}[{n}]"))).collect()
+            (0..MAX_SAMPLES).map_while(|n| index(&format!("{axis}[{n}]"))).collect()
         };
         let axes = [axis("x"), axis("y"), axis("z")];
-        let mut only: Vec<usize> =
+        let mut indices: Vec<usize> =
             axes.iter().flatten().chain(&header).copied().collect();
-        only.sort_unstable();
+        indices.sort_unstable();
         // In the table, the first column is the time.
-        let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
+        let position =
+            |column: usize| indices.binary_search(&column).map_or(0, |index| index + 1);
         let reader = Self {
             topic,
-            header: header.map(place),
-            axes: axes.map(|axis| axis.into_iter().map(place).collect()),
+            header: header.map(position),
+            axes: axes.map(|axis| axis.into_iter().map(position).collect()),
             builder: SpectrogramBuilder::new(),
             samplers: std::array::from_fn(|_| {
                 Sampler::new(time.start.as_nanos(), time.end.as_nanos(), COLUMNS)
             }),
             intervals: (0.0, 0),
         };
-        Some((only, reader))
+        Some((indices, reader))
     }
 
     /// Adds the records of `batch`.
     pub(super) fn add(&mut self, batch: &RecordBatch) {
-        let numbers = |place: usize| {
-            batch.columns().get(place).map(numbers_of).unwrap_or_default()
+        let numbers = |position: usize| {
+            batch.columns().get(position).map(numbers_of).unwrap_or_default()
         };
         let [times, intervals, scales, counts] = self.header.map(numbers);
         let axes: [Vec<Vec<f64>>; 3] = std::array::from_fn(|axis| {
             self.axes
                 .get(axis)
-                .map(|places| places.iter().map(|place| numbers(*place)).collect())
+                .map(|positions| {
+                    positions.iter().map(|position| numbers(*position)).collect()
+                })
                 .unwrap_or_default()
         });
         let rows = times.iter().zip(&intervals).zip(&scales).zip(&counts).enumerate();
@@ -96,7 +99,7 @@ impl FifoReader {
             }
             self.intervals.0 += interval;
             self.intervals.1 += 1;
-            let count = (*count as usize).min(MOST_SAMPLES);
+            let count = (*count as usize).min(MAX_SAMPLES);
             for sample in 0..count {
                 let before = (count - sample - 1) as f64 * interval;
                 let time = (time - before) * 1e3;
@@ -175,9 +178,9 @@ mod tests {
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let [start, end] = [0, 400_000_000].map(Timestamp::from_nanos);
         let time = TimeRange { start, end };
-        let (only, mut reader) =
+        let (indices, mut reader) =
             FifoReader::new("sensor_gyro_fifo", &batch.schema(), time).unwrap();
-        assert_eq!(only, (1..=100).collect::<Vec<_>>());
+        assert_eq!(indices, (1..=100).collect::<Vec<_>>());
         reader.add(&batch);
         let FifoSamples { signals: [x, y, z], spectrogram, .. } = reader.finish();
         // The first record has samples from before the start.

@@ -113,28 +113,28 @@ pub(crate) fn statistics_facts(
         .map(|mode| format!("{} {}", mode.name, duration(mode.seconds)));
     let modes: Vec<String> = modes.collect();
     fact("flight modes", (!modes.is_empty()).then(|| modes.join(", ")));
-    let of = |value: Option<f64>, unit: &str| {
+    let with_unit = |value: Option<f64>, unit: &str| {
         // The sum of -0 and 0 is 0, so that no negative zero is shown.
         let tenths = |value: f64| (value * 10.0).round() / 10.0 + 0.0;
         value.map(|value| format!("{:.1} {unit}", tenths(value)))
     };
-    fact("distance", of(statistics.distance_m, "m"));
-    fact("altitude difference", of(statistics.altitude_difference_m, "m"));
-    fact("average speed", of(statistics.average_speed_m_s, "m/s"));
-    fact("maximum speed", of(statistics.max_speed_m_s, "m/s"));
-    fact("  horizontal", of(statistics.max_horizontal_speed_m_s, "m/s"));
-    fact("  up", of(statistics.max_speed_up_m_s, "m/s"));
-    fact("  down", of(statistics.max_speed_down_m_s, "m/s"));
-    fact("maximum tilt", of(statistics.max_tilt_deg, "°"));
-    fact("maximum rotation", of(statistics.max_rotation_deg_s, "°/s"));
-    fact("average current", of(statistics.average_current_a, "A"));
-    fact("maximum current", of(statistics.max_current_a, "A"));
-    fact("lowest voltage", of(statistics.min_voltage_v, "V"));
-    fact("discharged", of(statistics.discharged_mah, "mAh"));
-    fact("energy", of(statistics.energy_wh, "Wh"));
-    fact("average wind", of(statistics.average_wind_m_s, "m/s"));
-    fact("average vibration", of(statistics.average_vibration_m_s2, "m/s²"));
-    fact("maximum vibration", of(statistics.max_vibration_m_s2, "m/s²"));
+    fact("distance", with_unit(statistics.distance_m, "m"));
+    fact("altitude difference", with_unit(statistics.altitude_difference_m, "m"));
+    fact("average speed", with_unit(statistics.average_speed_m_s, "m/s"));
+    fact("maximum speed", with_unit(statistics.max_speed_m_s, "m/s"));
+    fact("  horizontal", with_unit(statistics.max_horizontal_speed_m_s, "m/s"));
+    fact("  up", with_unit(statistics.max_speed_up_m_s, "m/s"));
+    fact("  down", with_unit(statistics.max_speed_down_m_s, "m/s"));
+    fact("maximum tilt", with_unit(statistics.max_tilt_deg, "°"));
+    fact("maximum rotation", with_unit(statistics.max_rotation_deg_s, "°/s"));
+    fact("average current", with_unit(statistics.average_current_a, "A"));
+    fact("maximum current", with_unit(statistics.max_current_a, "A"));
+    fact("lowest voltage", with_unit(statistics.min_voltage_v, "V"));
+    fact("discharged", with_unit(statistics.discharged_mah, "mAh"));
+    fact("energy", with_unit(statistics.energy_wh, "Wh"));
+    fact("average wind", with_unit(statistics.average_wind_m_s, "m/s"));
+    fact("average vibration", with_unit(statistics.average_vibration_m_s2, "m/s²"));
+    fact("maximum vibration", with_unit(statistics.max_vibration_m_s2, "m/s²"));
     facts
 }
 

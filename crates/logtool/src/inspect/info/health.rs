@@ -13,7 +13,7 @@ use crate::{error::Result, inspect::info::as_json};
 pub struct Health {
     /// The parts that can be read independently. In a bag, they are its chunks.
     pub parts: PartStatistics,
-    /// What only the format of the log states, for example the compression of chunks.
+    /// Properties that only the format of the log states, for example the compression of chunks.
     #[serde(flatten, serialize_with = "as_json")]
     pub layout: BTreeMap<String, Value>,
 }
@@ -68,11 +68,11 @@ impl PartStatistics {
         let end = known.iter().map(|time| (time.end, -1));
         let mut changes: Vec<_> = begin.chain(end).collect();
         changes.sort_unstable();
-        let (mut now, mut most, mut overlapping) = (0, 0, 0);
+        let (mut current, mut max_current, mut overlapping) = (0, 0, 0);
         for (_, change) in changes {
-            overlapping += u64::from(change > 0 && now > 0);
-            now += change;
-            most = most.max(now);
+            overlapping += u64::from(change > 0 && current > 0);
+            current += change;
+            max_current = max_current.max(current);
         }
         Self {
             count: parts.len() as u64,
@@ -80,7 +80,7 @@ impl PartStatistics {
             median_bytes: lengths.get(lengths.len() / 2).copied().unwrap_or(0),
             max_bytes: lengths.last().copied().unwrap_or(0),
             overlapping,
-            most_at_once: most.unsigned_abs(),
+            most_at_once: max_current.unsigned_abs(),
             out_of_order: out_of_order as u64,
             of_unknown_time: unknown.len() as u64,
         }

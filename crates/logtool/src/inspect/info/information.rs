@@ -29,26 +29,26 @@ impl LogInfo {
     /// `NotFound` if there is no such information; the hint has the names. Others if the input
     /// cannot be read.
     pub fn information(&self, key: &str) -> Result<Information> {
-        let all = all(self.log().manifest());
+        let values_by_name = values_by_name(self.log().manifest());
         if let Some(texts) = self.logger_texts(key)? {
             return Ok(Information {
                 values: texts.into_iter().map(Value::Text).collect(),
             });
         }
-        if let Some(values) = all.get(key) {
+        if let Some(values) = values_by_name.get(key) {
             let values = values.iter().map(|value| (*value).clone()).collect();
             return Ok(Information { values });
         }
         let error = Error::not_found(format!("the log has no information `{key}`"));
-        if all.is_empty() {
+        if values_by_name.is_empty() {
             return Err(error.with_hint("it has no information"));
         }
-        let mut names: Vec<&str> = all.keys().copied().collect();
+        let mut names: Vec<&str> = values_by_name.keys().copied().collect();
         let more = names.len().saturating_sub(MAX_NAMES);
         names.truncate(MAX_NAMES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let list = format!("it has {}{more}", names.join(", "));
-        let hint = match suggest::hint(key, all.keys().copied(), "") {
+        let hint = match suggest::hint(key, values_by_name.keys().copied(), "") {
             near if near.is_empty() => list,
             near => format!("{near} {list}"),
         };
@@ -94,14 +94,14 @@ impl Information {
 }
 
 /// Returns the values of all information of a log, by their names.
-fn all(manifest: &Manifest) -> BTreeMap<&str, Vec<&Value>> {
-    let mut all: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+fn values_by_name(manifest: &Manifest) -> BTreeMap<&str, Vec<&Value>> {
+    let mut values_by_name: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     let keys =
         [MetadataKey::Info, MetadataKey::InfoMultiple, MetadataKey::MetadataRecords];
     for key in keys {
         let Some(Value::Map(map)) = manifest.file_metadata(key) else { continue };
         for (name, value) in map {
-            let values = all.entry(name).or_default();
+            let values = values_by_name.entry(name).or_default();
             match value {
                 // A multi information is a list of its values.
                 Value::List(list) if key == MetadataKey::InfoMultiple => {
@@ -111,5 +111,5 @@ fn all(manifest: &Manifest) -> BTreeMap<&str, Vec<&Value>> {
             }
         }
     }
-    all
+    values_by_name
 }

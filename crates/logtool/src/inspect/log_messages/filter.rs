@@ -65,15 +65,16 @@ impl MessageFilter {
             .syntax(syntax::Config::new())
             .build(pattern)
             .map_err(|error| {
-                let why = error.syntax_error().map_or_else(
+                let reason = error.syntax_error().map_or_else(
                     || error.to_string(),
                     |syntax| match syntax.to_string().lines().last() {
                         Some(line) => line.trim_start_matches("error: ").to_owned(),
                         None => error.to_string(),
                     },
                 );
-                let what = format!("`{pattern}` is not a regular expression: {why}");
-                Error::invalid(what)
+                let message =
+                    format!("`{pattern}` is not a regular expression: {reason}");
+                Error::invalid(message)
                     .with_hint("--contains searches a text without special characters")
             })?;
         self.regex = Some(regex);
@@ -99,7 +100,7 @@ impl MessageFilter {
     /// Returns whether it accepts the row at index `row`. Rows without a text, which are not
     /// messages, are accepted.
     pub fn accepts(&self, rows: &PrintedRows, row: usize) -> bool {
-        self.level.is_none_or(|least| rows.is_urgent(row, least))
+        self.level.is_none_or(|min_level| rows.is_urgent(row, min_level))
             && rows.message(row).is_none_or(|(text, source)| {
                 self.accepts_text(text) && self.accepts_source(text, source)
             })
@@ -120,9 +121,9 @@ impl MessageFilter {
         let mut names = names.map(|name| name.trim_start_matches('/'));
         names.any(|name| {
             let rooted = format!("/{name}");
-            let is_it =
+            let is_match =
                 |pattern: &Pattern| pattern.is_match(name) || pattern.is_match(&rooted);
-            self.sources.iter().any(is_it)
+            self.sources.iter().any(is_match)
         })
     }
 }

@@ -106,8 +106,8 @@ impl Iterator for LogMessages {
             match self.results.next()? {
                 Ok(DecodedMessages { messages, damage }) => {
                     self.messages = messages.into_iter();
-                    for one in damage {
-                        one.add_to(&mut self.damage);
+                    for entry in damage {
+                        entry.add_to(&mut self.damage);
                     }
                 }
                 Err(error) => return Some(Err(error)),

@@ -31,11 +31,11 @@ pub(super) fn topics(manifest: &Manifest) -> (Vec<TopicId>, Vec<TopicId>) {
     let exists = |name: &str| topics.iter().any(|(_, other)| other.name == name);
     let repeats =
         |topic: &Topic| topic.name.strip_suffix(AGGREGATE_SUFFIX).is_some_and(exists);
-    let (repeated, own): (Vec<_>, Vec<_>) =
+    let (repeated, original): (Vec<_>, Vec<_>) =
         topics.iter().partition(|(_, topic)| repeats(topic));
     let ids =
         |topics: Vec<(TopicId, &Topic)>| topics.iter().map(|(id, _)| *id).collect();
-    (ids(own), ids(repeated))
+    (ids(original), ids(repeated))
 }
 
 /// Returns rows for people: the level, and the name of the node before the message.

@@ -102,10 +102,11 @@ impl ParameterDiffRequest {
         let (_, first, first_losses) = open(&self.first)?;
         let (_, second, second_losses) = open(&self.second)?;
         let (first, second) = (self.values(&first), self.values(&second));
-        let all: BTreeSet<&str> = first.keys().chain(second.keys()).copied().collect();
-        let patterns = NamePatterns::new(&self.names, all.iter().copied())?;
+        let all_names: BTreeSet<&str> =
+            first.keys().chain(second.keys()).copied().collect();
+        let patterns = NamePatterns::new(&self.names, all_names.iter().copied())?;
         let selected: Vec<&str> =
-            all.into_iter().filter(|name| patterns.matches(name)).collect();
+            all_names.into_iter().filter(|name| patterns.matches(name)).collect();
         let differences = selected.iter().filter_map(|name| {
             let (first, second) = (first.get(name).copied(), second.get(name).copied());
             let name = (*name).to_owned();

@@ -32,7 +32,7 @@ pub(crate) fn outlier_note<'s>(
         return None;
     }
     let values = count_of(count, "value");
-    let example = span.stray.map(|time| format!(", as {}", clock.as_typed(time)));
+    let example = span.outlier.map(|time| format!(", as {}", clock.typed_text(time)));
     let example = example.unwrap_or_default();
     Some(format!("not shown: {values} at times far from those of the log{example}"))
 }
@@ -54,7 +54,7 @@ pub(crate) fn time_axis(
         // Days of UTC start at multiples of days of Unix time.
         let day = first.saturating_add(offset).div_euclid(DAY);
         let start = day.saturating_mul(DAY);
-        let date = TextTime::date(Timestamp::from_nanos(start)).to_string();
+        let date = TextTime::from_unix_time(Timestamp::from_nanos(start)).to_string();
         let name = format!("UTC, {}", date.split(' ').next().unwrap_or_default());
         let zero = start.saturating_sub(offset);
         return TimeAxis { zero, day: Some(day), name, range: None };
@@ -65,7 +65,7 @@ pub(crate) fn time_axis(
         // For example a log that also has records of 1970.
         _ if first.saturating_sub(start) > MAX_AXIS_START => {
             let second = first - first.rem_euclid(SECOND);
-            let since = clock.as_typed(Timestamp::from_nanos(second));
+            let since = clock.typed_text(Timestamp::from_nanos(second));
             (second, format!("time since {since} (s)"))
         }
         _ => (start, "time since the start (s)".to_owned()),

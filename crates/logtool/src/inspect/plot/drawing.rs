@@ -73,8 +73,8 @@ pub(super) fn draw(
     if record_span::intersection(range, record_span::max_shown_range(manifest))
         .is_empty()
     {
-        let what = "the log has no records in the selected time range";
-        return Err(Error::failed(what));
+        let message = "the log has no records in the selected time range";
+        return Err(Error::failed(message));
     }
     let width = request.size.map_or(WIDTH, |(width, _)| width);
     let columns = width as usize * usize::from(request.scale);
@@ -101,24 +101,26 @@ pub(super) fn draw(
     let mut xy_panels: Vec<XyPanel> = Vec::new();
     if has_expressions {
         let over_time = expressions.iter().map(|(_, series)| series);
-        let of_xy = xy.iter().flat_map(|xy| &xy.expressions);
-        let all: Vec<PreparedSeries> = over_time.chain(of_xy).cloned().collect();
-        let read = series::read(format_log, &all, range, &add)?;
+        let xy_expressions = xy.iter().flat_map(|xy| &xy.expressions);
+        let series_list: Vec<PreparedSeries> =
+            over_time.chain(xy_expressions).cloned().collect();
+        let read = series::read(format_log, &series_list, range, &add)?;
         for found in read.damage {
             if !damage.contains(&found) {
                 damage.push(found);
             }
         }
-        let (computed, mut of_xy) = read.series.split_at(expressions.len());
+        let (computed, mut xy_expressions) = read.series.split_at(expressions.len());
         for ((argument, series), computed) in expressions.iter().zip(computed) {
             for (unit, line) in series_lines(series.text(), computed, &sampler) {
                 lines.push((*argument, unit, line));
             }
         }
         for xy in &xy {
-            let (own, rest) = of_xy.split_at(xy.expressions.len().min(of_xy.len()));
-            xy_panels.push(xy.panel(own)?);
-            of_xy = rest;
+            let (xy_series, remaining) =
+                xy_expressions.split_at(xy.expressions.len().min(xy_expressions.len()));
+            xy_panels.push(xy.panel(xy_series)?);
+            xy_expressions = remaining;
         }
     }
     drop(progress);
@@ -160,8 +162,8 @@ fn find(request: &PlotRequest, log: &dyn FormatLog) -> Result<Requested> {
     let in_panels = in_panels.flat_map(|(panel, fields)| {
         fields.iter().map(move |field| (Some(panel), field))
     });
-    let all = request.fields.iter().map(|field| (None, field)).chain(in_panels);
-    for (argument, (panel, text)) in all.enumerate() {
+    let arguments = request.fields.iter().map(|field| (None, field)).chain(in_panels);
+    for (argument, (panel, text)) in arguments.enumerate() {
         requested.panels.push(panel);
         match signals::find(log, std::slice::from_ref(text)) {
             Ok(found) => {
@@ -186,9 +188,9 @@ impl Requested {
     /// Returns the topics of all fields.
     fn topics(&self, manifest: &Manifest) -> TopicSet {
         let over_time = self.expressions.iter().map(|(_, series)| series);
-        let of_xy = self.xy.iter().flat_map(|xy| &xy.expressions);
+        let xy_expressions = self.xy.iter().flat_map(|xy| &xy.expressions);
         let sets: Vec<TopicSet> =
-            over_time.chain(of_xy).map(PreparedSeries::topics).collect();
+            over_time.chain(xy_expressions).map(PreparedSeries::topics).collect();
         let is_used = |id: &TopicId| {
             self.fields.iter().any(|(_, signal)| signal.topic == *id)
                 || sets.iter().any(|set| set.contains(*id))
@@ -209,8 +211,8 @@ fn complete(
     let values = lines.map(|line| line.signal.values).sum::<u64>();
     let mut xy_lines = chart.xy.iter().flat_map(|panel| &panel.lines);
     if values == 0 && xy_lines.all(|line| line.runs.is_empty()) {
-        let what = "the fields have no numbers in the selected time range";
-        return Err(Error::failed(what));
+        let message = "the fields have no numbers in the selected time range";
+        return Err(Error::failed(message));
     }
     set_limits(request, &mut chart)?;
     let manifest: &Manifest = log.manifest();
@@ -258,8 +260,9 @@ fn set_limits(request: &PlotRequest, chart: &mut Chart) -> Result<()> {
         0 => Ok(()),
         more => {
             let axes = if more == 1 { "axis" } else { "axes" };
-            let what = format!("the plot has {more} {axes} less than limits");
-            Err(Error::invalid(what).with_hint("`:` leaves out the limits of an axis"))
+            let message = format!("the plot has {more} {axes} less than limits");
+            Err(Error::invalid(message)
+                .with_hint("`:` leaves out the limits of an axis"))
         }
     }
 }
@@ -267,7 +270,7 @@ fn set_limits(request: &PlotRequest, chart: &mut Chart) -> Result<()> {
 /// Returns the lowest and the highest value of `lines`.
 fn span(lines: &[Line]) -> Option<(f64, f64)> {
     let spans = lines.iter().filter_map(|line| line.signal.span());
-    spans.reduce(|all, line| (all.0.min(line.0), all.1.max(line.1)))
+    spans.reduce(|total, line| (total.0.min(line.0), total.1.max(line.1)))
 }
 
 /// Replaces each list in `fields` by its elements.
@@ -279,8 +282,8 @@ fn expand_lists(
     let (arguments, signals): (Vec<usize>, Vec<RequestedSignal>) =
         fields.into_iter().unzip();
     let expanded = signals::expand_lists(log, signals, time)?;
-    let all = expanded.into_iter().zip(arguments);
-    Ok(all
+    let expanded_fields = expanded.into_iter().zip(arguments);
+    Ok(expanded_fields
         .flat_map(|(signals, argument)| {
             signals.into_iter().map(move |signal| (argument, signal))
         })
@@ -293,10 +296,10 @@ fn series_lines(
     computed: &ComputedSeries,
     sampler: &Sampler,
 ) -> Vec<(String, Line)> {
-    let ComputedSeries { series, left_out } = computed;
+    let ComputedSeries { series, untimed } = computed;
     let line = |component: &SeriesComponent| {
         let mut sampler = sampler.clone();
-        (0..*left_out).for_each(|_| sampler.leave_out());
+        (0..*untimed).for_each(|_| sampler.leave_out());
         for (time, value) in series.times.iter().zip(&*component.values) {
             sampler.add(*time, *value);
         }

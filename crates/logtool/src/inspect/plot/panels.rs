@@ -62,10 +62,12 @@ fn add_requested(panel: &mut Option<Panel>, unit: String, line: Line) -> Result<
         };
         let units =
             [&panel.unit, &right.unit, &unit].map(|unit| quote(unit)).join(", ");
-        let what = format!(
+        let message = format!(
             "a panel has at most two axes, but these fields have three units: {units}"
         );
-        return Err(Error::invalid(what).with_hint("divide them into several panels"));
+        return Err(
+            Error::invalid(message).with_hint("divide them into several panels")
+        );
     }
     right.lines.push(line);
     Ok(())

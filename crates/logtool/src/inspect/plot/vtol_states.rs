@@ -58,14 +58,16 @@ fn state_signal(log: &dyn Log) -> Option<RequestedSignal> {
     let mut signal = find("is_vtol")?;
     signal.inputs.extend(find("in_transition_mode")?.inputs);
     let mut fields = TYPE_FIELDS.iter();
-    let (own, multicopter, fixed_wing) =
-        fields.find_map(|(name, one, two)| Some((find(name)?, *one, *two)))?;
-    signal.inputs.extend(own.inputs);
-    signal.of = Arc::new(move |values| match values {
+    let (type_signal, multicopter, fixed_wing) =
+        fields.find_map(|(name, multicopter_value, fixed_wing_value)| {
+            Some((find(name)?, *multicopter_value, *fixed_wing_value))
+        })?;
+    signal.inputs.extend(type_signal.inputs);
+    signal.function = Arc::new(move |values| match values {
         [is_vtol, ..] if *is_vtol != 1.0 => f64::NAN,
         [_, transition, _] if *transition == 1.0 => 1.0,
-        [_, _, own] if *own == multicopter => 0.0,
-        [_, _, own] if *own == fixed_wing => 2.0,
+        [_, _, vehicle_type] if *vehicle_type == multicopter => 0.0,
+        [_, _, vehicle_type] if *vehicle_type == fixed_wing => 2.0,
         _ => f64::NAN,
     });
     Some(signal)

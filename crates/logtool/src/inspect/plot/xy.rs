@@ -36,26 +36,28 @@ impl PreparedXy {
     /// # Errors
     /// `InvalidRequest` if x is a vector, or the values of y have several units.
     pub(super) fn panel(&self, computed: &[ComputedSeries]) -> Result<XyPanel> {
-        let mut all = self.expressions.iter().map(PreparedSeries::text).zip(computed);
-        let Some((x_text, x)) = all.next() else { return Ok(XyPanel::default()) };
+        let mut series =
+            self.expressions.iter().map(PreparedSeries::text).zip(computed);
+        let Some((x_text, x)) = series.next() else { return Ok(XyPanel::default()) };
         let [x_values] = &*x.series.components else {
-            let what = format!("x must be a single value, and `{x_text}` is a vector");
-            return Err(Error::invalid(what));
+            let message =
+                format!("x must be a single value, and `{x_text}` is a vector");
+            return Err(Error::invalid(message));
         };
         let mut panel = XyPanel { x: axis(x_text, x_values), ..XyPanel::default() };
         let mut is_first = true;
-        for (text, y) in all {
+        for (text, y) in series {
             for component in &y.series.components {
                 let name = series::component_name(text, &component.name);
                 if std::mem::take(&mut is_first) {
                     panel.y = axis(&name, component);
                 } else if panel.y.unit != component.unit {
-                    let what = format!(
+                    let message = format!(
                         "y has values in `{}` and in `{}`",
                         panel.y.unit, component.unit
                     );
                     let hint = "plot them against x in several plots";
-                    return Err(Error::invalid(what).with_hint(hint));
+                    return Err(Error::invalid(message).with_hint(hint));
                 } else {
                     // The legend names the lines.
                     panel.y.name = "y".to_owned();

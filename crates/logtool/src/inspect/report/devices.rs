@@ -185,7 +185,8 @@ pub(super) fn blocks<'s>(
 /// in the next 8.
 fn row(topic: &str, id: u32) -> TableRow {
     let [bus, address, device, _] = id.to_le_bytes();
-    let name = DEVICES.iter().find(|(own, _)| *own == device).map(|(_, name)| *name);
+    let name =
+        DEVICES.iter().find(|(listed, _)| *listed == device).map(|(_, name)| *name);
     let bus_type = BUSES.get(usize::from(bus & 7)).copied();
     let cells = vec![
         topic.to_owned(),

@@ -15,7 +15,7 @@ use crate::{
 const MAX_MESSAGES: usize = 5000;
 
 /// Returns a table of the messages within `time`, with times on `clock`, and adds the damage
-/// that is met to `damage`.
+/// that is found to `damage`.
 pub(super) fn table(
     log: &Log,
     time: TimeRange,

@@ -1,4 +1,4 @@
-//! Takes the place of the analysis of a flight in builds without it.
+//! Replaces the analysis of flights in builds without this feature.
 
 use logtool_core::{Damage, Log};
 use logtool_plot::TimeAxis;

@@ -70,7 +70,8 @@ fn rest_note(count: usize, shown: usize) -> Option<Block> {
 /// Returns a table of the changes while logging, if there are any.
 fn changes(ulog: &UlogLog, clock: &ShownClock) -> Option<Block> {
     let parameters = ulog.metadata().parameters.iter();
-    let changes = changes_of(parameters.map(|(name, own)| (name.as_str(), own)));
+    let changes =
+        changes_of(parameters.map(|(name, parameter)| (name.as_str(), parameter)));
     if changes.is_empty() {
         return None;
     }

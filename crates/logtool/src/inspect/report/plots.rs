@@ -100,7 +100,7 @@ pub(super) struct PlotSignals {
     read: SampledSignals,
 }
 
-/// Reads the signals of the plots of `log` within `time`, and adds the damage that is met to
+/// Reads the signals of the plots of `log` within `time`, and adds the damage that is found to
 /// `damage`.
 ///
 /// # Errors
@@ -130,8 +130,9 @@ pub(super) fn signal_plots(
     let mut plots = draw(log, signals, context);
     if omitted > 0 {
         let more = count_of(omitted, "more plot");
-        let what = format!("and {more}, which `logtool plot` draws, of other topics");
-        plots.blocks.push(Block::Note(what));
+        let message =
+            format!("and {more}, which `logtool plot` draws, of other topics");
+        plots.blocks.push(Block::Note(message));
     }
     plots
 }
@@ -202,8 +203,8 @@ impl PlotPlan {
     fn add_px4_lines(&mut self, log: &dyn Log, lines: &[Px4Line]) -> Range<usize> {
         let first = self.signals.len();
         for (name, topic, columns, transform) in lines {
-            let mut own = self.signals.iter().skip(first);
-            if own.any(|signal| signal.name == *name) {
+            let mut added = self.signals.iter().skip(first);
+            if added.any(|signal| signal.name == *name) {
                 continue;
             }
             let topic = log.manifest().topic(topic).ok();
@@ -228,7 +229,7 @@ fn style(is_flags: bool) -> PanelStyle {
 
 /// Returns the fields of `topic` that are flags and whose names start with one of `starts`.
 fn flags(log: &dyn Log, topic: TopicId, starts: &[&str]) -> Vec<RequestedSignal> {
-    let Ok(decoder) = log.decoder(topic, &Columns::all(View::Flat)) else {
+    let Ok(decoder) = log.decoder(topic, &Columns::new(View::Flat)) else {
         return Vec::new();
     };
     let fields = decoder.schema().fields().iter().filter(|field| {
@@ -305,7 +306,7 @@ fn signal(
         _ => {}
     }
     signal.name = name.to_owned();
-    signal.of = Arc::new(move |values| transform.apply(values));
+    signal.function = Arc::new(move |values| transform.apply(values));
     Some(signal)
 }
 
@@ -316,13 +317,14 @@ fn draw(
     context: &PlotContext<'_>,
 ) -> SignalPlots {
     let manifest = log.manifest();
-    let all = match read.span.stray {
-        Some(_) => read.span.usual,
-        None => manifest.time.unwrap_or(read.span.usual),
+    let shown_time = match read.span.outlier {
+        Some(_) => read.span.shown,
+        None => manifest.time.unwrap_or(read.span.shown),
     };
     // If the whole log is shown, the axis covers only the times of the signals.
     let is_part = context.time != TimeRange::ALL;
-    let range = plot::first_and_last(record_span::intersection(context.time, all));
+    let range =
+        plot::first_and_last(record_span::intersection(context.time, shown_time));
     let mut time = TimeAxis { range: is_part.then_some(range), ..TimeAxis::default() };
     time.cover(read.signals.iter());
     let (first, _) = time.range.unwrap_or(range);
@@ -330,18 +332,26 @@ fn draw(
     let time = TimeAxis { range: time.range, ..axis };
     let mut blocks = Vec::new();
     for planned in plan.plots {
-        let own = |range: &Range<usize>| {
-            let own = plan.signals.iter().zip(&read.signals);
-            let own = own.skip(range.start).take(range.len());
-            own.filter(|(_, signal)| signal.values > 0)
+        let plot_signals = |range: &Range<usize>| {
+            let plot_signals = plan.signals.iter().zip(&read.signals);
+            let plot_signals = plot_signals.skip(range.start).take(range.len());
+            plot_signals.filter(|(_, signal)| signal.values > 0)
         };
         if planned.style == PanelStyle::Flags {
-            blocks.extend(flag_block(&planned, own(&planned.signals), context, &time));
+            blocks.extend(flag_block(
+                &planned,
+                plot_signals(&planned.signals),
+                context,
+                &time,
+            ));
             continue;
         }
         let lines = |range: &Range<usize>| -> Vec<Line> {
             let is_shown = |signal: &Signal| !planned.omits_zero || !is_zero(signal);
-            own(range).filter(|(_, signal)| is_shown(signal)).map(line).collect()
+            plot_signals(range)
+                .filter(|(_, signal)| is_shown(signal))
+                .map(line)
+                .collect()
         };
         let left = lines(&planned.signals);
         if left.is_empty() {
@@ -386,17 +396,17 @@ pub(super) fn chart(panel: Panel, context: &PlotContext<'_>, time: &TimeAxis) ->
     }
 }
 
-/// Returns a plot of the flags among `own` that are ever set. Without such flags, returns a note
+/// Returns a plot of the flags among `plot_signals` that are ever set. Without such flags, returns a note
 /// that they were logged.
 fn flag_block<'s>(
     planned: &PlannedPlot,
-    own: impl Iterator<Item = (&'s RequestedSignal, &'s Signal)> + Clone,
+    plot_signals: impl Iterator<Item = (&'s RequestedSignal, &'s Signal)> + Clone,
     context: &PlotContext<'_>,
     time: &TimeAxis,
 ) -> Option<Block> {
-    let count = own.clone().count() as u64;
+    let count = plot_signals.clone().count() as u64;
     let lines: Vec<Line> =
-        own.filter(|(_, signal)| !is_zero(signal)).map(line).collect();
+        plot_signals.filter(|(_, signal)| !is_zero(signal)).map(line).collect();
     if !lines.is_empty() {
         let panel = Panel { lines, style: PanelStyle::Flags, ..Panel::default() };
         return Some(Block::Plot(planned.title.clone(), chart(panel, context, time)));

@@ -25,7 +25,7 @@ pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>
             break;
         }
         // The columns of a cloud are known only after one was decoded.
-        let decoder = || log.decoder(id, &Columns::all(View::Flat));
+        let decoder = || log.decoder(id, &Columns::new(View::Flat));
         let has_coordinates = || {
             has_points(&topic.schema)
                 || decoder().is_ok_and(|decoder| has_points(decoder.schema()))
@@ -74,7 +74,7 @@ impl FirstScan {
         time: TimeRange,
         label: &str,
     ) -> Result<Option<Self>> {
-        let columns = Columns { time, ..Columns::all(View::Flat) };
+        let columns = Columns { time, ..Columns::new(View::Flat) };
         let mut decoder = log.decoder(id, &columns)?;
         let topics = [id].into_iter().collect();
         let selection = Selection { topics, time };

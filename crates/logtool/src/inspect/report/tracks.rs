@@ -46,7 +46,7 @@ const IS_VALID: &str = "xy_valid";
 const HAS_ORIGIN: &str = "xy_global";
 
 /// Returns maps of the tracks of all topics with positions within `time`, one map for each
-/// area, and adds the damage that is met to `damage`.
+/// area, and adds the damage that is found to `damage`.
 pub(super) fn track_maps(
     log: &dyn Log,
     time: TimeRange,
@@ -61,15 +61,15 @@ pub(super) fn track_maps(
     let finished = FinishedTables::default();
     let sink = TrackSink { flight_modes: bands.to_vec(), finished: finished.clone() };
     let columns_of = sources.iter().map(|source| {
-        let only = Some(source.columns.clone());
-        (source.id, Columns { only, ..Columns::all(View::Flat) })
+        let indices = Some(source.columns.clone());
+        (source.id, Columns { indices, ..Columns::new(View::Flat) })
     });
     let job = TableJob {
         selection: Selection {
             topics: sources.iter().map(|source| source.id).collect(),
             time,
         },
-        columns: Columns::all(View::Flat),
+        columns: Columns::new(View::Flat),
         columns_of: columns_of.collect(),
         time: TimeBase::default(),
         part_bytes: 4 << 20,
@@ -109,8 +109,8 @@ pub(super) fn track_maps(
     if !more.is_empty() {
         let labels: Vec<&str> = more.iter().map(|source| &*source.label).collect();
         let labels = labels.join(", ");
-        let what = format!("not shown here, but in a conversion to KML: {labels}");
-        blocks.push(Block::Note(what));
+        let message = format!("not shown here, but in a conversion to KML: {labels}");
+        blocks.push(Block::Note(message));
     }
     Ok(blocks)
 }
@@ -152,7 +152,7 @@ fn find(log: &dyn Log) -> Vec<PositionTopic> {
     let topics = topics
         .filter(|(_, topic)| topic.records != Some(0) && !topic.content.is_points());
     let source = |(id, topic): (TopicId, &Topic)| {
-        let decoder = log.decoder(id, &Columns::all(View::Flat)).ok()?;
+        let decoder = log.decoder(id, &Columns::new(View::Flat)).ok()?;
         let schema = decoder.schema();
         let label = topic.label().into_owned();
         let local = is_px4.then(|| local_columns(&label, schema)).flatten();
@@ -226,7 +226,7 @@ impl TableSink for TrackSink {
     }
 }
 
-/// How positions are read from a table.
+/// The reader of the positions in a table.
 enum Positions {
     /// Latitude and longitude. There is no reader for a table without them.
     Degrees(Option<PositionReader>),

@@ -14,7 +14,7 @@ use crate::{
     time::clock::TimeChoice,
 };
 
-/// Why a request cannot be executed for any log.
+/// The reason why a request cannot be executed for any log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestConflict {

@@ -96,8 +96,8 @@ fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
         Destination::Folder(folder)
             if url::from_path(folder).is_none() && folder.is_file() =>
         {
-            let what = format!("{} is a file, not a folder", folder.display());
-            Err(Error::invalid(what).with_hint("name a folder"))
+            let message = format!("{} is a file, not a folder", folder.display());
+            Err(Error::invalid(message).with_hint("name a folder"))
         }
         Destination::File(file) => overwrite_guard::refuse(file, [input]),
         _ => Ok(()),
@@ -110,10 +110,10 @@ fn new_outputs(
     session: &Session,
 ) -> Result<GuardedOutputs> {
     match destination {
-        Destination::Stdout => Ok(guarded_outputs::stdout(session)),
-        Destination::File(file) => guarded_outputs::one_file(file, existing, session),
+        Destination::Stdout => Ok(guarded_outputs::for_stdout(session)),
+        Destination::File(file) => guarded_outputs::for_file(file, existing, session),
         Destination::Folder(folder) => {
-            guarded_outputs::outputs(folder, existing, session)
+            guarded_outputs::for_folder(folder, existing, session)
         }
     }
 }

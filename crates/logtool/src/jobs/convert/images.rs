@@ -72,25 +72,27 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     for group in groups(&manifest.plan(&reader.selection, 0)) {
         match group {
             [part] if length(part) > LONG_PART_BYTES => {
-                reader.for_each(part, &mut |found| writer.add(skipped.take(found)))?;
+                reader.for_each(part, &mut |block_images| {
+                    writer.add(skipped.take(block_images))
+                })?;
                 log.source().release(part.bytes.clone());
             }
             parts => {
                 let read = |part: &Part| {
-                    let mut all = BlockImages::default();
-                    reader.for_each(part, &mut |found| {
-                        all.images.extend(found.images);
-                        all.damage.extend(found.damage);
-                        all.empty.extend(found.empty);
+                    let mut part_images = BlockImages::default();
+                    reader.for_each(part, &mut |block_images| {
+                        part_images.images.extend(block_images.images);
+                        part_images.damage.extend(block_images.damage);
+                        part_images.empty.extend(block_images.empty);
                         Ok(())
                     })?;
                     log.source().release(part.bytes.clone());
-                    Ok::<_, Error>(all)
+                    Ok::<_, Error>(part_images)
                 };
-                let found: Vec<Result<BlockImages>> =
+                let group_images: Vec<Result<BlockImages>> =
                     parts.par_iter().map(read).collect();
-                for found in found {
-                    writer.add(skipped.take(found?))?;
+                for part_images in group_images {
+                    writer.add(skipped.take(part_images?))?;
                 }
             }
         }
@@ -164,9 +166,12 @@ impl ImageReader<'_> {
             let encoded: Vec<_> = records
                 .into_par_iter()
                 .filter_map(|record| {
-                    let (of, header_len) = *self.types.get(&record.topic)?;
+                    let (image_type, header_len) = *self.types.get(&record.topic)?;
                     let payload = record.payload.get(header_len..).unwrap_or_default();
-                    Some((record, ImageFile::new(of, &Record { payload, ..record })))
+                    Some((
+                        record,
+                        ImageFile::new(image_type, &Record { payload, ..record }),
+                    ))
                 })
                 .collect();
             let mut found = BlockImages {
@@ -183,8 +188,9 @@ impl ImageReader<'_> {
                         found.images.push(image);
                     }
                     Ok(None) => found.empty.push(record.topic),
-                    Err(why) => {
-                        let lost = record.undecodable_damage().with_reason(why.what());
+                    Err(reason) => {
+                        let lost =
+                            record.undecodable_damage().with_reason(reason.message());
                         lost.add_to(&mut found.damage);
                     }
                 }

@@ -20,9 +20,9 @@ pub(crate) struct ExportJob<'j> {
     pub(crate) opened: &'j OpenLog,
     /// Receives the files.
     pub(crate) outputs: &'j Arc<Outputs>,
-    /// What to write.
+    /// The format, and the selected records and columns.
     pub(crate) request: &'j ConvertRequest,
-    /// Where the files will be.
+    /// The destination of the files.
     pub(crate) destination: &'j Destination,
     /// The names of the values of fields.
     pub(crate) labels: Option<Arc<Labels>>,
@@ -66,6 +66,6 @@ pub(crate) struct ExportSummary {
     pub(crate) damage: Vec<Damage>,
     /// Remarks for users, one sentence each.
     pub(crate) remarks: Vec<String>,
-    /// What helps against a loss that a remark describes.
+    /// A setting that helps against a loss that a remark describes.
     pub(crate) remedy: Option<Remedy>,
 }

@@ -59,12 +59,12 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
 
     let mut copy = LogCopy::new(&input, &log, request)?;
     request.messages.check(&[copy.translation])?;
-    copy.options.verified = strictness.is_strict();
+    copy.options.validates_parts = strictness.is_strict();
     provenance::add_provenance_of(&mut copy.options, copy.format, [&input], session)?;
     // The user may interrupt a long conversion after a warning.
     copy.warnings.iter().for_each(|warning| session.warn(name, warning));
     copy.remarks.iter().for_each(|remark| session.note(name, remark));
-    let new = LogWriter::begin(&new_path, copy.format, *existing, session)?;
+    let new = LogWriter::new(&new_path, copy.format, *existing, session)?;
     let counter = ProgressCounter::for_bytes(session, name, manifest.bytes);
     let progress = |bytes| counter.add(bytes);
     // A strict request fails before the new log has its name.
@@ -83,7 +83,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let new = (&*new_path, written.bytes);
     report.remarks.extend(calibration_loss::warning((name, manifest), new, session));
     report.files = vec![OutputFile { path: new_path, bytes: written.bytes }];
-    if copy.translation.is_some_and(TranslationKind::is_of_lidar) {
+    if copy.translation.is_some_and(TranslationKind::is_lidar) {
         report.lidar = lidar::warnings(manifest, &copy.topics);
     }
     (report.warnings, report.notes) = (copy.warnings, copy.remarks);
@@ -112,13 +112,13 @@ pub(crate) struct LogCopy {
     pub(crate) topics: TopicSet,
     /// The format of the new log.
     pub(crate) format: LogFormat,
-    /// How the new log is written.
+    /// The options of the writer of the new log.
     pub(crate) options: WriteOptions,
     /// Remarks about the new log, one sentence each.
     pub(crate) remarks: Vec<String>,
     /// Warnings about data that the new log cannot hold, one sentence each.
     pub(crate) warnings: Vec<String>,
-    /// How the messages are translated, if they are.
+    /// The kind of translation of the messages, if they are translated.
     pub(crate) translation: Option<TranslationKind>,
     /// The log with the records as they will be written.
     translated: Arc<dyn Log>,
@@ -141,8 +141,8 @@ impl LogCopy {
         let clock = ShownClock::new(manifest, request.clock())?;
         let time = clock.range(request.start, request.end)?;
         let Some(format) = request.format.log_format() else {
-            let what = format!("{} is not a format of logs", request.format.name());
-            return Err(Error::invalid(what));
+            let message = format!("{} is not a format of logs", request.format.name());
+            return Err(Error::invalid(message));
         };
         if format == LogFormat::Ulog && ulog_tables::is_needed(manifest) {
             return Err(ulog_tables::refuse_in_dataset(&manifest.format));
@@ -154,32 +154,32 @@ impl LogCopy {
             None => selection::topics(manifest, &request.topics)?,
         };
         // The packets in messages of ROS are topics of their own.
-        let own = LogFormat::from_manifest(manifest);
-        let is_of_ros = own.is_some_and(LogFormat::has_messages);
+        let source_format = LogFormat::from_manifest(manifest);
+        let is_of_ros = source_format.is_some_and(LogFormat::has_messages);
         let is_vel = request.format == OutputFormat::Vel;
         if request.format == OutputFormat::Pcap || is_vel && is_of_ros {
             topics = selection::with_packets(manifest, &topics)?;
-        } else if translation.is_none_or(TranslationKind::is_one_for_one) {
+        } else if translation.is_none_or(TranslationKind::is_one_to_one) {
             topics = selection::copyable_topics(manifest, &topics)?;
         }
         if request.lidar.calibration.is_some() {
-            lidar::check_each(manifest, &topics)?;
+            lidar::check_selected(manifest, &topics)?;
         }
         let mut options = WriteOptions::default();
         options.compression = log_writer::compression(request.compression, format)?;
-        options.transcode =
+        options.payload_encoding =
             (request.messages == MessageTypes::Ros).then(|| "cdr".to_owned());
         let (mut remarks, mut warnings) = (Vec::new(), Vec::new());
         let (translated, selection) = match translation {
             Some(translation) => {
-                let moved = ClockOffset::to_unix(&manifest.clock);
+                let offset = ClockOffset::from_clock(&manifest.clock);
                 let wanted = Selection { topics: topics.clone(), time };
                 let frames = Frames::default();
                 let prepared =
-                    translation.prepare(log.clone(), &wanted, moved, &frames)?;
+                    translation.prepare(log.clone(), &wanted, offset, &frames)?;
                 (remarks, warnings) = (prepared.remarks, prepared.warnings);
-                remarks.extend(translation.left_out(manifest, format));
-                if !moved.is_unix {
+                remarks.extend(translation.dropped_metadata(manifest, format));
+                if !offset.is_unix {
                     let zero = clock::describe_zero(&manifest.clock);
                     remarks
                         .push(format!("times count from {zero}: it does not know UTC"));
@@ -190,17 +190,17 @@ impl LogCopy {
                         |fit: &ClockFit| format!(", as {} give UTC", fit.source);
                     let source = fit.map(source).unwrap_or_default();
                     remarks.extend(
-                        moved.description().map(|change| format!("{change}{source}")),
+                        offset.description().map(|change| format!("{change}{source}")),
                     );
                 }
                 options.metadata =
                     translation.metadata_records(manifest, input.file_name());
-                let time = time.shifted_by(moved.nanos);
+                let time = time.shifted_by(offset.nanos);
                 (prepared.log, Selection { time, ..Selection::default() })
             }
             None => {
                 let mut log = log.clone();
-                if is_of_ros && own != Some(format) {
+                if is_of_ros && source_format != Some(format) {
                     let usable = RepairedTimes::new(log)?;
                     log = usable.log;
                     warnings.extend(usable.warning);
@@ -242,7 +242,7 @@ impl LogCopy {
     ) -> Result<(u64, Vec<Damage>)> {
         let job = CopyJob {
             log: &*self.translated,
-            from: 0,
+            slice_index: 0,
             selection: self.selection.clone(),
             verify: false,
             drops_doubtful: false,

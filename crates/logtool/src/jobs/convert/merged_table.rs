@@ -51,7 +51,7 @@ impl Log {
         let merge = merge.ok_or(RequestConflict::NoMergePeriod)?;
         let labels = request.labels(self.manifest());
         let plan = MergePlan::new(self.format_log(), request, labels, merge)?;
-        let types = ColumnTypes { has_typed_times: true, is_for_spark: false };
+        let types = ColumnTypes { has_typed_times: true, has_spark_types: false };
         Ok(MergedTable { log: self.clone(), plan: Arc::new(plan), types })
     }
 }
@@ -59,8 +59,8 @@ impl Log {
 impl MergedTable {
     /// Converts the columns to types that Apache Spark reads.
     #[must_use]
-    pub fn for_spark(mut self) -> Self {
-        self.types.is_for_spark = true;
+    pub fn with_spark_types(mut self) -> Self {
+        self.types.has_spark_types = true;
         self
     }
 
@@ -122,10 +122,11 @@ struct Receiver<'r> {
 
 impl TableWriter for Receiver<'_> {
     fn write(&mut self, batch: &RecordBatch) -> logtool_core::Result<()> {
-        let stopped = |what| logtool_core::Error::new(ErrorKind::Unsupported, what);
+        let stopped =
+            |message| logtool_core::Error::new(ErrorKind::Unsupported, message);
         let converted = self.converter.convert(batch.clone());
         let converted = converted
-            .map_err(|err| stopped("the table cannot be converted").from_source(err))?;
+            .map_err(|err| stopped("the table cannot be converted").with_source(err))?;
         if (self.receive)(converted) {
             return Ok(());
         }
@@ -147,7 +148,7 @@ struct MergePlan {
     clock: ShownClock,
     merge: AsofMerge,
     /// The time of a record that is far from the others.
-    stray: Option<Timestamp>,
+    outlier: Option<Timestamp>,
 }
 
 impl MergePlan {
@@ -174,8 +175,8 @@ impl MergePlan {
         // A record whose time is wrong by years would add a row for each period in between.
         let wanted = clock.range(request.start, request.end)?;
         let span = RecordSpan::from_log(log, &topics, wanted)?;
-        let time = if span.stray.is_some() { span.usual } else { wanted };
-        Ok(Self { topics, columns_of, time, clock, merge, stray: span.stray })
+        let time = if span.outlier.is_some() { span.shown } else { wanted };
+        Ok(Self { topics, columns_of, time, clock, merge, outlier: span.outlier })
     }
 
     fn job<'j>(&self, progress: &'j (dyn Fn(u64) + Sync)) -> AsofJob<'j> {
@@ -207,8 +208,8 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
     let remark = (left_out > 0).then(|| {
         format!("{} dropped because of impossible times", count_of(left_out, "record"))
     });
-    let stray = plan.stray.map(|time| {
-        let time = plan.clock.as_typed(time);
+    let stray = plan.outlier.map(|time| {
+        let time = plan.clock.typed_text(time);
         format!(
             "rows are of the times of nine of ten records; others are over an hour away, \
              as {time}: another start and end choose other times"

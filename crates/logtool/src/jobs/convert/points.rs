@@ -24,9 +24,9 @@ pub(super) fn write(
 ) -> Result<ExportSummary> {
     let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
-    let wanted = selection::topics_with_derived(manifest, &request.topics)?;
+    let selected = selection::topics_with_derived(manifest, &request.topics)?;
     let (mut topics, mut others) = (TopicSet::EMPTY, Vec::new());
-    for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+    for (id, topic) in manifest.topics().filter(|(id, _)| selected.contains(*id)) {
         // Point clouds are derived from packets and messages. Logged columns x, y and z may be
         // a velocity.
         if topic.origin != TopicOrigin::Derived {
@@ -40,7 +40,7 @@ pub(super) fn write(
         // The columns of a cloud are known only after one was decoded.
         if has_points(&topic.schema)
             || topic.content.is_points()
-                && has_points(log.decoder(id, &Columns::all(View::Flat))?.schema())
+                && has_points(log.decoder(id, &Columns::new(View::Flat))?.schema())
         {
             topics.insert(id);
         }
@@ -52,13 +52,13 @@ pub(super) fn write(
     tables::check_file(job, manifest, &topics)?;
     let clock = ShownClock::new(manifest, request.clock())?;
     let (format, per) = format_and_content(job, format);
-    let (all, wanted) = (manifest.time, clock.range(request.start, request.end)?);
+    let (log_time, range) = (manifest.time, clock.range(request.start, request.end)?);
     let options = PointOptions {
         format,
         per,
         is_unix: clock.is_unix(),
-        is_from_start: all.is_none_or(|all| wanted.start <= all.start),
-        is_to_end: all.is_none_or(|all| all.end <= wanted.end),
+        is_from_start: log_time.is_none_or(|log_time| range.start <= log_time.start),
+        is_to_end: log_time.is_none_or(|log_time| log_time.end <= range.end),
         color: request.point_color.unwrap_or_default(),
         reach_metres: request.image_reach_metres,
     };

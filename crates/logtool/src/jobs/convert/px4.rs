@@ -101,8 +101,8 @@ fn file(flight: &mut Px4Metadata, manifest: &Manifest, header: &Metadata) {
     flight.file_version = head.version;
     flight.compat_flags = head.compatible_flags;
     flight.incompat_flags = head.incompatible_flags;
-    for (place, offset) in flight.appended_offsets.iter_mut().zip(&head.appended) {
-        *place = *offset;
+    for (slot, offset) in flight.appended_offsets.iter_mut().zip(&head.appended) {
+        *slot = *offset;
     }
     let seconds = |time: TimeRange| time.span_nanos() as f64 / 1e9;
     flight.flight_duration_s = manifest.time.map(seconds);

@@ -45,7 +45,7 @@ pub struct ConvertRequest {
     pub is_flat: bool,
     /// The layout of Parquet files; that of Spark is also for Arrow, CSV and JSON Lines.
     pub layout: Option<TableLayout>,
-    /// One table of all topics instead of a table for each.
+    /// The merge of all topics into one table; `None` makes a table for each topic.
     pub merge: Option<AsofMerge>,
     /// The names of the values of fields, which become more columns.
     pub labels: Option<LabelSource>,
@@ -70,7 +70,7 @@ pub struct ConvertRequest {
     pub lidar: LidarOptions,
 }
 
-/// How the fields of a topic become columns.
+/// The layout of the columns of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[non_exhaustive]
@@ -99,24 +99,24 @@ pub enum PointEncoding {
     Compressed,
 }
 
-/// Where the names of the values of fields come from.
+/// The source of the names of the values of fields.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LabelSource {
     /// The definitions in the log.
     Log,
-    /// These names, as [`labels::read_folder`] reads them.
+    /// These names, e.g. from [`labels::read_folder`].
     Labels(Arc<Labels>),
 }
 
-/// One table of several topics: a row for each period, with the last value of each column at
+/// The merge of several topics into one table: a row for each period, with the last value of each column at
 /// that time or before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AsofMerge {
     /// The time from one row to the next.
     pub period: Duration,
-    /// Older values are null.
+    /// The maximum age of a value. Older values are null.
     pub max_age: Option<Duration>,
 }
 

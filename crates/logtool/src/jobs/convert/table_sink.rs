@@ -191,8 +191,8 @@ impl TableSink for CountingSink<'_> {
         self.tables.fetch_add(1, Ordering::Relaxed);
         let writer = self.sink.table(topic, schema)?;
         let topic = (topic.name.clone(), topic.instance);
-        let mut all = self.rows.lock();
-        let rows = all.entry(topic).or_default().clone();
+        let mut rows_by_topic = self.rows.lock();
+        let rows = rows_by_topic.entry(topic).or_default().clone();
         Ok(Box::new(CountingWriter { writer, rows }))
     }
 

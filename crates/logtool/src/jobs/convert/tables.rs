@@ -89,9 +89,9 @@ fn write_derived(
         summary.rows += rows;
         summary.topic_rows.insert((topic.name.clone(), topic.instance), rows);
     }
-    for one in damage {
-        if !summary.damage.contains(&one) {
-            summary.damage.push(one);
+    for entry in damage {
+        if !summary.damage.contains(&entry) {
+            summary.damage.push(entry);
         }
     }
     let manifest = log.manifest();
@@ -128,8 +128,8 @@ fn check_file_of(
         folder: file.with_extension(""),
         format: job.request.format.name(),
     };
-    let what = format!("{} is one file", file.display());
-    check_one(manifest, topics, others, &what, remedy)
+    let message = format!("{} is one file", file.display());
+    check_one(manifest, topics, others, &message, remedy)
 }
 
 /// Rejects several tables for a destination of one table, which `destination` describes;
@@ -150,8 +150,8 @@ fn check_one(
     if names.len() < 2 {
         return Ok(());
     }
-    let what = format!("{} tables, and {destination}", names.len());
-    Err(Error::invalid(what).with_remedy(remedy(names)))
+    let message = format!("{} tables, and {destination}", names.len());
+    Err(Error::invalid(message).with_remedy(remedy(names)))
 }
 
 /// Writes the tables of `topics` into `sink`.
@@ -166,7 +166,7 @@ pub(super) fn write_into(
     let clock = ShownClock::new(manifest, request.clock())?;
     let time = clock.range(request.start, request.end)?;
     if request.lidar.calibration.is_some() {
-        lidar::check_each(manifest, &topics)?;
+        lidar::check_selected(manifest, &topics)?;
     }
     let columns = Columns { view, labels: job.labels.clone(), ..Columns::default() };
     let columns_of = selection::columns(log, &mut topics, &columns, &request.columns)?;
@@ -220,11 +220,12 @@ pub(super) fn part_bytes(manifest: &Manifest, topics: &TopicSet) -> u64 {
     const MIN_BYTES: u64 = 1 << 20;
     let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
     // The points of lidars need about twelve times the bytes of their packets.
-    let most = if wanted.any(|(_, topic)| topic.content == TopicContent::LidarPoints) {
-        1
-    } else {
-        4
-    };
+    let max_bytes =
+        if wanted.any(|(_, topic)| topic.content == TopicContent::LidarPoints) {
+            1
+        } else {
+            4
+        };
     let threads = rayon::current_num_threads() as u64;
-    (manifest.bytes / (threads * 4)).clamp(MIN_BYTES, most * MIN_BYTES)
+    (manifest.bytes / (threads * 4)).clamp(MIN_BYTES, max_bytes * MIN_BYTES)
 }

@@ -37,8 +37,8 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
         remarks.extend(choose_one(manifest, &mut found, (file, request.format))?);
     }
     let topics: TopicSet = found.iter().map(|(id, _)| *id).collect();
-    let columns_of = found.into_iter().map(|(id, only)| {
-        (id, Columns { only: Some(only), ..Columns::all(View::Flat) })
+    let columns_of = found.into_iter().map(|(id, indices)| {
+        (id, Columns { indices: Some(indices), ..Columns::new(View::Flat) })
     });
     let clock = ShownClock::new(manifest, request.clock())?;
     let time = clock.range(request.start, request.end)?;
@@ -58,30 +58,30 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
     let counting = CountingSink::new(&sink);
     let table_job = TableJob {
         selection: Selection { topics: topics.clone(), time },
-        columns: Columns::all(View::Flat),
+        columns: Columns::new(View::Flat),
         columns_of: columns_of.collect(),
         time: base,
         part_bytes: tables::part_bytes(manifest, &topics),
         progress: job.progress,
     };
     let report = export_tables(log, &table_job, &counting)?;
-    let left_out = left_out(&sink);
+    let left_out = dropped_rows(&sink);
     if sink.files() == 0 {
         let rows = counting.topic_rows().values().sum();
-        let what = format!("no track: {} and no position", count_of(rows, "row"));
+        let message = format!("no track: {} and no position", count_of(rows, "row"));
         let hint = if left_out.is_empty() {
             "the topics with positions have no records at that time".to_owned()
         } else {
             left_out.join("; ")
         };
-        return Err(Error::not_found(what).with_hint(hint));
+        return Err(Error::not_found(message).with_hint(hint));
     }
     let (files, fixes) = (sink.files(), sink.fixes());
     let made =
         format!("{} of {}", count_of(files, "track"), count_of(fixes, "position"));
     remarks.insert(0, made);
     remarks.extend(left_out);
-    remarks.extend(lidar::left_out(manifest, &topics));
+    remarks.extend(lidar::dropped_records(manifest, &topics));
     if !base.is_utc {
         remarks.push("without times: the log does not know UTC".to_owned());
     }
@@ -108,7 +108,7 @@ fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
             continue;
         }
         looked += 1;
-        let decoder = match log.decoder(id, &Columns::all(View::Flat)) {
+        let decoder = match log.decoder(id, &Columns::new(View::Flat)) {
             // The request does not name this topic.
             Err(_) if globs.is_empty() => continue,
             decoder => decoder?,
@@ -118,10 +118,10 @@ fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
         }
     }
     if found.is_empty() {
-        let what = format!("none of {} has positions", count_of(looked, "topic"));
+        let message = format!("none of {} has positions", count_of(looked, "topic"));
         let hint = "they are columns `latitude` and `longitude`, `lat` and `lon`, or \
                     `latitude_deg` and `longitude_deg`; `logtool info` lists the topics";
-        return Err(Error::not_found(what).with_hint(hint));
+        return Err(Error::not_found(message).with_hint(hint));
     }
     Ok(found)
 }
@@ -140,28 +140,30 @@ fn choose_one(
         let label = |id| Ok::<_, Error>(manifest.get(id)?.label().into_owned());
         found.iter().map(|(id, _)| label(*id)).collect()
     };
-    let all = labels(found)?;
+    let found_labels = labels(found)?;
     // In an MCAP file, topics of PX4 are paths.
-    let is_it = |label: &String, name: &str| label.trim_start_matches('/') == name;
-    let chosen =
-        PREFERRED.iter().find_map(|name| all.iter().position(|l| is_it(l, name)));
+    let is_match = |label: &String, name: &str| label.trim_start_matches('/') == name;
+    let chosen = PREFERRED
+        .iter()
+        .find_map(|name| found_labels.iter().position(|l| is_match(l, name)));
     let Some(chosen) = chosen else {
-        let what = format!(
+        let message = format!(
             "{} have positions, and {} is one file",
-            all.join(", "),
+            found_labels.join(", "),
             file.display()
         );
         let folder = file.with_extension("");
         let format = format.name();
-        let remedy = Remedy::SelectTopicOrFolder { topics: all, folder, format };
-        return Err(Error::invalid(what).with_remedy(remedy));
+        let remedy =
+            Remedy::SelectTopicOrFolder { topics: found_labels, folder, format };
+        return Err(Error::invalid(message).with_remedy(remedy));
     };
-    let one = found.remove(chosen);
+    let chosen_topic = found.remove(chosen);
     let others = labels(found)?.join(", ");
-    *found = vec![one];
+    *found = vec![chosen_topic];
     Ok(Some(format!(
         "of {}; positions are also in {others} (select one, or write all to a folder)",
-        all.get(chosen).map_or("", String::as_str)
+        found_labels.get(chosen).map_or("", String::as_str)
     )))
 }
 
@@ -175,7 +177,7 @@ fn utc(manifest: &Manifest) -> TimeBase {
 }
 
 /// Returns remarks about rows that are not part of a track.
-fn left_out(sink: &TrackSink) -> Vec<String> {
+fn dropped_rows(sink: &TrackSink) -> Vec<String> {
     let (unknown, impossible) = (sink.unknown(), sink.impossible_positions());
     let mut remarks = Vec::new();
     if unknown > 0 {

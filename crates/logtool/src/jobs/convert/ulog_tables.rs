@@ -76,12 +76,12 @@ pub(super) fn write(
     let mut remarks = Vec::new();
     tables.iter_mut().for_each(|table| table.columns.fit(MAX_FORMAT_BYTES));
     for table in &tables {
-        for (column, why) in &table.columns.left_out {
-            remarks.push(format!("left out: {} {column}: {why}", table.label));
+        for (column, reason) in &table.columns.dropped {
+            remarks.push(format!("left out: {} {column}: {reason}", table.label));
         }
     }
 
-    let outputs = guarded_outputs::one_log(&path, *existing, session)?;
+    let outputs = guarded_outputs::for_log(&path, *existing, session)?;
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let out = BufWriter::with_capacity(64 << 10, outputs.create(&file_name)?);
     let epoch = Epoch::new(manifest);
@@ -110,11 +110,11 @@ pub(super) fn write(
 }
 
 /// Returns the error of a conversion that a dataset cannot have.
-pub(super) fn refuse_in_dataset(own: &str) -> Error {
-    let what = format!(
-        "a {own} log cannot be copied to a ULog; `logtool convert` writes its tables to one"
+pub(super) fn refuse_in_dataset(format: &str) -> Error {
+    let message = format!(
+        "a {format} log cannot be copied to a ULog; `logtool convert` writes its tables to one"
     );
-    Error::invalid(what)
+    Error::invalid(message)
 }
 
 /// A table and its format.
@@ -156,8 +156,8 @@ impl TableToWrite {
         ];
         let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
         counts
-            .map(|(count, one, done)| {
-                format!("{label}: {} {done}", count_of(count, one))
+            .map(|(count, noun, change)| {
+                format!("{label}: {} {change}", count_of(count, noun))
             })
             .collect()
     }
@@ -210,7 +210,7 @@ fn measure(
         // The second reading finds it again.
         drop(rows.damage);
         for (topic, batch) in &rows.batches {
-            let table = by_topic.get(topic).and_then(|at| tables.get_mut(*at));
+            let table = by_topic.get(topic).and_then(|index| tables.get_mut(*index));
             if let Some(table) = table {
                 table.columns.measure(batch);
             }
@@ -243,7 +243,8 @@ impl Epoch {
             }
             _ => 0,
         };
-        let utc = clock::to_unix(&manifest.clock).and_then(|to| zero.checked_add(to));
+        let utc = clock::unix_offset(&manifest.clock)
+            .and_then(|offset| zero.checked_add(offset));
         Self { zero, start, utc: utc.filter(|utc| *utc > 0) }
     }
 

@@ -48,16 +48,16 @@ pub(super) fn with_gps(tiff: Option<&[u8]>, tags: &GpsTags) -> Result<Vec<u8>> {
         Some(b"MM\0*") => ByteOrder::Big,
         _ => return Err(malformed("the Exif data are not a TIFF structure", 0)),
     };
-    let bytes = |from: usize, len: usize| {
-        let to = from.checked_add(len);
-        let bytes = to.and_then(|to| tiff.get(from..to));
-        bytes.ok_or_else(|| malformed("the Exif data end before an IFD does", from))
+    let bytes = |start: usize, len: usize| {
+        let end = start.checked_add(len);
+        let bytes = end.and_then(|end| tiff.get(start..end));
+        bytes.ok_or_else(|| malformed("the Exif data end before an IFD does", start))
     };
-    let at = order.number(bytes(4, 4)?);
-    let count = order.number(bytes(at, 2)?);
-    let from = at.saturating_add(2);
-    let entries = bytes(from, count * ENTRY)?;
-    let next = bytes(from.saturating_add(count * ENTRY), 4)?;
+    let ifd_offset = order.number(bytes(4, 4)?);
+    let count = order.number(bytes(ifd_offset, 2)?);
+    let start = ifd_offset.saturating_add(2);
+    let entries = bytes(start, count * ENTRY)?;
+    let next = bytes(start.saturating_add(count * ENTRY), 4)?;
 
     let mut new = tiff.to_vec();
     if !new.len().is_multiple_of(2) {
@@ -76,7 +76,8 @@ pub(super) fn with_gps(tiff: Option<&[u8]>, tags: &GpsTags) -> Result<Vec<u8>> {
     entries.push([&head[..], &order.u32(1), &value].concat());
     entries.sort_by_key(|entry| tag(entry));
     let count = u16::try_from(entries.len());
-    let count = count.map_err(|_| malformed("the IFD has too many entries", at))?;
+    let count =
+        count.map_err(|_| malformed("the IFD has too many entries", ifd_offset))?;
     new.extend(order.u16(count));
     new.extend(entries.concat());
     new.extend(next);
@@ -138,7 +139,7 @@ fn append_gps(new: &mut Vec<u8>, order: ByteOrder, tags: &GpsTags) {
         values.push((29, ASCII, text(&utc.strftime("%Y:%m:%d").to_string())));
     }
 
-    let mut at = new.len() + 2 + values.len() * ENTRY + 4;
+    let mut value_offset = new.len() + 2 + values.len() * ENTRY + 4;
     let mut long = Vec::new();
     new.extend(order.u16(values.len() as u16));
     for (tag, kind, value) in values {
@@ -149,12 +150,12 @@ fn append_gps(new: &mut Vec<u8>, order: ByteOrder, tags: &GpsTags) {
         if value.len() <= 4 {
             new.extend(value.iter().copied().chain([0; 4]).take(4));
         } else {
-            new.extend(order.u32(at as u32));
-            at += value.len();
+            new.extend(order.u32(value_offset as u32));
+            value_offset += value.len();
             long.extend(&value);
             if !value.len().is_multiple_of(2) {
                 long.push(0);
-                at += 1;
+                value_offset += 1;
             }
         }
     }
@@ -194,8 +195,8 @@ impl ByteOrder {
     }
 }
 
-fn malformed(what: &str, at: usize) -> Error {
-    Error::new(ErrorKind::Malformed, format!("{what}, at byte {at} of them"))
+fn malformed(message: &str, offset: usize) -> Error {
+    Error::new(ErrorKind::Malformed, format!("{message}, at byte {offset} of them"))
 }
 
 #[cfg(test)]

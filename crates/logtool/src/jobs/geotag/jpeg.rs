@@ -46,16 +46,16 @@ pub(super) fn find_exif(file: &mut (impl Read + Seek)) -> Result<ExifPosition> {
     if file.read_exact(&mut start).is_err() || start != START_OF_IMAGE {
         return Err(malformed("it does not start as a JPEG", 0));
     }
-    let (mut at, mut free) = (2_u64, 2_u64);
+    let (mut offset, mut free) = (2_u64, 2_u64);
     loop {
-        let segment = at;
-        if read_byte(file, &mut at)? != 0xff {
+        let segment = offset;
+        if read_byte(file, &mut offset)? != 0xff {
             return Err(malformed("there is no marker", segment));
         }
         // Any number of fill bytes may precede a marker.
-        let mut marker = read_byte(file, &mut at)?;
+        let mut marker = read_byte(file, &mut offset)?;
         while marker == 0xff {
-            marker = read_byte(file, &mut at)?;
+            marker = read_byte(file, &mut offset)?;
         }
         if marker == START_OF_SCAN || marker == END_OF_IMAGE {
             return Ok(ExifPosition { segment: free..free, tiff: None });
@@ -63,11 +63,11 @@ pub(super) fn find_exif(file: &mut (impl Read + Seek)) -> Result<ExifPosition> {
         if marker == 0x01 || (0xd0..=0xd7).contains(&marker) {
             continue; // without a length
         }
-        let len = [read_byte(file, &mut at)?, read_byte(file, &mut at)?];
+        let len = [read_byte(file, &mut offset)?, read_byte(file, &mut offset)?];
         let Some(len) = u16::from_be_bytes(len).checked_sub(2) else {
             return Err(malformed("the length of the segment is too short", segment));
         };
-        let end = at + u64::from(len);
+        let end = offset + u64::from(len);
         if marker == APP1 {
             let mut payload = Vec::new();
             Read::take(&mut *file, u64::from(len)).read_to_end(&mut payload)?;
@@ -84,7 +84,7 @@ pub(super) fn find_exif(file: &mut (impl Read + Seek)) -> Result<ExifPosition> {
         if marker == APP0 && free == segment {
             free = end;
         }
-        at = end;
+        offset = end;
     }
 }
 
@@ -95,11 +95,11 @@ pub(super) fn find_exif(file: &mut (impl Read + Seek)) -> Result<ExifPosition> {
 pub(super) fn check_len(tiff: &[u8]) -> Result<u16> {
     let len = u16::try_from(2 + EXIF.len() + tiff.len());
     len.map_err(|_| {
-        let what = format!(
+        let message = format!(
             "its Exif data would have {} bytes with the position, and at most {MAX_TIFF} fit",
             tiff.len()
         );
-        Error::new(ErrorKind::Limit, what)
+        Error::new(ErrorKind::Limit, message)
     })
 }
 
@@ -128,23 +128,23 @@ pub(super) fn write_copy(
     Ok(())
 }
 
-fn read_byte(file: &mut impl Read, at: &mut u64) -> Result<u8> {
+fn read_byte(file: &mut impl Read, offset: &mut u64) -> Result<u8> {
     let mut byte = [0];
     match file.read_exact(&mut byte) {
         Ok(()) => {
-            *at += 1;
+            *offset += 1;
             let [byte] = byte;
             Ok(byte)
         }
         Err(err) if err.kind() == io::ErrorKind::UnexpectedEof => {
-            Err(malformed("the file ends before the image", *at))
+            Err(malformed("the file ends before the image", *offset))
         }
         Err(err) => Err(err.into()),
     }
 }
 
-fn malformed(what: &str, at: u64) -> Error {
-    Error::new(ErrorKind::Malformed, format!("{what} at byte {at}"))
+fn malformed(message: &str, offset: u64) -> Error {
+    Error::new(ErrorKind::Malformed, format!("{message} at byte {offset}"))
 }
 
 #[cfg(test)]

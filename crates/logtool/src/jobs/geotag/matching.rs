@@ -6,7 +6,7 @@ use crate::{
     time::clock::Seconds,
 };
 
-/// How much later or earlier than its shot a photo may be, besides the step of its clock: the
+/// The maximum difference between a photo and its shot in addition to the step of its clock: the
 /// shutter lag, and the drift of the clock during a flight.
 const JITTER_NANOS: i64 = 500_000_000;
 
@@ -16,7 +16,7 @@ const MAX_COMPARISONS: u64 = 400_000_000;
 /// The number of photos whose shot is searched first, if some photos may have none.
 const FIRST_PHOTOS: usize = 16;
 
-/// How photos are matched to shots.
+/// The method of matching photos to shots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum MatchMethod {
@@ -78,24 +78,24 @@ impl MatchInput<'_> {
                 Ok(self.in_sequence())
             }
             (MatchMethod::Time, None) => {
-                let what = format!(
+                let message = format!(
                     "{counts}, and not all photos have the time in their Exif data"
                 );
-                Err(Error::failed(what).with_hint("--match sequence needs no times"))
+                Err(Error::failed(message).with_hint("--match sequence needs no times"))
             }
             (MatchMethod::Auto, None) if self.offset.is_some() => {
-                let what =
+                let message =
                     "--offset needs the time of each photo, and not all have one";
-                Err(Error::failed(what).with_hint("--match sequence needs no times"))
+                Err(Error::failed(message).with_hint("--match sequence needs no times"))
             }
             (MatchMethod::Auto, None) if is_equal => Ok(self.in_sequence()),
             (MatchMethod::Auto, None) => {
-                let what = format!(
+                let message = format!(
                     "{counts}: they differ, and not all photos have the time in their Exif data"
                 );
                 let hint = "remove photos of other flights; or --match sequence --partial pairs \
                             them from the first on";
-                Err(Error::failed(what).with_hint(hint))
+                Err(Error::failed(message).with_hint(hint))
             }
             (MatchMethod::Auto, Some((taken, step)))
                 if is_equal && self.offset.is_none() =>
@@ -113,14 +113,14 @@ impl MatchInput<'_> {
                 if self.is_partial {
                     return self.by_time(taken, step);
                 }
-                let what = format!(
+                let message = format!(
                     "{counts}: they are equal, but times differ by up to {} s if they are paired \
                      one by one",
                     Seconds(worst)
                 );
                 let hint = "--match sequence pairs them nevertheless; --partial tags those that \
                             match by time";
-                Err(Error::failed(what).with_hint(hint))
+                Err(Error::failed(message).with_hint(hint))
             }
             (_, Some((taken, step))) => self.by_time(taken, step),
         }
@@ -157,30 +157,30 @@ impl MatchInput<'_> {
             }
             None => self.search(taken, limit)?,
         };
-        let left = found.shots.iter().filter(|shot| shot.is_none()).count();
+        let unmatched = found.shots.iter().filter(|shot| shot.is_none()).count();
         let offset = Seconds(found.offset.unwrap_or_default());
-        if left == found.shots.len() {
-            let what = format!(
+        if unmatched == found.shots.len() {
+            let message = format!(
                 "{}: with an offset of {offset} s, no photo is within {} s of a shot",
                 self.counts(),
                 Seconds(limit)
             );
             let hint = "--offset is added to the time of the camera; without it, it is searched";
-            return Err(Error::failed(what).with_hint(hint));
+            return Err(Error::failed(message).with_hint(hint));
         }
-        if left > 0 && !self.is_partial {
-            let what = format!(
+        if unmatched > 0 && !self.is_partial {
+            let message = format!(
                 "{}: with an offset of {offset} s, {} without a shot",
                 self.counts(),
-                if left == 1 {
+                if unmatched == 1 {
                     "1 photo is".to_owned()
                 } else {
-                    format!("{left} photos are")
+                    format!("{unmatched} photos are")
                 },
             );
             let hint = "--partial leaves them out; or give the offset of the camera's clock with \
                         --offset";
-            return Err(Error::failed(what).with_hint(hint));
+            return Err(Error::failed(message).with_hint(hint));
         }
         Ok(found)
     }
@@ -188,28 +188,29 @@ impl MatchInput<'_> {
     /// Searches the offset with which most photos have a shot.
     fn search(&self, taken: &[i64], limit: i64) -> Result<Matches> {
         // Unless photos may be left over, the first one has one of the first shots.
-        let (first, spare) = if self.is_partial {
+        let (first, unmatched_photos) = if self.is_partial {
             (FIRST_PHOTOS, self.shots.len())
         } else {
             (1, (self.shots.len() + 1).saturating_sub(taken.len()))
         };
-        if spare == 0 {
-            let what = format!("{}: there are more photos than shots", self.counts());
+        if unmatched_photos == 0 {
+            let message =
+                format!("{}: there are more photos than shots", self.counts());
             let hint = "--partial leaves out the photos without a shot";
-            return Err(Error::failed(what).with_hint(hint));
+            return Err(Error::failed(message).with_hint(hint));
         }
         let each = taken.len() as u64 + self.shots.len() as u64;
-        let candidates = first.min(taken.len()) as u64 * spare as u64;
+        let candidates = first.min(taken.len()) as u64 * unmatched_photos as u64;
         if candidates.saturating_mul(each) > MAX_COMPARISONS {
-            let what = format!(
+            let message = format!(
                 "{}: too many to search the offset of the camera",
                 self.counts()
             );
-            return Err(Error::failed(what).with_hint("--offset gives the offset"));
+            return Err(Error::failed(message).with_hint("--offset gives the offset"));
         }
         let mut found: Vec<Candidate> = Vec::new();
         for photo in taken.iter().take(first) {
-            for shot in self.shots.iter().take(spare) {
+            for shot in self.shots.iter().take(unmatched_photos) {
                 let Some(offset) = shot.checked_sub(*photo) else { continue };
                 let candidate = Candidate::refined(taken, self.shots, offset, limit);
                 let best = found.first().map_or(0, |best| best.count);
@@ -227,8 +228,8 @@ impl MatchInput<'_> {
         }
         found.sort_by(|a, b| a.deviation.total_cmp(&b.deviation));
         let Some((best, others)) = found.split_first() else {
-            let what = format!("{}: no offset of the camera fits", self.counts());
-            return Err(Error::failed(what));
+            let message = format!("{}: no offset of the camera fits", self.counts());
+            return Err(Error::failed(message));
         };
         let is_rival = |other: &&Candidate| {
             let pairs = other.shots.iter().zip(&best.shots);
@@ -237,7 +238,7 @@ impl MatchInput<'_> {
                 && other.deviation <= best.deviation * 1.5 + JITTER_NANOS as f64 / 10.0
         };
         if let Some(other) = others.iter().find(is_rival) {
-            let what = format!(
+            let message = format!(
                 "{}: offsets of {} s and of {} s fit equally well",
                 self.counts(),
                 Seconds(best.offset),
@@ -245,7 +246,7 @@ impl MatchInput<'_> {
             );
             let hint = "give the offset of the camera's clock with --offset; it is added to the \
                         times of the photos";
-            return Err(Error::failed(what).with_hint(hint));
+            return Err(Error::failed(message).with_hint(hint));
         }
         Ok(Matches {
             shots: best.shots.clone(),
@@ -308,14 +309,14 @@ fn nearest(
         let distance = |index: usize| {
             times.get(index).map(|shot| shot.saturating_sub(time).saturating_abs())
         };
-        let mut here = distance(next)?;
+        let mut distance_here = distance(next)?;
         while let Some(after) = distance(next + 1)
-            && after <= here
+            && after <= distance_here
         {
-            here = after;
+            distance_here = after;
             next += 1;
         }
-        if here > limit {
+        if distance_here > limit {
             return None;
         }
         next += 1;

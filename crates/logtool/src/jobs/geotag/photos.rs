@@ -60,17 +60,17 @@ impl FoundPhotos {
                     files.insert(name.clone().into_owned(), file.clone())
                     && other != file
                 {
-                    let what = format!("two photos are called {name}");
+                    let message = format!("two photos are called {name}");
                     let hint =
                         "tag the photos of each folder into an output of its own";
-                    return Err(Error::invalid(what).with_hint(hint));
+                    return Err(Error::invalid(message).with_hint(hint));
                 }
             }
         }
         if files.is_empty() {
-            let what = "there are no photos";
+            let message = "there are no photos";
             let hint = "photos are files whose names end in .jpg or .jpeg";
-            return Err(Error::not_found(what).with_hint(hint));
+            return Err(Error::not_found(message).with_hint(hint));
         }
         let (mut list, mut unreadable) = (Vec::new(), Vec::new());
         for (name, path) in files {

@@ -100,7 +100,7 @@ impl Shots {
             }
         };
         let tracks = Track::read_all(&mut reader)?;
-        let to_unix = clock::to_unix(&log.manifest().clock);
+        let to_unix = clock::unix_offset(&log.manifest().clock);
         let mut rows: Vec<usize> = (0..table.times.len()).collect();
         let before = rows.len();
         if topic == CAPTURE {
@@ -126,9 +126,9 @@ impl Shots {
                 to_unix.map(|offset| time_ns.saturating_add(offset))
             };
             let number = |field: &str| table.number(field, row);
-            let own = position(number("lat"), number("lon"), number("alt"));
-            let own = own.map(|position| (position, topic));
-            let found = own.or_else(|| {
+            let recorded = position(number("lat"), number("lon"), number("alt"));
+            let recorded = recorded.map(|position| (position, topic));
+            let found = recorded.or_else(|| {
                 let found = |track: &Track| Some((track.at(time_ns)?, track.topic));
                 tracks.iter().find_map(found)
             });

@@ -15,19 +15,19 @@ use crate::{
 const SHORT_GAP: u64 = 60_000_000_000;
 
 /// Fails if times overflow: 64 bits count nanoseconds from 1677 to 2262.
-pub(super) fn check(logs: &[MergeSource], moved: &[ClockOffset]) -> Result<()> {
-    for (log, ClockOffset { nanos, .. }) in logs.iter().zip(moved) {
+pub(super) fn check(logs: &[MergeSource], offsets: &[ClockOffset]) -> Result<()> {
+    for (log, ClockOffset { nanos, .. }) in logs.iter().zip(offsets) {
         let Some(TimeRange { start, end }) = log.log.manifest().time else { continue };
         let is_counted = |time: Timestamp| {
             [Timestamp::MIN, Timestamp::MAX].contains(&time)
                 || time.as_nanos().checked_add(*nanos).is_some()
         };
         if !is_counted(start) || !is_counted(end) {
-            let what = format!(
+            let message = format!(
                 "the times of {} would be before 1677 or after 2262, which no file can store",
                 log.input.name
             );
-            return Err(Error::invalid(what).with_remedy(Remedy::DecreaseOffsets));
+            return Err(Error::invalid(message).with_remedy(Remedy::DecreaseOffsets));
         }
     }
     Ok(())
@@ -35,9 +35,9 @@ pub(super) fn check(logs: &[MergeSource], moved: &[ClockOffset]) -> Result<()> {
 
 /// Passes on a note for each log that starts long after the end of all others: its clock may be
 /// wrong.
-pub(super) fn note(logs: &[MergeSource], moved: &[ClockOffset], session: &Session) {
+pub(super) fn note(logs: &[MergeSource], offsets: &[ClockOffset], session: &Session) {
     let spans =
-        logs.iter().zip(moved).filter_map(|(log, ClockOffset { nanos, .. })| {
+        logs.iter().zip(offsets).filter_map(|(log, ClockOffset { nanos, .. })| {
             Some((log.log.manifest().time?.shifted_by(*nanos), &*log.input.name))
         });
     for (before, after, nanos) in long_gaps(spans.collect()) {
@@ -51,7 +51,7 @@ pub(super) fn note(logs: &[MergeSource], moved: &[ClockOffset], session: &Sessio
 /// the names before and after the gap, and its nanoseconds.
 fn long_gaps(mut spans: Vec<(TimeRange, &str)>) -> Vec<(&str, &str, u64)> {
     let taken = spans.iter().map(|(span, _)| span.span_nanos());
-    let least = taken.fold(SHORT_GAP, u64::saturating_add);
+    let min_gap = taken.fold(SHORT_GAP, u64::saturating_add);
     spans.sort_by_key(|(span, _)| span.start);
     let mut found = Vec::new();
     let mut last: Option<(TimeRange, &str)> = None;
@@ -60,7 +60,7 @@ fn long_gaps(mut spans: Vec<(TimeRange, &str)>) -> Vec<(&str, &str, u64)> {
             && before.end < span.start
         {
             let gap = span.start.as_nanos().abs_diff(before.end.as_nanos());
-            if gap > least {
+            if gap > min_gap {
                 found.push((other, name, gap));
             }
         }

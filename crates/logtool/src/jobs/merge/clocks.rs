@@ -7,17 +7,17 @@ use crate::{
     jobs::merge::source::MergeSource,
     text::units::Span,
     time::{
-        clock::{describe_zero, to_unix},
+        clock::{describe_zero, unix_offset},
         offset::ClockOffset,
     },
 };
 
-/// How clocks are treated for which it is unknown whether they count from the same moment.
+/// The treatment of clocks for which it is unknown whether they count from the same instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnknownClocks {
     /// They are an error.
     Refused,
-    /// They count from the same moment.
+    /// They count from the same instant.
     Same,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum UnknownClocks {
 /// times varies, and no vehicle starts twice within this time.
 const SAME_NANOS: u64 = 2_000_000_000;
 
-/// Fails if the logs do not count from the same moment, or if that is unknown and `unknown` is
+/// Fails if the logs do not count from the same instant, or if that is unknown and `unknown` is
 /// refused.
 pub(super) fn check(logs: &[MergeSource], unknown: UnknownClocks) -> Result<()> {
     let Some((first, others)) = logs.split_first() else { return Ok(()) };
@@ -35,29 +35,29 @@ pub(super) fn check(logs: &[MergeSource], unknown: UnknownClocks) -> Result<()> 
         match relation(clocks.0, clocks.1) {
             Relation::Same => {}
             Relation::Different => {
-                let what = format!(
+                let message = format!(
                     "{a} counts its times from {}, and {b} from {}",
                     describe_zero(clocks.0),
                     describe_zero(clocks.1)
                 );
-                return Err(Error::failed(what));
+                return Err(Error::failed(message));
             }
             _ if unknown == UnknownClocks::Same => {}
             Relation::Apart(nanos) => {
-                let what = format!(
+                let message = format!(
                     "{a} and {b} count from different moments, {} apart, and the times in \
                      their records are copied as they are",
                     Span(nanos)
                 );
-                return Err(Error::failed(what).with_remedy(Remedy::AssumeSameClock));
+                return Err(Error::failed(message).with_remedy(Remedy::AssumeSameClock));
             }
             Relation::Unknown => {
-                let what = format!(
-                    "nothing says that {a} and {b} count from the same moment: both \
+                let message = format!(
+                    "nothing says that {a} and {b} count from the same instant: both \
                      count from {}",
                     describe_zero(clocks.0)
                 );
-                return Err(Error::failed(what).with_remedy(Remedy::AssumeSameClock));
+                return Err(Error::failed(message).with_remedy(Remedy::AssumeSameClock));
             }
         }
     }
@@ -71,29 +71,29 @@ pub(super) fn offsets(
     unknown: UnknownClocks,
 ) -> Result<Vec<ClockOffset>> {
     let Some(first) = logs.iter().find(|log| log.offset.is_none()) else {
-        let moved = |log: &MergeSource| ClockOffset {
+        let offsets = |log: &MergeSource| ClockOffset {
             nanos: log.offset.unwrap_or(0),
             is_unix: false,
         };
-        return Ok(logs.iter().map(moved).collect());
+        return Ok(logs.iter().map(offsets).collect());
     };
     let clock = &first.log.manifest().clock;
-    let zero = to_unix(clock);
-    let place = |log: &MergeSource| {
-        let own = &log.log.manifest().clock;
+    let zero = unix_offset(clock);
+    let offset_of = |log: &MergeSource| {
+        let own_clock = &log.log.manifest().clock;
         let nanos = match log.offset {
             Some(offset) => Some(offset.saturating_add(zero.unwrap_or(0))),
-            None => offset_between(clock, own, unknown),
+            None => offset_between(clock, own_clock, unknown),
         };
         let is_unix = zero.is_some();
         nanos
             .map(|nanos| ClockOffset { nanos, is_unix })
             .ok_or_else(|| no_common_clock(first, log))
     };
-    logs.iter().map(place).collect::<Result<_, _>>()
+    logs.iter().map(offset_of).collect::<Result<_, _>>()
 }
 
-/// Returns the offsets `moved`, changed so that no record is before 1970, as files cannot hold
+/// Returns the offsets `offsets`, changed so that no record is before 1970, as files cannot hold
 /// such times: to the Unix time of a log that knows it, if the common clock does not, or else
 /// later by whole seconds.
 ///
@@ -102,38 +102,38 @@ pub(super) fn offsets(
 /// time.
 pub(super) fn since_1970(
     logs: &[MergeSource],
-    moved: Vec<ClockOffset>,
+    offsets: Vec<ClockOffset>,
 ) -> Result<Vec<ClockOffset>> {
-    let knows = |log: &MergeSource| to_unix(&log.log.manifest().clock);
-    let is_unix = moved.iter().any(|moved| moved.is_unix);
-    let early = earliest_record(logs, &moved).filter(|(nanos, _)| *nanos < 0);
+    let knows = |log: &MergeSource| unix_offset(&log.log.manifest().clock);
+    let is_unix = offsets.iter().any(|offsets| offsets.is_unix);
+    let early = earliest_record(logs, &offsets).filter(|(nanos, _)| *nanos < 0);
     let is_aligned = |log: &MergeSource| log.is_aligned && knows(log).is_some();
     if early.is_none() && (is_unix || !logs.iter().any(is_aligned)) {
-        return Ok(moved);
+        return Ok(offsets);
     }
     let later = |by: i64, is_unix: bool| -> Vec<ClockOffset> {
-        let of = |moved: &ClockOffset| ClockOffset {
-            nanos: moved.nanos.saturating_add(by),
+        let of = |offsets: &ClockOffset| ClockOffset {
+            nanos: offsets.nanos.saturating_add(by),
             is_unix,
         };
-        moved.iter().map(of).collect()
+        offsets.iter().map(of).collect()
     };
     // The offset from the common clock to Unix time, as each log with an offset knows it.
-    let others = logs.iter().zip(&moved).filter(|(log, _)| log.offset.is_some());
+    let others = logs.iter().zip(&offsets).filter(|(log, _)| log.offset.is_some());
     let to_unix =
-        others.filter_map(|(log, moved)| knows(log)?.checked_sub(moved.nanos));
+        others.filter_map(|(log, offsets)| knows(log)?.checked_sub(offsets.nanos));
     let mut on_unix = to_unix.filter(|_| !is_unix).map(|by| later(by, true));
-    let is_late = |moved: &Vec<ClockOffset>| {
-        earliest_record(logs, moved).is_none_or(|(at, _)| at >= 0)
+    let is_late = |offsets: &Vec<ClockOffset>| {
+        earliest_record(logs, offsets).is_none_or(|(at, _)| at >= 0)
     };
     if let Some(on_unix) = on_unix.find(is_late) {
         return Ok(on_unix);
     }
-    let Some((nanos, log)) = early else { return Ok(moved) };
+    let Some((nanos, log)) = early else { return Ok(offsets) };
     let seconds = nanos.unsigned_abs().div_ceil(NANOS);
     let have_all_offsets = logs.iter().all(|log| log.offset.is_some());
     if have_all_offsets || is_unix && log.offset.is_some() {
-        let what = format!(
+        let message = format!(
             "{} would begin {} before 1970, and files have no such times",
             log.input.name,
             Span(nanos.unsigned_abs())
@@ -143,7 +143,7 @@ pub(super) fn since_1970(
         } else {
             Remedy::IncreaseOffset { seconds }
         };
-        return Err(Error::invalid(what).with_remedy(remedy));
+        return Err(Error::invalid(message).with_remedy(remedy));
     }
     Ok(later(i64::try_from(seconds * NANOS).unwrap_or(i64::MAX), false))
 }
@@ -152,11 +152,11 @@ pub(super) fn since_1970(
 /// the log that contains it.
 fn earliest_record<'l>(
     logs: &'l [MergeSource],
-    moved: &[ClockOffset],
+    offsets: &[ClockOffset],
 ) -> Option<(i64, &'l MergeSource)> {
-    let starts = logs.iter().zip(moved).filter_map(|(log, moved)| {
+    let starts = logs.iter().zip(offsets).filter_map(|(log, offsets)| {
         let start = log.log.manifest().time?.start.as_nanos();
-        Some((start.saturating_add(moved.nanos), log))
+        Some((start.saturating_add(offsets.nanos), log))
     });
     starts.min_by_key(|(start, _)| *start)
 }
@@ -164,20 +164,20 @@ fn earliest_record<'l>(
 /// Nanoseconds per second.
 const NANOS: u64 = 1_000_000_000;
 
-/// Returns the nanoseconds to add to times of `own` for Unix time, or for `clock` if that does
+/// Returns the nanoseconds to add to times of `other` for Unix time, or for `clock` if that does
 /// not know Unix time; `None` if they are unknown.
-fn offset_between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<i64> {
-    let zero = to_unix(clock);
+fn offset_between(clock: &Clock, other: &Clock, unknown: UnknownClocks) -> Option<i64> {
+    let zero = unix_offset(clock);
     // A clock that counts from 1970 only has an error to be corrected.
     let is_of_one_start =
-        own.zero != ClockZero::Unix && relation(clock, own) == Relation::Same;
-    if std::ptr::eq(clock, own) || is_of_one_start {
+        other.zero != ClockZero::Unix && relation(clock, other) == Relation::Same;
+    if std::ptr::eq(clock, other) || is_of_one_start {
         // The delay of GPS times varies: logs of one start use the same estimate.
         return Some(zero.unwrap_or(0));
     }
-    match (zero, to_unix(own)) {
-        (Some(_), Some(own)) => Some(own),
-        _ if unknown == UnknownClocks::Same && clock.zero == own.zero => {
+    match (zero, unix_offset(other)) {
+        (Some(_), Some(offset)) => Some(offset),
+        _ if unknown == UnknownClocks::Same && clock.zero == other.zero => {
             Some(zero.unwrap_or(0))
         }
         _ => None,
@@ -187,21 +187,21 @@ fn offset_between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<
 fn no_common_clock(first: &MergeSource, other: &MergeSource) -> Error {
     let without = [first, other]
         .into_iter()
-        .filter(|log| to_unix(&log.log.manifest().clock).is_none());
+        .filter(|log| unix_offset(&log.log.manifest().clock).is_none());
     let without: Vec<&str> = without.map(|log| log.input.name.as_str()).collect();
     let (a, b) = (&first.input.name, &other.input.name);
-    let what = format!(
+    let message = format!(
         "{a} and {b} have no common clock: UTC is not known to {}",
         without.join(" and ")
     );
-    Error::failed(what).with_remedy(Remedy::SetOffset {
+    Error::failed(message).with_remedy(Remedy::SetOffset {
         first: a.clone(),
         second: b.clone(),
         second_file: other.input.file_name().to_owned(),
     })
 }
 
-/// Returns whether two clocks are known to count from the same moment.
+/// Returns whether two clocks are known to count from the same instant.
 pub(super) fn is_same(a: &Clock, b: &Clock) -> bool {
     relation(a, b) == Relation::Same
 }
@@ -212,7 +212,7 @@ enum Relation {
     Same,
     /// Their zeros differ by this number of nanoseconds.
     Apart(u64),
-    /// They count from different kinds of moments.
+    /// They count from different kinds of instants.
     Different,
     Unknown,
 }

@@ -15,10 +15,10 @@ pub struct MergeInput {
     lacks_drift: bool,
 }
 
-/// How fast the clock of a log deviates.
+/// The drift of the clock of a log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockDrift {
-    /// How many millionths of the time since the reference are added.
+    /// The drift in parts per million: the share of the time since the reference that is added.
     pub ppm: f64,
     /// The time on the clock of the log at which nothing is added. The default is its first
     /// record.

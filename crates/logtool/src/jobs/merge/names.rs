@@ -35,8 +35,8 @@ impl MergedNames {
             (topic.encoding.clone(), topic.type_name.clone(), definition, vehicle)
         };
         let topics = || {
-            let all = manifest.topics();
-            all.filter(|(_, topic)| topic.origin != TopicOrigin::Derived)
+            let topics = manifest.topics();
+            topics.filter(|(_, topic)| topic.origin != TopicOrigin::Derived)
         };
         let clashes = |(id, topic): (TopicId, &Topic)| {
             let taken = self.taken.get(&topic.name);
@@ -47,11 +47,11 @@ impl MergedNames {
         for (id, topic) in topics() {
             let mut name = topic.name.clone();
             if clashing.contains(&id) {
-                let own = name.trim_start_matches('/').to_owned();
-                name = format!("/{}/{own}", prefix(file));
+                let relative_name = name.trim_start_matches('/').to_owned();
+                name = format!("/{}/{relative_name}", prefix(file));
                 let mut number = 2;
                 while self.taken.get(&name).is_some_and(|taken| *taken != kind(topic)) {
-                    name = format!("/{}_{number}/{own}", prefix(file));
+                    name = format!("/{}_{number}/{relative_name}", prefix(file));
                     number += 1;
                 }
                 changed.insert(id, name.clone());

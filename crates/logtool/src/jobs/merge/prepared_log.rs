@@ -20,7 +20,7 @@ pub(super) struct PreparedLog {
     /// The translation, if there is one.
     pub(super) translation: Option<TranslationKind>,
     /// The metadata that the new log gets from it.
-    pub(super) words: Vec<(String, BTreeMap<String, String>)>,
+    pub(super) metadata_records: Vec<(String, BTreeMap<String, String>)>,
 }
 
 impl PreparedLog {
@@ -32,11 +32,11 @@ impl PreparedLog {
     }
 }
 
-/// Prepares `sources` for a log of `format`, with the offsets `moved`, and passes on remarks
+/// Prepares `sources` for a log of `format`, with the offsets `offsets`, and passes on remarks
 /// about what changes. Warnings are added to `output`.
 pub(super) fn prepare(
     sources: &[MergeSource],
-    moved: &[ClockOffset],
+    offsets: &[ClockOffset],
     (format, messages): (LogFormat, MessageTypes),
     output: &mut OutputSummary,
     session: &Session,
@@ -47,64 +47,67 @@ pub(super) fn prepare(
     let translations: Vec<Option<TranslationKind>> =
         sources.iter().map(translation).collect();
     messages.check(&translations)?;
-    let mut all = Vec::new();
-    for ((source, moved), translation) in sources.iter().zip(moved).zip(translations) {
+    let mut prepared_logs = Vec::new();
+    for ((source, offsets), translation) in
+        sources.iter().zip(offsets).zip(translations)
+    {
         let name = &source.input.name;
         let mut remarks = Vec::new();
         let prepared = match translation {
             Some(translation) => translate(
                 source,
-                *moved,
+                *offsets,
                 (translation, format),
                 (&mut remarks, output),
                 session,
             )?,
-            None => move_times(source, *moved, format, output, session)?,
+            None => move_times(source, *offsets, format, output, session)?,
         };
         if source.drift.is_some() {
             remarks.push("the drift of its clock is corrected".to_owned());
         }
-        let zero = if moved.is_unix { ", to Unix time" } else { "" };
-        remarks.extend(moved.description().map(|change| format!("{change}{zero}")));
+        let zero = if offsets.is_unix { ", to Unix time" } else { "" };
+        remarks.extend(offsets.description().map(|change| format!("{change}{zero}")));
         remarks.iter().for_each(|remark| session.note(name, remark));
-        all.push(prepared);
+        prepared_logs.push(prepared);
     }
-    Ok(all)
+    Ok(prepared_logs)
 }
 
 /// Prepares a log whose records become messages of another encoding.
 fn translate(
     source: &MergeSource,
-    moved: ClockOffset,
+    offset: ClockOffset,
     (translation, format): (TranslationKind, LogFormat),
     (remarks, output): (&mut Vec<String>, &mut OutputSummary),
     session: &Session,
 ) -> Result<PreparedLog> {
     let (name, manifest) = (&source.input.name, source.log.manifest());
     let topics = translation.all_topics(manifest);
-    if translation.is_of_lidar() {
+    if translation.is_lidar() {
         output.warn_of_lidars(session, name, manifest, &topics);
     }
     let selection = Selection { topics, ..Selection::default() };
     let log = source.log.clone();
-    let prepared = translation.prepare(log, &selection, moved, &Frames::default());
+    let prepared = translation.prepare(log, &selection, offset, &Frames::default());
     let prepared = prepared.with_context(|| name.clone())?;
     output.warn(session, name, &prepared.warnings);
     remarks.extend(prepared.remarks);
-    remarks.extend(translation.left_out(manifest, format));
-    let words = translation.metadata_records(manifest, source.input.file_name());
+    remarks.extend(translation.dropped_metadata(manifest, format));
+    let metadata_records =
+        translation.metadata_records(manifest, source.input.file_name());
     Ok(PreparedLog {
         log: prepared.log,
         topics: TopicSet::All,
         translation: Some(translation),
-        words,
+        metadata_records,
     })
 }
 
 /// Prepares a log whose records are copied as they are, at their new times.
 fn move_times(
     source: &MergeSource,
-    moved: ClockOffset,
+    offset: ClockOffset,
     format: LogFormat,
     output: &mut OutputSummary,
     session: &Session,
@@ -116,9 +119,9 @@ fn move_times(
         log = usable.log;
         output.warn(session, &source.input.name, usable.warning.as_slice());
     }
-    if moved.nanos != 0 {
-        let shift = ClockTransform::new(moved.nanos);
+    if offset.nanos != 0 {
+        let shift = ClockTransform::new(offset.nanos);
         log = Arc::new(ShiftedLog::new(log, shift, &BTreeMap::new()));
     }
-    Ok(PreparedLog { log, topics, translation: None, words: Vec::new() })
+    Ok(PreparedLog { log, topics, translation: None, metadata_records: Vec::new() })
 }

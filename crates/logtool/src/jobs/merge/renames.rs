@@ -27,35 +27,35 @@ use crate::{
 pub(super) fn rename(
     logs: &mut [PreparedLog],
     sources: &[MergeSource],
-    moved: &[ClockOffset],
+    offsets: &[ClockOffset],
     unknown_clocks: UnknownClocks,
     session: &Session,
 ) -> Result<()> {
-    let is_of_vehicle = |translation: &Option<TranslationKind>| {
-        translation.is_some_and(TranslationKind::is_of_vehicle)
+    let is_vehicle = |translation: &Option<TranslationKind>| {
+        translation.is_some_and(TranslationKind::is_vehicle)
     };
     let translations: Vec<Option<TranslationKind>> =
         logs.iter().map(|log| log.translation).collect();
-    if !translations.iter().any(is_of_vehicle) {
+    if !translations.iter().any(is_vehicle) {
         return Ok(());
     }
     let mut names = names::MergedNames::default();
-    let each = logs.iter_mut().zip(sources).zip(moved.iter().zip(&translations));
-    for (index, ((log, source), (moved, translation))) in each.enumerate() {
+    let each = logs.iter_mut().zip(sources).zip(offsets.iter().zip(&translations));
+    for (index, ((log, source), (offsets, translation))) in each.enumerate() {
         let manifest = source.log.manifest();
         let is_same_vehicle =
             |(other, translation): (&MergeSource, &Option<TranslationKind>)| {
                 let other = other.log.manifest();
                 let is_same_clock = unknown_clocks == UnknownClocks::Same
                     || clocks::is_same(&other.clock, &manifest.clock);
-                is_of_vehicle(translation)
+                is_vehicle(translation)
                     && is_same_clock
                     && !have_other_lidars(other, manifest)
             };
         let mut before = sources.iter().zip(&translations).take(index);
         let vehicle = before.position(is_same_vehicle);
         // Each translated log is of one vehicle; logs of the same start share it.
-        let vehicle = is_of_vehicle(translation).then(|| vehicle.unwrap_or(index));
+        let vehicle = is_vehicle(translation).then(|| vehicle.unwrap_or(index));
         let changed = names.add(log.log.manifest(), source.input.file_name(), vehicle);
         let Some(first) = changed.values().next() else { continue };
         let frame = translation.and_then(|kind| kind.example_frame(log.log.manifest()));
@@ -63,8 +63,12 @@ pub(super) fn rename(
             let topics = translation.all_topics(manifest);
             let selection = Selection { topics, ..Selection::default() };
             let frames = Frames::for_vehicle(names::vehicle(first));
-            let prepared =
-                translation.prepare(source.log.clone(), &selection, *moved, &frames)?;
+            let prepared = translation.prepare(
+                source.log.clone(),
+                &selection,
+                *offsets,
+                &frames,
+            )?;
             log.log = prepared.log;
         }
         session.note(&source.input.name, &description(&changed, first, frame));
@@ -95,8 +99,9 @@ fn description(
 
 /// Returns whether two captures are of different lidars: they have no address in common.
 fn have_other_lidars(a: &Manifest, b: &Manifest) -> bool {
-    let senders = |of: &Manifest| -> BTreeSet<IpAddr> {
-        of.topics
+    let senders = |manifest: &Manifest| -> BTreeSet<IpAddr> {
+        manifest
+            .topics
             .iter()
             .filter_map(|t| Some(SenderInfo::from_topic(t)?.address))
             .collect()

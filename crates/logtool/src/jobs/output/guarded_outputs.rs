@@ -26,16 +26,16 @@ pub struct GuardedOutputs {
 }
 
 /// Creates the output on standard output. It is not removed when the program is interrupted.
-pub fn stdout(session: &Session) -> GuardedOutputs {
+pub fn for_stdout(session: &Session) -> GuardedOutputs {
     GuardedOutputs {
-        outputs: Outputs::to_stdout(),
+        outputs: Outputs::for_stdout(),
         remote: None,
         live: session.outputs.clone(),
     }
 }
 
 /// Creates outputs in `dir`, which may be a URL, like [`Outputs::new`].
-pub fn outputs(
+pub fn for_folder(
     dir: impl AsRef<Path>,
     existing: ExistingFiles,
     session: &Session,
@@ -50,22 +50,22 @@ pub fn outputs(
     Ok(guard_uploads(outputs, Some(remote), Some(staging), session))
 }
 
-/// Creates the output file `path`, which may be a URL, like [`Outputs::one_file`].
-pub fn one_file(
+/// Creates the output file `path`, which may be a URL, like [`Outputs::for_file`].
+pub fn for_file(
     path: &Path,
     existing: ExistingFiles,
     session: &Session,
 ) -> Result<GuardedOutputs> {
-    single(path, existing, Outputs::one_file, session)
+    single(path, existing, Outputs::for_file, session)
 }
 
-/// Creates the output log `path`, which may be a URL, like [`Outputs::one_synced_file`].
-pub fn one_log(
+/// Creates the output log `path`, which may be a URL, like [`Outputs::for_synced_file`].
+pub fn for_log(
     path: &Path,
     existing: ExistingFiles,
     session: &Session,
 ) -> Result<GuardedOutputs> {
-    single(path, existing, Outputs::one_synced_file, session)
+    single(path, existing, Outputs::for_synced_file, session)
 }
 
 fn single(
@@ -75,8 +75,8 @@ fn single(
     session: &Session,
 ) -> Result<GuardedOutputs> {
     let Some(name) = path.file_name() else {
-        let what = format!("{} cannot be the name of a file", path.display());
-        return Err(Error::invalid(what));
+        let message = format!("{} cannot be the name of a file", path.display());
+        return Err(Error::invalid(message));
     };
     let parent = url::parent(path);
     let Some(url) = url::from_path(parent) else {
@@ -94,8 +94,8 @@ pub fn guard(outputs: Arc<Outputs>, session: &Session) -> GuardedOutputs {
     guard_uploads(outputs, None, None, session)
 }
 
-/// Like [`guard`], and also removes the folder `staging` with its contents.
-pub fn guard_in(
+/// Registers `outputs` like [`guard`], and also the folder `staging` with its contents.
+pub fn guard_with_staging(
     outputs: Arc<Outputs>,
     staging: &Path,
     session: &Session,
@@ -103,7 +103,7 @@ pub fn guard_in(
     guard_uploads(outputs, None, Some(staging.to_owned()), session)
 }
 
-/// Like [`guard_in`], for outputs that are uploaded.
+/// Like [`guard_with_staging`], for outputs that are uploaded.
 fn guard_uploads(
     outputs: Arc<Outputs>,
     remote: Option<RemoteOutput>,
@@ -128,7 +128,8 @@ impl GuardedOutputs {
     /// the size in bytes of each file.
     pub fn commit(&self) -> Result<Vec<(PathBuf, u64)>> {
         let files = self.outputs.commit()?;
-        let len = |path: &PathBuf| fs::metadata(path).map_or(0, |about| about.len());
+        let len =
+            |path: &PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
         let lens: Vec<u64> = files.iter().map(len).collect();
         if let Some(remote) = &self.remote {
             remote.send(&files)?;

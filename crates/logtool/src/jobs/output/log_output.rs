@@ -117,7 +117,7 @@ impl LogOutput {
         }
         let mut options = WriteOptions::default();
         options.compression = log_writer::compression(self.compression, format)?;
-        options.transcode = self.has_ros2_messages.then(|| "cdr".to_owned());
+        options.payload_encoding = self.has_ros2_messages.then(|| "cdr".to_owned());
         Ok(options)
     }
 
@@ -131,7 +131,7 @@ impl LogOutput {
         format: LogFormat,
         session: &Session,
     ) -> Result<LogWriter> {
-        LogWriter::begin(&self.path, format, self.existing, session)
+        LogWriter::new(&self.path, format, self.existing, session)
     }
 }
 

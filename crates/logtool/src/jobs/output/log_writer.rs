@@ -40,7 +40,7 @@ pub struct WrittenLog {
 impl LogWriter {
     /// Starts the log of `format` that will be at `path`. `existing` decides whether a file is
     /// replaced.
-    pub fn begin(
+    pub fn new(
         path: &Path,
         format: LogFormat,
         existing: ExistingFiles,
@@ -48,32 +48,32 @@ impl LogWriter {
     ) -> Result<Self> {
         if path.as_os_str() == STDIN {
             if !format.is_stream() {
-                let what = format!(
+                let message = format!(
                     "a {} log cannot be written to standard output: its header is written \
                      last; mcap, ulog and pcap logs can",
                     format.name()
                 );
-                return Err(Error::invalid(what).with_hint("name a file"));
+                return Err(Error::invalid(message).with_hint("name a file"));
             }
-            let outputs = guarded_outputs::stdout(session);
-            let file = LogFile::begin(&outputs, STDIN, format)?;
+            let outputs = guarded_outputs::for_stdout(session);
+            let file = LogFile::new(&outputs, STDIN, format)?;
             return Ok(Self { file, outputs });
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some((packing, stem)) = Packing::from_name(&name) {
             let (shown, how) = (path.display(), packing.name());
-            let what = format!(
+            let message = format!(
                 "{shown} has a compressed extension; logs are written uncompressed"
             );
             let hint = format!("name it {stem}, and compress it with {how} afterwards");
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid(message).with_hint(hint));
         }
-        let outputs = guarded_outputs::one_log(path, existing, session)?;
-        let file = LogFile::begin(&outputs, &name, format)?;
+        let outputs = guarded_outputs::for_log(path, existing, session)?;
+        let file = LogFile::new(&outputs, &name, format)?;
         Ok(Self { file, outputs })
     }
 
-    /// Lets `fill` write `extracts` into it, and completes it.
+    /// Calls `fill` to write `extracts`, and completes the log.
     pub fn write<T>(
         self,
         extracts: &[LogSlice<'_>],
@@ -91,7 +91,7 @@ impl LogWriter {
 
 impl LogFile {
     /// Starts the log `name` of `format` among `outputs`.
-    pub fn begin(
+    pub fn new(
         outputs: &GuardedOutputs,
         name: &str,
         format: LogFormat,
@@ -100,8 +100,8 @@ impl LogFile {
         Ok(Self { staged, format })
     }
 
-    /// Lets `fill` write `extracts` into it, and returns its size if it was written in order,
-    /// and remarks.
+    /// Calls `fill` to write `extracts`. Returns the size of the log if it was written in order, and
+    /// remarks.
     pub fn write<T>(
         self,
         extracts: &[LogSlice<'_>],
@@ -127,37 +127,42 @@ pub fn remove_unsupported(
     format: LogFormat,
     extract: &mut LogSlice<'_>,
 ) -> Vec<String> {
-    let left_out = format.format().unsupported_content(extract);
-    if left_out.iter().any(|left| left.topic.is_some()) {
-        let unheld: TopicSet = left_out.iter().filter_map(|left| left.topic).collect();
+    let unsupported = format.format().unsupported_content(extract);
+    if unsupported.iter().any(|content| content.topic.is_some()) {
+        let unheld: TopicSet =
+            unsupported.iter().filter_map(|content| content.topic).collect();
         let is_held = |id: TopicId| !unheld.contains(id);
-        let wanted = &extract.selection.topics;
+        let selected = &extract.selection.topics;
         let ids = extract.manifest.topics().map(|(id, _)| id);
-        let kept = ids.filter(|id| wanted.contains(*id) && is_held(*id));
+        let kept = ids.filter(|id| selected.contains(*id) && is_held(*id));
         extract.selection.topics = kept.collect();
     }
-    left_out.iter().map(|left| format!("left out: {}", left.what)).collect()
+    unsupported
+        .iter()
+        .map(|content| format!("left out: {}", content.description))
+        .collect()
 }
 
-/// Returns the name of the compression `how`, if logs of `format` have compressed chunks.
+/// Returns the name of the compression `requested`, if logs of `format` have compressed chunks.
 ///
 /// # Errors
 /// `InvalidRequest` if the format does not support this compression.
 pub fn compression(
-    how: Option<Compression>,
+    requested: Option<Compression>,
     format: LogFormat,
 ) -> Result<Option<String>> {
     let known = format.compressions();
-    if let Some(how) = how
+    if let Some(requested) = requested
         && !known.is_empty()
-        && !known.contains(&how)
+        && !known.contains(&requested)
     {
-        let what = format!("{} files do not support {}", format.name(), how.name());
+        let message =
+            format!("{} files do not support {}", format.name(), requested.name());
         let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
         let hint = format!("the compression can be {}", known.join(", "));
-        return Err(Error::invalid(what).with_hint(hint));
+        return Err(Error::invalid(message).with_hint(hint));
     }
-    Ok(how.map(|how| how.name().to_owned()))
+    Ok(requested.map(|requested| requested.name().to_owned()))
 }
 
 /// Returns the format of a new log at `path` for the records of the log with `manifest`:
@@ -179,30 +184,33 @@ pub fn format(
     ];
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     if end.eq_ignore_ascii_case("pcapng") {
-        let what = format!("{}: captures are written as pcap", path.display());
-        return Err(Error::invalid(what).with_hint("let the name end in .pcap"));
+        let message = format!("{}: captures are written as pcap", path.display());
+        return Err(Error::invalid(message).with_hint("let the name end in .pcap"));
     }
-    let own = manifest.format.as_str();
+    let source_name = manifest.format.as_str();
     let Some(own_format) = LogFormat::from_manifest(manifest) else {
-        return Err(Error::failed(format!("{own} logs cannot be written")));
+        return Err(Error::failed(format!("{source_name} logs cannot be written")));
     };
     if own_format.is_table() {
-        let what = format!("a {own} file is a table, which cannot be copied as a log");
+        let message =
+            format!("a {source_name} file is a table, which cannot be copied as a log");
         let hint = "`logtool convert` writes it, also a part of it, in another format";
-        return Err(Error::invalid(what).with_hint(hint));
+        return Err(Error::invalid(message).with_hint(hint));
     }
     if let Some(requested) = requested {
         if requested.can_hold(own_format) {
             return Ok(requested);
         }
-        let what = format!("{} files cannot hold a {own} log", requested.name());
-        let formats = LogFormat::ALL.iter().filter(|one| one.can_hold(own_format));
+        let message =
+            format!("{} files cannot hold a {source_name} log", requested.name());
+        let formats =
+            LogFormat::ALL.iter().filter(|candidate| candidate.can_hold(own_format));
         let formats: Vec<&str> = formats.map(|format| format.name()).collect();
         let hint = format!(
-            "a copy of a {own} log can be {}; `logtool convert` writes other formats",
+            "a copy of a {source_name} log can be {}; `logtool convert` writes other formats",
             formats.join(" or ")
         );
-        return Err(Error::invalid(what).with_hint(hint));
+        return Err(Error::invalid(message).with_hint(hint));
     }
     let promised = LogFormat::from_extension(end);
     let table = TABLES.iter().find(|(known, _)| known.eq_ignore_ascii_case(end));
@@ -212,9 +220,10 @@ pub fn format(
         (None, Some((_, table))) => table,
         (None, None) => return Ok(own_format),
     };
-    let what = format!("{} looks like {unfit}, and the log is {own}", path.display());
+    let message =
+        format!("{} looks like {unfit}, and the log is {source_name}", path.display());
     let hint = "the new log is of the same format; `logtool convert` makes others";
-    Err(Error::invalid(what).with_hint(hint))
+    Err(Error::invalid(message).with_hint(hint))
 }
 
 /// Returns a remark if one of `extracts` is encrypted and the new log has another `format`. A

@@ -14,17 +14,17 @@ pub fn refuse<'p>(
     inputs: impl IntoIterator<Item = &'p Path>,
 ) -> Result<()> {
     let real = fs::canonicalize(out).ok().filter(|out| out.is_file());
-    let is_it = |input: &Path| match (url::from_path(out), url::from_path(input)) {
+    let is_match = |input: &Path| match (url::from_path(out), url::from_path(input)) {
         (Some(out), Some(input)) => remote::is_same(out, input),
         (None, None) => real.is_some() && fs::canonicalize(input).ok() == real,
         _ => false,
     };
-    match inputs.into_iter().find(|input| is_it(input)) {
+    match inputs.into_iter().find(|input| is_match(input)) {
         None => Ok(()),
         Some(input) => {
-            let what = format!("{} would be overwritten by itself", input.display());
+            let message = format!("{} would be overwritten by itself", input.display());
             let hint = "write another file, and rename it when it is complete";
-            Err(Error::invalid(what).with_hint(hint))
+            Err(Error::invalid(message).with_hint(hint))
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::source::{
 pub struct OutputSummary {
     /// The path or the URL of the output.
     pub path: PathBuf,
-    /// How many records were written.
+    /// The number of records that were written.
     pub records: u64,
     /// The size of the output in bytes.
     pub bytes: u64,

@@ -20,10 +20,10 @@ use crate::{
     source::session::{NoticeLevel, Session},
 };
 
-/// How long the vehicle may need to confirm that it has stopped its stream.
+/// The maximum time until the vehicle confirms that it has stopped its stream.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long packets are awaited that were on the way when the vehicle confirmed its stop.
+/// The time to wait for packets that were in transit when the vehicle confirmed its stop.
 const LAST_PACKETS: Duration = Duration::from_millis(300);
 
 /// Records the stream of the vehicle at `address`.
@@ -80,7 +80,7 @@ struct Recorder<'r> {
     file: RecordedFile,
     report: RecordReport,
     start: Instant,
-    /// When the vehicle, its answer or data last arrived.
+    /// The time at which a heartbeat, an answer or data of the vehicle last arrived.
     last_sign: Instant,
     first_data: Option<Instant>,
     /// Whether the vehicle has accepted the start of the stream.
@@ -206,7 +206,7 @@ impl<'r> Recorder<'r> {
                 }
             }
             VehicleEvent::Packet(packet) => {
-                // A stream without a header is as useless as none.
+                // A stream without a header cannot be decoded.
                 let had_header = self.stream.has_header();
                 if self.stream.push(packet, now, &mut self.ulog).is_err() {
                     return Some(RecordingEnd::Restart);
@@ -265,8 +265,8 @@ impl<'r> Recorder<'r> {
         self.vehicle.stop(self.now());
         let begin = Instant::now();
         let mut stopped = None;
-        while stopped.map_or(begin.elapsed() < STOP_TIMEOUT, |at: Instant| {
-            at.elapsed() < LAST_PACKETS
+        while stopped.map_or(begin.elapsed() < STOP_TIMEOUT, |stop_time: Instant| {
+            stop_time.elapsed() < LAST_PACKETS
         }) {
             let (frames, now) = self.exchange_frames()?;
             for frame in frames {
@@ -285,7 +285,7 @@ impl<'r> Recorder<'r> {
     /// Returns the error of a recording for which there was no header of a log in time.
     fn nothing_came(&self) -> Error {
         let seconds = self.request.timeout.as_secs_f32();
-        let not_found = |what: String| Error::new(ErrorKind::NotFound, what);
+        let not_found = |message: String| Error::new(ErrorKind::NotFound, message);
         if !self.vehicle.is_found() {
             let which = match self.request.system {
                 Some(system) => format!("vehicle {system}"),
@@ -295,8 +295,8 @@ impl<'r> Recorder<'r> {
                 .with_hint("the vehicle must send MAVLink to this address");
         }
         if self.stream.statistics().packets_before_header > 0 {
-            let what = "the vehicle streams a log that was started before: its header is missing";
-            return not_found(what.to_owned())
+            let message = "the vehicle streams a log that was started before: its header is missing";
+            return not_found(message.to_owned())
                 .with_hint("--restart stops the other stream first");
         }
         match self.refusal {

@@ -4,7 +4,7 @@ use std::{ops::Range, path::PathBuf, time::Duration};
 
 use logtool_mavlink::StreamStatistics;
 
-/// The most damaged ranges of a telemetry log that are listed.
+/// The maximum number of damaged ranges of a telemetry log that are listed.
 const MAX_LISTED: usize = 100;
 
 /// The result of a [`Recording`](super::Recording).
@@ -21,7 +21,7 @@ pub struct RecordReport {
     pub malformed_packets: u64,
     /// The time from the first packet to the last.
     pub duration: Duration,
-    /// Why the recording ended.
+    /// The reason why the recording ended.
     pub end: RecordingEnd,
     /// The damaged bytes of a telemetry log: at most the first 100 ranges.
     pub damage: Vec<Range<u64>>,
@@ -33,7 +33,7 @@ pub struct RecordReport {
     pub other_packets: u64,
 }
 
-/// Why a recording ended.
+/// The reason why a recording ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordingEnd {

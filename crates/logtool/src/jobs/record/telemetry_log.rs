@@ -1,4 +1,4 @@
-//! Makes a ULog of the stream in a telemetry log.
+//! Creates a ULog from the stream in a telemetry log.
 
 use std::{collections::BTreeMap, io::Write as _, path::Path, time::Duration};
 
@@ -24,10 +24,10 @@ use crate::{
     text::units::count_of,
 };
 
-/// How many bytes are collected before they are written.
+/// The number of bytes that are collected before they are written.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Makes a ULog of the first log in the telemetry log `input`.
+/// Creates a ULog from the first log in the telemetry log `input`.
 pub(super) fn convert(
     request: &Recording,
     input: &Path,
@@ -37,7 +37,7 @@ pub(super) fn convert(
     let name = || input.name.clone();
     let existing =
         if request.replaces { ExistingFiles::Replace } else { ExistingFiles::Refuse };
-    let outputs = guarded_outputs::one_log(&request.output, existing, session)?;
+    let outputs = guarded_outputs::for_log(&request.output, existing, session)?;
     let file_name = request.output.file_name().unwrap_or_default().to_string_lossy();
     let mut file = outputs.create(&file_name)?;
 
@@ -82,7 +82,7 @@ pub(super) fn convert(
 
 /// The streams of the vehicles in a telemetry log. The first one with a header is recorded.
 struct Streams {
-    wanted: Option<u8>,
+    requested: Option<u8>,
     streams: BTreeMap<u8, UlogStream>,
     recorded: Option<u8>,
     /// Whether the vehicle has started another log.
@@ -94,9 +94,9 @@ struct Streams {
 }
 
 impl Streams {
-    fn new(wanted: Option<u8>) -> Self {
+    fn new(requested: Option<u8>) -> Self {
         Self {
-            wanted,
+            requested,
             streams: BTreeMap::new(),
             recorded: None,
             is_over: false,
@@ -113,7 +113,7 @@ impl Streams {
         time: u64,
         ulog: &mut Vec<u8>,
     ) {
-        let is_other = self.wanted.is_some_and(|wanted| wanted != system)
+        let is_other = self.requested.is_some_and(|requested| requested != system)
             || self.recorded.is_some_and(|recorded| recorded != system);
         if is_other || self.is_over {
             self.other_packets += 1;

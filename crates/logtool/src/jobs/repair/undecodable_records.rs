@@ -23,10 +23,10 @@ impl<'o> UndecodableRecords<'o> {
         let manifest = opened.log.manifest();
         let no_definition = |damage: &&Damage| damage.kind == DamageKind::Definition;
         let unusable = manifest.damage.iter().filter(no_definition);
-        let all = copied.undecodable.iter().chain(unusable);
-        let records = all.clone().map(|damage| damage.records).sum();
+        let damage_list = copied.undecodable.iter().chain(unusable);
+        let records = damage_list.clone().map(|damage| damage.records).sum();
         let mut topics = Vec::new();
-        for topic in all.filter_map(|damage| damage.topic) {
+        for topic in damage_list.filter_map(|damage| damage.topic) {
             let label = manifest.get(topic).map(|topic| topic.label().into_owned());
             topics.extend(label.ok().filter(|label| !topics.contains(label)));
         }
@@ -49,7 +49,7 @@ impl<'o> UndecodableRecords<'o> {
         }
         let records = count_of(self.records, "record");
         let topics = self.topics.join(", ");
-        let what = format!("{}: {records} of {topics} cannot be decoded", self.name);
-        Err(Error::failed(what).with_remedy(Remedy::KeepUndecodable))
+        let message = format!("{}: {records} of {topics} cannot be decoded", self.name);
+        Err(Error::failed(message).with_remedy(Remedy::KeepUndecodable))
     }
 }

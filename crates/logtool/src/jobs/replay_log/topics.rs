@@ -19,7 +19,7 @@ pub(super) struct ReplayTopic {
     pub(super) need: Need,
 }
 
-/// When a log should have a topic.
+/// The condition under which a log should have a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     /// In each log.

@@ -19,7 +19,7 @@ pub(crate) struct ColumnTypes {
     /// Whether times are durations, or timestamps with a time zone.
     pub(crate) has_typed_times: bool,
     /// Whether the types are those that Apache Spark reads.
-    pub(crate) is_for_spark: bool,
+    pub(crate) has_spark_types: bool,
 }
 
 /// The type of the first column.
@@ -62,7 +62,7 @@ impl ColumnTypes {
         };
         let on_clock = base.schema(schema);
         let typed = time_type.schema(&on_clock);
-        let spark = self.is_for_spark.then(|| SparkTypes::new(&typed));
+        let spark = self.has_spark_types.then(|| SparkTypes::new(&typed));
         ColumnConverter { base, on_clock, time_type, typed, spark }
     }
 }

@@ -61,8 +61,8 @@ impl Iterator for Messages {
             match self.results.next()? {
                 Ok(MessageBlock { messages, damage }) => {
                     self.messages = messages.into_iter();
-                    for one in damage {
-                        one.add_to(&mut self.damage);
+                    for entry in damage {
+                        entry.add_to(&mut self.damage);
                     }
                 }
                 Err(error) => return Some(Err(error)),

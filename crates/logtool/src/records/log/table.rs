@@ -123,9 +123,9 @@ impl Table {
 
     /// Makes one column of each number: `q[0]`, `pose.x`. To be called before
     /// [`with_columns`](Self::with_columns).
-    pub fn flat(mut self) -> Self {
+    pub fn with_flat_columns(mut self) -> Self {
         if self.columns.view != View::Flat {
-            self.columns = Columns::all(View::Flat);
+            self.columns = Columns::new(View::Flat);
         }
         self
     }
@@ -134,26 +134,27 @@ impl Table {
     ///
     /// # Errors
     /// If the topic cannot be decoded.
-    pub(crate) fn flattened(mut self) -> Result<Self> {
+    pub(crate) fn with_flattened_selection(mut self) -> Result<Self> {
         if self.columns.view == View::Flat {
             return Ok(self);
         }
-        if let Some(only) = &self.columns.only {
-            let columns = |view| self.log.log.decoder(self.topic, &Columns::all(view));
+        if let Some(indices) = &self.columns.indices {
+            let columns = |view| self.log.log.decoder(self.topic, &Columns::new(view));
             let (nested, flat) = (columns(View::Nested)?, columns(View::Flat)?);
-            let names = only.iter().filter_map(|at| nested.schema().fields().get(*at));
+            let names =
+                indices.iter().filter_map(|index| nested.schema().fields().get(*index));
             let names: Vec<&str> = names.map(|field| field.name().as_str()).collect();
             let is_selected = |column: &str| {
                 names.iter().any(|name| {
-                    let rest = column.strip_prefix(name);
-                    rest.is_some_and(|rest| {
-                        rest.is_empty() || rest.starts_with(['[', '.'])
+                    let suffix = column.strip_prefix(name);
+                    suffix.is_some_and(|suffix| {
+                        suffix.is_empty() || suffix.starts_with(['[', '.'])
                     })
                 })
             };
             let flat = flat.schema().fields().iter().enumerate();
             let selected = flat.filter(|(_, field)| is_selected(field.name()));
-            self.columns.only = Some(selected.map(|(at, _)| at).collect());
+            self.columns.indices = Some(selected.map(|(index, _)| index).collect());
         }
         self.columns.view = View::Flat;
         Ok(self)
@@ -185,8 +186,8 @@ impl Table {
 
     /// Converts the columns to types that Apache Spark reads:
     /// [`TableLayout::Spark`](crate::jobs::convert::TableLayout::Spark) describes them.
-    pub fn for_spark(mut self) -> Self {
-        self.types.is_for_spark = true;
+    pub fn with_spark_types(mut self) -> Self {
+        self.types.has_spark_types = true;
         self
     }
 
@@ -267,13 +268,14 @@ impl Table {
     }
 
     /// Returns `damage` as the damage of this table, if it is.
-    fn own(&self, damage: &Damage) -> Option<Damage> {
-        let topic = self.reported.as_ref().map_or(self.topic, |of| of.topic);
-        let bytes = self.reported.as_ref().map(|of| &of.bytes);
+    fn own_damage(&self, damage: &Damage) -> Option<Damage> {
+        let topic =
+            self.reported.as_ref().map_or(self.topic, |reported| reported.topic);
+        let bytes = self.reported.as_ref().map(|reported| &reported.bytes);
         let is_own = damage.topic.is_none_or(|other| other == topic)
             && bytes.is_none_or(|bytes| bytes.contains(&damage.bytes.start));
-        let own = damage.topic.map(|_| self.topic);
-        is_own.then(|| Damage { topic: own, ..damage.clone() })
+        let own_topic = damage.topic.map(|_| self.topic);
+        is_own.then(|| Damage { topic: own_topic, ..damage.clone() })
     }
 
     /// Decodes the records of a selection in one part of the log. The decoder has no rows at
@@ -290,7 +292,9 @@ impl Table {
         loop {
             let is_end = !cursor.fill(block)?;
             if !is_end {
-                damage.extend(block.damage().iter().filter_map(|one| self.own(one)));
+                damage.extend(
+                    block.damage().iter().filter_map(|entry| self.own_damage(entry)),
+                );
                 for run in block.runs() {
                     decoder.append(run, &mut damage);
                 }
@@ -332,7 +336,7 @@ impl Batches {
 
     /// Returns the damage of the topic, and of no known topic, that was found so far, in the
     /// order of the file. Damage that was found when the log was opened is included only if
-    /// reading meets it.
+    /// reading finds it again.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }
@@ -346,8 +350,8 @@ impl Iterator for Batches {
             match self.results.next()? {
                 Err(error) => return Some(Err(error)),
                 Ok(DecodedRows { batch, damage }) => {
-                    for one in damage {
-                        one.add_to(&mut self.damage);
+                    for entry in damage {
+                        entry.add_to(&mut self.damage);
                     }
                     if batch.num_rows() > 0 {
                         return Some(Ok(batch));

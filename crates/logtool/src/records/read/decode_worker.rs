@@ -31,10 +31,10 @@ pub(super) struct DecodeWorker<M> {
     /// The number of rows.
     pub(super) rows: usize,
     /// The value that is produced from the rows.
-    pub(super) made: M,
+    pub(super) value: M,
 }
 
-/// How the records of a topic are decoded.
+/// The decoder of a topic, and its decoded records.
 #[derive(Default)]
 struct TopicDecoder {
     decoder: Option<Box<dyn Decoder>>,
@@ -101,10 +101,10 @@ impl<M> DecodeWorker<M> {
             let topic = &mut self.topics[id.index()];
             for table in topic.table.iter_mut().chain(&mut topic.payloads) {
                 for row in table.rows_of_next() {
-                    add_row(*id, &table.rows, row, &mut self.made);
+                    add_row(*id, &table.rows, row, &mut self.value);
                 }
             }
-            if !take(&mut self.made)? {
+            if !take(&mut self.value)? {
                 return Ok(false);
             }
         }
@@ -164,8 +164,8 @@ impl TopicDecoder {
 
 /// Returns the number of records of `damage` that are shown as their payloads.
 fn undecodable_records(damage: &[Damage]) -> u64 {
-    let undecodable = damage.iter().filter(|one| one.kind.keeps_payload());
-    undecodable.map(|one| one.records).fold(0, u64::saturating_add)
+    let undecodable = damage.iter().filter(|entry| entry.kind.keeps_payload());
+    undecodable.map(|entry| entry.records).fold(0, u64::saturating_add)
 }
 
 /// The payloads of the records of a run that cannot be decoded, which are shown as bytes.

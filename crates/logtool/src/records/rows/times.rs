@@ -38,14 +38,16 @@ fn as_text(field: &FieldRef, column: &ArrayRef) -> Result<(FieldRef, ArrayRef)> 
     let column: ArrayRef = match data_type {
         DataType::Timestamp(..) => {
             let times = column.as_primitive::<TimestampNanosecondType>().iter();
-            let date =
-                |nanos| TextTime::date(Timestamp::from_nanos(nanos)).with_nanoseconds();
+            let date = |nanos| {
+                TextTime::from_unix_time(Timestamp::from_nanos(nanos))
+                    .with_nanoseconds()
+            };
             let dates = times.map(|time| time.map(|nanos| date(nanos).to_string()));
             Arc::new(StringArray::from_iter(dates))
         }
         DataType::Duration(_) => {
             let spans = column.as_primitive::<DurationNanosecondType>().iter();
-            let span = |nanos| TextTime::span(nanos).with_nanoseconds();
+            let span = |nanos| TextTime::from_duration(nanos).with_nanoseconds();
             let spans = spans.map(|time| time.map(|nanos| span(nanos).to_string()));
             Arc::new(StringArray::from_iter(spans))
         }
@@ -76,7 +78,9 @@ fn has_times(data_type: &DataType) -> bool {
         DataType::Timestamp(unit, _) | DataType::Duration(unit) => {
             *unit == TimeUnit::Nanosecond
         }
-        DataType::Struct(fields) => fields.iter().any(|one| has_times(one.data_type())),
+        DataType::Struct(fields) => {
+            fields.iter().any(|field| has_times(field.data_type()))
+        }
         DataType::List(item) | DataType::FixedSizeList(item, _) => {
             has_times(item.data_type())
         }

@@ -156,7 +156,7 @@ impl DerivedTables {
 /// a column for each component.
 fn schema(log: &dyn Log, series: &PreparedSeries) -> Result<SchemaRef> {
     let first = series.first_field().map(|signal| signal.topic).unwrap_or_default();
-    let of_first = log.decoder(first, &Columns::all(View::Flat))?;
+    let of_first = log.decoder(first, &Columns::new(View::Flat))?;
     let time = of_first.schema().fields().first().cloned();
     let mut fields: Vec<Arc<Field>> = time.into_iter().collect();
     for (name, unit) in series.components() {

@@ -32,7 +32,7 @@ pub(crate) struct ComputedSeries {
         not(feature = "plot"),
         allow(dead_code, reason = "only plots count it")
     )]
-    pub(crate) left_out: u64,
+    pub(crate) untimed: u64,
 }
 
 /// The series of several expressions, and the damage of the records that could not be read.
@@ -130,18 +130,18 @@ pub(crate) fn read(
     let mut samples = samples.into_iter();
     let mut series = Vec::new();
     for prepared in all_series {
-        let mut left_out = None;
+        let mut untimed = None;
         let mut values = Vec::new();
         for field in &prepared.fields {
-            let own: Vec<Samples> = samples.by_ref().take(field.len()).collect();
-            let field_left_out = own.iter().map(|samples| samples.left_out).max();
-            left_out.get_or_insert(field_left_out.unwrap_or_default());
-            values.push(field_values(own)?);
+            let components: Vec<Samples> = samples.by_ref().take(field.len()).collect();
+            let field_untimed = components.iter().map(|samples| samples.untimed).max();
+            untimed.get_or_insert(field_untimed.unwrap_or_default());
+            values.push(field_values(components)?);
         }
         let computed = prepared.expression.evaluate(&values);
         let computed = computed.map_err(|err| error(&prepared.text, &err))?;
-        let left_out = left_out.unwrap_or_default();
-        series.push(ComputedSeries { series: computed, left_out });
+        let untimed = untimed.unwrap_or_default();
+        series.push(ComputedSeries { series: computed, untimed });
     }
     Ok(ComputedSeriesSet { series, damage })
 }
@@ -175,10 +175,11 @@ fn find_field(log: &dyn Log, field: &FieldName) -> Result<Vec<RequestedSignal>> 
     let signals = signals::find(log, std::slice::from_ref(name))?;
     let mut topics: Vec<TopicId> = signals.iter().map(|signal| signal.topic).collect();
     topics.dedup();
-    if let [one, other, ..] = &*topics {
+    if let [first_label, second_label, ..] = &*topics {
         let label = |id: TopicId| log.manifest().get(id).map(Topic::label);
-        let (one, other) = (label(*one)?, label(*other)?);
-        let message = format!("`{name}` is in several topics, {one} and {other}");
+        let (first_label, second_label) = (label(*first_label)?, label(*second_label)?);
+        let message =
+            format!("`{name}` is in several topics, {first_label} and {second_label}");
         return Err(Error::invalid(message).with_hint("name one of them"));
     }
     let is_list = |signal: &RequestedSignal| {
@@ -210,10 +211,10 @@ fn field_type(components: &[RequestedSignal]) -> FieldType {
 /// Returns the length of the start that all of `names` have, up to the last bracket or dot in it.
 fn common_prefix(names: &[&str]) -> usize {
     let Some((first, others)) = names.split_first() else { return 0 };
-    let is_common = |at: &usize| {
-        let start = first.get(..*at);
-        start.is_some() && others.iter().all(|other| other.get(..*at) == start)
+    let is_common = |len: &usize| {
+        let start = first.get(..*len);
+        start.is_some() && others.iter().all(|other| other.get(..*len) == start)
     };
-    let ends = first.match_indices(['[', '.']).map(|(at, _)| at + 1);
+    let ends = first.match_indices(['[', '.']).map(|(offset, _)| offset + 1);
     ends.filter(is_common).max().unwrap_or(0)
 }

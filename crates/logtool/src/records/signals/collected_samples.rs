@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The maximum number of samples, which take 256 MiB.
-const MOST: usize = 1 << 24;
+const MAX_SAMPLES: usize = 1 << 24;
 
 /// Reads all samples of `signals` within `time`, each in the order of the file. Returns them in the
 /// order of the request, and the damage.
@@ -31,13 +31,15 @@ pub(crate) fn read_all(
     time: TimeRange,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Vec<Samples>, Vec<Damage>)> {
-    let (all, damage) = gather(log, signals, time, &Samples::default, progress)?;
-    let mut too_long = signals.iter().zip(&all).filter(|(_, own)| own.too_many);
+    let (sample_lists, damage) =
+        gather(log, signals, time, &Samples::default, progress)?;
+    let mut too_long =
+        signals.iter().zip(&sample_lists).filter(|(_, samples)| samples.too_many);
     if let Some((signal, _)) = too_long.next() {
-        let message = format!("`{}` has more than {MOST} samples", signal.name);
+        let message = format!("`{}` has more than {MAX_SAMPLES} samples", signal.name);
         return Err(Error::failed(message).with_remedy(Remedy::SelectTimes));
     }
-    Ok((all, damage))
+    Ok((sample_lists, damage))
 }
 
 /// All samples of a signal.
@@ -46,7 +48,7 @@ pub(crate) struct SignalSamples {
     /// The times in nanoseconds and the values, in the order of the file.
     pub samples: Vec<(i64, f64)>,
     /// The signal.
-    pub wanted: RequestedSignal,
+    pub signal: RequestedSignal,
     /// The damage of the records that could not be read.
     pub damage: Vec<Damage>,
 }
@@ -65,7 +67,7 @@ pub(crate) fn read_samples(
     let (mut all_samples, damage) =
         read_all(log, std::slice::from_ref(&signal), time, progress)?;
     let samples = all_samples.pop().unwrap_or_default();
-    Ok(SignalSamples { samples: samples.samples, wanted: signal, damage })
+    Ok(SignalSamples { samples: samples.samples, signal, damage })
 }
 
 /// Combines `signals` to one signal.
@@ -76,28 +78,31 @@ fn combine(
     log: &dyn Log,
 ) -> Result<RequestedSignal> {
     let mut signals = signals.into_iter();
-    let mut all = signals.next().with_context(|| format!("there is no `{text}`"))?;
+    let mut combined =
+        signals.next().with_context(|| format!("there is no `{text}`"))?;
     let label = |signal: &RequestedSignal| {
         let topic = log.manifest().get(signal.topic).map(Topic::label);
         topic.map(std::borrow::Cow::into_owned).unwrap_or_default()
     };
     if let Some(input) =
-        all.inputs.first_mut().filter(|input| input.part == ValuePart::Count)
+        combined.inputs.first_mut().filter(|input| input.part == ValuePart::Count)
     {
         input.part = ValuePart::Norm;
-        all.name = format!("|{text}|");
+        combined.name = format!("|{text}|");
     }
     for more in signals {
-        if more.topic != all.topic {
-            let (one, other) = (label(&all), label(&more));
-            let message = format!("`{text}` is in several topics, {one} and {other}");
+        if more.topic != combined.topic {
+            let (first_label, second_label) = (label(&combined), label(&more));
+            let message = format!(
+                "`{text}` is in several topics, {first_label} and {second_label}"
+            );
             return Err(Error::invalid(message).with_hint("name one of them"));
         }
-        all.inputs.extend(more.inputs);
-        all.of = Arc::new(norm);
-        all.name = format!("|{text}|");
+        combined.inputs.extend(more.inputs);
+        combined.function = Arc::new(norm);
+        combined.name = format!("|{text}|");
     }
-    Ok(all)
+    Ok(combined)
 }
 
 /// All samples of a signal.
@@ -106,20 +111,20 @@ pub(crate) struct Samples {
     /// The times in nanoseconds and the values, in the order of the file.
     pub samples: Vec<(i64, f64)>,
     /// The number of values whose time is unknown.
-    pub left_out: u64,
+    pub untimed: u64,
     too_many: bool,
 }
 
 impl ReceiveNumbers for Samples {
     fn add(&mut self, time: i64, number: f64) {
-        if self.samples.len() < MOST {
+        if self.samples.len() < MAX_SAMPLES {
             self.samples.push((time, number))
         } else {
             self.too_many = true
         }
     }
 
-    fn leave_out(&mut self) {
-        self.left_out += 1;
+    fn add_untimed(&mut self) {
+        self.untimed += 1;
     }
 }

@@ -26,26 +26,28 @@ pub(crate) fn expand_lists(
         return Ok(signals.into_iter().map(|signal| vec![signal]).collect());
     }
     let (longest, _) = gather(log, &lists, time, &LongestList::default, &|_| {})?;
-    let (mut longest, mut lines, mut all) = (longest.into_iter(), 0_usize, Vec::new());
+    let (mut longest, mut lines, mut expanded) =
+        (longest.into_iter(), 0_usize, Vec::new());
     for signal in signals {
         if !is_list(&signal) {
             lines += 1;
-            all.push(vec![signal]);
+            expanded.push(vec![signal]);
             continue;
         }
         let LongestList(count) = longest.next().unwrap_or_default();
         lines = lines.saturating_add(count);
         check_count(lines)?;
-        let element = |at: usize| {
-            let part = ValuePart::Element(at);
+        let element = |index: usize| {
+            let part = ValuePart::Element(index);
             let inputs =
                 signal.inputs.iter().map(|input| SignalColumn { part, ..*input });
-            let (name, inputs) = (format!("{}[{at}]", signal.name), inputs.collect());
+            let (name, inputs) =
+                (format!("{}[{index}]", signal.name), inputs.collect());
             RequestedSignal { name, inputs, ..signal.clone() }
         };
-        all.push((0..count).map(element).collect());
+        expanded.push((0..count).map(element).collect());
     }
-    Ok(all)
+    Ok(expanded)
 }
 
 /// The number of elements of the longest list.
@@ -57,5 +59,5 @@ impl ReceiveNumbers for LongestList {
         self.0 = self.0.max(count as usize);
     }
 
-    fn leave_out(&mut self) {}
+    fn add_untimed(&mut self) {}
 }

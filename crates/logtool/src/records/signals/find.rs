@@ -21,23 +21,24 @@ use crate::{
 const MAX_NAMED_FIELDS: usize = 8;
 
 /// The maximum number of lines in a plot.
-const MOST: usize = 200;
+const MAX_LINES: usize = 200;
 
 /// Returns the signals named by `texts`. Each is a topic and a field, e.g. `sensor_gps.1.lat`,
 /// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. The signal of a whole
 /// list, e.g. `/scan.ranges`, is its [number of elements](ValuePart::Count).
 pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSignal>> {
     let manifest = log.manifest();
-    let mut all: Vec<RequestedSignal> = Vec::new();
+    let mut signals: Vec<RequestedSignal> = Vec::new();
     for text in texts {
         let mut failed_lookup = FailedLookup::default();
-        let before = all.len();
+        let before = signals.len();
         // Each dot may end the topic; the longest topic is preferred.
-        let dots = text.match_indices('.').map(|(at, _)| text.split_at(at));
+        let dots = text.match_indices('.').map(|(offset, _)| text.split_at(offset));
         let topics = |name: &str| -> Vec<(TopicId, &Topic)> {
             let pattern = Pattern::new(name);
-            let is_it = |topic: &Topic| pattern.as_ref().is_ok_and(|p| p.is_one(topic));
-            manifest.topics().filter(|(_, topic)| is_it(topic)).collect()
+            let is_match =
+                |topic: &Topic| pattern.as_ref().is_ok_and(|p| p.is_one(topic));
+            manifest.topics().filter(|(_, topic)| is_match(topic)).collect()
         };
         let mut splits = dots.map(|(name, field)| (topics(name), field));
         let split = splits.rfind(|(topics, _)| !topics.is_empty());
@@ -47,15 +48,15 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSigna
             let schema = columns(log, id)?;
             let finder =
                 NumberFinder { id, topic, format: LogFormat::from_manifest(manifest) };
-            all.extend(finder.signals_of_field(&schema, field)?);
+            signals.extend(finder.signals_of_field(&schema, field)?);
             failed_lookup.add(&topic.label(), field, &schema);
         }
-        if all.len() == before {
+        if signals.len() == before {
             return Err(failed_lookup.error(text, log));
         }
-        check_count(all.len())?;
+        check_count(signals.len())?;
     }
-    Ok(all)
+    Ok(signals)
 }
 
 /// Returns whether `text` names a field of the log: some number of it, or a list.
@@ -66,7 +67,7 @@ pub(crate) fn is_text_of_field(log: &dyn Log, text: &str) -> bool {
 
 /// Rejects too many lines for one plot.
 pub(crate) fn check_count(lines: usize) -> Result<()> {
-    if lines <= MOST {
+    if lines <= MAX_LINES {
         return Ok(());
     }
     let message = format!("{lines} lines are too many for a plot");
@@ -101,7 +102,7 @@ pub(crate) fn find_in_topic(
 /// Returns the flat view of a topic. The first column is the time, which cannot be selected;
 /// columns are counted after it.
 fn columns(log: &dyn Log, id: TopicId) -> Result<SchemaRef> {
-    Ok(log.decoder(id, &Columns::all(View::Flat))?.schema().clone())
+    Ok(log.decoder(id, &Columns::new(View::Flat))?.schema().clone())
 }
 
 /// Finds the numbers of a topic.
@@ -127,8 +128,9 @@ impl NumberFinder<'_> {
         }
         // A list is one column of the table. Its elements are selected by their index.
         let element = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
-        let element = element
-            .and_then(|(name, at)| Some((name, ValuePart::Element(at.parse().ok()?))));
+        let element = element.and_then(|(name, index)| {
+            Some((name, ValuePart::Element(index.parse().ok()?)))
+        });
         let (name, part) = element.unwrap_or((text, ValuePart::Count));
         let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
         let list =
@@ -159,7 +161,7 @@ impl NumberFinder<'_> {
         RequestedSignal {
             topic: self.id,
             inputs: vec![SignalColumn { column, part }],
-            of: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
+            function: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
             name: match part {
                 ValuePart::Element(at) => format!("{name}[{at}]"),
                 _ => name,
@@ -172,8 +174,8 @@ impl NumberFinder<'_> {
 
 /// Returns the error for `text` if it is a topic without a field.
 fn without_field(text: &str, log: &dyn Log) -> Option<Error> {
-    let is_it = |(_, topic): &(TopicId, &Topic)| *topic.label() == *text;
-    let (id, _) = log.manifest().topics().find(is_it)?;
+    let is_match = |(_, topic): &(TopicId, &Topic)| *topic.label() == *text;
+    let (id, _) = log.manifest().topics().find(is_match)?;
     let schema = columns(log, id).ok()?;
     let numbers = schema.fields().iter().skip(1);
     let numbers = numbers.filter(|field| is_number(field.data_type()));

@@ -111,7 +111,7 @@ fn reduce_lists(array: &ArrayRef, reduce: impl Fn(&[f64]) -> Option<f64>) -> Vec
     let values = numbers_of(lists.values());
     let list = |row: usize| {
         let ends = lists.value_offsets().get(row..row + 2)?;
-        let end = |at: usize| usize::try_from(*ends.get(at)?).ok();
+        let end = |index: usize| usize::try_from(*ends.get(index)?).ok();
         values.get(end(0)?..end(1)?).filter(|_| !lists.is_null(row))
     };
     let number = |row: usize| list(row).and_then(&reduce).unwrap_or(f64::NAN);

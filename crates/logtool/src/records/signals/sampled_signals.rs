@@ -30,10 +30,11 @@ pub(crate) fn sampler(
     time: TimeRange,
     columns: usize,
 ) -> Result<(RecordSpan, Sampler)> {
-    let span @ RecordSpan { usual, reach, .. } =
+    let span @ RecordSpan { shown, value_times, .. } =
         RecordSpan::from_log(log, topics, time)?;
-    let sampler = Sampler::new(usual.start.as_nanos(), usual.end.as_nanos(), columns);
-    let sampler = sampler.with_range(reach.start.as_nanos(), reach.end.as_nanos());
+    let sampler = Sampler::new(shown.start.as_nanos(), shown.end.as_nanos(), columns);
+    let sampler =
+        sampler.with_range(value_times.start.as_nanos(), value_times.end.as_nanos());
     Ok((span, sampler))
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn read_into(
         for (last, index) in last.into_iter().zip(indices) {
             if let (Some((_, value)), Some(sampler)) = (last.0, samplers.get_mut(index))
             {
-                sampler.begin(span.usual.start.as_nanos(), value);
+                sampler.begin(span.shown.start.as_nanos(), value);
             }
         }
         for more in more {
@@ -110,7 +111,7 @@ impl ReceiveNumbers for LatestValue {
         }
     }
 
-    fn leave_out(&mut self) {}
+    fn add_untimed(&mut self) {}
 }
 
 impl ReceiveNumbers for Sampler {
@@ -118,7 +119,7 @@ impl ReceiveNumbers for Sampler {
         Self::add(self, time, number);
     }
 
-    fn leave_out(&mut self) {
+    fn add_untimed(&mut self) {
         Self::leave_out(self);
     }
 }

@@ -10,8 +10,8 @@ impl Frames {
         Self(format!("{name}/"))
     }
 
-    /// Returns the full name of the frame `own` of the vehicle.
-    pub(super) fn name(&self, own: &str) -> String {
-        format!("{}{own}", self.0)
+    /// Returns the full name of the vehicle's frame `frame`.
+    pub(super) fn name(&self, frame: &str) -> String {
+        format!("{}{frame}", self.0)
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn translate_rows<F>(
 where
     F: Fn(&RecordBatch, usize, &mut Vec<u8>) -> bool + Clone + Send + Sync + 'static,
 {
-    translate_columns(log, id, Columns::all(View::Flat), topic_info, encode)
+    translate_columns(log, id, Columns::new(View::Flat), topic_info, encode)
 }
 
 /// Like [`translate_rows`], for rows that have only these `columns`.
@@ -33,11 +33,11 @@ where
     F: Fn(&RecordBatch, usize, &mut Vec<u8>) -> bool + Clone + Send + Sync + 'static,
 {
     let log = log.clone();
-    let begin = Arc::new(move || {
+    let new_translator = Arc::new(move || {
         let decoder = log.decoder(id, &columns)?;
         let translator: Box<dyn Translate> =
             Box::new(RowTranslator::new(decoder, encode.clone()));
         Ok(translator)
     });
-    Translation { from: id, topic: topic_info, begin }
+    Translation { source_topic: id, topic: topic_info, new_translator }
 }

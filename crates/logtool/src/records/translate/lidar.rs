@@ -40,9 +40,9 @@ pub(super) use self::kind::LidarMessageKind;
 /// points are translated.
 pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
     let of_points = |topic: &Topic| {
-        let is_it =
+        let is_match =
             |other: &&Topic| is_points(other) && other.instance == topic.instance;
-        manifest.topics.iter().any(|other| is_it(&other))
+        manifest.topics.iter().any(|other| is_match(&other))
     };
     let is_wanted = |topic: &Topic| topic.name != PACKETS_TOPIC || !of_points(topic);
     let topics = manifest.topics().filter(|(_, topic)| is_wanted(topic));
@@ -58,12 +58,12 @@ pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
 pub(super) fn lidar(
     log: Arc<dyn Log>,
     selection: &Selection,
-    moved: ClockOffset,
+    offset: ClockOffset,
     kind: LidarMessageKind,
     frames: &Frames,
     scans: Option<Range<u32>>,
 ) -> Result<PreparedTranslation> {
-    let offset_nanos = moved.nanos;
+    let offset_nanos = offset.nanos;
     let Selection { topics: selected, time } = selection;
     let manifest = log.manifest();
     check_times(manifest, selected)?;
@@ -72,10 +72,10 @@ pub(super) fn lidar(
     let mut groups = Some(BTreeMap::new());
     for (id, topic) in manifest.topics() {
         if !selected.contains(id) {
-            let mut of_it = manifest.topics().filter(|(_, other)| {
+            let mut scans_of_packets = manifest.topics().filter(|(_, other)| {
                 is_points(other) && other.instance == topic.instance
             });
-            let has_points = of_it.any(|(id, _)| selected.contains(id));
+            let has_points = scans_of_packets.any(|(id, _)| selected.contains(id));
             if topic.name == PACKETS_TOPIC && has_points {
                 let label = topic.label();
                 remarks
@@ -96,13 +96,13 @@ pub(super) fn lidar(
             )?;
             translations.push(translation);
             // An excerpt has only some of the scans, so their indices are not their numbers.
-            let own = match scans {
+            let own_groups = match scans {
                 Some(_) => None,
                 None => log.groups(id, *time)?,
             };
-            groups = match (groups, own) {
-                (Some(mut groups), Some(own)) => {
-                    groups.insert(id, own);
+            groups = match (groups, own_groups) {
+                (Some(mut groups), Some(own_groups)) => {
+                    groups.insert(id, own_groups);
                     Some(groups)
                 }
                 _ => None,
@@ -115,8 +115,8 @@ pub(super) fn lidar(
             continue;
         }
         if topic.name == PACKETS_TOPIC && kind == LidarMessageKind::Ros {
-            let mut all = manifest.topics.iter();
-            let points = all.find(|p| is_points(p) && p.instance == topic.instance);
+            let mut topics = manifest.topics.iter();
+            let points = topics.find(|p| is_points(p) && p.instance == topic.instance);
             let topic_in_frame = (id, topic, frame(topic, frames));
             groups = None; // packets are numbered from the first one of the log
             translations.push(packets::packets(
@@ -150,12 +150,12 @@ pub(super) fn lidar(
             }
         }
     }
-    let clock = moved.resulting_clock(&manifest.clock);
+    let clock = offset.resulting_clock(&manifest.clock);
     let sources = MessageSource::of_each(&translations);
     let log = TranslatedLog::new(log, translations, offset_nanos).with_clock(clock);
     let log = match groups {
         Some(groups) => log.with_row_groups(groups),
-        None => log.in_one_part(),
+        None => log.with_one_part(),
     };
     let log = Arc::new(log);
     Ok(PreparedTranslation { log, sources, remarks, warnings: Vec::new() })

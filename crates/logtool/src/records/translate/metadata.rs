@@ -24,7 +24,7 @@ pub(super) fn metadata_records(
         origin.insert("clock_offset_nanoseconds".to_owned(), offset);
         origin.insert("clock_source".to_owned(), fit.source.clone());
     }
-    let mut all = vec![];
+    let mut records = vec![];
     for (heading, value) in &manifest.metadata {
         match value {
             Value::Map(values) => {
@@ -33,14 +33,14 @@ pub(super) fn metadata_records(
                     add_value(key, value, &mut metadata_records)
                 });
                 if !metadata_records.is_empty() {
-                    all.push((heading.clone(), metadata_records));
+                    records.push((heading.clone(), metadata_records));
                 }
             }
             value => add_value(heading, value, &mut origin),
         }
     }
-    all.push(("logtool".to_owned(), origin));
-    all
+    records.push(("logtool".to_owned(), origin));
+    records
 }
 
 /// Adds `value` to `metadata_records` with the key `key`; the elements of a list get an index.

@@ -46,10 +46,10 @@ pub(super) const TYPES_WITH_FRAMES: &[&str] = &[FrameTransform::TYPE];
 pub(super) fn protobuf(
     log: Arc<dyn Log>,
     selected: &TopicSet,
-    moved: ClockOffset,
+    offset: ClockOffset,
     frames: &Frames,
 ) -> Result<PreparedTranslation> {
-    let offset_nanos = moved.nanos;
+    let offset_nanos = offset.nanos;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     for (id, topic) in manifest.topics().filter(|(id, _)| selected.contains(*id)) {
@@ -62,7 +62,7 @@ pub(super) fn protobuf(
     let attitudes = AttitudeInterpolator::from_log(&log).map(Arc::new);
     let poses =
         PoseTranslator::new(&*log, selected, attitudes.as_ref(), offset_nanos, frames);
-    let own = translations.len();
+    let topic_count = translations.len();
     if let Some(poses) = &poses {
         poses::add_poses(poses, &mut translations);
     }
@@ -71,9 +71,9 @@ pub(super) fn protobuf(
     if !left_out.is_empty() {
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
-    let clock = moved.resulting_clock(&manifest.clock);
+    let clock = offset.resulting_clock(&manifest.clock);
     let attitudes = attitudes.map(|attitudes| attitudes.topic());
-    let with_attitudes = (own..translations.len()).collect();
+    let with_attitudes = (topic_count..translations.len()).collect();
     let sources =
         MessageSource::with_dependency(&translations, attitudes, &with_attitudes);
     let log = TranslatedLog::new(log, translations, offset_nanos).with_clock(clock);
@@ -98,9 +98,9 @@ fn translation(
                 let topic_info =
                     self::topic(topic, &messages.type_name, &messages.files);
                 Ok(Translation {
-                    from: id,
+                    source_topic: id,
                     topic: topic_info,
-                    begin: Arc::new(move || Ok(Box::new(messages.clone()))),
+                    new_translator: Arc::new(move || Ok(Box::new(messages.clone()))),
                 })
             }
             Err(err) => Err(err.to_string()),

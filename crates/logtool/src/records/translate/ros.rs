@@ -17,7 +17,10 @@ use crate::{
 pub(super) use self::{
     cdr::{cdr, is_foreign},
     nav_sat_fix::fixes,
-    px4::{TYPES_WITH_FRAMES as PX4_TYPES_WITH_FRAMES, left_out as px4_left_out, px4},
+    px4::{
+        TYPES_WITH_FRAMES as PX4_TYPES_WITH_FRAMES,
+        dropped_metadata as px4_dropped_metadata, px4,
+    },
     rows::rows,
 };
 

@@ -21,7 +21,7 @@ const PACKAGE: &str = "table";
 pub(super) fn tables(
     log: Arc<dyn Log>,
     selected: &TopicSet,
-    moved: ClockOffset,
+    offset: ClockOffset,
     is_ros: bool,
 ) -> Result<PreparedTranslation> {
     let manifest = log.manifest();
@@ -41,9 +41,9 @@ pub(super) fn tables(
     if !left_out.is_empty() {
         warnings.push(format!("left out: {}", left_out.join(", ")));
     }
-    let clock = moved.resulting_clock(&manifest.clock);
+    let clock = offset.resulting_clock(&manifest.clock);
     let sources = MessageSource::of_each(&translations);
-    let log = TranslatedLog::new(log, translations, moved.nanos).with_clock(clock);
+    let log = TranslatedLog::new(log, translations, offset.nanos).with_clock(clock);
     Ok(PreparedTranslation {
         log: Arc::new(log),
         sources,

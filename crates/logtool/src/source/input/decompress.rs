@@ -29,7 +29,7 @@ pub enum Packing {
 /// A file that decompresses to more than this many times its size, …
 const MAX_RATIO: u64 = 1000;
 /// … and to more than this many bytes, is a decompression bomb and rejected.
-const SLACK: u64 = 64 << 20;
+const MIN_BOMB_BYTES: u64 = 64 << 20;
 
 impl Packing {
     const ALL: [Self; 3] = [Self::Gzip, Self::Xz, Self::Zstd];
@@ -75,11 +75,11 @@ impl Packing {
         }
     }
 
-    /// Returns up to `most` decompressed bytes from the start of `file`.
-    pub(super) fn head(self, file: File, most: u64) -> io::Result<Vec<u8>> {
+    /// Returns up to `max_bytes` decompressed bytes from the start of `file`.
+    pub(super) fn head(self, file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         let unpacker = self.unpacker(BufReader::new(file))?;
-        match unpacker.take(most).read_to_end(&mut head) {
+        match unpacker.take(max_bytes).read_to_end(&mut head) {
             Err(err) if head.is_empty() => Err(err),
             _ => Ok(head),
         }
@@ -116,7 +116,7 @@ impl Packing {
         len: u64,
         unpacked: &mut impl Write,
     ) -> Result<Option<Finding>> {
-        let limit = len.saturating_mul(MAX_RATIO).saturating_add(SLACK);
+        let limit = len.saturating_mul(MAX_RATIO).saturating_add(MIN_BOMB_BYTES);
         let unpacker = self.unpacker(BufReader::with_capacity(1 << 17, packed))?;
         let (len, broken) = copy(unpacker, unpacked, limit)?;
         Ok(broken.map(|err| Finding {
@@ -131,15 +131,15 @@ impl Packing {
     }
 }
 
-/// Copies `from` until its end or an error. Returns the number of bytes, and the error.
+/// Copies `input` until its end or an error. Returns the number of bytes, and the error.
 fn copy(
-    mut from: Box<dyn Read + '_>,
-    to: &mut impl Write,
+    mut input: Box<dyn Read + '_>,
+    output: &mut impl Write,
     limit: u64,
 ) -> Result<(u64, Option<io::Error>)> {
     let (mut buffer, mut len) = (vec![0; 1 << 17], 0);
     loop {
-        let count = match from.read(&mut buffer) {
+        let count = match input.read(&mut buffer) {
             Ok(0) => return Ok((len, None)),
             Ok(count) => count,
             Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
@@ -151,7 +151,7 @@ fn copy(
             let hint = "if this is intended, decompress it first";
             return Err(Error::failed(message).with_hint(hint));
         }
-        to.write_all(&buffer[..count])?;
+        output.write_all(&buffer[..count])?;
     }
 }
 

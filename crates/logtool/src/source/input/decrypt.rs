@@ -37,9 +37,9 @@ pub(super) fn decrypted(
         return Ok(None);
     }
     let key = key.ok_or_else(|| {
-        let what = "an encrypted ULog (XChaCha20): reading it requires the private key of the \
+        let message = "an encrypted ULog (XChaCha20): reading it requires the private key of the \
                     vehicle's owner";
-        Error::new(ErrorKind::NeedsKey, what)
+        Error::new(ErrorKind::NeedsKey, message)
     })?;
     let key_path = path.with_extension(KEY_EXTENSION);
     let name = || format!("the file of its key, {}", key_path.display());

@@ -16,15 +16,15 @@ const WINDOW_BYTES: u64 = 8 << 20;
 /// # Errors
 /// Read errors, and `UnexpectedEof` if the source has fewer bytes than its length.
 pub fn digest_of(source: &dyn Source) -> io::Result<String> {
-    let (len, mut hasher, mut at) = (source.len(), blake3::Hasher::new(), 0);
-    while at < len {
-        let range = at..len.min(at + WINDOW_BYTES);
+    let (len, mut hasher, mut offset) = (source.len(), blake3::Hasher::new(), 0);
+    while offset < len {
+        let range = offset..len.min(offset + WINDOW_BYTES);
         let bytes = source.read_at(range.clone())?;
         if bytes.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         hasher.update_rayon(&bytes);
-        at += bytes.len() as u64;
+        offset += bytes.len() as u64;
         source.release(range);
     }
     Ok(format!("blake3:{}", hasher.finalize().to_hex()))

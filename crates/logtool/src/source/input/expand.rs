@@ -41,9 +41,9 @@ pub struct FolderContents {
     /// URL; at least one.
     pub logs: Vec<ListedObject>,
     /// The number of other objects.
-    pub others: u64,
+    pub other_objects: u64,
     /// The datasets in the folder, as URLs with a trailing `/`.
-    pub sets: Vec<String>,
+    pub datasets: Vec<String>,
 }
 
 /// The wildcard characters of patterns.
@@ -85,7 +85,7 @@ pub fn list_objects(
     if logs.is_empty() {
         Err(Error::failed("no matching object").context(url))
     } else {
-        Ok(Some(FolderContents { logs, others: 0, sets: Vec::new() }))
+        Ok(Some(FolderContents { logs, other_objects: 0, datasets: Vec::new() }))
     }
 }
 
@@ -96,7 +96,7 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents
         let end = object.url.find("/_logtool/")? + 1;
         Some(object.url[..end].to_owned())
     });
-    let sets: BTreeSet<String> = states.collect();
+    let datasets: BTreeSet<String> = states.collect();
     logs.retain(|object| has_log_extension(&object.url));
     if logs.is_empty() {
         let message = match count {
@@ -116,8 +116,8 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents
         );
         return Err(Error::failed(message).with_hint(hint).context(url));
     }
-    let others = count - logs.len() as u64;
-    Ok(FolderContents { logs, others, sets: sets.into_iter().collect() })
+    let other_objects = count - logs.len() as u64;
+    Ok(FolderContents { logs, other_objects, datasets: datasets.into_iter().collect() })
 }
 
 /// Returns whether `name` has the extension of a log, compressed or not.

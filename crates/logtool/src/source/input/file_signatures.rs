@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use logtool_core::Source;
 
 /// The first bytes of known files that are not logs, and a description for users.
-const SIGNS: [(&[u8], &str); 14] = [
+const SIGNATURES: [(&[u8], &str); 14] = [
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
     (b"BZh", "bzip2: unpack it first"),
@@ -54,13 +54,13 @@ const KITTI: &str = "a KITTI point cloud (x, y, z and intensity), which `logtool
 const TELEMETRY_LOG: &str = "a telemetry log of MAVLink messages: `logtool record mavlink` makes a \
                              ULog of the log stream in it";
 
-/// How much of a file is inspected.
-const HEAD: u64 = 64 << 10;
+/// The number of bytes at the start of a file that are inspected.
+const HEAD_BYTES: u64 = 64 << 10;
 
 /// Returns a description of the file `name` in `source`, if its kind is known.
 pub fn kind(name: &str, source: &dyn Source) -> Option<&'static str> {
-    let head = source.read_at(0..HEAD).ok()?;
-    let sign = SIGNS.iter().find(|(sign, _)| head.starts_with(sign));
+    let head = source.read_at(0..HEAD_BYTES).ok()?;
+    let sign = SIGNATURES.iter().find(|(sign, _)| head.starts_with(sign));
     if let Some((_, kind)) = sign {
         return Some(kind);
     }
@@ -98,8 +98,8 @@ fn is_page(head: &[u8]) -> bool {
 /// of MAVLink 1 or 2, whose second byte is the length of its payload.
 fn is_telemetry_log(head: &[u8]) -> bool {
     const TIME_BYTES: usize = 8;
-    let frame_bytes = |at: usize| {
-        let frame = head.get(at..)?.first_chunk::<3>()?;
+    let frame_bytes = |offset: usize| {
+        let frame = head.get(offset..)?.first_chunk::<3>()?;
         match *frame {
             [0xfe, payload, _] => Some(8 + usize::from(payload)),
             [0xfd, payload, 0] => Some(12 + usize::from(payload)),
@@ -115,14 +115,14 @@ fn is_telemetry_log(head: &[u8]) -> bool {
 /// Returns whether `head` contains points of a lidar: four floats each, three in metres, and the
 /// last from 0 to 1.
 fn is_kitti(head: &[u8]) -> bool {
-    const FARTHEST: f32 = 500.0;
+    const MAX_DISTANCE_METRES: f32 = 500.0;
     let points = head.as_chunks::<16>().0;
     let is_point = |point: &[u8; 16]| {
         let floats = point.as_chunks().0.iter().map(|float| f32::from_le_bytes(*float));
         let [x, y, z, intensity] = floats.collect::<Vec<f32>>()[..] else {
             return false;
         };
-        [x, y, z].iter().all(|metres| metres.abs() < FARTHEST)
+        [x, y, z].iter().all(|metres| metres.abs() < MAX_DISTANCE_METRES)
             && (0.0..=1.0).contains(&intensity)
     };
     !points.is_empty() && points.iter().all(is_point)

@@ -21,13 +21,13 @@ use crate::{
     },
 };
 
-/// The time between two looks at the length of the file.
+/// The interval at which the length of the file is checked.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The most bytes that are read at once.
+/// The maximum number of bytes that are read at once.
 const MAX_PART_BYTES: u64 = 16 << 20;
 
-/// The most bytes of declarations that are read again with each part.
+/// The maximum number of bytes of declarations that are read again with each part.
 const MAX_DECLARATION_BYTES: usize = 64 << 20;
 
 /// A ULog that is still being written.
@@ -47,7 +47,7 @@ pub struct GrowingLog {
 }
 
 /// A part that was appended to a log.
-pub struct GrownPart {
+pub struct AppendedPart {
     /// The part as a log. Its topics are those of the whole log.
     pub log: UlogLog,
     /// The offset of its records in the file, and in the bytes of `log`.
@@ -65,10 +65,10 @@ impl GrowingLog {
     /// `Unsupported` if it is not a ULog, is compressed or encrypted, or is not a file; and those of
     /// [`open`](open::open).
     pub fn open(path: &Path, session: &Session) -> Result<(Self, OpenLog)> {
-        let unsupported = |what: &str| {
+        let unsupported = |message: &str| {
             let name = path.display();
             let hint = "--follow reads ULogs that are files of this machine";
-            Error::new(ErrorKind::Unsupported, format!("{name}: {what}"))
+            Error::new(ErrorKind::Unsupported, format!("{name}: {message}"))
                 .with_hint(hint)
         };
         if path.as_os_str() == STDIN || url::from_path(path).is_some() {
@@ -105,7 +105,7 @@ impl GrowingLog {
     }
 
     /// Returns `found` without the incomplete message at the end of the opened log.
-    pub fn without_unfinished(&self, found: &[Damage]) -> Vec<Damage> {
+    pub fn without_incomplete_message(&self, found: &[Damage]) -> Vec<Damage> {
         let is_unfinished = |damage: &&Damage| {
             damage.kind == DamageKind::Truncated && damage.bytes.start >= self.offset
         };
@@ -122,7 +122,7 @@ impl GrowingLog {
     ///
     /// # Errors
     /// If the file gets shorter, or cannot be read.
-    pub fn wait(&mut self, stop: &Stop) -> Result<Option<GrownPart>> {
+    pub fn wait(&mut self, stop: &Stop) -> Result<Option<AppendedPart>> {
         while !stop.is_set() {
             if let Some(part) = self.read().with_context(|| self.name.clone())? {
                 return Ok(Some(part));
@@ -133,7 +133,7 @@ impl GrowingLog {
     }
 
     /// Returns the complete messages that were appended since the last call, if there are some.
-    fn read(&mut self) -> Result<Option<GrownPart>> {
+    fn read(&mut self) -> Result<Option<AppendedPart>> {
         let source = FileSource::new(self.file.clone())?;
         if source.len() < self.offset {
             return Err(Error::failed("it got shorter while it was followed"));
@@ -155,33 +155,34 @@ impl GrowingLog {
         if end_in_part <= offset_in_part {
             return Ok(None);
         }
-        let part = GrownPart { log, offset: self.offset, offset_in_part, end_in_part };
+        let part =
+            AppendedPart { log, offset: self.offset, offset_in_part, end_in_part };
         self.declarations = part.log.continuation();
         if self.declarations.len() > MAX_DECLARATION_BYTES {
-            let what = "its declarations are too long to be followed";
-            return Err(Error::new(ErrorKind::Limit, what));
+            let message = "its declarations are too long to be followed";
+            return Err(Error::new(ErrorKind::Limit, message));
         }
         self.offset += end_in_part - offset_in_part;
         Ok(Some(part))
     }
 }
 
-impl GrownPart {
+impl AppendedPart {
     /// Returns the damage that was `found` in the part with its offsets in the file, without the
     /// incomplete message at its end.
     pub fn damage_in_file(&self, found: &[Damage]) -> Vec<Damage> {
-        let in_file = |at: u64| {
-            at.saturating_sub(self.offset_in_part).saturating_add(self.offset)
+        let in_file = |offset: u64| {
+            offset.saturating_sub(self.offset_in_part).saturating_add(self.offset)
         };
         let is_read = |damage: &&Damage| {
             damage.kind != DamageKind::Truncated
                 || damage.bytes.start < self.end_in_part
         };
-        let moved = found.iter().filter(is_read).cloned().map(|mut damage| {
+        let shifted_damage = found.iter().filter(is_read).cloned().map(|mut damage| {
             damage.bytes = in_file(damage.bytes.start)..in_file(damage.bytes.end);
             damage
         });
-        moved.collect()
+        shifted_damage.collect()
     }
 }
 

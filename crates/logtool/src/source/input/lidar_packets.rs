@@ -152,24 +152,25 @@ impl Log for LidarBag {
         if !self.lidars.iter().any(|sender| selected.contains(sender.points)) {
             return self.bag.read(part, selection);
         }
-        let own = self.bag.manifest().topics().map(|(id, _)| id);
-        let mut topics: TopicSet = own.filter(|id| selected.contains(*id)).collect();
+        let bag_topics = self.bag.manifest().topics().map(|(id, _)| id);
+        let mut topics: TopicSet =
+            bag_topics.filter(|id| selected.contains(*id)).collect();
         for sender in self.lidars.iter().filter(|s| selected.contains(s.points)) {
             topics.insert(sender.packets);
         }
-        let reach = self.manifest.time_margins.values().fold(
+        let margin = self.manifest.time_margins.values().fold(
             TimeMargin::default(),
-            |all, next| TimeMargin {
-                before: all.before.max(next.before),
-                after: all.after.max(next.after),
+            |total, next| TimeMargin {
+                before: total.before.max(next.before),
+                after: total.after.max(next.after),
             },
         );
-        let before = reach.before.saturating_add(MAX_DELAY_NANOS.unsigned_abs());
-        let time = TimeMargin { before, ..reach }.extend(selection.time);
+        let before = margin.before.saturating_add(MAX_DELAY_NANOS.unsigned_abs());
+        let time = TimeMargin { before, ..margin }.extend(selection.time);
         Ok(Box::new(LidarCursor {
             cursor: self.bag.read(part, &Selection { topics, time })?,
             block: Block::default(),
-            wanted: selection.clone(),
+            selection: selection.clone(),
             lidars: self.lidars.clone(),
         }))
     }
@@ -194,27 +195,34 @@ impl Log for LidarBag {
         selection: &Selection,
         parts: &[Part],
     ) -> logtool_core::Result<Excerpt> {
-        let (mut of_bag, mut lidars) = (TopicSet::EMPTY, Vec::new());
-        let known = self.bag.manifest().topics.len();
+        let (mut bag_topics, mut lidars) = (TopicSet::EMPTY, Vec::new());
+        let bag_topic_count = self.bag.manifest().topics.len();
         let ids = selection.topics.ids(self.manifest.topics.len());
-        ids.filter(|id| id.index() < known).for_each(|id| of_bag.insert(id));
+        ids.filter(|id| id.index() < bag_topic_count)
+            .for_each(|id| bag_topics.insert(id));
         for (sender, scans) in self.lidars.iter().zip(&self.scans) {
             if selection.topics.contains(sender.points) {
-                of_bag.insert(sender.packets);
-                let (of, lidar) = ((selection.time, parts), &sender.lidar);
-                let scans =
-                    scans.excerpt(self, sender.points, lidar, of, record_is_packet)?;
+                bag_topics.insert(sender.packets);
+                let (selected_parts, lidar) = ((selection.time, parts), &sender.lidar);
+                let scans = scans.excerpt(
+                    self,
+                    sender.points,
+                    lidar,
+                    selected_parts,
+                    record_is_packet,
+                )?;
                 lidars.push((sender, scans));
             }
         }
-        let of_bag = Selection { topics: of_bag, time: selection.time };
-        let bag = self.bag.excerpt(&of_bag, parts)?;
+        let bag_selection = Selection { topics: bag_topics, time: selection.time };
+        let bag = self.bag.excerpt(&bag_selection, parts)?;
         if lidars.is_empty() {
             return Ok(bag);
         }
-        let points = lidars.iter().map(|(one, _)| one.points);
-        let included: TopicSet = bag.topics.ids(known).chain(points).collect();
-        let number = |id: TopicId| included.position(id).unwrap_or(TopicId::LEFT_OUT);
+        let points = lidars.iter().map(|(sender, _)| sender.points);
+        let included: TopicSet =
+            bag.topics.ids(bag_topic_count).chain(points).collect();
+        let number = |id: TopicId| included.position(id).unwrap_or(TopicId::OMITTED);
         let lidars =
             lidars.into_iter().map(|(LidarTopic { packets, points, lidar }, scans)| {
                 let (packets, points) = (number(*packets), number(*points));
@@ -224,13 +232,13 @@ impl Log for LidarBag {
             bag_state: bag.manifest.format_state,
             lidars: lidars.collect(),
         })?;
-        let own = self.manifest.excerpt(&selection.topics, included, parts);
-        let Manifest { parts, topics, time_margins, .. } = own.manifest;
+        let points_excerpt = self.manifest.excerpt(&selection.topics, included, parts);
+        let Manifest { parts, topics, time_margins, .. } = points_excerpt.manifest;
         let points = topics.into_iter().skip(bag.manifest.topics.len());
         let topics = bag.manifest.topics.into_iter().chain(points).collect();
         let manifest =
             Manifest { topics, parts, time_margins, format_state, ..bag.manifest };
-        Ok(Excerpt { manifest, topics: own.topics })
+        Ok(Excerpt { manifest, topics: points_excerpt.topics })
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -268,7 +276,7 @@ impl Log for LidarBag {
 struct LidarCursor {
     cursor: Box<dyn Cursor>,
     block: Block,
-    wanted: Selection,
+    selection: Selection,
     lidars: Arc<[LidarTopic]>,
 }
 
@@ -281,17 +289,20 @@ impl Cursor for LidarCursor {
         self.block.damage().iter().for_each(|damage| block.report(damage.clone()));
         let records: Vec<Record<'_>> = self.block.iter().collect();
         let start = |record: &Record<'_>| place(&self.block, record.payload);
-        let of_one = |a: &Record<'_>, b: &Record<'_>| {
+        let same_message = |a: &Record<'_>, b: &Record<'_>| {
             (a.topic, a.stream, a.time) == (b.topic, b.stream, b.time)
         };
-        for same in records.chunk_by(of_one) {
-            let sender =
-                self.lidars.iter().find(|s| same.iter().all(|r| r.topic == s.packets));
-            let early = sender.map(|sender| before_last(same, &sender.lidar));
-            for (index, record) in same.iter().enumerate() {
+        for message_records in records.chunk_by(same_message) {
+            let sender = self
+                .lidars
+                .iter()
+                .find(|s| message_records.iter().all(|r| r.topic == s.packets));
+            let early =
+                sender.map(|sender| before_last(message_records, &sender.lidar));
+            for (index, record) in message_records.iter().enumerate() {
                 let range = start(record)..start(record) + record.payload.len();
                 let Record { topic, stream, time, .. } = *record;
-                if self.wanted.wants(topic, time) {
+                if self.selection.contains(topic, time) {
                     block.push_from_stream(topic, stream, time, range.clone());
                 }
                 let Some((sender, early)) = sender.zip(early.as_ref()) else {
@@ -299,8 +310,9 @@ impl Cursor for LidarCursor {
                 };
                 let early = early.get(index).copied().unwrap_or(0);
                 let time = Timestamp::from_nanos(time.as_nanos().saturating_sub(early));
-                let times = sender.lidar.time_margin().extend(self.wanted.time);
-                if self.wanted.topics.contains(sender.points) && times.contains(time) {
+                let times = sender.lidar.time_margin().extend(self.selection.time);
+                if self.selection.topics.contains(sender.points) && times.contains(time)
+                {
                     block.push_from_stream(sender.points, stream, time, range);
                 }
             }
@@ -309,12 +321,12 @@ impl Cursor for LidarCursor {
     }
 }
 
-/// Returns how much earlier than the last packet of `same` each packet arrived, in nanoseconds.
-/// `same` are packets of one message without stamps, which was sent when the last one arrived.
-fn before_last(same: &[Record<'_>], lidar: &Lidar) -> Vec<i64> {
-    let mut early = vec![0; same.len()];
+/// Returns how much earlier than the last packet of `message_records` each packet arrived, in nanoseconds.
+/// `message_records` are packets of one message without stamps, which was sent when the last one arrived.
+fn before_last(message_records: &[Record<'_>], lidar: &Lidar) -> Vec<i64> {
+    let mut early = vec![0; message_records.len()];
     let mut nanos = 0.0;
-    for (early, record) in early.iter_mut().zip(same).rev() {
+    for (early, record) in early.iter_mut().zip(message_records).rev() {
         *early = (nanos as i64).min(MAX_DELAY_NANOS);
         nanos += lidar.packet_nanos(record.payload);
     }

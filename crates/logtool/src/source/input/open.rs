@@ -283,12 +283,12 @@ pub fn is_locked(manifest: &Manifest) -> bool {
 
 /// Returns whether the whole log of `manifest` was scanned when it was opened, and not only its
 /// index.
-pub fn is_surveyed(manifest: &Manifest) -> bool {
+pub fn is_fully_scanned(manifest: &Manifest) -> bool {
     manifest.access != LogAccess::Indexed
 }
 
 /// Returns whether `head` is the start of a log, or of a compressed file.
-pub fn begins_as_log(head: &[u8]) -> bool {
+pub fn is_log_start(head: &[u8]) -> bool {
     let head = Head::copy_from_slice(head);
     Packing::detect(&head).is_some() || is_recognized("", &head)
 }

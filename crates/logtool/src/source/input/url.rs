@@ -22,17 +22,17 @@ pub fn is_folder(path: &Path) -> bool {
 /// before it.
 pub fn parent(path: &Path) -> &Path {
     if let Some(url) = from_path(path) {
-        let bucket = url.find("://").map_or(0, |at| at + "://".len());
-        let slash = url.rfind('/').filter(|at| *at >= bucket);
-        return slash.map_or(path, |at| Path::new(&url[..=at]));
+        let bucket = url.find("://").map_or(0, |offset| offset + "://".len());
+        let slash = url.rfind('/').filter(|offset| *offset >= bucket);
+        return slash.map_or(path, |offset| Path::new(&url[..=offset]));
     }
     let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
 }
 
-/// `argument` with a URL of a file of this machine, `file:///a/b` or `-o=file:///a/b`, as
+/// Returns `argument` with a URL of a local file (`file:///a/b` or `-o=file:///a/b`) replaced by
 /// its path.
-pub fn local(argument: OsString) -> OsString {
+pub fn local_argument(argument: OsString) -> OsString {
     const SCHEME: &str = "file://";
     let Some(text) = argument.to_str() else { return argument };
     let option = match text.strip_prefix('-').and_then(|_| text.split_once('=')) {
@@ -66,11 +66,11 @@ pub fn file_name(path: &Path) -> Option<&str> {
 /// Decodes the percent-encoded bytes of `text` (RFC 3986, section 2.1).
 fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
+    let mut remaining = text.as_bytes();
+    while let [first, tail @ ..] = remaining {
         let digits = tail.get(..2).and_then(|two| std::str::from_utf8(two).ok());
         let byte = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
-        (rest, _) = match byte.filter(|_| *first == b'%') {
+        (remaining, _) = match byte.filter(|_| *first == b'%') {
             Some(byte) => (&tail[2..], bytes.push(byte)),
             None => (tail, bytes.push(*first)),
         };
@@ -92,7 +92,7 @@ mod tests {
             ("a=file:///b", "a=file:///b"),
             ("s3://b/file:///k", "s3://b/file:///k"),
         ] {
-            assert_eq!(local(typed.into()), *expected, "{typed}");
+            assert_eq!(local_argument(typed.into()), *expected, "{typed}");
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{source::session::Session, time::clock};
 pub fn set(manifest: &Manifest, session: &Session) -> Option<Arc<Manifest>> {
     let start = manifest.time?.start.as_nanos();
     let offset_nanos = session.utc_start?.saturating_sub(start);
-    if let Some(known) = clock::to_unix(&manifest.clock) {
+    if let Some(known) = clock::unix_offset(&manifest.clock) {
         let known = clock::Iso(start.saturating_add(known));
         let message =
             format!("the log itself starts at {known}; the given start replaces that");

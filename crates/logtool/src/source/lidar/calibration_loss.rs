@@ -8,7 +8,7 @@ use logtool_velodyne::lidar::{CalibrationOrigin, LidarInfo, LidarOptions};
 use crate::source::{input::open, session::Session};
 
 /// Longer logs contain all 4160 packets with the calibration of a lidar many times.
-const LONG: u64 = 64 << 20;
+const LONG_LOG_BYTES: u64 = 64 << 20;
 
 /// Returns a warning about the new log at `place` with `bytes` bytes, if the calibration of a
 /// lidar is complete in the log `name` with `manifest`, but not in the new log.
@@ -26,7 +26,7 @@ pub fn warning(
         manifest.topics.iter().filter_map(lidar).collect()
     };
     let transmitted = lidars(manifest, true);
-    if transmitted.is_empty() || bytes > LONG || !place.is_file() {
+    if transmitted.is_empty() || bytes > LONG_LOG_BYTES || !place.is_file() {
         return None;
     }
     let session = session.clone().without_input_format();

@@ -18,9 +18,9 @@ impl LossLine<'_> {
     /// Returns whether `next` differs only in its place: it has the same kind, topic and reason.
     pub(super) fn is_like(&self, next: &Finding) -> bool {
         let (damage, next) = (&self.finding.damage, &next.damage);
-        damage.why.is_some()
-            && (damage.kind, damage.topic, &damage.why)
-                == (next.kind, next.topic, &next.why)
+        damage.reason.is_some()
+            && (damage.kind, damage.topic, &damage.reason)
+                == (next.kind, next.topic, &next.reason)
     }
 
     /// Adds `next`, which differs only in its place.

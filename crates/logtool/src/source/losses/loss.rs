@@ -24,8 +24,9 @@ impl Finding {
         if let (Some(time), ClockZero::Unix) = (time, manifest.clock.zero) {
             // For users, the time is formatted as a date.
             let untimed_damage = Damage { time: None, ..damage.clone() };
-            let (at, span) = (TextTime::date(time.start), Span(time.span_nanos()));
-            text = format!("{untimed_damage}, {span} lost at {at}");
+            let (start, span) =
+                (TextTime::from_unix_time(time.start), Span(time.span_nanos()));
+            text = format!("{untimed_damage}, {span} lost at {start}");
         }
         let topic = topic.map(|topic| topic.label().into_owned());
         if let Some(topic) = &topic {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The maximum number of topics that are named.
-const NAMED: usize = 3;
+const MAX_NAMED_TOPICS: usize = 3;
 
 impl Findings {
     /// Returns the number of bytes of the file that are lost.
@@ -50,9 +50,10 @@ impl Findings {
         let records = match records.fold(0, u64::saturating_add) {
             0 => String::new(),
             records => {
-                let of = self.topics(DamageKind::is_loss);
-                let of = of.map_or(String::new(), |topics| format!(" of {topics}"));
-                format!(", {}{of}", count_of(records, "record"))
+                let of_topics = self.topics(DamageKind::is_loss);
+                let of_topics =
+                    of_topics.map_or(String::new(), |topics| format!(" of {topics}"));
+                format!(", {}{of_topics}", count_of(records, "record"))
             }
         };
         let seconds = match self.lost_nanos() {
@@ -62,7 +63,7 @@ impl Findings {
         let mut losses = self.damage_of_kinds(DamageKind::is_loss);
         // If nothing can be counted, the reason is more informative than numbers.
         let first = losses.next().filter(|_| lost == 0 && records.is_empty());
-        let reason = first.and_then(|damage| damage.why.as_deref());
+        let reason = first.and_then(|damage| damage.reason.as_deref());
         let suffix = reason.map_or(String::new(), |reason| format!(": {reason}"));
         let lost = count_of(lost, "byte");
         Some(format!(
@@ -72,10 +73,10 @@ impl Findings {
 
     fn definitions(&self) -> Option<String> {
         let is_definition = |kind| kind == DamageKind::Definition;
-        let mut all = self.damage_of_kinds(is_definition).peekable();
-        all.peek()?;
+        let mut damage = self.damage_of_kinds(is_definition).peekable();
+        damage.peek()?;
         let topics: BTreeSet<Option<TopicId>> =
-            all.map(|damage| damage.topic).collect();
+            damage.map(|damage| damage.topic).collect();
         let names = self.topics(is_definition);
         Some(match topics.len() as u64 {
             1 => {
@@ -100,8 +101,8 @@ impl Findings {
         let names: Option<BTreeSet<&str>> =
             findings.map(|finding| finding.topic.as_deref()).collect();
         let names = names.filter(|names| !names.is_empty())?;
-        let first: Vec<&str> = names.iter().take(NAMED).copied().collect();
-        Some(match names.len().checked_sub(NAMED) {
+        let first: Vec<&str> = names.iter().take(MAX_NAMED_TOPICS).copied().collect();
+        Some(match names.len().checked_sub(MAX_NAMED_TOPICS) {
             None | Some(0) => first.join(", "),
             Some(more) => format!(
                 "{} and {}",
@@ -114,9 +115,11 @@ impl Findings {
     fn extra_bytes(&self) -> Option<String> {
         let is_extra_bytes = |kind| kind == DamageKind::ExtraBytes;
         self.places(is_extra_bytes)?;
-        let all = || self.damage_of_kinds(is_extra_bytes);
-        let bytes = all().map(|damage| damage.lost_bytes).fold(0, u64::saturating_add);
-        let records = all().map(|damage| damage.records).fold(0, u64::saturating_add);
+        let damage_list = || self.damage_of_kinds(is_extra_bytes);
+        let bytes =
+            damage_list().map(|damage| damage.lost_bytes).fold(0, u64::saturating_add);
+        let records =
+            damage_list().map(|damage| damage.records).fold(0, u64::saturating_add);
         let (bytes, records) = (count_of(bytes, "byte"), count_of(records, "record"));
         Some(format!("{bytes} of {records} belong to no field and are dropped"))
     }
@@ -167,8 +170,8 @@ impl Findings {
         &self,
         is_one: impl Fn(DamageKind) -> bool,
     ) -> impl Iterator<Item = &Damage> {
-        let all = self.list.iter().map(|finding| &finding.damage);
-        all.filter(move |damage| is_one(damage.kind))
+        let damage_list = self.list.iter().map(|finding| &finding.damage);
+        damage_list.filter(move |damage| is_one(damage.kind))
     }
 
     /// Returns e.g. ` in 3 places`, an empty string for one place, and `None` if there is no
@@ -201,9 +204,9 @@ impl Findings {
             match count(damage) {
                 all if all == end.saturating_sub(start) => whole.push(start..end),
                 // Several topics may have lost records in the same bytes.
-                some => {
-                    let most = among.entry((start, end)).or_default();
-                    *most = some.max(*most);
+                count => {
+                    let max_bytes = among.entry((start, end)).or_default();
+                    *max_bytes = count.max(*max_bytes);
                 }
             }
         }
@@ -213,7 +216,7 @@ impl Findings {
             bytes += range.end.saturating_sub(range.start.max(covered_end));
             covered_end = covered_end.max(range.end);
         }
-        among.values().fold(bytes, |bytes, some| bytes.saturating_add(*some))
+        among.values().fold(bytes, |bytes, count| bytes.saturating_add(*count))
     }
 
     /// Returns the total length of the time ranges with losses, in nanoseconds.
@@ -224,9 +227,9 @@ impl Findings {
         times.sort_by_key(|time| time.start);
         let (mut lost, mut covered_until) = (0, Timestamp::MIN);
         for time in times {
-            let rest =
+            let remaining =
                 TimeRange { start: time.start.max(covered_until), end: time.end };
-            lost += rest.span_nanos();
+            lost += remaining.span_nanos();
             covered_until = covered_until.max(time.end);
         }
         lost

@@ -12,11 +12,11 @@ use crate::source::losses::Findings;
 pub struct TopicLoss {
     /// The label of the topic. `None` where the topic of the lost bytes is unknown.
     pub topic: Option<String>,
-    /// How many records are known to be lost.
+    /// The number of records that are known to be lost.
     pub records: u64,
-    /// How many places are damaged.
+    /// The number of damaged places.
     pub places: u64,
-    /// In how many of these places the number of lost records is unknown.
+    /// The number of damaged places with an unknown number of lost records.
     pub uncounted_places: u64,
     /// The times between which the records were lost, on the clock of the log, where known.
     pub time: Option<TimeRange>,

@@ -17,13 +17,13 @@ use crate::{
 
 /// Opens the log at `url`.
 pub fn open(url: &str, session: &Session) -> Result<Remote> {
-    let place = parse(url)?;
-    let name = place.to_string();
-    if place.is_folder() && place.scheme() != Scheme::Http {
+    let location = parse(url)?;
+    let name = location.to_string();
+    if location.is_folder() && location.scheme() != Scheme::Http {
         return Err(Error::failed("it is a folder, not a log").cannot_open(name));
     }
     let client = session.connection.client()?;
-    let opened = client.open(&place).map_err(|err| explain(err, &place));
+    let opened = client.open(&location).map_err(|err| explain(err, &location));
     let opened = opened.cannot_open(&name)?;
     if opened.is_whole {
         let len = units::Bytes(opened.source.len());
@@ -37,35 +37,40 @@ pub fn open(url: &str, session: &Session) -> Result<Remote> {
 
 /// Returns whether `url` is a folder whose contents can be listed.
 pub fn is_folder(url: &str) -> bool {
-    let place = Location::parse(url);
-    place.is_ok_and(|place| place.is_folder() && place.scheme() != Scheme::Http)
+    let location = Location::parse(url);
+    location
+        .is_ok_and(|location| location.is_folder() && location.scheme() != Scheme::Http)
 }
 
 /// Returns whether the URLs `a` and `b` name the same object of a store.
 pub fn is_same(a: &str, b: &str) -> bool {
-    let place = |url: &str| {
-        let place = Location::parse(url).ok();
-        place.filter(|place| place.scheme() != Scheme::Http)
+    let location = |url: &str| {
+        let location = Location::parse(url).ok();
+        location.filter(|location| location.scheme() != Scheme::Http)
     };
-    let (Some(a), Some(b)) = (place(a), place(b)) else { return false };
+    let (Some(a), Some(b)) = (location(a), location(b)) else { return false };
     // Stores ignore slashes at both ends of keys.
-    let key = |place: &Location| place.key().trim_matches('/').to_owned();
+    let key = |location: &Location| location.key().trim_matches('/').to_owned();
     (a.scheme(), a.root(), key(&a)) == (b.scheme(), b.root(), key(&b))
 }
 
 /// Returns `url` without its secrets.
 pub fn without_secrets(url: &str) -> String {
-    Location::parse(url).map_or_else(|_| url.to_owned(), |place| place.to_string())
+    Location::parse(url)
+        .map_or_else(|_| url.to_owned(), |location| location.to_string())
 }
 
 /// Lists all objects in the folder `url`, sorted by URL, except those in the folder `but`, unless
 /// that is empty.
 pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<ListedObject>> {
-    let place = parse(url)?;
+    let location = parse(url)?;
+    let listed = session
+        .connection
+        .client()?
+        .list(&location)
+        .map_err(|err| explain(err, &location));
     let listed =
-        session.connection.client()?.list(&place).map_err(|err| explain(err, &place));
-    let listed =
-        listed.with_context(|| place.to_string())?.into_iter().map(listed_object);
+        listed.with_context(|| location.to_string())?.into_iter().map(listed_object);
     let is_selected =
         |object: &ListedObject| but.is_empty() || !object.url.starts_with(but);
     Ok(listed.filter(is_selected).collect())
@@ -74,16 +79,16 @@ pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<ListedObject>
 /// Returns the properties of the object at `url`. If the server does not provide them, the size
 /// is 0 and the time unknown.
 pub fn stat(url: &str, session: &Session) -> Result<ListedObject> {
-    let place = parse(url)?;
-    match session.connection.client()?.metadata(&place) {
+    let location = parse(url)?;
+    match session.connection.client()?.metadata(&location) {
         Ok(object) => Ok(listed_object(object)),
         Err(err) if err.kind() == io::ErrorKind::Other => Ok(ListedObject {
-            url: place.to_string(),
+            url: location.to_string(),
             bytes: 0,
             modified: None,
             tag: None,
         }),
-        Err(err) => Err(explain(err, &place)),
+        Err(err) => Err(explain(err, &location)),
     }
 }
 
@@ -101,13 +106,13 @@ pub struct UploadFolder {
 
 /// Returns the folder `url`.
 pub fn folder(url: &str, session: &Session) -> Result<UploadFolder> {
-    let place = parse(url)?;
-    if place.scheme() == Scheme::Http {
-        let message = format!("{place}: a web server cannot be written to");
+    let location = parse(url)?;
+    if location.scheme() == Scheme::Http {
+        let message = format!("{location}: a web server cannot be written to");
         let hint = "s3://, gs:// and az:// can";
         return Err(Error::invalid(message).with_hint(hint));
     }
-    Ok(UploadFolder { location: place, connection: session.connection.clone() })
+    Ok(UploadFolder { location, connection: session.connection.clone() })
 }
 
 impl UploadFolder {
@@ -118,13 +123,13 @@ impl UploadFolder {
 
     /// Returns whether the folder contains a file `name`.
     pub fn contains(&self, name: &str) -> Result<bool> {
-        let place = self.location.join(name);
+        let location = self.location.join(name);
         let exists = self
             .connection
             .client()?
-            .exists(&place)
-            .map_err(|err| explain(err, &place));
-        exists.with_context(|| place.to_string())
+            .exists(&location)
+            .map_err(|err| explain(err, &location));
+        exists.with_context(|| location.to_string())
     }
 
     /// Uploads `file` as `name`.
@@ -138,27 +143,27 @@ impl UploadFolder {
             ExistingFiles::Refuse => IfExists::Fail,
             ExistingFiles::Replace => IfExists::Replace,
         };
-        let place = self.location.join(name);
-        self.connection.client()?.upload(file, &place, if_exists).map_err(|err| {
+        let location = self.location.join(name);
+        self.connection.client()?.upload(file, &location, if_exists).map_err(|err| {
             match err.kind() {
                 io::ErrorKind::AlreadyExists => {
                     Error::new(ErrorKind::AlreadyExists, "it exists already")
                 }
                 io::ErrorKind::NotFound => Error::failed("there is no such bucket"),
-                _ => explain(err, &place),
+                _ => explain(err, &location),
             }
         })
     }
 
     /// Deletes the file `name`, if it exists.
     pub fn remove(&self, name: &str) -> Result<()> {
-        let place = self.location.join(name);
+        let location = self.location.join(name);
         let removed = self
             .connection
             .client()?
-            .remove(&place)
-            .map_err(|err| explain(err, &place));
-        removed.with_context(|| place.to_string())
+            .remove(&location)
+            .map_err(|err| explain(err, &location));
+        removed.with_context(|| location.to_string())
     }
 
     /// Calls `take` with the name of each file in `subfolder` and its subfolders, in any
@@ -168,22 +173,24 @@ impl UploadFolder {
         subfolder: &str,
         take: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<()> {
-        let place = match subfolder {
+        let location = match subfolder {
             "" => self.location.clone(),
             subfolder => self.location.join(subfolder),
         };
-        let listed = self.connection.client()?.names(&place, take);
-        let listed = listed.map_err(|err| explain(err, &place));
-        listed.with_context(|| place.to_string())
+        let listed = self.connection.client()?.names(&location, take);
+        let listed = listed.map_err(|err| explain(err, &location));
+        listed.with_context(|| location.to_string())
     }
 
     /// Reads the small file `name` and its version; `None` if it does not exist.
     pub fn get(&self, name: &str) -> Result<Option<(Bytes, ObjectVersion)>> {
-        let place = self.location.join(name);
-        match self.connection.client()?.get(&place) {
+        let location = self.location.join(name);
+        match self.connection.client()?.get(&location) {
             Ok(got) => Ok(Some(got)),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(err) => Err(explain(err, &place)).with_context(|| place.to_string()),
+            Err(err) => {
+                Err(explain(err, &location)).with_context(|| location.to_string())
+            }
         }
     }
 
@@ -195,9 +202,11 @@ impl UploadFolder {
         bytes: &Bytes,
         condition: &WriteCondition,
     ) -> Result<Option<ObjectVersion>> {
-        let place = self.location.join(name);
-        let result = self.connection.client()?.put(&place, bytes, condition);
-        result.map_err(|err| explain(err, &place)).with_context(|| place.to_string())
+        let location = self.location.join(name);
+        let result = self.connection.client()?.put(&location, bytes, condition);
+        result
+            .map_err(|err| explain(err, &location))
+            .with_context(|| location.to_string())
     }
 }
 
@@ -212,15 +221,15 @@ fn parse(url: &str) -> Result<Location> {
 }
 
 /// Adds a hint to `err`.
-fn explain(err: io::Error, place: &Location) -> Error {
+fn explain(err: io::Error, location: &Location) -> Error {
     if err.kind() == io::ErrorKind::NotFound
-        && place.scheme() != Scheme::Http
-        && !place.is_folder()
+        && location.scheme() != Scheme::Http
+        && !location.is_folder()
     {
         let message = format!("{err} (the name of a folder ends with `/`)");
         return Error::failed(message);
     }
-    let hint = match (err.kind(), place.scheme()) {
+    let hint = match (err.kind(), location.scheme()) {
         (io::ErrorKind::PermissionDenied, Scheme::S3) => {
             "the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION provide \
              credentials and the region; AWS_SKIP_SIGNATURE=true is for public data"

@@ -37,7 +37,7 @@ impl Connection {
     }
 }
 
-/// Nothing: this build has no feature `remote`.
+/// The connection in builds without the feature `remote`, which has no client.
 #[cfg(not(feature = "remote"))]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connection;

@@ -58,7 +58,7 @@ impl ManifestBuilder {
                         self.declaring_chunk(id, drafts),
                     );
                     let damage = damage.with_records(total.records, Some(id));
-                    self.damage.push(damage.with_reason(err.what().to_owned()));
+                    self.damage.push(damage.with_reason(err.message().to_owned()));
                 }
                 None => self.remarks.extend(anomaly(first, &described)),
             }

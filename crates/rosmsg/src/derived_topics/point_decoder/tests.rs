@@ -126,7 +126,7 @@ fn field_with_several_values_is_a_list_or_a_column_each() {
     let bytes = cloud.bytes();
     let (batch, _) = table(PointSource::Cloud2, &[&bytes]);
     assert_eq!(rows(&batch), ["1500000000 0 [1.0, 2.0, 3.0]"]);
-    let flat = decoder(PointSource::Cloud2, &bytes, &Columns::all(View::Flat));
+    let flat = decoder(PointSource::Cloud2, &bytes, &Columns::new(View::Flat));
     let (batch, _) = decode(flat, &[&bytes]);
     assert_eq!(names(&batch), "time stamp index h[0] h[1] h[2]");
     assert_eq!(rows(&batch), ["1500000000 0 1 2 3"]);
@@ -165,7 +165,8 @@ fn decode_payloads(
 /// Returns the kind, the number of records and the reason of each damage.
 fn kinds(damage: &[Damage]) -> Vec<(DamageKind, u64, &str)> {
     let entry = |entry: &'_ Damage| (entry.kind, entry.records);
-    let reasons = damage.iter().map(|entry| entry.why.as_deref().unwrap_or_default());
+    let reasons =
+        damage.iter().map(|entry| entry.reason.as_deref().unwrap_or_default());
     damage
         .iter()
         .map(entry)

@@ -48,20 +48,20 @@ impl FieldEncoder {
         Ok(Self { field: field.clone(), encoders })
     }
 
-    /// Encodes the columns of the field at index `at` of `rows`, for the row group at index
+    /// Encodes the columns of the field at `column_index` of `rows`, for the row group at index
     /// `group`.
     fn encode(
         &self,
         group: usize,
         rows: &RecordBatch,
-        at: usize,
+        column_index: usize,
     ) -> Result<Vec<ArrowColumnChunk>> {
         let encoded = || {
             let mut encoders = self.encoders.create_column_writers(group)?;
-            for from in (0..rows.num_rows()).step_by(SLICE) {
-                let length = SLICE.min(rows.num_rows() - from);
-                let some = rows.column(at).slice(from, length);
-                let leaves = compute_leaves(&self.field, &some)?;
+            for start in (0..rows.num_rows()).step_by(SLICE) {
+                let length = SLICE.min(rows.num_rows() - start);
+                let slice = rows.column(column_index).slice(start, length);
+                let leaves = compute_leaves(&self.field, &slice)?;
                 for (encoder, leaf) in encoders.iter_mut().zip(&leaves) {
                     encoder.write(leaf)?;
                 }
@@ -115,14 +115,15 @@ impl RowGroups {
         if is_short || rayon::current_num_threads() == 1 {
             self.write_rest(file)?;
             let mut group_of_file = file.next_row_group().map_err(from_parquet)?;
-            for (at, field) in self.fields.iter().enumerate() {
-                append(&mut group_of_file, field.encode(group, rows, at)?)?;
+            for (column_index, field) in self.fields.iter().enumerate() {
+                append(&mut group_of_file, field.encode(group, rows, column_index)?)?;
             }
             return group_of_file.close().map(drop).map_err(from_parquet);
         }
-        for at in 0..self.fields.len() {
+        for column_index in 0..self.fields.len() {
             let (fields, rows) = (self.fields.clone(), rows.clone());
-            self.queue.push(move || fields[at].encode(group, &rows, at));
+            self.queue
+                .push(move || fields[column_index].encode(group, &rows, column_index));
             while let Some(columns) = self.queue.next() {
                 self.encoded.push(columns?);
                 self.write_encoded(file)?;

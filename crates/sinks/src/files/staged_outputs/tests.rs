@@ -67,7 +67,7 @@ fn existing_file_is_reported_when_its_output_is_created() {
     let error = outputs.create("a").unwrap_err();
     let destination = dir.path().join("a");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-    assert_eq!(error.what(), format!("{} exists already", destination.display()));
+    assert_eq!(error.message(), format!("{} exists already", destination.display()));
     assert_eq!(fs::read(destination).unwrap(), b"old");
 }
 
@@ -111,7 +111,7 @@ fn links_to_files_are_replaced_but_sockets_and_links_to_devices_are_not() {
         for name in ["socket", "device"] {
             let error = outputs.create(name).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io);
-            let message = error.what();
+            let message = error.message();
             let reason = format!("{name} is a device, a pipe or a socket");
             assert!(message.contains(&reason), "{message}");
         }
@@ -253,7 +253,7 @@ fn last_file_is_named_after_the_others() {
 #[test]
 fn single_file_has_its_own_name() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::one_file(dir.path().join("x.csv"), ExistingFiles::Refuse);
+    let outputs = Outputs::for_file(dir.path().join("x.csv"), ExistingFiles::Refuse);
     outputs.write("imu.csv", b"1").unwrap();
     assert!(outputs.create("gps.csv").is_err());
     assert_eq!(outputs.commit().unwrap(), [dir.path().join("x.csv")]);
@@ -266,7 +266,7 @@ fn names_that_are_not_utf_8_are_supported() {
     use std::os::unix::ffi::OsStrExt as _;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(std::ffi::OsStr::from_bytes(b"a\xff.csv"));
-    let outputs = Outputs::one_synced_file(&path, ExistingFiles::Refuse);
+    let outputs = Outputs::for_synced_file(&path, ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     outputs.commit().unwrap();
     assert_eq!(fs::read(path).unwrap(), b"1");

@@ -62,7 +62,7 @@ impl PointImage {
 impl CloudFile for PointImage {
     fn write(&mut self, points: &Points) -> Result<u64> {
         // The first three columns are x, y and z.
-        let [x, y, z] = [0, 1, 2].map(|at| points.arrays.get(at).map(floats));
+        let [x, y, z] = [0, 1, 2].map(|index| points.arrays.get(index).map(floats));
         let (x, y, z) =
             (x.unwrap_or_default(), y.unwrap_or_default(), z.unwrap_or_default());
         let intensities = match self.color {

@@ -197,6 +197,6 @@ fn header(
 fn from_las_error(err: ::las::Error) -> Error {
     match err {
         ::las::Error::Io(err) => Error::from(err),
-        err => Error::new(ErrorKind::Unsupported, "cannot write LAS").from_source(err),
+        err => Error::new(ErrorKind::Unsupported, "cannot write LAS").with_source(err),
     }
 }

@@ -16,20 +16,21 @@ const MOST_LITERALS: usize = 32;
 pub(crate) fn pack(bytes: &[u8], packed: &mut Vec<u8>) {
     // The last position + 1 of three bytes with this hash.
     let mut last_positions = vec![0_usize; 1 << 14];
-    let (mut at, mut plain) = (0, 0);
-    while let Some([a, b, c, ..]) = bytes.get(at..) {
+    let (mut position, mut plain) = (0, 0);
+    while let Some([a, b, c, ..]) = bytes.get(position..) {
         let three = u32::from_le_bytes([*a, *b, *c, 0]);
         let hash = (three.wrapping_mul(0x9e37_79b1) >> 18) as usize;
         let Some(before) = last_positions.get_mut(hash) else { break };
-        let candidate = std::mem::replace(before, at + 1).checked_sub(1);
-        let earlier = candidate.filter(|c| at - c <= REACH);
-        let length = earlier.map_or(0, |from| match_length(bytes, from, at));
-        let Some(from) = earlier.filter(|_| length >= 3) else {
-            at += 1;
+        let candidate = std::mem::replace(before, position + 1).checked_sub(1);
+        let earlier = candidate.filter(|c| position - c <= REACH);
+        let length =
+            earlier.map_or(0, |match_start| match_length(bytes, match_start, position));
+        let Some(match_start) = earlier.filter(|_| length >= 3) else {
+            position += 1;
             continue;
         };
-        literals(bytes.get(plain..at).unwrap_or_default(), packed);
-        let (back, long) = (at - from - 1, length - 2);
+        literals(bytes.get(plain..position).unwrap_or_default(), packed);
+        let (back, long) = (position - match_start - 1, length - 2);
         let high = (back >> 8) as u8;
         if long < 7 {
             packed.push((long as u8) << 5 | high);
@@ -37,15 +38,15 @@ pub(crate) fn pack(bytes: &[u8], packed: &mut Vec<u8>) {
             packed.extend([7 << 5 | high, (long - 7) as u8]);
         }
         packed.push(back as u8);
-        at += length;
-        plain = at;
+        position += length;
+        plain = position;
     }
     literals(bytes.get(plain..).unwrap_or_default(), packed);
 }
 
-/// Returns how many bytes from `at` on are equal to those from `from` on.
-fn match_length(bytes: &[u8], from: usize, at: usize) -> usize {
-    let (a, b) = (bytes.get(from..), bytes.get(at..));
+/// Returns how many bytes from `position` on are equal to those from `match_start` on.
+fn match_length(bytes: &[u8], match_start: usize, position: usize) -> usize {
+    let (a, b) = (bytes.get(match_start..), bytes.get(position..));
     let pairs = a.into_iter().flatten().zip(b.into_iter().flatten());
     pairs.take(LONGEST).take_while(|(a, b)| a == b).count()
 }

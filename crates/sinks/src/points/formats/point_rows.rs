@@ -16,27 +16,27 @@ pub(crate) fn bytes(points: &Points, columns: &[PointColumn]) -> Vec<u8> {
         rows: Vec<u8>,
         /// The length of a row, and the offset of the number in it.
         stride: usize,
-        at: usize,
+        offset: usize,
     }
     impl ColumnVisitor for ByteRows {
         fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
         where
             T: ArrowPrimitiveType<Native: Scalar>,
         {
-            let (end, stride) = (self.at + size_of::<T::Native>(), self.stride);
+            let (end, stride) = (self.offset + size_of::<T::Native>(), self.stride);
             let mut rows = self.rows.chunks_exact_mut(stride);
             for_each_number(numbers, |number| {
                 let row = rows.next().unwrap_or_default();
-                number.put_bytes(row.get_mut(self.at..end).unwrap_or_default());
+                number.put_bytes(row.get_mut(self.offset..end).unwrap_or_default());
             });
         }
     }
     let stride: usize = columns.iter().map(|column| column.kind.bytes()).sum();
     let rows = vec![0; stride * points.count];
-    let mut bytes = ByteRows { rows, stride: stride.max(1), at: 0 };
+    let mut bytes = ByteRows { rows, stride: stride.max(1), offset: 0 };
     for (array, column) in points.arrays.iter().zip(columns) {
         visit(array, &mut bytes);
-        bytes.at += column.kind.bytes();
+        bytes.offset += column.kind.bytes();
     }
     bytes.rows
 }
@@ -70,8 +70,8 @@ pub(crate) fn text(points: &Points) -> Vec<u8> {
     let length = columns.iter().map(|column| column.bytes.len() + points.count).sum();
     let mut text = Vec::with_capacity(length);
     for row in 0..points.count {
-        for (at, column) in columns.iter().enumerate() {
-            if at > 0 {
+        for (index, column) in columns.iter().enumerate() {
+            if index > 0 {
                 text.push(b' ');
             }
             if let Some([start, end]) = column.ends.get(row..row + 2) {

@@ -16,9 +16,9 @@ pub(crate) enum ScanSplitter {
     Never,
     /// The column at this index has the number of the scan.
     Numbered(usize),
-    /// The column at index `at` counts the points of a message. `last` is the last count, `started`
+    /// The column at `index` counts the points of a message. `last` is the last count, `started`
     /// the number of messages that have started.
-    Counted { at: usize, last: u32, started: u32 },
+    Counted { index: usize, last: u32, started: u32 },
 }
 
 impl ScanSplitter {
@@ -27,10 +27,10 @@ impl ScanSplitter {
         let find = |name| columns.iter().position(|column| column.name == name);
         match (per, find("index").filter(|_| find("stamp").is_some()), find("scan")) {
             (PointsPerFile::Log, ..) | (PointsPerFile::Scan, None, None) => Self::Never,
-            (PointsPerFile::Scan, Some(at), _) => {
-                Self::Counted { at, last: u32::MAX, started: 0 }
+            (PointsPerFile::Scan, Some(index), _) => {
+                Self::Counted { index, last: u32::MAX, started: 0 }
             }
-            (PointsPerFile::Scan, None, Some(at)) => Self::Numbered(at),
+            (PointsPerFile::Scan, None, Some(index)) => Self::Numbered(index),
         }
     }
 
@@ -47,9 +47,11 @@ impl ScanSplitter {
     ) -> Vec<(u32, Range<usize>)> {
         let numbers = match self {
             Self::Never => vec![0; count],
-            Self::Numbered(at) => arrays.get(*at).map(integers).unwrap_or_default(),
-            Self::Counted { at, last, started } => {
-                let counts = arrays.get(*at).map(integers).unwrap_or_default();
+            Self::Numbered(index) => {
+                arrays.get(*index).map(integers).unwrap_or_default()
+            }
+            Self::Counted { index, last, started } => {
+                let counts = arrays.get(*index).map(integers).unwrap_or_default();
                 let number = |count: u32| {
                     let before = std::mem::replace(last, count);
                     *started += u32::from(count <= before);

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use logtool_core::{
-    IntegerField, fields_of_constant, integer_constant, integer_values,
+    IntegerField, fields_for_constant, integer_constant, integer_values,
 };
 
 /// The message that a `.msg` file defines.
@@ -64,7 +64,7 @@ impl Definition {
         let fields: Vec<_> = self.fields.iter().map(Field::integers).collect();
         for constant in &self.constants {
             let mut matching =
-                fields_of_constant(&fields, &constant.name, constant.value);
+                fields_for_constant(&fields, &constant.name, constant.value);
             if matching.is_empty() {
                 let field = self.field_before(constant);
                 matching.extend(field.and_then(|index| fields.get(index)));

@@ -145,11 +145,11 @@ pub(crate) struct PointBuffer {
 
 impl PointBuffer {
     /// Creates a table of the time and the columns with these indices, or of all columns.
-    pub(crate) fn new(only: Option<&[usize]>) -> Result<Self> {
+    pub(crate) fn new(indices: Option<&[usize]>) -> Result<Self> {
         let all = schema();
-        let mut is_selected = [only.is_none(); COLUMNS];
+        let mut is_selected = [indices.is_none(); COLUMNS];
         is_selected[0] = true;
-        for index in only.unwrap_or_default() {
+        for index in indices.unwrap_or_default() {
             *is_selected.get_mut(*index).ok_or_else(|| {
                 Error::new(ErrorKind::NoSuch, format!("points have no column {index}"))
             })? = true;
@@ -157,7 +157,7 @@ impl PointBuffer {
         let indices: Vec<usize> = (0..COLUMNS).filter(|i| is_selected[*i]).collect();
         let schema = all.project(&indices).map(Arc::new);
         let schema = schema.map_err(|err| {
-            Error::new(ErrorKind::NoSuch, "these columns of points").from_source(err)
+            Error::new(ErrorKind::NoSuch, "these columns of points").with_source(err)
         })?;
         let [
             _,
@@ -325,7 +325,7 @@ impl PointBuffer {
         ];
         let columns = columns.into_iter().flatten().collect();
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         })
     }
 }

@@ -155,7 +155,7 @@ impl Decoder for FixedDecoder {
 
     fn take(&mut self) -> Result<RecordBatch> {
         self.inner.take()?.with_schema(self.schema.clone()).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
         })
     }
 

@@ -95,7 +95,7 @@ impl TopicKind {
             Self::Packets => packet_rows::fields(),
             Self::Raw { .. } | Self::OtherRaw => raw_messages::fields(),
             _ => {
-                let decoder = self.decoder(&Columns::all(View::Nested))?;
+                let decoder = self.decoder(&Columns::new(View::Nested))?;
                 return Ok(Arc::clone(decoder.schema()));
             }
         };

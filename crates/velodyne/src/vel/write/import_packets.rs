@@ -170,14 +170,14 @@ pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedCont
         let label = topic.label();
         let message =
             format!("{label}, {records} {some}: a .vel log has no such messages");
-        UnsupportedContent { topic: Some(id), what: message }
+        UnsupportedContent { topic: Some(id), description: message }
     });
     left.collect()
 }
 
 impl<W: Write + Seek + Send> RecordSink for PacketImporter<W> {
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        if from != 0 || record.topic != self.packets {
+    fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
+        if slice_index != 0 || record.topic != self.packets {
             // `unsupported_content` has reported these topics.
             return Ok(());
         }

@@ -54,7 +54,7 @@ impl<W: Write + Seek> VelSink<W> {
         if !options.rename.is_empty() {
             return unsupported("writing renamed topics");
         }
-        if options.retimed {
+        if options.changes_times {
             return unsupported(
                 "writing records at times other than those in the records",
             );
@@ -116,11 +116,11 @@ impl SourceLog {
 }
 
 impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
-    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+    fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
         let topics = |source_log: &&SourceLog| {
             record.topic.index() < source_log.format_state.topics.len()
         };
-        let Some(source_log) = self.extracts.get(from).filter(topics) else {
+        let Some(source_log) = self.extracts.get(slice_index).filter(topics) else {
             let message = format!("the log has no topic with id {}", record.topic.0);
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
@@ -139,8 +139,8 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         self.writer.message(header, &[data])
     }
 
-    fn copies_parts(&self, from: usize) -> bool {
-        let source_log = self.extracts.get(from);
+    fn copies_parts(&self, slice_index: usize) -> bool {
+        let source_log = self.extracts.get(slice_index);
         source_log.is_some_and(|source_log| {
             source_log.format_state.size_field == self.size_field
         })
@@ -148,14 +148,14 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
 
     fn copy_part_verbatim(
         &mut self,
-        from: usize,
+        slice_index: usize,
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let Some(source_log) = self.extracts.get(from) else { return Ok(None) };
+        let Some(source_log) = self.extracts.get(slice_index) else { return Ok(None) };
         let start = part.bytes.start.max(source_log.format_state.messages.0);
         let end = part.bytes.end.min(source_log.format_state.messages.1).max(start);
-        if !self.copies_parts(from) || !source_log.is_sound(start, end) {
+        if !self.copies_parts(slice_index) || !source_log.is_sound(start, end) {
             return Ok(None);
         }
         let classifier =

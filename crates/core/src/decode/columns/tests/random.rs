@@ -217,7 +217,7 @@ fn random_messages_of_random_types_are_decoded_correctly() {
             assert_eq!(lost, 1, "{layout:?}");
             let mut changed = rows[0].to_vec();
             changed[at] ^= 1 << random.roll(8);
-            let all = Columns::all(View::Flat);
+            let all = Columns::new(View::Flat);
             let (batch, lost) = decode(&layout, &all, &[&changed]);
             assert_eq!(batch.num_rows() as u64 + lost, 1);
         }

@@ -132,7 +132,7 @@ fn fields_after_strings_and_lists_are_found() {
 
 #[test]
 fn flat_view_splits_structs_and_fixed_arrays_but_not_lists() {
-    let (batch, _) = decode(&kitchen(), &Columns::all(View::Flat), &[ROW]);
+    let (batch, _) = decode(&kitchen(), &Columns::new(View::Flat), &[ROW]);
     let expected = [
         "time",
         "header.seq",
@@ -165,7 +165,7 @@ fn flat_view_keeps_arrays_if_there_are_too_many_columns() {
     let mut row = vec![1, 2];
     row.extend((0..70_000).map(|i| i as u8));
     row.extend([3, 4]);
-    let columns = Columns::all(View::Flat);
+    let columns = Columns::new(View::Flat);
     let (batch, lost) = decode(&wide, &columns, &[&row, &row]);
     let expected = ["time", "at.x[0]", "at.x[1]", "big", "few[0]", "few[1]"];
     assert_eq!((names(&batch), lost), (expected.map(str::to_owned).into(), 0));
@@ -186,13 +186,13 @@ fn flat_view_keeps_arrays_if_there_are_too_many_columns() {
 #[test]
 fn any_selection_gives_exactly_the_selected_columns() {
     for view in [View::Nested, View::Flat] {
-        let (all, _) = decode(&kitchen(), &Columns::all(view), &[ROW, ROW]);
+        let (all, _) = decode(&kitchen(), &Columns::new(view), &[ROW, ROW]);
         for mask in 0..1_u32 << (all.num_columns() - 1) {
-            let only = (1..all.num_columns()).filter(|i| mask >> (i - 1) & 1 == 1);
-            let only: Vec<usize> = only.collect();
+            let indices = (1..all.num_columns()).filter(|i| mask >> (i - 1) & 1 == 1);
+            let indices: Vec<usize> = indices.collect();
             let mut expected = vec![0];
-            expected.extend(&only);
-            let columns = Columns { only: Some(only), ..Columns::all(view) };
+            expected.extend(&indices);
+            let columns = Columns { indices: Some(indices), ..Columns::new(view) };
             let (some, _) = decode(&kitchen(), &columns, &[ROW, ROW]);
             assert_eq!(some, all.project(&expected).unwrap());
         }
@@ -266,13 +266,13 @@ fn billions_of_empty_elements_take_no_time_and_have_no_column() {
     ];
     let row = b"\xff\xff\xff\xff\x02\0\0\0\xff\xff\xff\xff\xfe\xff\xff\xff\x05";
     for view in [View::Nested, View::Flat] {
-        let all = Columns::all(view);
+        let all = Columns::new(view);
         let layout = layout("billions", fields.clone());
         let (batch, lost) = decode(&layout, &all, &[row]);
         assert_eq!((lost, names(&batch)), (0, vec!["time".into(), "x".into()]));
         assert_eq!(batch.column(1).as_primitive::<Int8Type>().values(), &[5]);
-        let only = Columns { only: Some(vec![1]), ..all };
-        assert_eq!(decode(&layout, &only, &[row]).0, batch);
+        let first = Columns { indices: Some(vec![1]), ..all };
+        assert_eq!(decode(&layout, &first, &[row]).0, batch);
     }
 }
 
@@ -285,8 +285,8 @@ fn exponentially_nested_types_are_an_error() {
     }
     let LayoutKind::Nested(layout) = kind else { unreachable!() };
     for view in [View::Nested, View::Flat] {
-        assert!(LayoutDecoder::new(&layout, &Columns::all(view)).is_err());
-        let none = Columns { only: Some(vec![]), ..Columns::all(view) };
+        assert!(LayoutDecoder::new(&layout, &Columns::new(view)).is_err());
+        let none = Columns { indices: Some(vec![]), ..Columns::new(view) };
         assert!(LayoutDecoder::new(&layout, &none).is_err());
     }
 }
@@ -313,7 +313,7 @@ fn labelled_values_at_any_position_get_a_dictionary_column() {
     let mut labels = Labels::default();
     labels.insert("Status", "status", -1, "NO_FIX".into());
     let columns =
-        Columns { labels: Some(Arc::new(labels)), ..Columns::all(View::Flat) };
+        Columns { labels: Some(Arc::new(labels)), ..Columns::new(View::Flat) };
     let row = b"\xff\0\0\0\0\x02\0\0\0\x07\0\0\0\0\xff\0\0\0\0";
     let (batch, lost) = decode(&layout("Fix", fields), &columns, &[row]);
     assert_eq!(lost, 0);

@@ -178,7 +178,7 @@ impl Cursor for ToyCursor {
             }
             let nanos = i64::from_le_bytes(record[1..9].try_into().unwrap());
             let time = Timestamp::from_nanos(nanos);
-            if selection.wants(topic, time) {
+            if selection.contains(topic, time) {
                 block.push(topic, time, at + 9..at + RECORD);
             }
             ScanStep::Whole { len: RECORD }

@@ -2,7 +2,7 @@
 //! exist.
 //!
 //! The owner replaces the object every few seconds (the heartbeat). A lock whose object has not
-//! changed for long enough is of a killed run, and may be taken over. Clocks of different
+//! changed for long enough belongs to a killed run, and may be taken over. Clocks of different
 //! machines are not compared.
 
 use std::{
@@ -59,7 +59,7 @@ struct Acquisition<'a> {
     folder: &'a UploadFolder,
     /// The name of the dataset to show.
     dataset: &'a Path,
-    this: LockOwner,
+    this_run: LockOwner,
     session: &'a Session,
 }
 
@@ -70,7 +70,7 @@ impl Lock {
         folder: &Arc<UploadFolder>,
         dataset: &Path,
         shard: Option<Shard>,
-        this: LockOwner,
+        this_run: LockOwner,
         session: &Session,
     ) -> Result<Option<Self>> {
         let name = match shard {
@@ -78,7 +78,7 @@ impl Lock {
             Some(shard) => format!("lock-{shard}"),
         };
         let path = format!("{STATE}/{name}");
-        let acquisition = Acquisition { folder, dataset, this, session };
+        let acquisition = Acquisition { folder, dataset, this_run, session };
         let Some(version) = acquisition.lock(&path)? else {
             if shard.is_some() {
                 let message = format!(
@@ -93,7 +93,7 @@ impl Lock {
                 .note("cannot be locked: make sure that no other run writes to it");
             return Ok(None);
         };
-        let owner = acquisition.this.clone();
+        let owner = acquisition.this_run.clone();
         let state = LockState { owner, version, is_released: false, is_lost: false };
         let shared = Arc::new(SharedLock {
             folder: folder.clone(),
@@ -173,7 +173,7 @@ impl Acquisition<'_> {
     /// Writes the lock object `path`. Returns `None` if the store cannot do that only if there
     /// is no such object.
     fn lock(&self, path: &str) -> Result<Option<ObjectVersion>> {
-        let content = self.this.encode();
+        let content = self.this_run.encode();
         loop {
             let version =
                 match self.folder.put(path, &content, &WriteCondition::IfAbsent) {
@@ -205,7 +205,7 @@ impl Acquisition<'_> {
         path: &str,
         version: ObjectVersion,
     ) -> Result<Option<ObjectVersion>> {
-        let mut other = self.this.clone();
+        let mut other = self.this_run.clone();
         other.heartbeat = u64::MAX;
         match self.folder.put(path, &other.encode(), &WriteCondition::IfAbsent)? {
             None => Ok(Some(version)),
@@ -225,7 +225,7 @@ impl Acquisition<'_> {
         version: ObjectVersion,
     ) -> Result<Option<ObjectVersion>> {
         let owner = LockOwner::parse(existing);
-        if owner.as_ref().is_some_and(|owner| owner.has_ended(&self.this)) {
+        if owner.as_ref().is_some_and(|owner| owner.has_ended(&self.this_run)) {
             return Ok(Some(version));
         }
         let owner = describe(owner.as_ref());
@@ -243,9 +243,13 @@ impl Acquisition<'_> {
         Ok(Some(version))
     }
 
-    /// Removes conflicting locks of killed runs, and refuses those of others. `own` is the name
+    /// Removes conflicting locks of killed runs, and refuses those of others. `own_name` is the name
     /// of the lock of this run, which has `shard`.
-    fn remove_conflicting_locks(&self, own: &str, shard: Option<Shard>) -> Result<()> {
+    fn remove_conflicting_locks(
+        &self,
+        own_name: &str,
+        shard: Option<Shard>,
+    ) -> Result<()> {
         let mut conflicting = Vec::new();
         self.folder.names(STATE, &mut |name| {
             let count = name
@@ -254,7 +258,7 @@ impl Acquisition<'_> {
             let is_lock = name == "lock" || count.is_some();
             let is_other_shard =
                 shard.is_some_and(|shard| count == Some(shard.count()));
-            if is_lock && name != own && !is_other_shard {
+            if is_lock && name != own_name && !is_other_shard {
                 conflicting.push(format!("{STATE}/{name}"));
             }
             ControlFlow::Continue(())

@@ -6,7 +6,7 @@ use crate::{
     inspect::info::frequency::Frequency,
     time::{
         clock::Seconds,
-        period_values::{FreePlaces, PeriodValues},
+        period_values::{FreeSlots, PeriodValues},
     },
 };
 
@@ -31,7 +31,7 @@ impl Periods {
     }
 
     /// Counts the period that ends at `time`.
-    pub(super) fn add(&mut self, time: Timestamp, free: &mut FreePlaces) {
+    pub(super) fn add(&mut self, time: Timestamp, free: &mut FreeSlots) {
         let Some(last) = self.last.replace(time) else { return };
         let period = i128::from(time.as_nanos()) - i128::from(last.as_nanos());
         let period = u64::try_from(period).unwrap_or(0);
@@ -50,7 +50,7 @@ impl Periods {
     }
 
     /// Removes all periods.
-    pub(super) fn clear(&mut self, free: &mut FreePlaces) {
+    pub(super) fn clear(&mut self, free: &mut FreeSlots) {
         self.values.clear(free);
         *self = Self::default();
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn frequency(times: &[i64]) -> Option<Frequency> {
-        let (mut periods, mut free) = (Periods::default(), FreePlaces::new());
+        let (mut periods, mut free) = (Periods::default(), FreeSlots::new());
         let times = times.iter().map(|time| Timestamp::from_nanos(*time));
         times.for_each(|time| periods.add(time, &mut free));
         periods.frequency()
@@ -124,12 +124,12 @@ mod tests {
 
     #[test]
     fn places_of_removed_periods_are_free_again() {
-        let (mut periods, mut free) = (Periods::default(), FreePlaces::new());
+        let (mut periods, mut free) = (Periods::default(), FreeSlots::new());
         for n in 0..4_000 {
             periods.add(Timestamp::from_nanos(n * 10 + n % 3), &mut free);
         }
-        assert!(free != FreePlaces::new());
+        assert!(free != FreeSlots::new());
         periods.clear(&mut free);
-        assert_eq!(free, FreePlaces::new());
+        assert_eq!(free, FreeSlots::new());
     }
 }

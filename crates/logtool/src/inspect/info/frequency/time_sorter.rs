@@ -13,21 +13,21 @@ const MAX_UNSORTED_TIMES: usize = 4 << 20;
 
 /// Sorts the times of records, and counts the periods between them.
 pub(super) struct TimeSorter<'t> {
-    into: &'t mut OrderedTimes,
+    target: &'t mut OrderedTimes,
     unsorted: Vec<(TopicId, Timestamp)>,
     /// The number of times that remained after the last sorting.
     remaining: usize,
 }
 
 impl<'t> TimeSorter<'t> {
-    /// Creates a sorter for the late topics of `into`, whose periods it replaces.
-    pub(super) fn new(into: &'t mut OrderedTimes) -> Self {
-        for (id, periods) in (0..).map(TopicId).zip(&mut into.periods) {
-            if into.late_topics.contains(id) {
-                periods.clear(&mut into.free_places);
+    /// Creates a sorter for the late topics of `target`, whose periods it replaces.
+    pub(super) fn new(target: &'t mut OrderedTimes) -> Self {
+        for (id, periods) in (0..).map(TopicId).zip(&mut target.periods) {
+            if target.late_topics.contains(id) {
+                periods.clear(&mut target.free_slots);
             }
         }
-        Self { into, unsorted: Vec::new(), remaining: 0 }
+        Self { target, unsorted: Vec::new(), remaining: 0 }
     }
 
     /// Reads and counts the times of the late topics of `log`.
@@ -35,11 +35,11 @@ impl<'t> TimeSorter<'t> {
     /// # Errors
     /// If reading fails.
     pub(super) fn read(&mut self, log: &dyn Log) -> Result<()> {
-        let topics = self.into.late_topics.clone();
+        let topics = self.target.late_topics.clone();
         let selection = Selection { topics: topics.clone(), ..Selection::default() };
         let mut times = PartTimes::new(log, selection);
-        let start = |offset: &u64| self.into.part_starts.get(offset).copied();
-        let offsets = times.parts().iter().rev().map(|part| part.bytes.start);
+        let start = |offset: &u64| self.target.part_starts.get(offset).copied();
+        let offsets = times.remaining_parts().iter().rev().map(|part| part.bytes.start);
         let mut next = Timestamp::MAX;
         // The earliest time of each part and all later ones, in the order of the last one first.
         let mut starts: Vec<Timestamp> = offsets
@@ -48,7 +48,7 @@ impl<'t> TimeSorter<'t> {
                 next
             })
             .collect();
-        while times.part(&mut |topic, time| {
+        while times.read_part(&mut |topic, time| {
             if topics.contains(topic) && is_possible(log, topic, time) {
                 self.add(topic, time);
             }
@@ -79,8 +79,8 @@ impl<'t> TimeSorter<'t> {
             .unsorted
             .partition_point(|(_, time)| next.is_none_or(|next| *time < next));
         for (topic, time) in self.unsorted.drain(..complete) {
-            if let Some(periods) = self.into.periods.get_mut(topic.index()) {
-                periods.add(time, &mut self.into.free_places);
+            if let Some(periods) = self.target.periods.get_mut(topic.index()) {
+                periods.add(time, &mut self.target.free_slots);
             }
         }
         self.remaining = self.unsorted.len();

@@ -49,16 +49,16 @@ pub(super) fn write(text: &mut TextWriter<'_>, info: &LogInfo) {
 fn write_times(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let Some(time) = manifest.time else {
         let has_records = manifest.topics.iter().any(|topic| topic.records > Some(0));
-        let why =
+        let reason =
             if has_records { "unknown: no record has a time" } else { "no records" };
-        return text.add_fact("duration", why);
+        return text.add_fact("duration", reason);
     };
     let zero = match manifest.clock.zero {
         ClockZero::Unix => "of Unix time",
         ClockZero::Boot => "since boot",
         ClockZero::ProgramStart => "since the recorder was started",
     };
-    let clock = ShownClock::as_logged(manifest);
+    let clock = ShownClock::from_manifest(manifest);
     let last = Timestamp::from_nanos(time.end.as_nanos().saturating_sub(1));
     let (duration, first) = (Span(time.span_nanos()), clock.text(time.start));
     let last = clock.text(last);

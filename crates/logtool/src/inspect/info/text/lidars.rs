@@ -96,9 +96,9 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     for topic in &manifest.topics {
         let Some(clock) = capture::position_clock(topic) else { continue };
         let sender = SenderInfo::from_topic(topic).filter(|_| topic.instance > 0);
-        let from = sender.map(|sender| format!("{}: ", sender.address));
-        let from = from.unwrap_or_default();
-        lines.push(("clock", format!("{from}{clock}")));
+        let sender_prefix = sender.map(|sender| format!("{}: ", sender.address));
+        let sender_prefix = sender_prefix.unwrap_or_default();
+        lines.push(("clock", format!("{sender_prefix}{clock}")));
     }
     lines
 }

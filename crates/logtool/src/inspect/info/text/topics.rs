@@ -170,7 +170,7 @@ pub(super) fn write_frequencies(text: &mut TextWriter<'_>, info: &LogInfo) {
         "TOPIC", "USUAL/Hz", "SHORTEST", "MEDIAN", "JITTER", "LARGEST GAP", "AT"
     );
     text.add_heading(&heading);
-    let clock = ShownClock::as_logged(info.log.manifest());
+    let clock = ShownClock::from_manifest(info.log.manifest());
     for (topic, frequency) in known {
         let label = shown_label(text, &topic.topic);
         let rate = frequency.rate_hz.map(|rate| Rate(rate).to_string());
@@ -180,10 +180,10 @@ pub(super) fn write_frequencies(text: &mut TextWriter<'_>, info: &LogInfo) {
             (span(frequency.min_period_ns), span(frequency.median_period_ns));
         let (jitter, max) =
             (span(frequency.jitter_ns.round() as u64), span(frequency.max_period_ns));
-        let at = clock.text(Timestamp::from_nanos(frequency.largest_gap_at_s.0));
+        let gap_time = clock.text(Timestamp::from_nanos(frequency.largest_gap_at_s.0));
         text.add_line(&format!(
             "  {label:width$} {rate:>9} {min:>12} {median:>12} {jitter:>12} {max:>13}  \
-             {at}"
+             {gap_time}"
         ));
     }
 }

@@ -84,8 +84,8 @@ fn curves(spectrum: &Spectrum, filters: &FilterMarks) -> CurvePlot {
     let highest = fast.map(|(_, amplitude)| *amplitude).fold(0.0, f64::max);
     let last = step * longest.div_ceil(group) as f64;
     let is_shown = |mark: &&FilterMark| mark.frequency_hz < last;
-    let all = filters.low_pass.iter().chain(&filters.notch);
-    let marks = all.filter(is_shown).map(|mark| CurveMark {
+    let filter_marks = filters.low_pass.iter().chain(&filters.notch);
+    let marks = filter_marks.filter(is_shown).map(|mark| CurveMark {
         name: mark.parameter.to_owned(),
         at: mark.frequency_hz,
     });
@@ -130,21 +130,23 @@ fn heat_map(
 
 /// Returns a plot for each controller, and a table with the figures of all responses.
 pub(super) fn step_responses(signals: &SignalAnalysis) -> Vec<Block> {
-    let all = &signals.step_responses;
+    let responses = &signals.step_responses;
     let mut blocks = Vec::new();
-    let mut controllers: Vec<&str> = all.iter().map(|own| own.controller).collect();
+    let mut controllers: Vec<&str> =
+        responses.iter().map(|response| response.controller).collect();
     controllers.dedup();
     for controller in controllers {
-        let own = all.iter().filter(|response| response.controller == controller);
-        let own: Vec<&StepResponse> = own.collect();
+        let controller_responses =
+            responses.iter().filter(|response| response.controller == controller);
+        let controller_responses: Vec<&StepResponse> = controller_responses.collect();
         let title = format!("Step response of the {controller} controller");
-        blocks.push(Block::Curves(title, response_curves(&own)));
+        blocks.push(Block::Curves(title, response_curves(&controller_responses)));
     }
-    if all.is_empty() {
+    if responses.is_empty() {
         return blocks;
     }
     let head = ["controller", "axis", "delay", "rise", "overshoot", "windows"];
-    let rows = all.iter().map(response_row).collect();
+    let rows = responses.iter().map(response_row).collect();
     blocks.push(Block::Table(head.map(str::to_owned).to_vec(), rows));
     blocks
 }

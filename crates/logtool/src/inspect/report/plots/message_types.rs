@@ -5,7 +5,7 @@ use crate::inspect::report::plots::transform::Transform::{
 };
 
 /// `sensor_msgs/NavSatStatus`: a status of -1 means that there is no fix.
-const FIX_ROS: Transform = Transform::Where { least: 0.0, factor: 1.0 };
+const FIX_ROS: Transform = Transform::Where { min: 0.0, factor: 1.0 };
 
 /// The lines of the three components of a vector.
 macro_rules! xyz {

@@ -34,7 +34,7 @@ pub(super) enum Transform {
     /// The time since the row before in microseconds; the column is not used.
     Interval,
     /// The first value times `factor` if the second is at least `least`, otherwise NaN.
-    Where { least: f64, factor: f64 },
+    Where { min: f64, factor: f64 },
 }
 
 impl Transform {
@@ -53,8 +53,12 @@ impl Transform {
             (Self::Bit(_), _) => f64::NAN,
             (Self::Equals(value), _) => f64::from(u8::from(first == value)),
             (Self::Latency, [sampled, time, ..]) => (time - sampled) / 1e3,
-            (Self::Where { least, factor }, [_, condition, ..]) => {
-                if *condition >= least { first * factor } else { f64::NAN }
+            (Self::Where { min, factor }, [_, condition, ..]) => {
+                if *condition >= min {
+                    first * factor
+                } else {
+                    f64::NAN
+                }
             }
             (Self::Norm, _) => norm(values),
             (Self::PercentNorm, _) => norm(values) * 100.0,
@@ -110,7 +114,7 @@ mod tests {
 
     #[test]
     fn where_gives_nan_unless_its_condition_holds() {
-        let height = Where { least: 3.0, factor: 1e-3 };
+        let height = Where { min: 3.0, factor: 1e-3 };
         assert_eq!(height.apply(&[488_000.0, 3.0]), 488.0);
         assert_eq!(height.apply(&[488_000.0, 6.0]), 488.0);
         assert!(height.apply(&[-17.0, 0.0]).is_nan());

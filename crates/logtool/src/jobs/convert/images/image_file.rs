@@ -51,16 +51,19 @@ impl ImageFile {
     ///
     /// # Errors
     /// If the record is not an image of this type.
-    pub fn new(of: ImageRecordType, record: &Record<'_>) -> Result<Option<Self>> {
-        match of {
-            ImageRecordType::Ros(of) => Self::from_ros(of, record),
+    pub fn new(
+        record_type: ImageRecordType,
+        record: &Record<'_>,
+    ) -> Result<Option<Self>> {
+        match record_type {
+            ImageRecordType::Ros(record_type) => Self::from_ros(record_type, record),
             ImageRecordType::Vel => Self::from_vel(record).map(Some),
         }
     }
 
     /// Returns the image in a message of a `.vel` log: a JPEG unchanged, pixels as PNG.
     fn from_vel(record: &Record<'_>) -> Result<Self> {
-        let malformed = |what| Error::new(ErrorKind::Malformed, what);
+        let malformed = |message| Error::new(ErrorKind::Malformed, message);
         let picture = vel::CameraImage::from_payload(record.payload)
             .ok_or_else(|| malformed("the message is shorter than its image"))?;
         let side = |pixels: i32| u32::try_from(pixels).unwrap_or(0);
@@ -95,9 +98,9 @@ impl ImageFile {
     }
 
     /// Returns the image in a message of ROS.
-    fn from_ros(of: ImageType, record: &Record<'_>) -> Result<Option<Self>> {
-        let message = of.decompress(record.payload)?;
-        let image = of.parse(&message)?;
+    fn from_ros(image_type: ImageType, record: &Record<'_>) -> Result<Option<Self>> {
+        let message = image_type.decompress(record.payload)?;
+        let image = image_type.parse(&message)?;
         let mut clipped = 0;
         let (size, quantisation, extension, bytes) = match image.content {
             ImageContent::Nothing => return Ok(None),
@@ -141,14 +144,18 @@ impl ImageFile {
         if self.stamp == Timestamp::default() { self.time } else { self.stamp }
     }
 
-    /// Returns the name of the file: seconds, with `_` and a number if `same` images before have
-    /// the same time.
-    pub(super) fn file_name(&self, same: u32) -> String {
+    /// Returns the name of the file: seconds, followed by `_` and `earlier_images` if this many
+    /// earlier images have the same time.
+    pub(super) fn file_name(&self, earlier_images: u32) -> String {
         let nanos = self.file_time().as_nanos();
         let sign = if nanos < 0 { "-" } else { "" };
         let nanos = nanos.unsigned_abs();
         let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
-        let again = if same > 0 { format!("_{same}") } else { String::new() };
-        format!("{sign}{seconds}.{nanos:09}{again}.{}", self.extension)
+        let suffix = if earlier_images > 0 {
+            format!("_{earlier_images}")
+        } else {
+            String::new()
+        };
+        format!("{sign}{seconds}.{nanos:09}{suffix}.{}", self.extension)
     }
 }

@@ -73,12 +73,13 @@ impl ImageTable {
             column.append_value(text);
         }
         let size = image.size.map(|(width, height)| [width, height]);
-        for (at, column) in self.size.iter_mut().enumerate() {
-            column.append_option(size.and_then(|size| size.get(at).copied()));
+        for (index, column) in self.size.iter_mut().enumerate() {
+            column.append_option(size.and_then(|size| size.get(index).copied()));
         }
         let numbers = image.quantisation.map(|(a, b)| [a, b]);
-        for (at, column) in self.quantisation.iter_mut().enumerate() {
-            column.append_option(numbers.and_then(|numbers| numbers.get(at).copied()));
+        for (index, column) in self.quantisation.iter_mut().enumerate() {
+            column
+                .append_option(numbers.and_then(|numbers| numbers.get(index).copied()));
         }
         if self.times.len() < MAX_ROWS { Ok(()) } else { self.flush() }
     }
@@ -112,7 +113,7 @@ impl ImageTable {
         let batch =
             RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
                 Error::new(ErrorKind::Malformed, "inconsistent columns")
-                    .from_source(err)
+                    .with_source(err)
             })?;
         let schema = self.time.schema(&self.schema);
         self.writer.write(&self.time.apply(batch, &schema)?)

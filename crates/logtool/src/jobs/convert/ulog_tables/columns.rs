@@ -25,7 +25,7 @@ const MAX_RECORD_BYTES: usize = u16::MAX as usize - 2;
 pub(super) struct TableColumns {
     pub(super) fields: Vec<TableField>,
     /// The columns that a ULog cannot hold, and why.
-    pub(super) left_out: Vec<(String, &'static str)>,
+    pub(super) dropped: Vec<(String, &'static str)>,
 }
 
 impl TableColumns {
@@ -33,7 +33,7 @@ impl TableColumns {
     pub(super) fn new(schema: &Schema) -> Self {
         let mut names = UniqueNames::new("field");
         names.add("timestamp");
-        let mut columns = Self { fields: Vec::new(), left_out: Vec::new() };
+        let mut columns = Self { fields: Vec::new(), dropped: Vec::new() };
         for (index, field) in schema.fields().iter().enumerate().skip(1) {
             columns.add(field, field.name(), &mut vec![Step::Child(index)], &mut names);
         }
@@ -97,7 +97,7 @@ impl TableColumns {
                     kind,
                 });
             }
-            Err(why) => self.left_out.push((column.to_owned(), why)),
+            Err(reason) => self.dropped.push((column.to_owned(), reason)),
         }
     }
 
@@ -130,16 +130,16 @@ impl TableColumns {
         for field in self.fields.drain(..) {
             let (bytes, text) = (field.bytes(), field.format().len());
             if matches!(field.kind, FieldKind::List(_, 0) | FieldKind::Text(0)) {
-                let why = "all values are empty";
-                self.left_out.push((field.column, why));
+                let reason = "all values are empty";
+                self.dropped.push((field.column, reason));
             } else if record + bytes <= MAX_RECORD_BYTES && format + text <= max_format
             {
                 record += bytes;
                 format += text;
                 kept.push(field);
             } else {
-                let why = "the records would be too long for a ULog";
-                self.left_out.push((field.column, why));
+                let reason = "the records would be too long for a ULog";
+                self.dropped.push((field.column, reason));
             }
         }
         self.fields = kept;

@@ -113,33 +113,37 @@ impl EncodedField {
                     (0..len).for_each(|_| missing(number, out));
                     return;
                 }
-                (0..len)
-                    .for_each(|at| append(start.map(|start| start + at), number, out));
+                (0..len).for_each(|element| {
+                    append(start.map(|start| start + element), number, out)
+                });
             }
-            FieldKind::List(number, most) => {
+            FieldKind::List(number, max_len) => {
                 let list = index.zip(self.values.values.as_list_opt::<i32>());
                 let (start, len) = list.map_or((0, 0), |(index, list)| {
                     let offsets = list.value_offsets();
                     let start = offsets.get(index).copied().unwrap_or_default();
                     (start as usize, list.value_length(index) as usize)
                 });
-                let kept = len.min(most);
-                out.extend_from_slice(&(kept as u32).to_le_bytes());
-                (start..start + kept).for_each(|at| append(Some(at), number, out));
-                out.resize(out.len() + number.bytes * (most - kept), 0);
-                counts.lists += u64::from(kept < len);
+                let kept_len = len.min(max_len);
+                out.extend_from_slice(&(kept_len as u32).to_le_bytes());
+                (start..start + kept_len)
+                    .for_each(|element| append(Some(element), number, out));
+                out.resize(out.len() + number.bytes * (max_len - kept_len), 0);
+                counts.lists += u64::from(kept_len < len);
                 counts.missing += u64::from(index.is_none());
             }
-            FieldKind::Text(most) => {
+            FieldKind::Text(max_len) => {
                 let texts = index.zip(self.values.values.as_string_opt::<i32>());
                 let text = texts.map_or("", |(index, texts)| texts.value(index));
-                let mut kept = text.len().min(most);
-                while !text.is_char_boundary(kept) {
-                    kept -= 1;
+                let mut kept_len = text.len().min(max_len);
+                while !text.is_char_boundary(kept_len) {
+                    kept_len -= 1;
                 }
-                out.extend_from_slice(text.as_bytes().get(..kept).unwrap_or_default());
-                out.resize(out.len() + most - kept, 0);
-                counts.texts += u64::from(kept < text.len());
+                out.extend_from_slice(
+                    text.as_bytes().get(..kept_len).unwrap_or_default(),
+                );
+                out.resize(out.len() + max_len - kept_len, 0);
+                counts.texts += u64::from(kept_len < text.len());
                 counts.missing += u64::from(index.is_none());
             }
         }
@@ -251,7 +255,7 @@ mod tests {
         let format = "uint64_t timestamp;uint16_t head_seq;float head_x_0_y;\
                       uint32_t list_count;uint8_t[2] list;char[3] text;";
         assert_eq!(columns.format(), format);
-        assert_eq!(columns.left_out, [("raw".to_owned(), "binary data")]);
+        assert_eq!(columns.dropped, [("raw".to_owned(), "binary data")]);
 
         let table = EncodedTable::new(&columns, &batch).unwrap();
         let (mut bytes, mut counts) = (Vec::new(), Counts::default());
@@ -288,6 +292,6 @@ mod tests {
         columns.measure(&batch);
         columns.fit("uint64_t timestamp;uint16_t head_seq;".len());
         assert_eq!(columns.format(), "uint64_t timestamp;uint16_t head_seq;");
-        assert_eq!(columns.left_out.len(), 4);
+        assert_eq!(columns.dropped.len(), 4);
     }
 }

@@ -27,8 +27,8 @@ pub(super) fn topic(
 }
 
 /// Returns the number of a type in the enumeration of `foxglove.PackedElementField`.
-fn number(of: Primitive) -> u64 {
-    match of {
+fn number(primitive: Primitive) -> u64 {
+    match primitive {
         Primitive::U8 => 1,
         Primitive::U16 => 3,
         Primitive::U32 => 5,

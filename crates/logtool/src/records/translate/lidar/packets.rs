@@ -17,7 +17,7 @@ use logtool_velodyne::{lidar::LidarInfo, packet::Firings, vel::PacketReader};
 use crate::{error::Result, formats::LogFormat, records::translate::ros::common_topic};
 
 /// The maximum number of packets of a message, for a head that does not rotate.
-const MOST: usize = 4096;
+const MAX_PACKETS: usize = 4096;
 
 /// After a pause of this length, packets belong to another rotation: the slowest takes this long.
 const GAP_NANOS: u64 = 200_000_000;
@@ -44,7 +44,7 @@ pub(super) fn packets(
     let cut =
         points.and_then(LidarInfo::from_topic).map_or(0.0, |info| info.scan_start_deg);
     let cut = (cut * 100.0).round() as u32 % TURN;
-    let begin = Arc::new(move || {
+    let new_translator = Arc::new(move || {
         let turn = PendingRotation {
             frame: frame.clone(),
             offset_nanos,
@@ -58,7 +58,7 @@ pub(super) fn packets(
             Box::new(PacketScans { reader, time, cut, turn });
         Ok(translator)
     });
-    Ok(Translation { from: id, topic: topic_info, begin })
+    Ok(Translation { source_topic: id, topic: topic_info, new_translator })
 }
 
 /// Combines packets to scans.
@@ -135,7 +135,7 @@ impl PacketScans {
         let is_new = turn.count > 0 && after_cut + TURN / 2 < turn.after_cut;
         turn.push(time, packet);
         (turn.last, turn.after_cut) = (time, after_cut);
-        if is_new || turn.count >= MOST {
+        if is_new || turn.count >= MAX_PACKETS {
             turn.end(index, messages);
         }
     }
@@ -157,7 +157,7 @@ impl PendingRotation {
         let mut message = MessageWriter::new(messages.buffer());
         message.header(self.sequence, nanos, &self.frame);
         message.u32(self.count as u32).bytes(&self.packets);
-        messages.end_at(record, self.last);
+        messages.end_message_at(record, self.last);
         self.sequence = self.sequence.wrapping_add(1);
         self.count = 0;
         self.packets.clear();

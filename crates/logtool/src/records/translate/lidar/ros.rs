@@ -17,8 +17,8 @@ pub(super) fn type_name(message_type: LidarMessageType) -> &'static str {
 }
 
 /// Returns the number of a type in the constants of `sensor_msgs/PointField`.
-fn number(of: Primitive) -> u8 {
-    match of {
+fn number(primitive: Primitive) -> u8 {
+    match primitive {
         Primitive::U8 => 2,
         Primitive::U16 => 4,
         Primitive::U32 => 6,
@@ -31,8 +31,8 @@ pub(super) fn put_cloud(cloud: &Cloud<'_>, out: &mut Vec<u8>) {
     message.header(cloud.number, cloud.nanos, cloud.frame);
     let count = cloud.points.len() as u32 / cloud.step;
     message.u32(1).u32(count).u32(FIELDS.len() as u32);
-    for (name, offset, of) in FIELDS {
-        message.text(name).u32(offset).u8(number(of)).u32(1);
+    for (name, offset, primitive) in FIELDS {
+        message.text(name).u32(offset).u8(number(primitive)).u32(1);
     }
     message.u8(0).u32(cloud.step).u32(cloud.points.len() as u32);
     message.list(cloud.points).u8(1);

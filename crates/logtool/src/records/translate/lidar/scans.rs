@@ -32,7 +32,7 @@ const TIMES: std::ops::Range<usize> = 18..26;
 /// The maximum number of points and the maximum duration of a message, for a head that does not
 /// rotate.
 const MAX_POINTS: usize = 1 << 21;
-const MOST_NANOS: i64 = 4_000_000_000;
+const MAX_NANOS: i64 = 4_000_000_000;
 
 /// The maximum number of scans that are open at the same time: lasers that point to the left
 /// pass the start azimuth before others.
@@ -50,11 +50,11 @@ pub(super) fn scans(
 ) -> Result<Translation> {
     let topic_info = kind.topic(topic, "", LidarMessageType::Cloud)?;
     let log = log.clone();
-    let begin = Arc::new(move || {
-        let columns = Columns { time, ..Columns::all(View::Flat) };
+    let new_translator = Arc::new(move || {
+        let columns = Columns { time, ..Columns::new(View::Flat) };
         let decoder = log.decoder(id, &columns)?;
         let (frame, restrict_to) = (frame.clone(), numbers.clone());
-        let (open, spare) = (Vec::new(), Vec::new());
+        let (open, unused_scans) = (Vec::new(), Vec::new());
         let translator: Box<dyn Translate> = Box::new(PendingScans {
             decoder,
             frame,
@@ -62,11 +62,11 @@ pub(super) fn scans(
             kind,
             restrict_to,
             open,
-            spare,
+            unused_scans,
         });
         Ok(translator)
     });
-    Ok(Translation { from: id, topic: topic_info, begin })
+    Ok(Translation { source_topic: id, topic: topic_info, new_translator })
 }
 
 /// The scans that are not complete.
@@ -80,7 +80,7 @@ struct PendingScans {
     /// The incomplete scans, the oldest first.
     open: Vec<Scan>,
     /// Finished scans, whose buffers are reused.
-    spare: Vec<Scan>,
+    unused_scans: Vec<Scan>,
 }
 
 /// A scan.
@@ -143,24 +143,24 @@ impl PendingScans {
             let nanos = columns.time.is_valid(row).then(|| columns.time.value(row));
             let open_index = self.open.iter().position(|scan| scan.number == number);
             let position = match open_index {
-                Some(at)
-                    if self.open.get(at).is_some_and(|scan| scan.is_full(nanos)) =>
+                Some(index)
+                    if self.open.get(index).is_some_and(|scan| scan.is_full(nanos)) =>
                 {
-                    self.close(at, record, messages);
+                    self.close(index, record, messages);
                     None
                 }
                 open_index => open_index,
             };
-            let at = position.unwrap_or_else(|| {
+            let index = position.unwrap_or_else(|| {
                 if self.open.len() >= MAX_OPEN_SCANS {
                     self.close(0, record, messages);
                 }
-                let mut scan = self.spare.pop().unwrap_or_default();
-                scan.begin(number);
+                let mut scan = self.unused_scans.pop().unwrap_or_default();
+                scan.restart(number);
                 self.open.push(scan);
                 self.open.len() - 1
             });
-            if let Some(scan) = self.open.get_mut(at) {
+            if let Some(scan) = self.open.get_mut(index) {
                 scan.recorded = time;
                 scan.times.push(nanos);
                 columns.append(row, &mut scan.points);
@@ -168,9 +168,9 @@ impl PendingScans {
         }
     }
 
-    /// Ends the scan at index `at`, at the record with the index `record`.
-    fn close(&mut self, at: usize, record: usize, messages: &mut MessageBuffer) {
-        let mut scan = self.open.remove(at);
+    /// Ends the scan at index `index`, at the record with the index `record`.
+    fn close(&mut self, index: usize, record: usize, messages: &mut MessageBuffer) {
+        let mut scan = self.open.remove(index);
         let last = scan.times.iter().flatten().max().copied();
         let last = last.map_or(scan.recorded, Timestamp::from_nanos);
         let nanos = scan.finish();
@@ -182,14 +182,14 @@ impl PendingScans {
             points: &scan.points,
         };
         self.kind.put_cloud(&cloud, messages.buffer());
-        messages.end_at(record, last);
-        self.spare.push(scan);
+        messages.end_message_at(record, last);
+        self.unused_scans.push(scan);
     }
 }
 
 impl Scan {
     /// Resets the scan to the empty scan `number`.
-    fn begin(&mut self, number: u32) {
+    fn restart(&mut self, number: u32) {
         self.number = number;
         self.points.clear();
         self.times.clear();
@@ -201,7 +201,7 @@ impl Scan {
         let elapsed =
             nanos.zip(first).map(|(nanos, first)| nanos.saturating_sub(first));
         self.times.len() >= MAX_POINTS
-            || elapsed.is_some_and(|elapsed| elapsed.saturating_abs() > MOST_NANOS)
+            || elapsed.is_some_and(|elapsed| elapsed.saturating_abs() > MAX_NANOS)
     }
 
     /// Writes the times of the points into them, and returns the time of the first.
@@ -215,8 +215,11 @@ impl Scan {
             let nanos = elapsed.and_then(|elapsed| u32::try_from(elapsed).ok());
             let nanos = nanos.unwrap_or(u32::MAX).to_le_bytes();
             let times = seconds.to_le_bytes().into_iter().chain(nanos);
-            let place = point.get_mut(TIMES).unwrap_or_default();
-            place.iter_mut().zip(times).for_each(|(place, byte)| *place = byte);
+            let stored_time = point.get_mut(TIMES).unwrap_or_default();
+            stored_time
+                .iter_mut()
+                .zip(times)
+                .for_each(|(stored_time, byte)| *stored_time = byte);
         }
         first
     }
@@ -227,11 +230,11 @@ struct PointColumns<'b> {
     time: &'b arrow_array::PrimitiveArray<TimestampNanosecondType>,
     scan: &'b arrow_array::PrimitiveArray<UInt32Type>,
     /// `x`, `y`, `z`.
-    place: [&'b [f32]; 3],
+    position: [&'b [f32]; 3],
     intensity: &'b [u8],
     ring: &'b [u8],
     /// `intensity_calibrated`, `azimuth`, `distance`.
-    rest: [&'b [f32]; 3],
+    measurements: [&'b [f32]; 3],
     laser: &'b [u8],
     return_type: &'b [u8],
 }
@@ -249,10 +252,10 @@ impl<'b> PointColumns<'b> {
         Some(Self {
             time: batch.column_by_name("time")?.as_primitive_opt()?,
             scan: batch.column_by_name("scan")?.as_primitive_opt()?,
-            place: [floats("x")?, floats("y")?, floats("z")?],
+            position: [floats("x")?, floats("y")?, floats("z")?],
             intensity: bytes("intensity")?,
             ring: bytes("ring")?,
-            rest: [
+            measurements: [
                 floats("intensity_calibrated")?,
                 floats("azimuth")?,
                 floats("distance")?,
@@ -266,13 +269,13 @@ impl<'b> PointColumns<'b> {
     fn append(&self, row: usize, out: &mut Vec<u8>) {
         let float = |values: &[f32]| values.get(row).copied().unwrap_or(f32::NAN);
         let byte = |values: &[u8]| values.get(row).copied().unwrap_or_default();
-        for values in self.place {
+        for values in self.position {
             out.extend_from_slice(&float(values).to_le_bytes());
         }
         out.extend_from_slice(&f32::from(byte(self.intensity)).to_le_bytes());
         out.extend_from_slice(&u16::from(byte(self.ring)).to_le_bytes());
         out.extend_from_slice(&[0; TIMES.end - TIMES.start]);
-        for values in self.rest {
+        for values in self.measurements {
             out.extend_from_slice(&float(values).to_le_bytes());
         }
         out.extend([byte(self.laser), byte(self.return_type)]);

@@ -27,9 +27,9 @@ pub(in crate::records::translate) fn fixes(
         return Ok(None);
     }
     // A topic with too many columns for a flat view has no position.
-    let Ok(all) = log.decoder(id, &Columns::all(View::Flat)) else { return Ok(None) };
-    let Some(only) = position_columns(topic, all.schema()) else { return Ok(None) };
-    let columns = Columns { only: Some(only), ..Columns::all(View::Flat) };
+    let Ok(all) = log.decoder(id, &Columns::new(View::Flat)) else { return Ok(None) };
+    let Some(indices) = position_columns(topic, all.schema()) else { return Ok(None) };
+    let columns = Columns { indices: Some(indices), ..Columns::new(View::Flat) };
     let decoder = log.decoder(id, &columns)?;
     let Some(reader) = PositionReader::new(topic, decoder.schema()) else {
         return Ok(None);

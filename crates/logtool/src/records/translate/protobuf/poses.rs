@@ -15,8 +15,10 @@ use crate::records::translate::{
 /// names get other ones.
 pub(super) fn add_poses(poses: &PoseTranslator, translations: &mut Vec<Translation>) {
     let pose_translations = [transforms(poses), poses_in_frame(poses)];
-    let names =
-        translations.iter().chain(&pose_translations).map(|one| one.topic.name.clone());
+    let names = translations
+        .iter()
+        .chain(&pose_translations)
+        .map(|translation| translation.topic.name.clone());
     let mut taken_names: BTreeSet<String> = names.collect();
     for translation in &mut *translations {
         if pose_translations.iter().any(|pose_translation| {

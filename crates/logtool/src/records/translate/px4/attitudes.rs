@@ -18,7 +18,7 @@ use crate::records::translate::px4::{
 const TOPIC: &str = "vehicle_attitude";
 
 /// The maximum number of attitudes, which take 100 MB: six hours at 200 Hz.
-const MOST: u64 = 4 << 20;
+const MAX_ATTITUDES: u64 = 4 << 20;
 
 /// Attitudes are not interpolated over longer gaps, in nanoseconds.
 const MAX_GAP_NANOS: i64 = 500_000_000;
@@ -33,7 +33,7 @@ pub(in crate::records::translate) struct AttitudeInterpolator {
     attitude: FieldReader,
     measurement_time: Option<FieldReader>,
     /// The times in nanoseconds of the log's own clock, and the attitudes, sorted by time.
-    all: OnceLock<Vec<(i64, [f32; 4])>>,
+    samples: OnceLock<Vec<(i64, [f32; 4])>>,
 }
 
 impl AttitudeInterpolator {
@@ -43,8 +43,8 @@ impl AttitudeInterpolator {
         let layout = log.payload_layout(topic)?;
         let attitude = FieldReader::find(&layout, "q")?.at_least(4)?;
         let measurement_time = FieldReader::find(&layout, "timestamp_sample");
-        let (log, all) = (log.clone(), OnceLock::new());
-        Some(Self { log, topic, attitude, measurement_time, all })
+        let (log, samples) = (log.clone(), OnceLock::new());
+        Some(Self { log, topic, attitude, measurement_time, samples })
     }
 
     /// Returns the topic with the attitudes.
@@ -57,10 +57,10 @@ impl AttitudeInterpolator {
         self: Arc<Self>,
         mut translation: Translation,
     ) -> Translation {
-        let begin = translation.begin;
-        translation.begin = Arc::new(move || {
+        let new_translator = translation.new_translator;
+        translation.new_translator = Arc::new(move || {
             self.load()?;
-            begin()
+            new_translator()
         });
         translation
     }
@@ -70,25 +70,25 @@ impl AttitudeInterpolator {
     /// # Errors
     /// The log cannot be read.
     fn load(&self) -> Result<()> {
-        if self.all.get().is_some() {
+        if self.samples.get().is_some() {
             return Ok(());
         }
         let topics = [self.topic].into_iter().collect();
         let selection = Selection { topics, ..Selection::default() };
-        let (mut all, mut block) = (Vec::new(), Block::default());
+        let (mut samples, mut block) = (Vec::new(), Block::default());
         for part in self.log.manifest().plan(&selection, 0) {
             let mut cursor = self.log.read(&part, &selection)?;
             while cursor.fill(&mut block)? {
                 // Damage is reported when the topic itself is copied.
-                all.extend(block.iter().filter_map(|record| {
+                samples.extend(block.iter().filter_map(|record| {
                     let attitude = read_attitude(self.attitude, record.payload)?;
                     let nanos = measurement_time(self.measurement_time, &record);
                     Some((nanos, attitude.map(|part| part as f32)))
                 }));
             }
         }
-        all.sort_by_key(|(nanos, _)| *nanos);
-        self.all.get_or_init(|| all);
+        samples.sort_by_key(|(nanos, _)| *nanos);
+        self.samples.get_or_init(|| samples);
         Ok(())
     }
 
@@ -98,23 +98,23 @@ impl AttitudeInterpolator {
         &self,
         nanos: i64,
     ) -> Option<Quaternion> {
-        let all = self.all.get()?;
-        let later = all.partition_point(|(time, _)| *time <= nanos);
-        let (start, from) = *all.get(later.checked_sub(1)?)?;
+        let samples = self.samples.get()?;
+        let later = samples.partition_point(|(time, _)| *time <= nanos);
+        let (start, first) = *samples.get(later.checked_sub(1)?)?;
         if start == nanos {
-            return Some(from.map(f64::from));
+            return Some(first.map(f64::from));
         }
-        let (end, to) = *all.get(later)?;
+        let (end, second) = *samples.get(later)?;
         let gap = end.checked_sub(start).filter(|gap| *gap <= MAX_GAP_NANOS)?;
         let share = (nanos - start) as f64 / gap as f64;
-        Some(interpolate(from.map(f64::from), to.map(f64::from), share))
+        Some(interpolate(first.map(f64::from), second.map(f64::from), share))
     }
 }
 
 /// Returns the topic with the attitudes, if there are not too many.
 fn topic(manifest: &Manifest) -> Option<TopicId> {
     let (id, records) = topic_with_count(manifest)?;
-    (1..=MOST).contains(&records).then_some(id)
+    (1..=MAX_ATTITUDES).contains(&records).then_some(id)
 }
 
 /// Returns a remark if there are too many attitudes, so that messages are `without` something.
@@ -123,9 +123,9 @@ pub(in crate::records::translate) fn too_many(
     without: &str,
 ) -> Option<String> {
     let (_, records) =
-        topic_with_count(manifest).filter(|(_, records)| *records > MOST)?;
+        topic_with_count(manifest).filter(|(_, records)| *records > MAX_ATTITUDES)?;
     Some(format!(
-        "{records} attitudes are more than the maximum ({MOST}): {without}; an excerpt of \
+        "{records} attitudes are more than the maximum ({MAX_ATTITUDES}): {without}; an excerpt of \
          the log that `filter` writes has fewer"
     ))
 }
@@ -143,16 +143,16 @@ fn topic_with_count(manifest: &Manifest) -> Option<(TopicId, u64)> {
 
 /// Interpolates between two attitudes with constant rate along the shorter arc; `share` is from
 /// 0 to 1.
-fn interpolate(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
+fn interpolate(start: Quaternion, end: Quaternion, share: f64) -> Quaternion {
     let dot = |a: Quaternion, b: Quaternion| -> f64 {
         a.iter().zip(b).map(|(a, b)| a * b).sum()
     };
-    let (from, mut to) = (normalized(from), normalized(to));
-    if dot(from, to) < 0.0 {
-        to = to.map(|part| -part);
+    let (start, mut end) = (normalized(start), normalized(end));
+    if dot(start, end) < 0.0 {
+        end = end.map(|part| -part);
     }
-    let cos = dot(from, to);
-    let (of_from, of_to) = if cos > LINEAR_DOT {
+    let cos = dot(start, end);
+    let (start_weight, end_weight) = if cos > LINEAR_DOT {
         (1.0 - share, share)
     } else {
         let angle = cos.acos();
@@ -160,8 +160,10 @@ fn interpolate(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
         (((1.0 - share) * angle).sin() / sin, (share * angle).sin() / sin)
     };
     let mut quaternion = [0.0; 4];
-    for (place, (from, to)) in quaternion.iter_mut().zip(from.into_iter().zip(to)) {
-        *place = of_from * from + of_to * to;
+    for (component, (start, end)) in
+        quaternion.iter_mut().zip(start.into_iter().zip(end))
+    {
+        *component = start_weight * start + end_weight * end;
     }
     normalized(quaternion)
 }
@@ -193,9 +195,9 @@ mod tests {
             let topic = Topic { records: Some(records), ..Topic::new(name, empty) };
             Manifest { topics: vec![topic], ..Manifest::default() }
         };
-        assert_eq!(too_many(&log_with(TOPIC, MOST), "no poses"), None);
-        assert!(topic(&log_with(TOPIC, MOST)).is_some());
-        assert_eq!(too_many(&log_with("other", MOST + 1), "no poses"), None);
+        assert_eq!(too_many(&log_with(TOPIC, MAX_ATTITUDES), "no poses"), None);
+        assert!(topic(&log_with(TOPIC, MAX_ATTITUDES)).is_some());
+        assert_eq!(too_many(&log_with("other", MAX_ATTITUDES + 1), "no poses"), None);
         let remark = too_many(&log_with(TOPIC, 5_000_000), "no poses").unwrap();
         assert!(remark.starts_with("5000000 attitudes are more"), "{remark}");
         assert!(remark.contains(": no poses; "), "{remark}");

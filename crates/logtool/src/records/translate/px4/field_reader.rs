@@ -8,7 +8,7 @@ use crate::records::translate::px4::frame_conversion::Quaternion;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::records::translate) struct FieldReader {
     start: usize,
-    one: Primitive,
+    primitive: Primitive,
     count: u32,
 }
 
@@ -22,7 +22,7 @@ impl FieldReader {
         let LayoutKind::Primitive(primitive) = field.kind else { return None };
         let is_number = primitive != Primitive::Char && layout.is_fixed();
         let (start, count) = (field.offset as usize, field.count.unwrap_or(1));
-        is_number.then_some(Self { start, one: primitive, count })
+        is_number.then_some(Self { start, primitive, count })
     }
 
     /// Finds the fields `names` of `layout`, if all are numeric.
@@ -31,8 +31,8 @@ impl FieldReader {
         names: [&str; N],
     ) -> Option<[Self; N]> {
         let readers = names.map(|name| Self::find(layout, name));
-        let all: Vec<Self> = readers.into_iter().collect::<Option<_>>()?;
-        all.try_into().ok()
+        let fields: Vec<Self> = readers.into_iter().collect::<Option<_>>()?;
+        fields.try_into().ok()
     }
 
     /// Returns the field if it is an array of at least `count` numbers.
@@ -46,11 +46,11 @@ impl FieldReader {
         payload: &[u8],
         index: u32,
     ) -> Option<f64> {
-        let step = self.one.size() as usize;
+        let step = self.primitive.size() as usize;
         let start = self.start.checked_add(step.checked_mul(index as usize)?)?;
         let mut cut = ByteReader::new(payload.get(start..)?);
         (index < self.count).then_some(())?;
-        Some(match self.one {
+        Some(match self.primitive {
             Primitive::I8 => f64::from(cut.u8()? as i8),
             Primitive::U8 | Primitive::Bool | Primitive::Char => f64::from(cut.u8()?),
             Primitive::I16 => f64::from(cut.u16()? as i16),
@@ -74,22 +74,22 @@ impl FieldReader {
         self,
         payload: &[u8],
     ) -> Option<[f64; N]> {
-        let mut all = [f64::NAN; N];
-        for (index, place) in (0..).zip(&mut all) {
-            *place = self.get(payload, index)?;
+        let mut numbers = [f64::NAN; N];
+        for (index, number) in (0..).zip(&mut numbers) {
+            *number = self.get(payload, index)?;
         }
-        Some(all)
+        Some(numbers)
     }
 }
 
 /// Returns the time of a measurement in nanoseconds of the record's clock: the microseconds in the
-/// payload at `at`, or else the time of the record.
+/// payload at `field`, or else the time of the record.
 pub(in crate::records::translate) fn measurement_time(
-    at: Option<FieldReader>,
+    field: Option<FieldReader>,
     record: &Record<'_>,
 ) -> i64 {
     // Microseconds of 285 years are exact.
-    let micros = at.and_then(|at| at.first(record.payload));
+    let micros = field.and_then(|field| field.first(record.payload));
     let micros = micros.filter(|micros| *micros > 0.0);
     let nanos = micros.map(|micros| (micros as i64).saturating_mul(1000));
     nanos.unwrap_or(record.time.as_nanos())
@@ -97,10 +97,10 @@ pub(in crate::records::translate) fn measurement_time(
 
 /// Reads the attitude from `payload`; `None` if it is unknown, i.e. NaN or 0.
 pub(in crate::records::translate) fn read_attitude(
-    at: FieldReader,
+    field: FieldReader,
     payload: &[u8],
 ) -> Option<Quaternion> {
-    let attitude: Quaternion = at.array(payload)?;
+    let attitude: Quaternion = field.array(payload)?;
     let square: f64 = attitude.iter().map(|part| part * part).sum();
     (square.is_finite() && square > 0.0).then_some(attitude)
 }

@@ -39,15 +39,20 @@ impl World {
     }
 
     /// Converts variances along the axes of this world frame to ROS.
-    pub(in crate::records::translate) fn variances(self, of: Vector) -> Vector {
-        self.vector(of).map(f64::abs)
+    pub(in crate::records::translate) fn variances(self, variances: Vector) -> Vector {
+        self.vector(variances).map(f64::abs)
     }
 
     /// Converts an attitude in this world frame to ROS: x, y, z, w.
-    pub(in crate::records::translate) fn attitude(self, of: Quaternion) -> [f64; 4] {
-        let [w, x, y, z] = of;
+    pub(in crate::records::translate) fn attitude(
+        self,
+        quaternion: Quaternion,
+    ) -> [f64; 4] {
+        let [w, x, y, z] = quaternion;
         match self {
-            Self::Ned => [x + y, x - y, w - z, w + z].map(|of| of * FRAC_1_SQRT_2),
+            Self::Ned => {
+                [x + y, x - y, w - z, w + z].map(|component| component * FRAC_1_SQRT_2)
+            }
             Self::Frd => [x, -y, -z, w],
         }
     }

@@ -25,13 +25,13 @@ where
     F: Fn(&[u8], i64, &mut Vec<u8>) -> Option<()> + Clone + Send + Sync + 'static,
 {
     let measurement_time = FieldReader::find(layout, "timestamp_sample");
-    let begin = Arc::new(move || {
+    let new_translator = Arc::new(move || {
         let encode = encode.clone();
         let translator: Box<dyn Translate> =
             Box::new(Px4Payloads { measurement_time, offset_nanos, encode });
         Ok(translator)
     });
-    Translation { from: id, topic: topic_info, begin }
+    Translation { source_topic: id, topic: topic_info, new_translator }
 }
 
 struct Px4Payloads<F> {
@@ -52,7 +52,7 @@ where
             let buffer = messages.buffer();
             let before = buffer.len();
             match (self.encode)(record.payload, nanos, buffer) {
-                Some(()) => messages.end(index),
+                Some(()) => messages.end_message(index),
                 // Payloads that are too short are reported by the translation of the topic itself.
                 None => buffer.truncate(before),
             }

@@ -74,7 +74,7 @@ impl PositionFields {
 
     /// Reads the position: north, east, down. Returns `None` if it is not valid.
     fn read(&self, payload: &[u8]) -> Option<Vector> {
-        let is_valid = self.valid.iter().all(|at| at.first(payload) == Some(1.0));
+        let is_valid = self.valid.iter().all(|field| field.first(payload) == Some(1.0));
         let [x, y, z] = self.axes.map(|axis| axis.first(payload));
         let position = [x?, y?, z?];
         (is_valid && position.iter().all(|axis| axis.is_finite())).then_some(position)
@@ -91,7 +91,7 @@ impl PoseTranslator {
         offset_nanos: i64,
         frames: &Frames,
     ) -> Option<Self> {
-        let is_it = |topic: &Topic| {
+        let is_match = |topic: &Topic| {
             topic.name == TOPIC
                 && topic.instance == 0
                 && topic.origin == TopicOrigin::Logged
@@ -99,7 +99,7 @@ impl PoseTranslator {
         };
         let mut topics = log.manifest().topics();
         let (id, topic) =
-            topics.find(|(id, topic)| selected.contains(*id) && is_it(topic))?;
+            topics.find(|(id, topic)| selected.contains(*id) && is_match(topic))?;
         let layout = log.payload_layout(id)?;
         Some(Self {
             id,
@@ -139,8 +139,8 @@ impl PoseTranslator {
     /// Returns the pose at the position in `payload`, at `nanos` of the translated clock.
     fn pose(&self, payload: &[u8], nanos: i64) -> Option<Pose<'_>> {
         let position = self.fields.read(payload)?;
-        let own = nanos.saturating_sub(self.offset_nanos);
-        let attitude = self.attitudes.attitude_at(own)?;
+        let source_nanos = nanos.saturating_sub(self.offset_nanos);
+        let attitude = self.attitudes.attitude_at(source_nanos)?;
         Some(Pose {
             nanos,
             parent: &self.parent,

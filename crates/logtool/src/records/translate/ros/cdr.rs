@@ -40,7 +40,7 @@ pub(in crate::records::translate) fn is_foreign(topic: &Topic) -> bool {
 pub(in crate::records::translate) fn cdr(
     log: Arc<dyn Log>,
     selected: &TopicSet,
-    moved: ClockOffset,
+    offset: ClockOffset,
 ) -> Result<PreparedTranslation> {
     let (mut translations, mut warnings) = (Vec::new(), Vec::new());
     for (id, topic) in log.manifest().topics() {
@@ -61,9 +61,9 @@ pub(in crate::records::translate) fn cdr(
         let reasons = warnings.join("; ").replace("left out: ", "");
         return Err(Error::failed(format!("{message}; {reasons}")));
     }
-    let clock = moved.resulting_clock(&log.manifest().clock);
+    let clock = offset.resulting_clock(&log.manifest().clock);
     let sources = MessageSource::of_each(&translations);
-    let log = TranslatedLog::new(log, translations, moved.nanos)
+    let log = TranslatedLog::new(log, translations, offset.nanos)
         .with_clock(clock)
         .with_streams();
     let log = Arc::new(log);
@@ -100,12 +100,12 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
             ));
         }
     };
-    let begin = Arc::new(move || {
+    let new_translator = Arc::new(move || {
         let translator: Box<dyn Translate> =
             Box::new(Ros1 { transcoder: transcoder.clone(), header_len });
         Ok(translator)
     });
-    Ok(Translation { from: id, topic: topic_info, begin })
+    Ok(Translation { source_topic: id, topic: topic_info, new_translator })
 }
 
 /// Returns the definition of `topic` in ROS 1, and the conversion of its messages.
@@ -160,7 +160,7 @@ impl Translate for Ros1 {
                     continue;
                 }
             };
-            messages.end(index);
+            messages.end_message(index);
             if remainder.unrepresentable_times > 0 {
                 let damage =
                     record.undecodable_damage().with_kind(DamageKind::Doubtful);

@@ -36,14 +36,14 @@ pub(in crate::records::translate) fn fixes(
     offset_nanos: i64,
 ) -> Result<Option<Translation>> {
     // A topic with too many columns for a flat view has no position.
-    let Ok(all) = log.decoder(id, &Columns::all(View::Flat)) else { return Ok(None) };
-    let Some(mut only) = position_columns(topic, all.schema()) else {
+    let Ok(all) = log.decoder(id, &Columns::new(View::Flat)) else { return Ok(None) };
+    let Some(mut indices) = position_columns(topic, all.schema()) else {
         return Ok(None);
     };
-    only.extend(MORE.iter().filter_map(|name| all.schema().index_of(name).ok()));
-    only.sort_unstable();
-    only.dedup();
-    let columns = Columns { only: Some(only), ..Columns::all(View::Flat) };
+    indices.extend(MORE.iter().filter_map(|name| all.schema().index_of(name).ok()));
+    indices.sort_unstable();
+    indices.dedup();
+    let columns = Columns { indices: Some(indices), ..Columns::new(View::Flat) };
     let decoder = log.decoder(id, &columns)?;
     let Some(reader) = PositionReader::new(topic, decoder.schema()) else {
         return Ok(None);

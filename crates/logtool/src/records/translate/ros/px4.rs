@@ -64,10 +64,10 @@ const METADATA_KINDS: [(MetadataKey, &str); 3] = [
 pub(in crate::records::translate) fn px4(
     log: Arc<dyn Log>,
     selected: &TopicSet,
-    moved: ClockOffset,
+    offset: ClockOffset,
     frames: &Frames,
 ) -> Result<PreparedTranslation> {
-    let nanos = moved.nanos;
+    let nanos = offset.nanos;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     let mut names = UniqueNames::default();
@@ -85,7 +85,7 @@ pub(in crate::records::translate) fn px4(
         }
         let topic = &with_ros_name(topic, &mut names);
         match own_type(&log, id, topic)? {
-            Ok(own) => translations.push(own),
+            Ok(translation) => translations.push(translation),
             Err(reason) => left_out.push(format!("{} ({reason})", topic.label())),
         }
         if topic.records == Some(0) || topic.origin != TopicOrigin::Logged {
@@ -115,7 +115,7 @@ pub(in crate::records::translate) fn px4(
     if !left_out.is_empty() {
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
-    let clock = moved.resulting_clock(&manifest.clock);
+    let clock = offset.resulting_clock(&manifest.clock);
     let attitudes = attitudes.map(|attitudes| attitudes.topic());
     let sources =
         MessageSource::with_dependency(&translations, attitudes, &with_attitudes);
@@ -125,7 +125,9 @@ pub(in crate::records::translate) fn px4(
 }
 
 /// Returns a remark about metadata that a log of only messages cannot hold.
-pub(in crate::records::translate) fn left_out(manifest: &Manifest) -> Option<String> {
+pub(in crate::records::translate) fn dropped_metadata(
+    manifest: &Manifest,
+) -> Option<String> {
     let counts = METADATA_KINDS.iter().filter_map(|(key, singular)| {
         let Some(Value::Map(all)) = manifest.file_metadata(*key) else {
             return None;
@@ -165,11 +167,11 @@ fn own_type(
         Err(err) => return Ok(Err(err.to_string())),
     };
     let topic_info = message_topic(topic, &messages.type_name, &messages.definition)?;
-    let begin = Arc::new(move || {
+    let new_translator = Arc::new(move || {
         let translator: Box<dyn logtool_core::Translate> = Box::new(messages.clone());
         Ok(translator)
     });
-    Ok(Ok(Translation { from: id, topic: topic_info, begin }))
+    Ok(Ok(Translation { source_topic: id, topic: topic_info, new_translator }))
 }
 
 /// Translates records of the topic `id` with `layout` to the types that ROS defines and that
@@ -181,10 +183,10 @@ fn standard_messages(
     offset_nanos: i64,
     frames: &Frames,
 ) -> Result<Vec<Translation>> {
-    let all = [
+    let translations = [
         imu::attitude(id, topic, layout, offset_nanos, frames)?,
         odometry::odometry(id, topic, layout, offset_nanos, frames)?,
         odometry::local_position(id, topic, layout, offset_nanos, frames)?,
     ];
-    Ok(all.into_iter().flatten().collect())
+    Ok(translations.into_iter().flatten().collect())
 }

@@ -29,7 +29,7 @@ pub(in crate::records::translate) fn rows(
     topic: &Topic,
     package: &str,
 ) -> Result<Result<Translation, String>> {
-    let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+    let decoder = log.decoder(id, &Columns::new(View::Flat))?;
     let (mut text, mut names) = (String::new(), UniqueNames::default());
     for field in decoder.schema().fields() {
         let name = names.make_unique(field.name());

@@ -78,7 +78,7 @@ fn impossible_field_is_reported_and_the_others_are_read() {
         let (batch, damage) = decode_payloads(decoder, &[&sound, &bytes]);
         assert_eq!(rows(&batch)[2..], ["1500000000 0 1.5 -", "1500000000 1 -2 -"]);
         assert_eq!(damage.len(), 1);
-        (damage[0].kind, damage[0].why.clone().unwrap())
+        (damage[0].kind, damage[0].reason.clone().unwrap())
     };
     let mismatch = |text: &str| (DamageKind::TypeMismatch, text.to_owned());
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 9, 1)];

@@ -34,15 +34,15 @@ pub(crate) struct ExtraBytesColumn {
     description: &'static str,
     is_float: bool,
     /// The index of the column.
-    at: usize,
+    index: usize,
 }
 
 /// Returns those that `columns` contain.
 pub(crate) fn find(columns: &[PointColumn]) -> Vec<ExtraBytesColumn> {
     let find = |(name, description): (&'static str, &'static str)| {
-        let at = columns.iter().position(|column| column.name == name)?;
-        let is_float = matches!(columns.get(at)?.kind, NumberType::Float { .. });
-        Some(ExtraBytesColumn { name, description, is_float, at })
+        let index = columns.iter().position(|column| column.name == name)?;
+        let is_float = matches!(columns.get(index)?.kind, NumberType::Float { .. });
+        Some(ExtraBytesColumn { name, description, is_float, index })
     };
     WANTED.into_iter().filter_map(find).collect()
 }
@@ -50,7 +50,7 @@ pub(crate) fn find(columns: &[PointColumn]) -> Vec<ExtraBytesColumn> {
 impl ExtraBytesColumn {
     /// Returns the bytes of the attribute for each of `points`.
     pub(crate) fn values(&self, points: &Points) -> Vec<[u8; BYTES]> {
-        match array(points, Some(self.at)) {
+        match array(points, Some(self.index)) {
             Some(array) if self.is_float => {
                 floats(array).into_iter().map(|v| (v as f32).to_le_bytes()).collect()
             }
@@ -66,8 +66,8 @@ pub(crate) fn extra_bytes_record(extra: &[ExtraBytesColumn]) -> Option<Vlr> {
     for (record, extra) in data.chunks_exact_mut(DESCRIPTION_BYTES).zip(extra) {
         let kind = [if extra.is_float { 9 } else { 5 }];
         let strings = [extra.name.as_bytes(), extra.description.as_bytes()];
-        for (at, bytes) in [(2, &kind[..]), (4, strings[0]), (160, strings[1])] {
-            let target = record.iter_mut().skip(at).take(32);
+        for (index, bytes) in [(2, &kind[..]), (4, strings[0]), (160, strings[1])] {
+            let target = record.iter_mut().skip(index).take(32);
             target.zip(bytes).for_each(|(target, byte)| *target = *byte);
         }
     }

@@ -96,7 +96,7 @@ fn concatenate(before: &Points, after: &Points) -> Result<Points> {
     let arrays = before.arrays.iter().zip(&after.arrays);
     let arrays = arrays.map(|(before, after)| concat(&[before, after]));
     let arrays = arrays.collect::<Result<_, _>>().map_err(|err| {
-        Error::new(ErrorKind::Unsupported, "cannot concatenate points").from_source(err)
+        Error::new(ErrorKind::Unsupported, "cannot concatenate points").with_source(err)
     })?;
     Ok(Points { arrays, count: before.count + after.count })
 }

@@ -9,8 +9,8 @@ use crate::inspect::report::plots::{
 
 /// The altitude of a GPS receiver is valid only with a three-dimensional fix (uORB,
 /// `SensorGps.msg`: `fix_type` 3 and more). Until then, firmware reports about 0 m.
-const FIX_M: Transform = Transform::Where { least: 3.0, factor: 1.0 };
-const FIX_MM: Transform = Transform::Where { least: 3.0, factor: 1e-3 };
+const FIX_M: Transform = Transform::Where { min: 3.0, factor: 1.0 };
+const FIX_MM: Transform = Transform::Where { min: 3.0, factor: 1e-3 };
 
 const Q: &[&str] = &["q[0]", "q[1]", "q[2]", "q[3]"];
 const Q_D: &[&str] = &["q_d[0]", "q_d[1]", "q_d[2]", "q_d[3]"];
@@ -40,7 +40,7 @@ pub(super) const PLOTS: &[Px4Plot] = &[
                 "setpoint",
                 "position_setpoint_triplet",
                 &["current.alt", "current.valid"],
-                Transform::Where { least: 1.0, factor: 1.0 },
+                Transform::Where { min: 1.0, factor: 1.0 },
             ),
         ],
     )

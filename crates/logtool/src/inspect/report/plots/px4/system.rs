@@ -9,7 +9,7 @@ const STATUS: &str = "estimator_status";
 const CHECKS: &[&str] = &["innovation_check_flags"];
 
 /// A quality that is unknown is -1 (uORB, `InputRc.msg`).
-const KNOWN: Transform = Transform::Where { least: 0.0, factor: 1.0 };
+const KNOWN: Transform = Transform::Where { min: 0.0, factor: 1.0 };
 
 /// The plots.
 pub(super) const PLOTS: &[Px4Plot] = &[

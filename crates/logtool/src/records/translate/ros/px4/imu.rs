@@ -67,8 +67,10 @@ impl MeasuredFields {
                 let [angles, speeds]: [Vector; 2] = read_both(sums)?;
                 let [angles_time, speeds_time] = times
                     .map(|time| time.first(payload).filter(|micros| *micros > 0.0));
-                let over = |sum: Vector, micros: f64| sum.map(|of| of / (micros / 1e6));
-                Some([over(angles, angles_time?), over(speeds, speeds_time?)])
+                let rate_from = |sum: Vector, micros: f64| {
+                    sum.map(|component| component / (micros / 1e6))
+                };
+                Some([rate_from(angles, angles_time?), rate_from(speeds, speeds_time?)])
             }
         }
     }
@@ -86,15 +88,19 @@ pub(super) fn imu(
 ) -> Result<Option<Translation>> {
     let Some(measured) = MeasuredFields::find(layout) else { return Ok(None) };
     let topic_info = common_topic(topic, "/imu", TYPE)?;
-    let (known, frame) = (attitudes.clone(), frames.name("base_link"));
+    let (interpolator, frame) = (attitudes.clone(), frames.name("base_link"));
     let encode = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {
         let [rates, accelerations] = measured.read(payload)?;
-        let own = nanos.saturating_sub(offset_nanos);
-        let attitude = known.as_ref().and_then(|known| known.attitude_at(own));
+        let source_nanos = nanos.saturating_sub(offset_nanos);
+        let attitude = interpolator
+            .as_ref()
+            .and_then(|interpolator| interpolator.attitude_at(source_nanos));
         let mut message = MessageWriter::new(out);
         message.header(0, nanos, &frame);
         match attitude {
-            Some(of) => message.f64s(&World::Ned.attitude(of)).f64s(&UNKNOWN),
+            Some(quaternion) => {
+                message.f64s(&World::Ned.attitude(quaternion)).f64s(&UNKNOWN)
+            }
             None => message.f64s(&[0.0, 0.0, 0.0, 1.0]).f64s(&MISSING),
         };
         message.f64s(&body(rates)).f64s(&UNKNOWN);
@@ -132,7 +138,8 @@ pub(super) fn attitude(
         message.f64s(&World::Ned.attitude(attitude)).f64s(&UNKNOWN);
         match rates {
             Some([roll, pitch, yaw]) => {
-                let [roll, pitch, yaw] = [roll, pitch, yaw].map(|of| of.first(payload));
+                let [roll, pitch, yaw] =
+                    [roll, pitch, yaw].map(|field| field.first(payload));
                 message.f64s(&body([roll?, pitch?, yaw?])).f64s(&UNKNOWN);
             }
             None => {

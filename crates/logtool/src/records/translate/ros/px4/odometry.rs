@@ -78,10 +78,12 @@ impl OdometryFields {
         let old_frame = FieldReader::find(layout, "local_frame");
         let new_variances = FieldReader::find(layout, "position_variance");
         let old_variances = FieldReader::find(layout, "pose_covariance");
-        let new_variances =
-            new_variances.and_then(|of| of.at_least(3)).map(|of| (of, [0, 1, 2]));
-        let old_variances =
-            old_variances.and_then(|of| of.at_least(21)).map(|of| (of, [0, 6, 11]));
+        let new_variances = new_variances
+            .and_then(|field| field.at_least(3))
+            .map(|field| (field, [0, 1, 2]));
+        let old_variances = old_variances
+            .and_then(|field| field.at_least(21))
+            .map(|field| (field, [0, 6, 11]));
         let rates = ["rollspeed", "pitchspeed", "yawspeed"];
         Some(Self {
             position: AxisFields::find(layout, "position", ["x", "y", "z"])?,
@@ -96,8 +98,8 @@ impl OdometryFields {
     }
 
     fn read(&self, payload: &[u8]) -> Option<VehicleMotion> {
-        let number = |at: Option<FieldReader>| match at {
-            Some(at) => at.first(payload).map(|number| number - self.first_frame),
+        let number = |field: Option<FieldReader>| match field {
+            Some(field) => field.first(payload).map(|number| number - self.first_frame),
             None => Some(0.0),
         };
         let world = match number(self.pose_frame)? {
@@ -109,15 +111,15 @@ impl OdometryFields {
         let velocity = self.velocity.read(payload)?;
         let frame = self.velocity_frame.or(self.pose_frame);
         // The body frame has the number 3 in both numberings.
-        let is_of_body = self.velocity_frame.and_then(|at| at.first(payload));
+        let is_of_body = self.velocity_frame.and_then(|field| field.first(payload));
         let velocity = match (is_of_body, number(frame)?) {
             (Some(3.0), _) => velocity,
             (_, 0.0) if world == World::Ned => into_body(velocity, attitude),
             (_, 1.0) if world == World::Frd => into_body(velocity, attitude),
             _ => [f64::NAN; 3],
         };
-        let variance = |(of, indices): (FieldReader, [u32; 3])| {
-            indices.map(|index| of.get(payload, index).filter(|v| v.is_finite()))
+        let variance = |(field, indices): (FieldReader, [u32; 3])| {
+            indices.map(|index| field.get(payload, index).filter(|v| v.is_finite()))
         };
         let variances = self.variances.map_or([None; 3], variance);
         Some(VehicleMotion {
@@ -149,7 +151,7 @@ impl VehicleMotion {
         let mut covariance = [0.0; 36];
         let variances = self.world.variances(self.variances);
         let diagonal = covariance.iter_mut().step_by(7);
-        diagonal.zip(variances).for_each(|(place, variance)| *place = variance);
+        diagonal.zip(variances).for_each(|(element, variance)| *element = variance);
         let mut message = MessageWriter::new(out);
         message.header(0, nanos, parent).text(child);
         message.f64s(&self.world.vector(self.position));
@@ -166,14 +168,14 @@ pub(super) fn odometry(
     offset_nanos: i64,
     frames: &Frames,
 ) -> Result<Option<Translation>> {
-    let is_it = topic.type_name.contains("odometry");
-    let Some(places) = OdometryFields::find(layout).filter(|_| is_it) else {
+    let is_match = topic.type_name.contains("odometry");
+    let Some(fields) = OdometryFields::find(layout).filter(|_| is_match) else {
         return Ok(None);
     };
     let topic_info = common_topic(topic, "/odometry", TYPE)?;
-    let names = ["odom", "base_link"].map(|own| frames.name(own));
+    let names = ["odom", "base_link"].map(|frame| frames.name(frame));
     let encode = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
-        places.read(payload)?.append(nanos, &names, out);
+        fields.read(payload)?.append(nanos, &names, out);
         Some(())
     };
     Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, encode)))
@@ -188,7 +190,7 @@ pub(super) fn local_position(
     offset_nanos: i64,
     frames: &Frames,
 ) -> Result<Option<Translation>> {
-    let places = (|| {
+    let fields = (|| {
         let axes = FieldReader::find_each(layout, ["x", "y", "z"])?;
         let speeds = FieldReader::find_each(layout, ["vx", "vy", "vz"])?;
         let heading = FieldReader::find(layout, "heading");
@@ -196,12 +198,13 @@ pub(super) fn local_position(
         let valid = FieldReader::find_each(layout, ["xy_valid", "z_valid"])?;
         Some((AxisFields::Each(axes), AxisFields::Each(speeds), heading, valid))
     })();
-    let Some((position, velocity, heading, valid)) = places else { return Ok(None) };
+    let Some((position, velocity, heading, valid)) = fields else { return Ok(None) };
     let topic_info = common_topic(topic, "/odometry", TYPE)?;
-    let names = ["odom", "base_stabilized"].map(|own| frames.name(own));
+    let names = ["odom", "base_stabilized"].map(|frame| frames.name(frame));
     let encode = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
-        let is_valid = valid.iter().all(|at| at.first(payload) == Some(1.0));
-        let heading = heading.first(payload).filter(|of| is_valid && of.is_finite())?;
+        let is_valid = valid.iter().all(|field| field.first(payload) == Some(1.0));
+        let heading =
+            heading.first(payload).filter(|heading| is_valid && heading.is_finite())?;
         let (sin, cos) = (heading / 2.0).sin_cos();
         let attitude = [cos, 0.0, 0.0, sin];
         let state = VehicleMotion {
