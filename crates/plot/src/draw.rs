@@ -415,7 +415,7 @@ fn value_marks(height: i32) -> usize {
 }
 
 /// Returns the width of the labels of an axis.
-fn label_width(axis: &Axis) -> i32 {
+pub(crate) fn label_width(axis: &Axis) -> i32 {
     let widths =
         axis.ticks.iter().map(|tick| canvas::width(&axis.label(*tick), TICK_TEXT));
     widths.max().unwrap_or(0)

@@ -7,7 +7,7 @@
 mod data;
 mod escape;
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
@@ -106,12 +106,13 @@ impl Page {
     /// Returns the page as one HTML file.
     pub fn html(&self) -> String {
         let title = html(&self.title);
+        let dark = dark_style(&self.sections);
         let mut page = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n\
              <meta name=\"provenance\" content=\"{}\">\n\
-             <title>{title}</title>\n<style>\n{UPLOT_STYLE}\n{STYLE}</style>\n</head>\n\
+             <title>{title}</title>\n<style>\n{UPLOT_STYLE}\n{STYLE}{dark}</style>\n</head>\n\
              <body>\n<header><h1>{title}</h1><p>{}</p></header>\n<nav>",
             html(&self.provenance),
             html(&self.about)
@@ -139,6 +140,45 @@ impl Page {
         );
         page
     }
+}
+
+/// The colours of texts and axes in an SVG, and those in a dark page.
+const INKS: [(&str, &str); 2] = [("#333333", "#cccccc"), ("#000000", "#e1e1e1")];
+
+/// Returns a style that adapts the colours of the SVGs in `sections` to dark pages: lines become
+/// lighter, as those of the plots do, and texts and axes become nearly white.
+fn dark_style(sections: &[Section]) -> String {
+    let mut colors = BTreeSet::new();
+    for section in sections {
+        section.blocks.iter().for_each(|block| block.add_svg_colors(&mut colors));
+    }
+    if colors.is_empty() {
+        return String::new();
+    }
+    let mut style = String::from("@media (prefers-color-scheme: dark) {\n");
+    for color in colors {
+        let ink = INKS.iter().find(|(ink, _)| *ink == color);
+        let lighter =
+            ink.map_or_else(|| lighter(color), |(_, dark)| (*dark).to_owned());
+        for attribute in ["fill", "stroke"] {
+            let _ = writeln!(
+                style,
+                "  figure svg [{attribute}=\"{color}\"] {{ {attribute}: {lighter}; }}"
+            );
+        }
+    }
+    style.push_str("}\n");
+    style
+}
+
+/// Returns 65 % of `color`, which is `#` and six hexadecimal digits, and 35 % white.
+fn lighter(color: &str) -> String {
+    let part = |start: usize| {
+        let digits = color.get(start..start + 2).unwrap_or_default();
+        let part = u8::from_str_radix(digits, 16).unwrap_or_default();
+        (f64::from(part) * 0.65 + 255.0 * 0.35).round() as u8
+    };
+    format!("#{:02x}{:02x}{:02x}", part(1), part(3), part(5))
 }
 
 /// Sections with more plots than this start with links to them.
@@ -220,6 +260,28 @@ impl BlockWriter<'_> {
 }
 
 impl Block {
+    /// Adds the colours of SVGs to `colors`, each as `#` and six hexadecimal digits.
+    fn add_svg_colors<'b>(&'b self, colors: &mut BTreeSet<&'b str>) {
+        match self {
+            Self::Svg(_, svg) => {
+                for attribute in svg.split("=\"").skip(1) {
+                    let value = attribute.split('"').next().unwrap_or_default();
+                    let is_color = value.len() == 7
+                        && value.strip_prefix('#').is_some_and(|digits| {
+                            digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+                        });
+                    if is_color {
+                        colors.insert(value);
+                    }
+                }
+            }
+            Self::Details(_, blocks) => {
+                blocks.iter().for_each(|block| block.add_svg_colors(colors));
+            }
+            _ => {}
+        }
+    }
+
     /// Returns the title of a plot that the script of the page draws.
     fn plot_title(&self) -> Option<&str> {
         match self {
@@ -277,6 +339,24 @@ mod tests {
         let json = PlotData::new(&[Section { title: String::new(), blocks }]).json();
         assert!(json.contains("\"range\":[2.5,3.5]"), "{json}");
         assert!(json.contains("\"x\":[3],\"y\":[2]"), "{json}");
+    }
+
+    #[test]
+    fn svg_colors_follow_a_dark_scheme() {
+        let svg = "<svg><path stroke=\"#0072B2\" fill=\"none\"/>\
+                   <text fill=\"#333333\">#ABCDEF</text></svg>";
+        let nested = vec![Block::Svg(String::new(), svg.into())];
+        let blocks = vec![Block::Details(String::new(), nested)];
+        let page = Page {
+            sections: vec![Section { blocks, ..Section::default() }],
+            ..Page::default()
+        };
+        let html = page.html();
+        // 65 % of 0, 114 and 178, and 35 % of 255: 89, 163 and 205.
+        assert!(html.contains("figure svg [stroke=\"#0072B2\"] { stroke: #59a3cd; }"));
+        assert!(html.contains("figure svg [fill=\"#333333\"] { fill: #cccccc; }"));
+        assert!(!html.contains("[fill=\"#ABCDEF\"]"));
+        assert!(!Page::default().html().contains("figure svg [fill"));
     }
 
     #[test]

@@ -88,6 +88,16 @@ impl TopView {
         })
     }
 
+    /// Returns the image as SVG without a ground, so that it can be shown on any. Its texts stay
+    /// legible if it is shrunk to the width of a phone.
+    ///
+    /// # Errors
+    /// Errors of rendering.
+    pub fn svg(mut self) -> Result<String> {
+        let raster = self.fix_range();
+        Scene::for_page(&self.about, &raster).svg_with_points(&raster)
+    }
+
     /// Decides the range of the image from the points so far.
     fn fix_range(&mut self) -> Raster {
         let mut raster = match self.raster.take() {
@@ -138,6 +148,35 @@ mod tests {
         assert_eq!(at(-5.0, 5.0), [68, 1, 84]);
         assert_eq!(at(5.0, -5.0), [253, 231, 37]);
         assert_eq!(at(0.0, 0.0), [0, 0, 0], "nothing was painted there");
+    }
+
+    #[test]
+    fn svg_has_points_and_colour_bar_as_transparent_images() {
+        let about = TopViewOptions {
+            reach: Some(10.0),
+            colors: Some((0.0, 1.0)),
+            scale: 1,
+            ..TopViewOptions::default()
+        };
+        let mut view = TopView::new(about);
+        view.add(-5.0, 5.0, 0.0, 0.0);
+        let svg = view.svg().unwrap();
+        let tree = crate::paint::parse(&svg).unwrap().0;
+        let images: Vec<_> = tree.root().children().iter().collect();
+        assert!(svg.matches("<image ").count() == 2 && images.len() > 2, "{svg}");
+        // On a transparent ground, the only dot has the first colour of viridis.
+        let size = tree.size();
+        let mut pixmap =
+            resvg::tiny_skia::Pixmap::new(size.width() as u32, size.height() as u32)
+                .unwrap();
+        let transform = resvg::tiny_skia::Transform::identity();
+        resvg::render(&tree, transform, &mut pixmap.as_mut());
+        let dots = pixmap.pixels().iter().filter(|pixel| {
+            (pixel.alpha(), pixel.red(), pixel.green(), pixel.blue())
+                == (255, 68, 1, 84)
+        });
+        assert!(dots.count() > 4);
+        assert_eq!(pixmap.pixel(0, 0).unwrap().alpha(), 0);
     }
 
     #[test]

@@ -41,21 +41,38 @@ pub(crate) enum LegendSample {
     Area,
 }
 
-/// Draws `entries` in as many rows as necessary, at the top of `area`. Returns the rest
-/// of the area.
-pub(crate) fn draw<'a>(
-    area: &Area<'a>,
-    entries: &[LegendEntry],
-) -> DrawResult<Area<'a>> {
-    let most = area.dim_in_pixel().0 as i32;
-    let style = text(area, TEXT).pos(canvas::FROM_LEFT);
+/// Returns the positions of `entries` in rows that are `most` units wide, and the height of the
+/// rows.
+fn layout(entries: &[LegendEntry], most: i32) -> (Vec<(i32, i32)>, i32) {
     let (mut x, mut y) = (0, px(ROW / 2.0));
+    let mut places = Vec::with_capacity(entries.len());
     for entry in entries {
         let name = font::printable_text(&entry.name);
         let width = px(PIECE + 6.0 + ROOM) + canvas::width(&name, TEXT);
         if x > 0 && x + width > most {
             (x, y) = (0, y + px(ROW));
         }
+        places.push((x, y));
+        x += width;
+    }
+    (places, if entries.is_empty() { 0 } else { y + px(ROW / 2.0 + 2.0) })
+}
+
+/// Returns the height in units of `entries` in rows that are `most` units wide.
+pub(crate) fn height(entries: &[LegendEntry], most: i32) -> i32 {
+    layout(entries, most).1
+}
+
+/// Draws `entries` in as many rows as necessary, at the top of `area`. Returns the rest
+/// of the area.
+pub(crate) fn draw<'a>(
+    area: &Area<'a>,
+    entries: &[LegendEntry],
+) -> DrawResult<Area<'a>> {
+    let style = text(area, TEXT).pos(canvas::FROM_LEFT);
+    let (places, used) = layout(entries, area.dim_in_pixel().0 as i32);
+    for (entry, (x, y)) in entries.iter().zip(places) {
+        let name = font::printable_text(&entry.name);
         let color = canvas::color(entry.color);
         match entry.piece {
             LegendSample::Line(dash) => {
@@ -68,8 +85,6 @@ pub(crate) fn draw<'a>(
             }
         }
         area.draw_text(&name, &style, (x + px(PIECE + 6.0), y))?;
-        x += width;
     }
-    let used = if entries.is_empty() { 0 } else { y + px(ROW / 2.0 + 2.0) };
     Ok(canvas::split_down(area, used)?.1)
 }

@@ -52,7 +52,7 @@
   // A number at a mark. The locale of the browser is not used, as data files do not use it either.
   const numberLabel = (mark, step, largest) => {
     const decimals = decimalsOf(step);
-    if (largest < 1e6 && decimals < 12) return mark.toFixed(decimals);
+    if (largest < 1e6 && decimals < 5) return mark.toFixed(decimals);
     if (mark === 0) return "0";
     const digits = Math.floor(Math.log10(Math.abs(mark))) - Math.floor(Math.log10(step)) + 1;
     return mark.toExponential(Math.min(15, Math.max(0, digits))).replace(/\.?0+e/, "e");
@@ -262,6 +262,13 @@
     };
   };
 
+  // The name of a line in the legend, also if the limits of its axis hide it.
+  const nameOf = (line, limits) => {
+    const values = limits ? line.y.filter((y) => y !== null) : [];
+    if (values.length && values.every((y) => y > limits[1])) return `${line.name} (above the plot)`;
+    if (values.length && values.every((y) => y < limits[0])) return `${line.name} (below the plot)`;
+    return line.name;
+  };
   const seriesOf = (plot) => {
     if (plot.kind === "curves") {
       return plot.curves.map(({ name, color }) => ({
@@ -274,7 +281,7 @@
     }
     const isDrawn = plot.kind === "lines";
     return plot.lines.map((line) => ({
-      label: line.name,
+      label: nameOf(line, line.isRight ? plot.right.limits : plot.limits),
       scale: line.isRight ? "right" : "y",
       stroke: () => (plot.kind === "heat" ? "transparent" : `rgb(${lineColor(line.color)})`),
       width: 1,
@@ -392,12 +399,34 @@
     });
   }
 
-  scheme.addEventListener("change", () => all.forEach(([u]) => u.redraw(false)));
+  // The legend keeps the colours of its creation.
+  const paintLegend = (u) => {
+    u.root.querySelectorAll(".u-legend .u-series").forEach((row, index) => {
+      const marker = row.querySelector(".u-marker");
+      if (index > 0 && marker) marker.style.borderColor = u.series[index].stroke(u, index);
+    });
+  };
+  scheme.addEventListener("change", () => {
+    for (const [u] of all) {
+      u.redraw(false);
+      paintLegend(u);
+    }
+  });
+
+  // Boxes that can be scrolled to the right show it: phones have no visible scroll bars.
+  const boxes = [...document.querySelectorAll(".scroll, pre.columns, nav")];
+  const markBox = (box) => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  const markBoxes = () => boxes.forEach(markBox);
+  boxes.forEach((box) => box.addEventListener("scroll", () => markBox(box)));
+  for (const details of document.querySelectorAll("details")) details.addEventListener("toggle", markBoxes);
+  markBoxes();
+
   let waiting = 0;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       for (const [u, plot] of all) u.setSize({ width: u.root.parentNode.clientWidth, height: heightOf(plot) });
+      markBoxes();
     }, 100);
   });
   document.documentElement.dataset.plots = String(all.length);

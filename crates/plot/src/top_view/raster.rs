@@ -1,5 +1,6 @@
 //! The points as dots.
 
+use logtool_core::{Error, ErrorKind, Result};
 use resvg::tiny_skia::{Pixmap, PremultipliedColorU8};
 
 use crate::{
@@ -92,6 +93,15 @@ impl Raster {
         }
     }
 
+    /// Returns the dots as PNG with a transparent ground.
+    pub(super) fn png(&self) -> Result<Vec<u8>> {
+        let side = self.side as u32;
+        let mut pixmap = Pixmap::new(side, side)
+            .ok_or_else(|| Error::new(ErrorKind::Limit, "too many pixels"))?;
+        self.paint(&mut pixmap, 0, 0);
+        encode_png(&pixmap)
+    }
+
     /// Paints the dots with the upper left corner at `left` and `top`.
     pub(super) fn paint(&self, pixmap: &mut Pixmap, left: u32, top: u32) {
         let (width, left, top) = (pixmap.width() as usize, left as usize, top as usize);
@@ -106,6 +116,23 @@ impl Raster {
             }
         }
     }
+}
+
+/// Returns the colour bar as PNG, one pixel wide, from the last colour at the top down to the first.
+pub(super) fn bar_png() -> Result<Vec<u8>> {
+    const STEPS: u32 = 128;
+    let mut pixmap = Pixmap::new(1, STEPS)
+        .ok_or_else(|| Error::new(ErrorKind::Limit, "too many pixels"))?;
+    for (row, pixel) in (0..STEPS).zip(pixmap.pixels_mut()) {
+        let [r, g, b] = viridis(1.0 - f64::from(row) / f64::from(STEPS - 1));
+        *pixel = PremultipliedColorU8::from_rgba(r, g, b, 255).unwrap_or(*pixel);
+    }
+    encode_png(&pixmap)
+}
+
+fn encode_png(pixmap: &Pixmap) -> Result<Vec<u8>> {
+    let wrap = |err| Error::new(ErrorKind::Malformed, "no PNG").from_source(err);
+    pixmap.encode_png().map_err(wrap)
 }
 
 /// Returns the width in pixels of one of `points` points: few points must be visible too.

@@ -1,5 +1,6 @@
 //! The surroundings of the points: axes, rings and the colour bar.
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use logtool_core::Result;
 use plotters::{
     element::{Circle, PathElement, Rectangle},
@@ -7,23 +8,65 @@ use plotters::{
 };
 
 use crate::{
-    draw::canvas::{
-        self, Area, CENTER, Canvas, DrawResult, FINE, FROM_LEFT, GRID, INK, px, text,
+    draw::{
+        canvas::{
+            self, Area, CENTER, Canvas, DrawResult, FINE, FROM_LEFT, GRID, INK, px,
+            text,
+        },
+        label_width,
     },
     palette::viridis,
     ticks::Axis,
-    top_view::{SIDE, TopViewOptions, raster::Raster},
+    top_view::{
+        SIDE, TopViewOptions,
+        raster::{self, Raster},
+    },
 };
 
-/// The position of the square of points in pixels.
-const LEFT: f64 = 64.0;
-const TOP: f64 = 34.0;
-const WIDTH: u32 = SIDE + 190;
-const HEIGHT: u32 = SIDE + 90;
+/// The sizes of the parts of an image in pixels.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// The position and the side of the square of points.
+    left: f64,
+    top: f64,
+    side: f64,
+    /// The height below the square, and the width to the right of it.
+    below: f64,
+    right: f64,
+    /// The space between the square and the colour bar, and the width of the bar.
+    bar_space: f64,
+    bar_width: f64,
+    /// The number of ticks of an axis.
+    ticks: usize,
+}
 
-/// The colour bar.
-const BAR_LEFT: f64 = LEFT + SIDE as f64 + 24.0;
-const BAR_WIDTH: f64 = 16.0;
+/// The space between a label and the axis on the left, and the width of the name of the axis.
+const LABEL_SPACE: f64 = 8.0;
+const NAME_WIDTH: f64 = 24.0;
+
+/// The layout of an image file.
+const FILE: Layout = Layout {
+    left: 64.0,
+    top: 34.0,
+    side: SIDE as f64,
+    below: 56.0,
+    right: 126.0,
+    bar_space: 24.0,
+    bar_width: 16.0,
+    ticks: 8,
+};
+
+/// The layout in a page: a small square, so that the texts stay legible on phones.
+const PAGE: Layout = Layout {
+    left: 52.0,
+    top: 10.0,
+    side: 340.0,
+    below: 50.0,
+    right: 92.0,
+    bar_space: 12.0,
+    bar_width: 14.0,
+    ticks: 6,
+};
 
 /// The surroundings of the points.
 pub(super) struct Scene<'s> {
@@ -31,46 +74,94 @@ pub(super) struct Scene<'s> {
     middle: (f64, f64),
     reach: f64,
     colors: (f64, f64),
+    layout: Layout,
 }
 
 impl<'s> Scene<'s> {
-    /// Creates the surroundings of the points in `raster`.
+    /// Creates the surroundings of the points in `raster` for an image file.
     pub(super) fn new(about: &'s TopViewOptions, raster: &Raster) -> Self {
+        Self::with_layout(about, raster, FILE)
+    }
+
+    /// Creates the surroundings of the points in `raster` for a page.
+    pub(super) fn for_page(about: &'s TopViewOptions, raster: &Raster) -> Self {
+        Self::with_layout(about, raster, PAGE)
+    }
+
+    fn with_layout(about: &'s TopViewOptions, raster: &Raster, layout: Layout) -> Self {
         let Raster { middle, reach, colors, .. } = *raster;
-        Self { about, middle, reach, colors }
+        let mut scene = Self { about, middle, reach, colors, layout };
+        // Labels of positions far from the origin are long.
+        let width = label_width(&scene.axis(middle.1));
+        let least = f64::from(width) / f64::from(px(1.0)) + LABEL_SPACE + NAME_WIDTH;
+        scene.layout.left = layout.left.max(least.ceil());
+        scene
+    }
+
+    /// Returns the axis around this coordinate of the centre.
+    fn axis(&self, middle: f64) -> Axis {
+        let ticks = self.layout.ticks;
+        Axis::numbers(middle - self.reach, middle + self.reach, ticks, false)
     }
 
     /// Returns the position of the square of points in pixels from the left and the top.
     pub(super) fn place(&self) -> (f32, f32) {
-        (LEFT as f32, TOP as f32)
+        (self.layout.left as f32, self.layout.top as f32)
     }
 
     /// Returns everything except the points, on a transparent background.
     pub(super) fn svg(&self) -> Result<String> {
-        Canvas::new(WIDTH, HEIGHT)?.draw(|area| {
+        self.canvas()?.draw(|area| {
             self.title(area)?;
             self.grid(area)?;
+            self.bar_colors(area)?;
             self.bar(area)
         })
+    }
+
+    /// Returns everything without the title, with the points and the colours of the bar as
+    /// images.
+    pub(super) fn svg_with_points(&self, raster: &Raster) -> Result<String> {
+        let svg = self.canvas()?.draw(|area| {
+            self.grid(area)?;
+            self.bar(area)
+        })?;
+        let Layout { left, top, side, bar_width, .. } = self.layout;
+        let points = image(&raster.png()?, [left, top, side, side]);
+        let bar = image(&raster::bar_png()?, [self.bar_left(), top, bar_width, side]);
+        // The images come first: axes and rings are drawn over them.
+        let start = svg.find('>').map_or(0, |end| end + 1);
+        let (head, rest) = svg.split_at(start);
+        Ok(format!("{head}\n{points}{bar}{rest}"))
+    }
+
+    fn canvas(&self) -> Result<Canvas> {
+        let Layout { left, top, side, below, right, .. } = self.layout;
+        Canvas::new((left + side + right) as u32, (top + side + below) as u32)
+    }
+
+    /// Returns the distance of the colour bar from the left in pixels.
+    fn bar_left(&self) -> f64 {
+        self.layout.left + self.layout.side + self.layout.bar_space
     }
 
     fn title(&self, area: &Area<'_>) -> DrawResult {
         let style = text(area, 13.0).pos(FROM_LEFT);
         let title = crate::font::printable_text(&self.about.title);
-        area.draw_text(&title, &style, (px(LEFT), px(TOP / 2.0)))
+        let Layout { left, top, .. } = self.layout;
+        area.draw_text(&title, &style, (px(left), px(top / 2.0)))
     }
 
     /// Draws the axes in metres, and rings of equal distance from the sensor.
     fn grid(&self, area: &Area<'_>) -> DrawResult {
-        let side = f64::from(SIDE);
-        let (left, bottom) = (px(LEFT), px(TOP + side));
-        let middle = (px(LEFT + side / 2.0), px(TOP + side / 2.0));
+        let Layout { left: left_side, top: upper, side, .. } = self.layout;
+        let (left, bottom) = (px(left_side), px(upper + side));
+        let middle = (px(left_side + side / 2.0), px(upper + side / 2.0));
         let per_metre = side / (2.0 * self.reach);
         let ink = INK.stroke_width(FINE);
-        let of = |at: f64| Axis::numbers(at - self.reach, at + self.reach, 8, false);
-        let (across, up) = (of(self.middle.0), of(self.middle.1));
+        let (across, up) = (self.axis(self.middle.0), self.axis(self.middle.1));
         for tick in &across.ticks {
-            let x = px(LEFT + (tick - across.start) * per_metre);
+            let x = px(left_side + (tick - across.start) * per_metre);
             area.draw(&PathElement::new([(x, bottom), (x, bottom + px(4.0))], ink))?;
             let style = text(area, 12.0).pos(CENTER);
             area.draw_text(&across.label(*tick), &style, (x, bottom + px(14.0)))?;
@@ -81,13 +172,13 @@ impl<'s> Scene<'s> {
             }
         }
         for tick in &up.ticks {
-            let y = px(TOP + side - (tick - up.start) * per_metre);
+            let y = px(upper + side - (tick - up.start) * per_metre);
             area.draw(&PathElement::new([(left - px(4.0), y), (left, y)], ink))?;
             let label = up.label(*tick);
-            let at = left - px(8.0) - canvas::width(&label, 12.0);
+            let at = left - px(LABEL_SPACE) - canvas::width(&label, 12.0);
             area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (at, y))?;
         }
-        let (right, top) = (px(LEFT + side), px(TOP));
+        let (right, top) = (px(left_side + side), px(upper));
         let frame =
             [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
         area.draw(&PathElement::new(frame, ink))?;
@@ -97,28 +188,35 @@ impl<'s> Scene<'s> {
         area.draw_text("y (m)", &upwards, (px(14.0), middle.1))
     }
 
-    /// Draws the colour bar.
-    fn bar(&self, area: &Area<'_>) -> DrawResult {
-        let (low, high) = self.colors;
-        let side = f64::from(SIDE);
+    /// Draws the colours of the bar.
+    fn bar_colors(&self, area: &Area<'_>) -> DrawResult {
+        let Layout { top: upper, side, bar_width, .. } = self.layout;
+        let left = self.bar_left();
         const STEPS: u32 = 128;
         for step in 0..STEPS {
             let share = f64::from(step) / f64::from(STEPS - 1);
             let at =
-                |step: u32| TOP + side * (1.0 - f64::from(step) / f64::from(STEPS));
+                |step: u32| upper + side * (1.0 - f64::from(step) / f64::from(STEPS));
             // Slightly larger, so that no gap is visible between the colours.
             let (top, bottom) =
-                (px(at(step + 1)), px((at(step) + 0.6).min(TOP + side)));
-            let corners = [(px(BAR_LEFT), top), (px(BAR_LEFT + BAR_WIDTH), bottom)];
+                (px(at(step + 1)), px((at(step) + 0.6).min(upper + side)));
+            let corners = [(px(left), top), (px(left + bar_width), bottom)];
             area.draw(&Rectangle::new(
                 corners,
                 canvas::color(viridis(share)).filled(),
             ))?;
         }
-        let axis = Axis::numbers(low, high, 8, false);
+        Ok(())
+    }
+
+    /// Draws the ticks and the name of the colour bar.
+    fn bar(&self, area: &Area<'_>) -> DrawResult {
+        let (low, high) = self.colors;
+        let Layout { left, top, side, right, bar_width, ticks, .. } = self.layout;
+        let axis = Axis::numbers(low, high, ticks, false);
         for tick in &axis.ticks {
-            let y = px(TOP + side - (tick - low) / (high - low) * side);
-            let x = px(BAR_LEFT + BAR_WIDTH);
+            let y = px(top + side - (tick - low) / (high - low) * side);
+            let x = px(self.bar_left() + bar_width);
             let ink = INK.stroke_width(FINE);
             area.draw(&PathElement::new([(x, y), (x + px(4.0), y)], ink))?;
             let style = text(area, 12.0).pos(FROM_LEFT);
@@ -128,7 +226,17 @@ impl<'s> Scene<'s> {
         area.draw_text(
             &self.about.color,
             &name,
-            (px(f64::from(WIDTH) - 16.0), px(TOP + side / 2.0)),
+            (px(left + side + right - 16.0), px(top + side / 2.0)),
         )
     }
+}
+
+/// Returns an image element at this position and of this size in pixels.
+fn image(png: &[u8], place: [f64; 4]) -> String {
+    let [x, y, width, height] = place.map(px);
+    let bytes = BASE64_STANDARD.encode(png);
+    format!(
+        "<image x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+         preserveAspectRatio=\"none\" href=\"data:image/png;base64,{bytes}\"/>\n"
+    )
 }

@@ -12,16 +12,24 @@ use crate::{
             self, Area, CENTER, Canvas, DrawResult, FINE, FROM_LEFT, GRID, INK, px,
             text,
         },
+        label_width,
         legend::{self, LegendEntry},
     },
     ticks::Axis,
     track::TrackMap,
 };
 
-/// The square of the tracks, in pixels.
-const SIDE: f64 = 520.0;
-const LEFT: f64 = 64.0;
+/// The square of the tracks, in pixels. It is small, so that texts stay legible on phones, which
+/// shrink the picture. Pages enlarge it on other screens.
+const SIDE: f64 = 380.0;
+const LEAST_LEFT: f64 = 60.0;
+/// The space between a label and the axis on the left, and the width of the name of the axis.
+const LABEL_SPACE: f64 = 6.0;
+const NAME_WIDTH: f64 = 24.0;
 const TOP: f64 = 10.0;
+/// The height of the ticks and the name of the axis below the square, and the space to the right.
+const BELOW: f64 = 50.0;
+const RIGHT: f64 = 20.0;
 
 impl TrackMap {
     /// Returns the picture as SVG: metres east and north of the origin, which is marked.
@@ -43,17 +51,20 @@ impl TrackMap {
         let ((x, wide), (y, high)) = (span(|p| p.0), span(|p| p.1));
         let reach = (wide.max(high) * 0.54).max(0.5);
         let axis =
-            |middle: f64| Axis::numbers(middle - reach, middle + reach, 6, false);
+            |middle: f64| Axis::numbers(middle - reach, middle + reach, 5, false);
         let (across, up) = (axis(x), axis(y));
+        let labels = f64::from(label_width(&up)) / f64::from(px(1.0));
+        let left = LEAST_LEFT.max((labels + LABEL_SPACE + NAME_WIDTH).ceil());
         let entries = self.entries();
-        let height = TOP + SIDE + 60.0 + 20.0 * (entries.len() as f64 / 2.0).ceil();
-        Canvas::new((LEFT + SIDE + 20.0) as u32, height as u32)?.draw(|area| {
+        let legend = f64::from(legend::height(&entries, px(SIDE + RIGHT)));
+        let height = TOP + SIDE + BELOW + legend / f64::from(px(1.0)) + 10.0;
+        Canvas::new((left + SIDE + RIGHT) as u32, height as u32)?.draw(|area| {
             let scale = SIDE / (2.0 * reach);
             let place = |(x, y): (f64, f64)| {
                 let (x, y) = ((x - across.start) * scale, (y - up.start) * scale);
-                (px(LEFT + x), px(TOP + SIDE - y))
+                (px(left + x), px(TOP + SIDE - y))
             };
-            axes(area, &across, &up, scale)?;
+            axes(area, &across, &up, left, scale)?;
             for (index, track) in self.tracks.iter().enumerate().rev() {
                 let is_main = index == 0 && self.tracks.len() > 1;
                 let width = if is_main { canvas::STRONG } else { canvas::LINE };
@@ -73,8 +84,8 @@ impl TrackMap {
             if has_origin && self.tracks.iter().any(|track| !track.pieces.is_empty()) {
                 area.draw(&Circle::new(place((0.0, 0.0)), px(4.0), INK.filled()))?;
             }
-            let (_, below) = canvas::split_down(area, px(TOP + SIDE + 50.0))?;
-            legend::draw(&canvas::right_of(&below, px(LEFT))?, &entries).map(drop)
+            let (_, below) = canvas::split_down(area, px(TOP + SIDE + BELOW))?;
+            legend::draw(&canvas::right_of(&below, px(left))?, &entries).map(drop)
         })
     }
 
@@ -101,12 +112,19 @@ impl TrackMap {
     }
 }
 
-fn axes(area: &Area<'_>, across: &Axis, up: &Axis, scale: f64) -> DrawResult {
-    let (left, right) = (px(LEFT), px(LEFT + SIDE));
+/// Draws the axes of the square, which begins at `start` pixels from the left.
+fn axes(
+    area: &Area<'_>,
+    across: &Axis,
+    up: &Axis,
+    start: f64,
+    scale: f64,
+) -> DrawResult {
+    let (left, right) = (px(start), px(start + SIDE));
     let (top, bottom) = (px(TOP), px(TOP + SIDE));
     let (ink, faint) = (INK.stroke_width(FINE), GRID.stroke_width(FINE));
     for tick in &across.ticks {
-        let x = px(LEFT + (tick - across.start) * scale);
+        let x = px(start + (tick - across.start) * scale);
         area.draw(&PathElement::new([(x, top), (x, bottom)], faint))?;
         let style = text(area, 12.0).pos(CENTER);
         area.draw_text(&across.label(*tick), &style, (x, bottom + px(12.0)))?;
@@ -115,7 +133,7 @@ fn axes(area: &Area<'_>, across: &Axis, up: &Axis, scale: f64) -> DrawResult {
         let y = px(TOP + SIDE - (tick - up.start) * scale);
         area.draw(&PathElement::new([(left, y), (right, y)], faint))?;
         let label = up.label(*tick);
-        let at = left - px(6.0) - canvas::width(&label, 12.0);
+        let at = left - px(LABEL_SPACE) - canvas::width(&label, 12.0);
         area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (at, y))?;
     }
     let frame =

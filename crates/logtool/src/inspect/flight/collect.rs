@@ -116,7 +116,7 @@ impl<'l> Collection<'l> {
     /// Adds topics that analyses need.
     fn add_needed(&mut self, all: &[NeededTopic]) -> Result<()> {
         for needed in all {
-            let count = if needed.has_all_instances { usize::MAX } else { 1 };
+            let count = if needed.all_instances { usize::MAX } else { 1 };
             for (id, topic) in
                 topics_called(self.log.manifest(), needed.name).take(count)
             {

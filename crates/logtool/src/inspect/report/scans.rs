@@ -40,14 +40,14 @@ pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>
             blocks.push(Block::Text(format!("{label}: not shown: {misfit}")));
             continue;
         }
-        if let Some(scan) = FirstScan::read(log, id, time, &label)? {
+        if let Some(scan) = FirstScan::read(log, id, time)? {
             if let Some(rate) = scan.rate() {
                 label = format!("{label}: {rate:.1} scans per second");
             }
             if let Some(LidarInfo { name, calibration, .. }) = lidar {
                 label = format!("{label}; lidar {name}; calibration {calibration}");
             }
-            blocks.push(Block::Image(label, "image/png", scan.view.png()?.png));
+            blocks.push(Block::Svg(label, scan.view.svg()?));
         }
     }
     Ok(blocks)
@@ -63,23 +63,19 @@ struct FirstScan {
     /// Whether the image is complete, so that only the starts of more scans are needed.
     is_drawn: bool,
     is_done: bool,
+    /// Whether the points have numbers of scans, as those of a lidar do.
+    is_lidar: bool,
     clouds: u32,
 }
 
 impl FirstScan {
     /// Returns the scan, or `None` if the topic has no points within `time`.
-    fn read(
-        log: &dyn Log,
-        id: TopicId,
-        time: TimeRange,
-        label: &str,
-    ) -> Result<Option<Self>> {
+    fn read(log: &dyn Log, id: TopicId, time: TimeRange) -> Result<Option<Self>> {
         let columns = Columns { time, ..Columns::new(View::Flat) };
         let mut decoder = log.decoder(id, &columns)?;
         let topics = [id].into_iter().collect();
         let selection = Selection { topics, time };
         let options = TopViewOptions {
-            title: label.to_owned(),
             color: "height (m)".to_owned(),
             scale: 1,
             ..TopViewOptions::default()
@@ -91,6 +87,7 @@ impl FirstScan {
             points: 0,
             is_drawn: false,
             is_done: false,
+            is_lidar: false,
             clouds: 0,
         };
         let mut block = RecordBlock::default();
@@ -118,6 +115,7 @@ impl FirstScan {
             return;
         };
         let (scans, indices) = (values("scan"), values("index"));
+        self.is_lidar = scans.is_some();
         let times = batch.columns().first();
         let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
         for (row, ((x, y), z)) in x.iter().zip(&y).zip(&z).enumerate() {
@@ -150,15 +148,52 @@ impl FirstScan {
         }
     }
 
-    /// Returns the scans per second: the median of the intervals between their starts.
+    /// Returns the scans per second.
     fn rate(&self) -> Option<f64> {
-        let intervals = self.starts.windows(2).filter_map(|two| {
-            let [(_, a), (_, b)] = two else { return None };
-            (*b)?.checked_sub((*a)?).filter(|nanos| *nanos > 0)
-        });
-        let mut intervals: Vec<i64> = intervals.collect();
-        intervals.sort_unstable();
-        let median = intervals.get(intervals.len() / 2)?;
-        Some(1e9 / *median as f64)
+        // The first scan of a lidar rarely starts where scans start.
+        let starts = self.starts.get(usize::from(self.is_lidar)..)?;
+        rate(starts.iter().map(|(_, time)| *time))
+    }
+}
+
+/// Returns the scans per second from their starts in nanoseconds: the median of the intervals.
+fn rate(starts: impl Iterator<Item = Option<i64>> + Clone) -> Option<f64> {
+    let pairs = starts.clone().zip(starts.skip(1));
+    let intervals = pairs.filter_map(|(start, next)| {
+        next?.checked_sub(start?).filter(|nanos| *nanos > 0)
+    });
+    let mut intervals: Vec<i64> = intervals.collect();
+    intervals.sort_unstable();
+    let median = intervals.get(intervals.len() / 2)?;
+    Some(1e9 / *median as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A scan that starts at each of `millis`.
+    fn scans(millis: &[i64], is_lidar: bool) -> FirstScan {
+        let starts = (0..).zip(millis).map(|(n, at)| (n, Some(at * 1_000_000)));
+        let options = TopViewOptions::default();
+        FirstScan {
+            view: TopView::new(options.clone()),
+            options,
+            starts: starts.collect(),
+            points: 0,
+            is_drawn: false,
+            is_done: false,
+            is_lidar,
+            clouds: 0,
+        }
+    }
+
+    #[test]
+    fn rate_excludes_the_incomplete_first_scan_of_a_lidar() {
+        // A lidar at 10 Hz, whose recording starts 16 ms before a scan.
+        assert_eq!(scans(&[0, 16], true).rate(), None);
+        assert_eq!(scans(&[0, 16, 116], true).rate(), Some(10.0));
+        // Clouds are complete.
+        assert_eq!(scans(&[0, 50], false).rate(), Some(20.0));
     }
 }

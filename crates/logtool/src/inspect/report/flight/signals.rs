@@ -2,15 +2,12 @@
 
 use logtool_plot::{Block, Curve, CurveMark, CurvePlot, HeatMap, TableRow, TimeAxis};
 
-use crate::{
-    inspect::{
-        flight::{
-            FilterMark, FilterMarks, SignalAnalysis, Spectrogram, Spectrum,
-            StepResponse, text,
-        },
-        report::plots::PlotContext,
+use crate::inspect::{
+    flight::{
+        FilterMark, FilterMarks, SignalAnalysis, Spectrogram, Spectrum, StepResponse,
+        text,
     },
-    text::units::count_of,
+    report::plots::PlotContext,
 };
 
 /// Slower movements are those of the flight. They have by far the highest amplitudes, and are cut
@@ -190,7 +187,7 @@ fn response_row(response: &StepResponse) -> TableRow {
             millis(metrics.delay_s),
             millis(metrics.rise_s),
             overshoot.unwrap_or_else(|| "unknown".to_owned()),
-            count_of(response.windows.into(), "window"),
+            response.windows.to_string(),
         ],
         ..TableRow::default()
     }
