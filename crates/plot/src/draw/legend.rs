@@ -11,65 +11,69 @@ use crate::{
     palette::{self, Rgb},
 };
 
-const TEXT: f64 = 12.0;
+const TEXT_HEIGHT: f64 = 12.0;
 /// The height of a row, the width of the colour sample before a name, and the space after
 /// it.
-const ROW: f64 = 18.0;
-const PIECE: f64 = 18.0;
-const ROOM: f64 = 16.0;
+const ROW_HEIGHT: f64 = 18.0;
+const SAMPLE_WIDTH: f64 = 18.0;
+const SPACE: f64 = 16.0;
 
-/// A colour and its name.
+/// An entry of a legend: a colour sample and a name.
 pub(crate) struct LegendEntry {
     pub(crate) name: String,
     pub(crate) color: Rgb,
-    pub(crate) piece: LegendSample,
+    pub(crate) sample: LegendSample,
 }
 
 impl LegendEntry {
-    /// Returns the entry of the line with this number and name.
-    pub(crate) fn of_line((index, name): (usize, String)) -> Self {
-        let piece = LegendSample::Line(palette::dash(index));
-        Self { name, color: palette::line(index), piece }
+    /// Returns the entry of the line with this index and name.
+    pub(crate) fn for_line((index, name): (usize, String)) -> Self {
+        let sample = LegendSample::Line(palette::dash(index));
+        Self { name, color: palette::line(index), sample }
     }
 }
 
-/// The kind of the colour sample.
+/// The shape of a colour sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LegendSample {
     /// A line with this dash style.
     Line(u32),
+    /// A filled rectangle.
     Area,
 }
 
-/// Draws `entries` in as many rows as necessary, at the top of `area`. Returns the rest
-/// of the area.
+/// Draws `entries` in rows at the top of `area`. Returns the remaining area.
 pub(crate) fn draw<'a>(
     area: &Area<'a>,
     entries: &[LegendEntry],
 ) -> DrawResult<Area<'a>> {
-    let most = area.dim_in_pixel().0 as i32;
-    let style = text(area, TEXT).pos(canvas::FROM_LEFT);
-    let (mut x, mut y) = (0, px(ROW / 2.0));
+    let max_width = area.dim_in_pixel().0 as i32;
+    let style = text(area, TEXT_HEIGHT).pos(canvas::FROM_LEFT);
+    let (mut x, mut y) = (0, px(ROW_HEIGHT / 2.0));
     for entry in entries {
         let name = font::printable_text(&entry.name);
-        let width = px(PIECE + 6.0 + ROOM) + canvas::width(&name, TEXT);
-        if x > 0 && x + width > most {
-            (x, y) = (0, y + px(ROW));
+        let width = px(SAMPLE_WIDTH + 6.0 + SPACE) + canvas::width(&name, TEXT_HEIGHT);
+        if x > 0 && x + width > max_width {
+            (x, y) = (0, y + px(ROW_HEIGHT));
         }
         let color = canvas::color(entry.color);
-        match entry.piece {
+        match entry.sample {
             LegendSample::Line(dash) => {
-                let line = color.stroke_width(canvas::STRONG + dash);
-                area.draw(&PathElement::new([(x, y), (x + px(PIECE), y)], line))?;
+                let line = color.stroke_width(canvas::THICK_WIDTH + dash);
+                area.draw(&PathElement::new(
+                    [(x, y), (x + px(SAMPLE_WIDTH), y)],
+                    line,
+                ))?;
             }
             LegendSample::Area => {
-                let corners = [(x, y - px(5.0)), (x + px(PIECE), y + px(5.0))];
+                let corners = [(x, y - px(5.0)), (x + px(SAMPLE_WIDTH), y + px(5.0))];
                 area.draw(&Rectangle::new(corners, color.filled()))?;
             }
         }
-        area.draw_text(&name, &style, (x + px(PIECE + 6.0), y))?;
+        area.draw_text(&name, &style, (x + px(SAMPLE_WIDTH + 6.0), y))?;
         x += width;
     }
-    let used = if entries.is_empty() { 0 } else { y + px(ROW / 2.0 + 2.0) };
-    Ok(canvas::split_down(area, used)?.1)
+    let used_height =
+        if entries.is_empty() { 0 } else { y + px(ROW_HEIGHT / 2.0 + 2.0) };
+    Ok(canvas::split_down(area, used_height)?.1)
 }

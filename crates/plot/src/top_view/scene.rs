@@ -1,4 +1,4 @@
-//! The surroundings of the points: axes, rings and the colour bar.
+//! Draws everything around the points: axes, rings and the colour bar.
 
 use logtool_core::Result;
 use plotters::{
@@ -8,7 +8,8 @@ use plotters::{
 
 use crate::{
     draw::canvas::{
-        self, Area, CENTER, Canvas, DrawResult, FINE, FROM_LEFT, GRID, INK, px, text,
+        self, Area, CENTER, Canvas, DrawResult, FROM_LEFT, GRID_COLOR, LINE_COLOR,
+        THIN_WIDTH, px, text,
     },
     palette::viridis,
     ticks::Axis,
@@ -25,23 +26,23 @@ const HEIGHT: u32 = SIDE + 90;
 const BAR_LEFT: f64 = LEFT + SIDE as f64 + 24.0;
 const BAR_WIDTH: f64 = 16.0;
 
-/// The surroundings of the points.
+/// The title, the axes, the rings and the colour bar of an image of points.
 pub(super) struct Scene<'s> {
-    about: &'s TopViewOptions,
-    middle: (f64, f64),
+    options: &'s TopViewOptions,
+    center: (f64, f64),
     reach: f64,
     colors: (f64, f64),
 }
 
 impl<'s> Scene<'s> {
-    /// Creates the surroundings of the points in `raster`.
-    pub(super) fn new(about: &'s TopViewOptions, raster: &Raster) -> Self {
-        let Raster { middle, reach, colors, .. } = *raster;
-        Self { about, middle, reach, colors }
+    /// Creates the scene for the points in `raster`.
+    pub(super) fn new(options: &'s TopViewOptions, raster: &Raster) -> Self {
+        let Raster { center, reach, colors, .. } = *raster;
+        Self { options, center, reach, colors }
     }
 
     /// Returns the position of the square of points in pixels from the left and the top.
-    pub(super) fn place(&self) -> (f32, f32) {
+    pub(super) fn position(&self) -> (f32, f32) {
         (LEFT as f32, TOP as f32)
     }
 
@@ -56,7 +57,7 @@ impl<'s> Scene<'s> {
 
     fn title(&self, area: &Area<'_>) -> DrawResult {
         let style = text(area, 13.0).pos(FROM_LEFT);
-        let title = crate::font::printable_text(&self.about.title);
+        let title = crate::font::printable_text(&self.options.title);
         area.draw_text(&title, &style, (px(LEFT), px(TOP / 2.0)))
     }
 
@@ -66,26 +67,32 @@ impl<'s> Scene<'s> {
         let (left, bottom) = (px(LEFT), px(TOP + side));
         let middle = (px(LEFT + side / 2.0), px(TOP + side / 2.0));
         let per_metre = side / (2.0 * self.reach);
-        let ink = INK.stroke_width(FINE);
-        let of = |at: f64| Axis::numbers(at - self.reach, at + self.reach, 8, false);
-        let (across, up) = (of(self.middle.0), of(self.middle.1));
-        for tick in &across.ticks {
-            let x = px(LEFT + (tick - across.start) * per_metre);
+        let ink = LINE_COLOR.stroke_width(THIN_WIDTH);
+        let axis = |center: f64| {
+            Axis::numbers(center - self.reach, center + self.reach, 8, false)
+        };
+        let (x_axis, y_axis) = (axis(self.center.0), axis(self.center.1));
+        for tick in &x_axis.ticks {
+            let x = px(LEFT + (tick - x_axis.start) * per_metre);
             area.draw(&PathElement::new([(x, bottom), (x, bottom + px(4.0))], ink))?;
             let style = text(area, 12.0).pos(CENTER);
-            area.draw_text(&across.label(*tick), &style, (x, bottom + px(14.0)))?;
+            area.draw_text(&x_axis.label(*tick), &style, (x, bottom + px(14.0)))?;
             // The rings show the distance from the sensor, which is in the centre.
             let radius = px(tick * per_metre);
-            if radius > 0 && self.middle == (0.0, 0.0) {
-                area.draw(&Circle::new(middle, radius, GRID.stroke_width(FINE)))?;
+            if radius > 0 && self.center == (0.0, 0.0) {
+                area.draw(&Circle::new(
+                    middle,
+                    radius,
+                    GRID_COLOR.stroke_width(THIN_WIDTH),
+                ))?;
             }
         }
-        for tick in &up.ticks {
-            let y = px(TOP + side - (tick - up.start) * per_metre);
+        for tick in &y_axis.ticks {
+            let y = px(TOP + side - (tick - y_axis.start) * per_metre);
             area.draw(&PathElement::new([(left - px(4.0), y), (left, y)], ink))?;
-            let label = up.label(*tick);
-            let at = left - px(8.0) - canvas::width(&label, 12.0);
-            area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (at, y))?;
+            let label = y_axis.label(*tick);
+            let center = left - px(8.0) - canvas::width(&label, 12.0);
+            area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (center, y))?;
         }
         let (right, top) = (px(LEFT + side), px(TOP));
         let frame =
@@ -104,11 +111,11 @@ impl<'s> Scene<'s> {
         const STEPS: u32 = 128;
         for step in 0..STEPS {
             let share = f64::from(step) / f64::from(STEPS - 1);
-            let at =
+            let y_of_step =
                 |step: u32| TOP + side * (1.0 - f64::from(step) / f64::from(STEPS));
             // Slightly larger, so that no gap is visible between the colours.
             let (top, bottom) =
-                (px(at(step + 1)), px((at(step) + 0.6).min(TOP + side)));
+                (px(y_of_step(step + 1)), px((y_of_step(step) + 0.6).min(TOP + side)));
             let corners = [(px(BAR_LEFT), top), (px(BAR_LEFT + BAR_WIDTH), bottom)];
             area.draw(&Rectangle::new(
                 corners,
@@ -119,14 +126,14 @@ impl<'s> Scene<'s> {
         for tick in &axis.ticks {
             let y = px(TOP + side - (tick - low) / (high - low) * side);
             let x = px(BAR_LEFT + BAR_WIDTH);
-            let ink = INK.stroke_width(FINE);
+            let ink = LINE_COLOR.stroke_width(THIN_WIDTH);
             area.draw(&PathElement::new([(x, y), (x + px(4.0), y)], ink))?;
             let style = text(area, 12.0).pos(FROM_LEFT);
             area.draw_text(&axis.label(*tick), &style, (x + px(7.0), y))?;
         }
         let name = text(area, 12.0).pos(CENTER).transform(canvas::UPWARDS);
         area.draw_text(
-            &self.about.color,
+            &self.options.color,
             &name,
             (px(f64::from(WIDTH) - 16.0), px(TOP + side / 2.0)),
         )

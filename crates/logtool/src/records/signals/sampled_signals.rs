@@ -84,7 +84,7 @@ pub(crate) fn read_into(
         for (last, index) in last.into_iter().zip(indices) {
             if let (Some((_, value)), Some(sampler)) = (last.0, samplers.get_mut(index))
             {
-                sampler.begin(span.usual.start.as_nanos(), value);
+                sampler.add_initial(span.usual.start.as_nanos(), value);
             }
         }
         for more in more {
@@ -119,6 +119,6 @@ impl ReceiveNumbers for Sampler {
     }
 
     fn leave_out(&mut self) {
-        Self::leave_out(self);
+        Self::add_dropped(self);
     }
 }

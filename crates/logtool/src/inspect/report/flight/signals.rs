@@ -87,7 +87,7 @@ fn curves(spectrum: &Spectrum, filters: &FilterMarks) -> CurvePlot {
     let all = filters.low_pass.iter().chain(&filters.notch);
     let marks = all.filter(is_shown).map(|mark| CurveMark {
         name: mark.parameter.to_owned(),
-        at: mark.frequency_hz,
+        position: mark.frequency_hz,
     });
     CurvePlot {
         name: "frequency (Hz)".to_owned(),
