@@ -15,12 +15,12 @@ pub struct Chart {
     pub panels: Vec<Panel>,
     /// The plots of values against other values, below those over time.
     pub xy: Vec<XyPanel>,
-    /// Coloured time ranges behind the lines, e.g. flight modes.
+    /// Coloured time ranges in the background of the lines, e.g. flight modes.
     pub bands: Vec<Band>,
     /// Coloured time ranges along the lower edge of each plot, e.g. the states of a VTOL vehicle.
     pub states: Vec<Band>,
-    /// Events at the time axis, e.g. changes of parameters. Texts that would overlap others are
-    /// not drawn; SVG has them only on the first plot.
+    /// Events on the time axis, e.g. changes of parameters. Texts that would overlap others are not
+    /// drawn. In SVG, only the first plot has texts.
     pub marks: Vec<Mark>,
     /// The time axis.
     pub time: TimeAxis,
@@ -40,21 +40,21 @@ pub struct Panel {
     pub lines: Vec<Line>,
     /// The axis on the right with its lines, if there is one.
     pub right: Option<RightAxis>,
-    /// How pages draw the lines. SVG always has lines.
+    /// The style of the lines in pages. SVG always uses [`PanelStyle::Lines`].
     pub style: PanelStyle,
-    /// Coloured ranges of the values of the left axis. Pages draw them in place of the bands; SVG
-    /// does not have them.
+    /// Coloured value ranges of the left axis. Pages draw them instead of the bands; SVG ignores
+    /// them.
     pub levels: Vec<Level>,
 }
 
-/// A range of values that pages show by its colour, e.g. strong vibration.
+/// A coloured value range in a page, e.g. strong vibration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     /// The name, which is shown at the left of the range.
     pub name: String,
     /// The lowest value.
     pub low: f64,
-    /// The highest value; may be infinite.
+    /// The highest value, which may be infinite.
     pub high: f64,
     /// The colour, which is drawn as a tint.
     pub color: Rgb,
@@ -68,13 +68,13 @@ impl Panel {
     }
 }
 
-/// How a page draws the lines of a plot.
+/// The style of the lines of a plot in a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PanelStyle {
-    /// As lines.
+    /// Lines.
     #[default]
     Lines,
-    /// As rows with their names, each with a bar while its value is not 0.
+    /// One row for each line, with its name, and with bars where its value is not 0.
     Flags,
 }
 
@@ -83,7 +83,7 @@ pub enum PanelStyle {
 pub struct RightAxis {
     /// The unit of the values.
     pub unit: String,
-    /// The limits, as those of a [`Panel`].
+    /// The limits of the axis, like [`Panel::limits`].
     pub limits: Option<(f64, f64)>,
     /// The lines.
     pub lines: Vec<Line>,
@@ -117,9 +117,10 @@ pub struct XyAxis {
 pub struct XyLine {
     /// The name in the legend.
     pub name: String,
-    /// The number of positions that were added, including those that make no difference.
+    /// The number of positions that were added, including those that were removed because they make
+    /// no visible difference.
     pub values: u64,
-    /// The positions. There is a gap between two runs.
+    /// The positions as (x, y), in runs that are separated by gaps.
     pub runs: Vec<Vec<(f64, f64)>>,
 }
 
@@ -130,13 +131,13 @@ pub struct Line {
     pub name: String,
     /// The values.
     pub signal: Signal,
-    /// Whether a value holds until the next one, so that the line has steps.
+    /// Whether a value lasts until the next one, so that the line has steps.
     pub is_held: bool,
 }
 
 impl XyLine {
-    /// Creates a line through `points` without those that would make no visible difference. A
-    /// point with a coordinate that is not finite is a gap.
+    /// Creates a line through `points`, given as (x, y). Points that would make no visible
+    /// difference are removed. A point with a coordinate that is not finite starts a gap.
     pub fn new(
         name: impl Into<String>,
         points: impl Iterator<Item = (f64, f64)> + Clone,
@@ -148,9 +149,9 @@ impl XyLine {
             low = (low.0.min(point.0), low.1.min(point.1));
             high = (high.0.max(point.0), high.1.max(point.1));
         }
-        // Both axes count the same: the plot may stretch one of them.
-        let size = |low: f64, high: f64| if low < high { high - low } else { 1.0 };
-        let size = (size(low.0, high.0), size(low.1, high.1));
+        // Both axes are scaled to the same length, because the plot may stretch one of them.
+        let extent = |low: f64, high: f64| if low < high { high - low } else { 1.0 };
+        let extent = (extent(low.0, high.0), extent(low.1, high.1));
         let mut path = PathSimplifier::new();
         let (mut segment, mut is_gap) = (0_u32, false);
         for point in points {
@@ -159,14 +160,14 @@ impl XyLine {
                 continue;
             }
             segment = segment.saturating_add(u32::from(std::mem::take(&mut is_gap)));
-            let (x, y) = ((point.0 - low.0) / size.0, (point.1 - low.1) / size.1);
+            let (x, y) = ((point.0 - low.0) / extent.0, (point.1 - low.1) / extent.1);
             path.add(TrackPoint { x, y, segment });
         }
         let path = path.finish();
-        let runs =
-            path.positions.chunk_by(|before, after| before.segment == after.segment);
-        let position =
-            |point: &TrackPoint| (low.0 + point.x * size.0, low.1 + point.y * size.1);
+        let runs = path.positions.chunk_by(|a, b| a.segment == b.segment);
+        let position = |point: &TrackPoint| {
+            (low.0 + point.x * extent.0, low.1 + point.y * extent.1)
+        };
         let runs = runs.map(|run| run.iter().map(position).collect()).collect();
         Self { name: name.into(), values: path.added, runs }
     }
@@ -190,7 +191,7 @@ pub struct Band {
     pub color: Rgb,
 }
 
-/// An event at the time axis.
+/// An event on the time axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// The kind of the event in the legend. Marks of the same kind have the same colour.
@@ -199,7 +200,7 @@ pub struct Mark {
     pub text: String,
     /// The start in nanoseconds on the log's clock.
     pub start: i64,
-    /// The end in nanoseconds. If it is the start, the mark is a vertical line.
+    /// The end in nanoseconds. If it equals the start, the mark is a vertical line.
     pub end: i64,
     /// The colour.
     pub color: Rgb,
@@ -210,8 +211,8 @@ pub struct Mark {
 pub struct TimeAxis {
     /// The time of the axis value 0.
     pub zero: i64,
-    /// The day at the axis value 0, in days since 1970, to show the time of day. `None`
-    /// shows seconds as numbers.
+    /// The day at the axis value 0, in days since 1970-01-01, if the labels are times of day.
+    /// `None` if they are seconds.
     pub day: Option<i64>,
     /// The label of the axis.
     pub name: String,
@@ -220,12 +221,12 @@ pub struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Extends the range to contain all of `signals`. If there is no range, it becomes
-    /// that of the signals.
+    /// Extends the range to contain all `signals`. Without a range, the range of the signals is
+    /// used.
     pub fn cover<'s>(&mut self, signals: impl Iterator<Item = &'s Signal> + Clone) {
         if let Some((start, end)) = all_times(signals) {
-            let longer = |range: (i64, i64)| (range.0.min(start), range.1.max(end));
-            self.range = Some(self.range.map_or((start, end), longer));
+            let extend = |range: (i64, i64)| (range.0.min(start), range.1.max(end));
+            self.range = Some(self.range.map_or((start, end), extend));
         }
     }
 
@@ -239,8 +240,11 @@ impl Chart {
     /// Returns the start and the end of the chart in nanoseconds.
     pub fn times(&self) -> (i64, i64) {
         let lines = self.panels.iter().flat_map(Panel::all_lines);
-        let found = || all_times(lines.map(|line| &line.signal));
-        self.time.range.or_else(found).unwrap_or((self.time.zero, self.time.zero))
+        let signal_times = || all_times(lines.map(|line| &line.signal));
+        self.time
+            .range
+            .or_else(signal_times)
+            .unwrap_or((self.time.zero, self.time.zero))
     }
 
     /// Returns the start and the end in seconds of the axis. A single time is extended to

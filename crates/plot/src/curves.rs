@@ -1,4 +1,4 @@
-//! Curves over numbers that are not times, e.g. amplitudes by frequency.
+//! Curves over a quantity other than time, e.g. amplitudes over frequency.
 
 /// A plot of curves at equidistant positions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ pub struct CurvePlot {
 pub struct Curve {
     /// The name in the legend.
     pub name: String,
-    /// The values; those that are not finite are gaps.
+    /// The values. Values that are not finite are gaps.
     pub values: Vec<f64>,
 }
 
@@ -35,5 +35,5 @@ pub struct CurveMark {
     /// The name.
     pub name: String,
     /// The position on the horizontal axis.
-    pub at: f64,
+    pub position: f64,
 }

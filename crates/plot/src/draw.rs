@@ -1,4 +1,4 @@
-//! Drawing charts as SVG.
+//! Draws charts as SVG.
 
 pub(crate) mod canvas;
 pub(crate) mod legend;
@@ -17,7 +17,7 @@ use plotters::{
 use crate::{
     chart::{Band, Chart, Line, Panel},
     draw::{
-        canvas::{Area, Canvas, FINE, GRID, INK, px, text},
+        canvas::{Area, Canvas, GRID_COLOR, LINE_COLOR, THIN_WIDTH, px, text},
         legend::{LegendEntry, LegendSample},
     },
     font,
@@ -35,13 +35,13 @@ const NAME_HEIGHT: f64 = 20.0;
 const TITLE_TEXT: f64 = 16.0;
 const TITLE_HEIGHT: f64 = 28.0;
 
-/// The height of a plot of values against others, divided by that of a plot over time.
+/// The height of a plot of values against other values, divided by the height of a plot over time.
 const XY_HEIGHTS: i32 = 2;
 
-/// The intensity of the colours of bands, and that of states.
+/// The colour intensities of bands and of states.
 const TINT: f64 = 0.18;
 const STATE_TINT: f64 = 0.45;
-/// The height of states, divided by that of the plot.
+/// The height of states, divided by the height of the plot.
 const STATE_HEIGHT: f64 = 0.08;
 
 impl Chart {
@@ -55,19 +55,18 @@ impl Chart {
             let inner = area.margin(px(MARGIN), px(MARGIN), px(MARGIN), px(MARGIN));
             let inner = draw_title(&inner, &self.title)?;
             let (height, count) = (inner.dim_in_pixel().1 as i32, self.xy.len() as i32);
-            let shares = self.panels.len() as i32 + XY_HEIGHTS * count;
-            let each = XY_HEIGHTS * height / shares.max(1);
-            let mut below = inner.clone();
+            let total_heights = self.panels.len() as i32 + XY_HEIGHTS * count;
+            let panel_height = XY_HEIGHTS * height / total_heights.max(1);
+            let mut remaining = inner.clone();
             if !self.panels.is_empty() || count == 0 {
-                let own = (height - each * count).clamp(0, height);
-                let rest = inner.split_vertically(own);
-                self.time_panels(&rest.0, f64::from(width))?;
-                below = rest.1;
+                let time_height = (height - panel_height * count).clamp(0, height);
+                let parts = inner.split_vertically(time_height);
+                self.time_panels(&parts.0, f64::from(width))?;
+                remaining = parts.1;
             }
-            for (panel, own) in
-                self.xy.iter().zip(below.split_evenly((count as usize, 1)))
-            {
-                xy::draw(&own, panel)?;
+            let areas = remaining.split_evenly((count as usize, 1));
+            for (panel, area) in self.xy.iter().zip(areas) {
+                xy::draw(&area, panel)?;
             }
             Ok(())
         })
@@ -76,41 +75,54 @@ impl Chart {
     /// Draws the plots over time and their common axis. The whole chart is `width` pixels wide.
     fn time_panels(&self, area: &Area<'_>, width: f64) -> canvas::DrawResult {
         let (start, end) = self.span();
-        let marks = (width / 110.0) as usize;
+        let tick_count = (width / 110.0) as usize;
         let time = match self.time.day {
-            Some(day) => Axis::times_of_day(start, end, marks, day),
-            None => Axis::numbers(start, end, marks, false),
+            Some(day) => Axis::times_of_day(start, end, tick_count, day),
+            None => Axis::numbers(start, end, tick_count, false),
         };
         let mut entries = self.band_entries();
         entries.extend(self.mark_entries(&time));
         let inner = legend::draw(area, &entries)?;
-        let (plots, name) = canvas::split_down(
+        let (plots, name_area) = canvas::split_down(
             &inner,
             inner.dim_in_pixel().1 as i32 - px(NAME_HEIGHT + TICKS_HEIGHT),
         )?;
         let count = self.panels.len().max(1) as i32;
-        let each = plots.dim_in_pixel().1 as i32 / count;
-        let axes: Vec<ValueAxes> =
-            self.panels.iter().map(|panel| ValueAxes::new(panel, each)).collect();
-        let beside = |width: i32| width + px(UNIT_WIDTH + 12.0);
+        let panel_height = plots.dim_in_pixel().1 as i32 / count;
+        let axes: Vec<ValueAxes> = self
+            .panels
+            .iter()
+            .map(|panel| ValueAxes::new(panel, panel_height))
+            .collect();
+        let side_width = |width: i32| width + px(UNIT_WIDTH + 12.0);
         let left = axes.iter().map(|axes| label_width(&axes.left)).max();
         let right =
             axes.iter().filter_map(|axes| axes.right.as_ref().map(label_width)).max();
-        let sides = (beside(left.unwrap_or(0)), right.map_or(0, beside));
+        let side_widths = (side_width(left.unwrap_or(0)), right.map_or(0, side_width));
         for (index, (panel, values)) in self.panels.iter().zip(&axes).enumerate() {
             let (is_first, is_last) = (index == 0, index + 1 == self.panels.len());
-            let top = each * index as i32;
-            let bottom = top + each + if is_last { px(TICKS_HEIGHT) } else { 0 };
-            let (_, rest) = canvas::split_down(&inner, top)?;
-            let (own, _) = canvas::split_down(&rest, bottom - top)?;
-            self.panel(&own, panel, (&time, values), sides, (is_first, is_last))?;
+            let top = panel_height * index as i32;
+            let bottom =
+                top + panel_height + if is_last { px(TICKS_HEIGHT) } else { 0 };
+            let (_, below_top) = canvas::split_down(&inner, top)?;
+            let (panel_area, _) = canvas::split_down(&below_top, bottom - top)?;
+            self.panel(
+                &panel_area,
+                panel,
+                (&time, values),
+                side_widths,
+                (is_first, is_last),
+            )?;
         }
-        let (_, below) = canvas::split_down(&name, px(TICKS_HEIGHT))?;
-        let middle = (sides.0 + below.dim_in_pixel().0 as i32 - sides.1) / 2;
-        let style = text(&below, 12.0).pos(canvas::CENTER);
-        below.draw_text(&self.time.name, &style, (middle, px(NAME_HEIGHT / 2.0)))
+        let (_, label_area) = canvas::split_down(&name_area, px(TICKS_HEIGHT))?;
+        let middle =
+            (side_widths.0 + label_area.dim_in_pixel().0 as i32 - side_widths.1) / 2;
+        let style = text(&label_area, 12.0).pos(canvas::CENTER);
+        label_area.draw_text(&self.time.name, &style, (middle, px(NAME_HEIGHT / 2.0)))
     }
 
+    /// Draws a plot over time, with the widths `left` and `right` for the labels of its axes. Texts
+    /// of marks and labels of times are drawn if `has_texts` and `has_times` are set.
     fn panel(
         &self,
         area: &Area<'_>,
@@ -119,28 +131,29 @@ impl Chart {
         (left, right): (i32, i32),
         (has_texts, has_times): (bool, bool),
     ) -> canvas::DrawResult {
-        let names = panel.lines.iter().map(|line| line.name.clone());
-        let on_the_right = panel.right.iter().flat_map(|right| &right.lines);
-        let names =
-            names.chain(on_the_right.map(|line| format!("{} (right)", line.name)));
-        let entries: Vec<_> = names.enumerate().map(LegendEntry::of_line).collect();
-        let beside = canvas::right_of(area, left)?;
-        let shown = legend::draw(&beside, &entries)?;
-        let used = beside.dim_in_pixel().1 - shown.dim_in_pixel().1;
-        let (_, area) = canvas::split_down(area, used as i32)?;
-        let (room_x, room_y) = area.dim_in_pixel();
-        if (room_x as i32) < left + right + px(60.0)
-            || (room_y as i32) < px(TICKS_HEIGHT + 30.0)
+        let line_names = panel.lines.iter().map(|line| line.name.clone());
+        let right_lines = panel.right.iter().flat_map(|right| &right.lines);
+        let line_names =
+            line_names.chain(right_lines.map(|line| format!("{} (right)", line.name)));
+        let entries: Vec<_> =
+            line_names.enumerate().map(LegendEntry::for_line).collect();
+        let right_area = canvas::right_of(area, left)?;
+        let legend_end = legend::draw(&right_area, &entries)?;
+        let legend_height = right_area.dim_in_pixel().1 - legend_end.dim_in_pixel().1;
+        let (_, area) = canvas::split_down(area, legend_height as i32)?;
+        let (width, available_height) = area.dim_in_pixel();
+        if (width as i32) < left + right + px(60.0)
+            || (available_height as i32) < px(TICKS_HEIGHT + 30.0)
         {
-            return Err(canvas::NO_ROOM);
+            return Err(canvas::TOO_SMALL);
         }
         let bottom = if has_times { px(TICKS_HEIGHT) } else { px(10.0) };
-        let (plot, _) = canvas::split_down(&area, room_y as i32 - bottom)?;
+        let (plot, _) = canvas::split_down(&area, available_height as i32 - bottom)?;
         let unit = text(&plot, 12.0).pos(canvas::CENTER).transform(canvas::UPWARDS);
         let height = plot.dim_in_pixel().1 as i32;
         plot.draw_text(&panel.unit, &unit, (px(UNIT_WIDTH / 2.0), height / 2))?;
         if let Some(right) = &panel.right {
-            let x = room_x as i32 - px(RIGHT_MARGIN + UNIT_WIDTH / 2.0);
+            let x = width as i32 - px(RIGHT_MARGIN + UNIT_WIDTH / 2.0);
             plot.draw_text(&right.unit, &unit, (x, height / 2))?;
         }
 
@@ -169,16 +182,16 @@ impl Chart {
         chart.draw_series(bands.chain(states).flatten())?;
         self.draw_marks(&mut chart, (time, &values.left))?;
         let mut mesh = chart.configure_mesh();
-        let (of_time, of_value) =
+        let (time_label, value_label) =
             (|at: &f64| time.label(*at), |at: &f64| values.left.label(*at));
-        let nothing = |_: &f64| String::new();
-        mesh.light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID.stroke_width(FINE))
-            .axis_style(INK.stroke_width(FINE))
+        let no_label = |_: &f64| String::new();
+        mesh.light_line_style(GRID_COLOR.mix(0.0))
+            .bold_line_style(GRID_COLOR.stroke_width(THIN_WIDTH))
+            .axis_style(LINE_COLOR.stroke_width(THIN_WIDTH))
             .label_style(text(&area, TICK_TEXT))
             .set_all_tick_mark_size(px(4.0))
-            .x_label_formatter(if has_times { &of_time } else { &nothing })
-            .y_label_formatter(&of_value)
+            .x_label_formatter(if has_times { &time_label } else { &no_label })
+            .y_label_formatter(&value_label)
             .draw()?;
         let range = (time.start, time.end);
         let lines = panel.lines.iter().enumerate();
@@ -188,7 +201,7 @@ impl Chart {
         if let Some((right, axis)) = panel.right.as_ref().zip(values.right.as_ref()) {
             chart
                 .configure_secondary_axes()
-                .axis_style(INK.stroke_width(FINE))
+                .axis_style(LINE_COLOR.stroke_width(THIN_WIDTH))
                 .label_style(text(&area, TICK_TEXT))
                 .set_all_tick_mark_size(px(4.0))
                 .y_label_formatter(&|at: &f64| axis.label(*at))
@@ -206,8 +219,8 @@ impl Chart {
         Ok(())
     }
 
-    /// Returns the shapes of numbered `lines` on an axis with these `limits`. `locate` converts
-    /// a point to units of the canvas.
+    /// Returns the shapes of `lines`, given with their indices, on an axis with these `limits`.
+    /// `locate` converts a point to units of the canvas.
     fn shapes<'a, 'l>(
         &self,
         lines: impl Iterator<Item = (usize, &'l Line)>,
@@ -219,13 +232,15 @@ impl Chart {
         for (index, line) in lines {
             for run in &line.signal.runs {
                 let points = self.points(line, run, time);
-                let pieces = match limits {
-                    // Otherwise the line would extend into the panel above or below.
+                let clipped = match limits {
+                    // Lines outside of the limits would extend into the panel above or below.
                     Some(limits) => clip(&points, limits),
                     None => vec![points],
                 };
-                let pieces = pieces.into_iter();
-                shapes.extend(pieces.filter_map(|piece| shape(piece, index, &locate)));
+                let clipped = clipped.into_iter();
+                shapes.extend(
+                    clipped.filter_map(|segment| shape(segment, index, &locate)),
+                );
             }
         }
         shapes
@@ -239,25 +254,25 @@ impl Chart {
         (start, end): (f64, f64),
     ) -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> = Vec::with_capacity(run.len());
-        let mut held = None;
+        let mut last_value = None;
         for (nanos, value) in run {
-            let at = self.time.seconds(*nanos);
-            if at > end {
+            let time = self.time.seconds(*nanos);
+            if time > end {
                 break;
             }
-            if let Some(before) = held.filter(|_| at >= start) {
+            if let Some(previous) = last_value.filter(|_| time >= start) {
                 if points.is_empty() {
-                    points.push((start, before));
+                    points.push((start, previous));
                 }
-                points.push((at, before));
+                points.push((time, previous));
             }
-            if at >= start {
-                points.push((at, *value));
+            if time >= start {
+                points.push((time, *value));
             }
-            held = Some(*value).filter(|_| line.is_held);
+            last_value = Some(*value).filter(|_| line.is_held);
         }
-        // The last value holds to the end.
-        if let Some(value) = held {
+        // The last value lasts until the end.
+        if let Some(value) = last_value {
             if points.is_empty() {
                 points.push((start, value));
             }
@@ -273,12 +288,12 @@ impl Chart {
         let bands = self.bands.iter().map(|band| (band, TINT));
         let states = self.states.iter().map(|band| (band, STATE_TINT));
         for (band, intensity) in bands.chain(states) {
-            let is_seen = self.time.seconds(band.start) < end
+            let is_visible = self.time.seconds(band.start) < end
                 && self.time.seconds(band.end) > start;
-            if is_seen && !entries.iter().any(|entry| entry.name == band.name) {
+            if is_visible && !entries.iter().any(|entry| entry.name == band.name) {
                 let color = tint(band.color, intensity);
-                let (name, piece) = (band.name.clone(), LegendSample::Area);
-                entries.push(LegendEntry { name, color, piece });
+                let (name, sample) = (band.name.clone(), LegendSample::Area);
+                entries.push(LegendEntry { name, color, sample });
             }
         }
         entries
@@ -288,8 +303,8 @@ impl Chart {
 /// A line or a dot.
 type Shape<'a> = DynElement<'static, SVGBackend<'a>, (f64, f64)>;
 
-/// Returns the shape of a line through `points` with the colour of the line `index`, if there
-/// are any.
+/// Returns the shape of a line through `points` with the style of the line `index`. Returns `None`
+/// without points.
 fn shape<'a>(
     points: Vec<(f64, f64)>,
     index: usize,
@@ -297,55 +312,56 @@ fn shape<'a>(
 ) -> Option<Shape<'a>> {
     let color = canvas::color(palette::line(index));
     let first = *points.first()?;
-    if is_spot(points.iter().map(&locate)) {
+    if is_dot(points.iter().map(&locate)) {
         return Some(Circle::new(first, px(1.6), color.filled()).into_dyn());
     }
-    let style = color.stroke_width(canvas::LINE + palette::dash(index));
+    let style = color.stroke_width(canvas::LINE_WIDTH + palette::dash(index));
     Some(PathElement::new(points, style).into_dyn())
 }
 
-/// Returns the pieces of the line through `points` that are within these limits of the value.
+/// Clips the line through `points` to the values between `low` and `high`. Returns its visible
+/// parts.
 fn clip(points: &[(f64, f64)], (low, high): (f64, f64)) -> Vec<Vec<(f64, f64)>> {
     let is_within = |point: (f64, f64)| (low..=high).contains(&point.1);
-    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
-    let mut open = false;
-    let mut before: Option<(f64, f64)> = None;
+    let mut parts: Vec<Vec<(f64, f64)>> = Vec::new();
+    let mut is_inside = false;
+    let mut previous: Option<(f64, f64)> = None;
     for point in points {
         // The line may cross the limits between two points, also both of them.
-        if let Some(from) = before {
+        if let Some(start) = previous {
             let mut crossings: Vec<(f64, f64)> = [low, high]
                 .into_iter()
-                .filter(|limit| (from.1 < *limit) != (point.1 < *limit))
-                .filter(|limit| from.1 != *limit && point.1 != *limit)
+                .filter(|limit| (start.1 < *limit) != (point.1 < *limit))
+                .filter(|limit| start.1 != *limit && point.1 != *limit)
                 .map(|limit| {
-                    let share = (limit - from.1) / (point.1 - from.1);
-                    (from.0 + share * (point.0 - from.0), limit)
+                    let share = (limit - start.1) / (point.1 - start.1);
+                    (start.0 + share * (point.0 - start.0), limit)
                 })
                 .collect();
-            if from.1 > point.1 {
+            if start.1 > point.1 {
                 crossings.reverse();
             }
             for crossing in crossings {
-                match pieces.last_mut().filter(|_| open) {
-                    Some(piece) => piece.push(crossing),
-                    None => pieces.push(vec![crossing]),
+                match parts.last_mut().filter(|_| is_inside) {
+                    Some(part) => part.push(crossing),
+                    None => parts.push(vec![crossing]),
                 }
-                open = !open;
+                is_inside = !is_inside;
             }
         }
         let is_visible = is_within(*point);
-        match pieces.last_mut().filter(|_| open) {
-            Some(piece) if is_visible => piece.push(*point),
-            None if is_visible => pieces.push(vec![*point]),
+        match parts.last_mut().filter(|_| is_inside) {
+            Some(part) if is_visible => part.push(*point),
+            None if is_visible => parts.push(vec![*point]),
             _ => {}
         }
-        open = is_visible;
-        before = Some(*point);
+        is_inside = is_visible;
+        previous = Some(*point);
     }
-    pieces
+    parts
 }
 
-/// Draws `title` at the top of `area`, and returns the rest.
+/// Draws `title` at the top of `area`. Returns the remaining area.
 fn draw_title<'a>(area: &Area<'a>, title: &str) -> canvas::DrawResult<Area<'a>> {
     if title.is_empty() {
         return Ok(area.clone());
@@ -357,17 +373,19 @@ fn draw_title<'a>(area: &Area<'a>, title: &str) -> canvas::DrawResult<Area<'a>> 
     Ok(below)
 }
 
-/// Returns whether a line through `places` would be shorter than its width, so that it
-/// would hardly be visible.
-fn is_spot(places: impl Iterator<Item = (i32, i32)> + Clone) -> bool {
-    let is_short = |along: fn((i32, i32)) -> i32| {
-        let (low, high) = places
+/// Returns whether a line through `positions` would be shorter than its width, and therefore hardly
+/// visible.
+fn is_dot(positions: impl Iterator<Item = (i32, i32)> + Clone) -> bool {
+    let is_short = |coordinate: fn((i32, i32)) -> i32| {
+        let (low, high) = positions
             .clone()
-            .map(along)
-            .fold((i32::MAX, i32::MIN), |(low, high), at| (low.min(at), high.max(at)));
-        high.saturating_sub(low) < canvas::LINE as i32
+            .map(coordinate)
+            .fold((i32::MAX, i32::MIN), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
+        high.saturating_sub(low) < canvas::LINE_WIDTH as i32
     };
-    is_short(|place| place.0) && is_short(|place| place.1)
+    is_short(|position| position.0) && is_short(|position| position.1)
 }
 
 /// Returns the colour of a band of this intensity on white.
@@ -382,7 +400,7 @@ struct ValueAxes {
 }
 
 impl ValueAxes {
-    /// Returns the axes of `panel` if it has this height.
+    /// Returns the axes of `panel` for a plot of this height.
     fn new(panel: &Panel, height: i32) -> Self {
         let right = panel.right.as_ref();
         Self {
@@ -392,25 +410,25 @@ impl ValueAxes {
     }
 }
 
-/// Returns the axis of the values of `lines` if it has this height.
+/// Returns the value axis of `lines` for a plot of this height.
 fn value_axis(lines: &[Line], limits: Option<(f64, f64)>, height: i32) -> Axis {
     let spans = || lines.iter().filter_map(|line| line.signal.span());
     let low = spans().map(|span| span.0).fold(f64::INFINITY, f64::min);
     let high = spans().map(|span| span.1).fold(f64::NEG_INFINITY, f64::max);
-    let marks = value_marks(height);
+    let tick_count = value_tick_count(height);
     if let Some((low, high)) = limits {
-        return Axis::numbers(low, high, marks, false);
+        return Axis::numbers(low, high, tick_count, false);
     }
-    // States are integers, so there are no ticks between two of them.
+    // States are integers, so their axis has ticks only at integers.
     if lines.iter().all(|line| line.is_held) {
-        Axis::whole_numbers(low, high, marks)
+        Axis::whole_numbers(low, high, tick_count)
     } else {
-        Axis::numbers(low, high, marks, true)
+        Axis::numbers(low, high, tick_count, true)
     }
 }
 
 /// Returns the number of ticks of a value axis with this height.
-fn value_marks(height: i32) -> usize {
+fn value_tick_count(height: i32) -> usize {
     (f64::from(height) / f64::from(px(45.0))).max(2.0) as usize
 }
 

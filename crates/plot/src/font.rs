@@ -35,23 +35,23 @@ pub(crate) fn database() -> Arc<Database> {
     fonts.clone()
 }
 
-/// Returns the font, followed by those of the system: of the same family, all that are
-/// not bold, slanted or narrow, and all. A font has the same id in each set.
-fn with_system() -> &'static [Arc<Database>; 3] {
+/// Returns sets of fonts with the built-in font and fonts of the system: those of the same family,
+/// those that are not bold, slanted or narrow, and all. A font has the same id in each set.
+fn with_system_fonts() -> &'static [Arc<Database>; 3] {
     static FONTS: OnceLock<[Arc<Database>; 3]> = OnceLock::new();
     FONTS.get_or_init(|| {
         let mut all = Database::clone(&database());
         all.load_system_fonts();
-        let only = |is_it: fn(&FaceInfo) -> bool| {
+        let subset = |is_included: fn(&FaceInfo) -> bool| {
             let mut fonts = all.clone();
-            let others = all.faces().filter(|face| !is_it(face));
+            let others = all.faces().filter(|face| !is_included(face));
             others.for_each(|face| fonts.remove_face(face.id));
             Arc::new(fonts)
         };
-        let is_own = |face: &FaceInfo| {
+        let is_same_family = |face: &FaceInfo| {
             is_plain(face) && face.families.iter().any(|(name, _)| name == FAMILY)
         };
-        [only(is_own), only(is_plain), Arc::new(all)]
+        [subset(is_same_family), subset(is_plain), Arc::new(all)]
     })
 }
 
@@ -60,20 +60,20 @@ fn is_plain(face: &FaceInfo) -> bool {
         == (Style::Normal, Weight::NORMAL, Stretch::Normal)
 }
 
-/// Returns a resolver that finds a font for each character: the built-in one, or one of
-/// the system. The first character of each text that no font has is added to `missing`.
+/// Returns a resolver that finds a font for each character: the built-in font, or a font of the
+/// system. The first character of each text that no font contains is added to `missing`.
 pub(crate) fn resolver(missing: &Mutex<String>) -> FontResolver<'_> {
     let find = FontResolver::default_fallback_selector();
     FontResolver {
         select_font: FontResolver::default_font_selector(),
         select_fallback: Box::new(move |character, tried, fonts| {
             // The library could choose a bold font from all fonts.
-            let found = with_system().iter().find_map(|set| {
+            let found = with_system_fonts().iter().find_map(|set| {
                 *fonts = set.clone();
                 find(character, tried, fonts)
             });
-            // Fonts that were found earlier can be from another set.
-            let [.., all] = with_system();
+            // Fonts that were found for earlier characters may be from another set.
+            let [.., all] = with_system_fonts();
             *fonts = all.clone();
             if found.is_none() {
                 let mut missing =
@@ -109,7 +109,7 @@ mod tests {
         for character in ['\u{0628}', '\u{1f600}', '\u{4e2d}'] {
             let found = (resolver.select_fallback)(character, &[own], &mut fonts);
             let Some(found) = found.and_then(|id| fonts.face(id)) else { continue };
-            let [_, plain, _] = with_system();
+            let [_, plain, _] = with_system_fonts();
             let mut plain = plain.clone();
             let find = FontResolver::default_fallback_selector();
             let has_plain = find(character, &[own], &mut plain).is_some();

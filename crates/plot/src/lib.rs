@@ -1,9 +1,8 @@
 //! Draws the data of logs: signals over time, scans seen from above, and pages with both.
 //!
-//! This crate knows no logs: it takes numbers with times. Plots are SVG, drawn by
-//! `plotters`. PNG images are rendered from SVG with a font that is part of this crate,
-//! so that they look the same on every machine, except for characters that the font does
-//! not have.
+//! This crate does not read logs; its input are numbers with times. Plots are drawn as SVG with
+//! `plotters`. PNG images are rendered from SVG with a built-in font, so that they look the same on
+//! every machine, except for characters that the font does not contain.
 //!
 //! ```
 //! use logtool_plot::{Chart, Line, Panel, Sampler};
@@ -52,7 +51,7 @@ pub use crate::{
     metadata::{with_metadata, with_texts},
     page::{Block, Page, PlotLink, Section, TableRow},
     paint::{RenderedPng, png},
-    palette::{LINES, LOOKS, Rgb, line, viridis},
+    palette::{DISTINCT_LINES, LINES, Rgb, line, viridis},
     pdf::{RenderedPdf, pdf},
     sample::{Sampler, Signal},
     top_view::{TopView, TopViewOptions},

@@ -7,16 +7,16 @@ use crate::chunk;
 /// The maximum length of a keyword in a PNG file.
 const MAX_KEYWORD: usize = 79;
 
-/// Adds `texts` to the file `png`, by keyword: one uncompressed `iTXt` chunk in UTF-8
-/// each (PNG, third edition, 11.3.3.4). Texts whose keyword is not ASCII or longer than
-/// 79 characters are dropped.
+/// Adds `texts`, given by keyword, to the file `png`. Each text becomes an uncompressed `iTXt`
+/// chunk in UTF-8 (PNG, third edition, 11.3.3.4). Texts whose keyword is empty, not ASCII or longer
+/// than 79 characters are dropped.
 pub fn with_texts(mut png: Vec<u8>, texts: &BTreeMap<String, String>) -> Vec<u8> {
     let is_keyword = |key: &str| {
         (1..=MAX_KEYWORD).contains(&key.len())
             && key.bytes().all(|b| b.is_ascii_graphic())
     };
     for (key, text) in texts.iter().filter(|(key, _)| is_keyword(key)) {
-        // The end of the keyword; uncompressed, without method, language and translation.
+        // Zeros for the end of the keyword, no compression, no language and no translated keyword.
         let mut content = [key.as_bytes(), &[0; 5]].concat();
         content.extend(text.bytes().filter(|byte| *byte != 0));
         chunk::insert(&mut png, b"iTXt", &content);
@@ -27,11 +27,11 @@ pub fn with_texts(mut png: Vec<u8>, texts: &BTreeMap<String, String>) -> Vec<u8>
 /// Adds `text` to the file `svg` as `<metadata>`.
 pub fn with_metadata(svg: &str, text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let begin = svg.find("<svg").unwrap_or(0);
-    match svg.get(begin..).and_then(|rest| rest.find('>')) {
+    let start = svg.find("<svg").unwrap_or(0);
+    match svg.get(start..).and_then(|remaining| remaining.find('>')) {
         Some(end) => {
-            let (head, rest) = svg.split_at(begin + end + 1);
-            format!("{head}\n<metadata>{escaped}</metadata>{rest}")
+            let (prefix, remaining) = svg.split_at(start + end + 1);
+            format!("{prefix}\n<metadata>{escaped}</metadata>{remaining}")
         }
         None => svg.to_owned(),
     }

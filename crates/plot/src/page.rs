@@ -28,7 +28,7 @@ pub struct Page {
     pub title: String,
     /// A description of the page and the program that created it.
     pub about: String,
-    /// The provenance for programs: the `<meta>` element called `provenance`.
+    /// The provenance in machine-readable form, for the `<meta>` element called `provenance`.
     pub provenance: String,
     /// The sections.
     pub sections: Vec<Section>,
@@ -48,20 +48,20 @@ pub struct Section {
 pub enum Block {
     /// A sentence.
     Note(String),
-    /// Preformatted text, whose long lines continue on the next one.
+    /// Preformatted text whose long lines are wrapped.
     Text(String),
-    /// Preformatted text with columns: long lines can be scrolled.
+    /// Preformatted text with columns. Long lines are not wrapped, but can be scrolled.
     Columns(String),
     /// A table: the header and the rows.
     Table(Vec<String>, Vec<TableRow>),
     /// A zoomable plot. All plots have a common time axis, and only the first panel is
     /// shown.
     Plot(String, Chart),
-    /// A plot of curves over a horizontal axis of its own.
+    /// A plot of curves with its own horizontal axis.
     Curves(String, CurvePlot),
     /// A heat map with the common time axis.
     HeatMap(String, HeatMap),
-    /// Names and their values, in as many columns as there is room for.
+    /// Names and values, in as many columns as fit on the screen.
     Facts(Vec<(String, String)>),
     /// Blocks that are shown only after a click on their title.
     Details(String, Vec<Block>),
@@ -78,8 +78,8 @@ pub struct TableRow {
     pub cells: Vec<String>,
     /// Whether it is a warning or an error.
     pub is_warning: bool,
-    /// Links in a last cell. Those to plots and sections that the page does not have are
-    /// omitted.
+    /// Links, which form an additional last cell. Links to plots and sections that are not in the
+    /// page are omitted.
     pub links: Vec<PlotLink>,
 }
 
@@ -122,7 +122,7 @@ impl Page {
         }
         page.push_str("</nav>\n<main>\n");
         let plots = PlotData::new(&self.sections);
-        let mut writer = BlockWriter { page, plots: &plots, written: 0 };
+        let mut writer = BlockWriter { page, plots: &plots, plot_count: 0 };
         for (index, section) in self.sections.iter().enumerate() {
             let title = html(&section.title);
             let _ = writeln!(writer.page, "<section id=\"s{index}\"><h2>{title}</h2>");
@@ -188,8 +188,8 @@ const MAX_PLOTS_WITHOUT_CONTENTS: usize = 6;
 struct BlockWriter<'p> {
     page: String,
     plots: &'p PlotData,
-    /// The number of plots that are written.
-    written: usize,
+    /// The number of plots that were written.
+    plot_count: usize,
 }
 
 impl BlockWriter<'_> {
@@ -200,17 +200,17 @@ impl BlockWriter<'_> {
             return;
         }
         self.page.push_str("<p class=\"contents\">");
-        for (number, title) in (self.written..).zip(titles) {
-            let _ = write!(self.page, "<a href=\"#p{number}\">{}</a> ", html(title));
+        for (index, title) in (self.plot_count..).zip(titles) {
+            let _ = write!(self.page, "<a href=\"#p{index}\">{}</a> ", html(title));
         }
         self.page.push_str("</p>\n");
     }
 
     fn block(&mut self, block: &Block) {
         if block.plot_title().is_some() {
-            let number = self.written;
-            self.written += 1;
-            let _ = writeln!(self.page, "<div class=\"plot\" id=\"p{number}\"></div>");
+            let index = self.plot_count;
+            self.plot_count += 1;
+            let _ = writeln!(self.page, "<div class=\"plot\" id=\"p{index}\"></div>");
             return;
         }
         let page = &mut self.page;
@@ -243,16 +243,19 @@ impl BlockWriter<'_> {
                 blocks.iter().for_each(|block| self.block(block));
                 writeln!(self.page, "</details>")
             }
-            Block::Svg(below, svg) => {
-                let below = html(below);
-                writeln!(page, "<figure>{svg}<figcaption>{below}</figcaption></figure>")
+            Block::Svg(caption, svg) => {
+                let caption = html(caption);
+                writeln!(
+                    page,
+                    "<figure>{svg}<figcaption>{caption}</figcaption></figure>"
+                )
             }
-            Block::Image(below, media, bytes) => {
-                let (below, bytes) = (html(below), BASE64_STANDARD.encode(bytes));
+            Block::Image(caption, media, bytes) => {
+                let (caption, bytes) = (html(caption), BASE64_STANDARD.encode(bytes));
                 writeln!(
                     page,
                     "<figure><img alt=\"\" src=\"data:{media};base64,{bytes}\">\
-                     <figcaption>{below}</figcaption></figure>"
+                     <figcaption>{caption}</figcaption></figure>"
                 )
             }
         };
@@ -293,12 +296,12 @@ impl Block {
     }
 }
 
-fn table(page: &mut String, head: &[String], rows: &[TableRow], plots: &PlotData) {
-    // On narrow screens, rows with long texts and links are below each other.
+fn table(page: &mut String, header: &[String], rows: &[TableRow], plots: &PlotData) {
+    // On narrow screens, the cells of rows with long texts and links are stacked.
     let has_links = rows.iter().any(|row| !row.links.is_empty());
     let class = if has_links { " class=\"cards\"" } else { "" };
     let _ = write!(page, "<div class=\"scroll\"><table{class}><thead><tr>");
-    for cell in head {
+    for cell in header {
         let _ = write!(page, "<th>{}</th>", html(cell));
     }
     page.push_str("</tr></thead><tbody>\n");
@@ -383,7 +386,7 @@ mod tests {
             name: evil.into(),
             unit: evil.into(),
             curves: vec![Curve { name: evil.into(), values: vec![1.0] }],
-            marks: vec![CurveMark { name: evil.into(), at: 0.0 }],
+            marks: vec![CurveMark { name: evil.into(), position: 0.0 }],
             ..CurvePlot::default()
         };
         let heat = HeatMap {

@@ -1,11 +1,10 @@
-//! Colour palettes that colour-blind readers can distinguish too.
+//! Colour palettes that are suitable for colour-blind readers.
 
 /// Red, green and blue.
 pub type Rgb = [u8; 3];
 
-/// The colours of lines, from the palette of Okabe and Ito, those with the best contrast
-/// on white first: blue, vermilion, green, purple, orange, sky blue, black, and a darker
-/// yellow.
+/// The colours of lines, from the palette of Okabe and Ito: blue, vermilion, green, purple, orange,
+/// sky blue, black, and a darker yellow. The first ones have the best contrast on white.
 pub const LINES: [Rgb; 8] = [
     [0x00, 0x72, 0xb2],
     [0xd5, 0x5e, 0x00],
@@ -23,16 +22,16 @@ pub fn line(index: usize) -> Rgb {
     LINES.get(index % LINES.len()).copied().unwrap_or_default()
 }
 
-/// The number of line styles per colour, including the solid style.
-pub(crate) const DASHED: u32 = 4;
+/// The number of dash styles of each colour, including solid lines.
+pub(crate) const DASH_STYLES: u32 = 4;
 
-/// The number of lines that look different from each other.
-pub const LOOKS: usize = LINES.len() * DASHED as usize;
+/// The number of lines that differ in their colour or dash style.
+pub const DISTINCT_LINES: usize = LINES.len() * DASH_STYLES as usize;
 
-/// Returns the dash style of the line with this `index`: 0 for solid lines, which come
-/// first.
+/// Returns the dash style of the line with this `index`. The first lines have style 0, which is
+/// solid.
 pub(crate) fn dash(index: usize) -> u32 {
-    (index / LINES.len()) as u32 % DASHED
+    (index / LINES.len()) as u32 % DASH_STYLES
 }
 
 /// Every tenth of viridis, the perceptually uniform colour map of matplotlib, which also
@@ -54,12 +53,12 @@ const VIRIDIS: [Rgb; 11] = [
 /// Returns the colour of `share` from 0 to 1. Values outside are clamped.
 pub fn viridis(share: f64) -> Rgb {
     let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
-    let at = share * (VIRIDIS.len() - 1) as f64;
-    let (low, part) = (at.floor() as usize, at.fract());
-    let of = |index: usize| VIRIDIS.get(index).or(VIRIDIS.last()).copied();
-    let (a, b) = (of(low).unwrap_or_default(), of(low + 1).unwrap_or_default());
+    let position = share * (VIRIDIS.len() - 1) as f64;
+    let (low, fraction) = (position.floor() as usize, position.fract());
+    let color = |index: usize| VIRIDIS.get(index).or(VIRIDIS.last()).copied();
+    let (a, b) = (color(low).unwrap_or_default(), color(low + 1).unwrap_or_default());
     let mix = |(a, b): (u8, u8)| {
-        (f64::from(a) + (f64::from(b) - f64::from(a)) * part).round() as u8
+        (f64::from(a) + (f64::from(b) - f64::from(a)) * fraction).round() as u8
     };
     [mix((a[0], b[0])), mix((a[1], b[1])), mix((a[2], b[2]))]
 }

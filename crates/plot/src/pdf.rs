@@ -1,7 +1,7 @@
-//! Converting SVG to PDF.
+//! Converts SVG to PDF.
 //!
-//! The PDF has the same shapes as the SVG, so it is sharp at every size. Texts are outlines, so
-//! it needs no fonts.
+//! The PDF contains the same vector shapes as the SVG, so it is sharp at every size. Texts are
+//! converted to outlines, so the PDF does not need fonts.
 
 use std::{collections::BTreeMap, io::Write as _};
 
@@ -18,9 +18,9 @@ use resvg::{
 
 use crate::paint;
 
-/// The units of a PDF, 1/72 inch, in a pixel of CSS, 1/96 inch.
+/// The number of PDF points (1/72 inch) per CSS pixel (1/96 inch).
 const POINTS_PER_PIXEL: f32 = 0.75;
-/// The largest width and height of a page, in points. Source: ISO 32000-1, annex C.
+/// The maximum width and height of a page in points (ISO 32000-1, annex C).
 const MAX_POINTS: f32 = 14_400.0;
 
 /// The objects of the file.
@@ -35,13 +35,13 @@ const INFORMATION: Ref = Ref::new(5);
 pub struct RenderedPdf {
     /// The PDF file.
     pub pdf: Vec<u8>,
-    /// Characters of its texts that no font has, as those of
-    /// [`RenderedPng`](crate::RenderedPng).
+    /// Characters of the texts that no font contains, like
+    /// [`RenderedPng::missing`](crate::RenderedPng::missing).
     pub missing: String,
 }
 
-/// Converts `svg`, which has shapes in plain colours and texts, to a PDF of one page. `metadata`
-/// becomes entries of its information dictionary. An inch has 96 pixels.
+/// Converts `svg` to a PDF of one page. The SVG may contain texts and shapes in plain colours; one
+/// inch has 96 pixels. The entries of `metadata` are written to the information dictionary.
 ///
 /// # Errors
 /// `Malformed` if `svg` is invalid, `Limit` if it is wider or higher than a page can be, and
@@ -51,8 +51,8 @@ pub fn pdf(svg: &str, metadata: &BTreeMap<String, String>) -> Result<RenderedPdf
     let (width, height) = (tree.size().width(), tree.size().height());
     let (right, top) = (width * POINTS_PER_PIXEL, height * POINTS_PER_PIXEL);
     if right.max(top) > MAX_POINTS {
-        let what = format!("a PDF of {width:.0} × {height:.0} pixels");
-        return Err(Error::new(ErrorKind::Limit, what));
+        let message = format!("a PDF of {width:.0} × {height:.0} pixels");
+        return Err(Error::new(ErrorKind::Limit, message));
     }
     let mut writer = ShapeWriter::new(top);
     writer.group(tree.root(), 1.0)?;
@@ -68,9 +68,9 @@ pub fn pdf(svg: &str, metadata: &BTreeMap<String, String>) -> Result<RenderedPdf
     page.parent(PAGES).media_box(Rect::new(0.0, 0.0, right, top)).contents(CONTENT);
     let mut resources = page.resources();
     let mut states = resources.ext_g_states();
-    for (alpha, number) in &writer.alphas {
+    for (alpha, id) in &writer.alphas {
         let alpha = f32::from(*alpha) / 255.0;
-        let name = alpha_name(*number);
+        let name = alpha_name(*id);
         let mut state = states
             .insert(Name(name.as_bytes()))
             .start::<pdf_writer::writers::ExtGraphicsState<'_>>();
@@ -131,8 +131,15 @@ impl ShapeWriter {
             0.0,
             self.top,
         ]);
-        let at = path.abs_transform();
-        self.content.transform([at.sx, at.ky, at.kx, at.sy, at.tx, at.ty]);
+        let transform = path.abs_transform();
+        self.content.transform([
+            transform.sx,
+            transform.ky,
+            transform.kx,
+            transform.sy,
+            transform.tx,
+            transform.ty,
+        ]);
         if let Some(fill) = path.fill() {
             self.fill(path, fill, opacity)?;
         }
@@ -180,40 +187,45 @@ impl ShapeWriter {
 
     fn set_alpha(&mut self, alpha: f32) {
         let alpha = (alpha.clamp(0.0, 1.0) * 255.0).round() as u8;
-        let next = self.alphas.len();
-        let number = *self.alphas.entry(alpha).or_insert(next);
-        self.content.set_parameters(Name(alpha_name(number).as_bytes()));
+        let next_id = self.alphas.len();
+        let id = *self.alphas.entry(alpha).or_insert(next_id);
+        self.content.set_parameters(Name(alpha_name(id).as_bytes()));
     }
 
     /// Writes the outline of `path`.
     fn outline(&mut self, path: &Path) {
         let content = &mut self.content;
-        let mut last = Point::default();
+        let mut start = Point::default();
         for segment in path.data().segments() {
             match segment {
-                PathSegment::MoveTo(to) => {
-                    content.move_to(to.x, to.y);
-                    last = to;
+                PathSegment::MoveTo(end) => {
+                    content.move_to(end.x, end.y);
+                    start = end;
                 }
-                PathSegment::LineTo(to) => {
-                    content.line_to(to.x, to.y);
-                    last = to;
+                PathSegment::LineTo(end) => {
+                    content.line_to(end.x, end.y);
+                    start = end;
                 }
-                PathSegment::QuadTo(control, to) => {
-                    // A PDF has only cubic curves; this one has the same points.
-                    let toward = |from: Point| {
-                        let third = |from: f32, control: f32| {
-                            from + (control - from) * 2.0 / 3.0
+                PathSegment::QuadTo(control, end) => {
+                    // A PDF has only cubic curves. This cubic curve has the same shape.
+                    let cubic_control = |point: Point| {
+                        let two_thirds = |point: f32, control: f32| {
+                            point + (control - point) * 2.0 / 3.0
                         };
-                        (third(from.x, control.x), third(from.y, control.y))
+                        (two_thirds(point.x, control.x), two_thirds(point.y, control.y))
                     };
-                    let (first, second) = (toward(last), toward(to));
-                    content.cubic_to(first.0, first.1, second.0, second.1, to.x, to.y);
-                    last = to;
+                    let (control1, control2) =
+                        (cubic_control(start), cubic_control(end));
+                    content.cubic_to(
+                        control1.0, control1.1, control2.0, control2.1, end.x, end.y,
+                    );
+                    start = end;
                 }
-                PathSegment::CubicTo(first, second, to) => {
-                    content.cubic_to(first.x, first.y, second.x, second.y, to.x, to.y);
-                    last = to;
+                PathSegment::CubicTo(control1, control2, end) => {
+                    content.cubic_to(
+                        control1.x, control1.y, control2.x, control2.y, end.x, end.y,
+                    );
+                    start = end;
                 }
                 PathSegment::Close => {
                     content.close_path();
@@ -224,8 +236,8 @@ impl ShapeWriter {
 }
 
 /// Returns the name of a graphics state with an opacity.
-fn alpha_name(number: usize) -> String {
-    format!("a{number}")
+fn alpha_name(id: usize) -> String {
+    format!("a{id}")
 }
 
 /// Returns the colour of `paint`, each part from 0 to 1.

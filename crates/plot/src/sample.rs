@@ -1,9 +1,9 @@
-//! Downsampling a signal without losing visible details.
+//! Downsamples a signal without losing visible details.
 //!
-//! Time is divided into as many columns as the chart has pixels. Of each column, the
-//! first, the last, the lowest and the highest value are kept. So a spike of a single
-//! record stays visible, and memory is bounded for any length of the log. If there are
-//! values before or after the expected times, the columns become wider.
+//! Time is divided into as many columns as the chart has pixels. The first, the last, the lowest
+//! and the highest value of each column are kept. So a spike of a single record stays visible, and
+//! the memory does not depend on the length of the log. Values before or after the expected times
+//! make the columns wider.
 
 /// Downsamples a signal while its values are added.
 #[derive(Clone, Debug)]
@@ -12,16 +12,16 @@ pub struct Sampler {
     /// The width of a column in nanoseconds.
     width: i128,
     columns: Vec<Option<SampledColumn>>,
-    /// The last column that got a value: its index, its first time, and that after its end.
-    /// Most values are in the same column as those before them.
+    /// The last column to which a value was added: its index, its start, and its end (exclusive).
+    /// Most values are in the same column as the previous value.
     recent: (usize, i128, i128),
-    /// Values before the first time, or at the second time or later, are dropped.
-    within: (i64, i64),
+    /// The accepted times; the end is exclusive. Values at other times are dropped.
+    range: (i64, i64),
     periods: Periods,
     last: Option<i64>,
     values: u64,
-    left_out: u64,
-    astray: u64,
+    dropped: u64,
+    out_of_range: u64,
 }
 
 /// The kept values of a column.
@@ -56,12 +56,12 @@ impl SampledColumn {
 
     /// Combines the column with the later values of `other`.
     fn merge(self, other: Self) -> Self {
-        let one = |is_other, own, others| if is_other { others } else { own };
+        let choose = |is_other, ours, theirs| if is_other { theirs } else { ours };
         Self {
-            first: one(other.first.0 < self.first.0, self.first, other.first),
-            low: one(other.low.1 < self.low.1, self.low, other.low),
-            high: one(other.high.1 > self.high.1, self.high, other.high),
-            last: one(other.last.0 >= self.last.0, self.last, other.last),
+            first: choose(other.first.0 < self.first.0, self.first, other.first),
+            low: choose(other.low.1 < self.low.1, self.low, other.low),
+            high: choose(other.high.1 > self.high.1, self.high, other.high),
+            last: choose(other.last.0 >= self.last.0, self.last, other.last),
         }
     }
 }
@@ -69,19 +69,19 @@ impl SampledColumn {
 /// A time in nanoseconds and a value.
 type TimedValue = (i64, f64);
 
-/// A signal as lines: no value is missing within a run.
+/// A signal as a sequence of lines, which are called runs. There is a pause between two runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Signal {
-    /// The runs with at least one value each, in the order of time: nanoseconds on the
-    /// log's clock and finite values.
+    /// The runs in the order of time. Each has at least one pair of a time in nanoseconds on the
+    /// log's clock and a finite value.
     pub runs: Vec<Vec<(i64, f64)>>,
     /// The number of values that were added.
     pub values: u64,
-    /// The number of dropped values: they were not finite, or had no time in the allowed
-    /// range.
-    pub left_out: u64,
-    /// The number of dropped values that were finite but outside of the allowed range.
-    pub astray: u64,
+    /// The number of dropped values: they were missing or not finite, had no time, or were outside
+    /// of the accepted times.
+    pub dropped: u64,
+    /// The number of dropped values that were finite, but outside of the accepted times.
+    pub out_of_range: u64,
 }
 
 impl Sampler {
@@ -94,14 +94,14 @@ impl Sampler {
         Self {
             start: i128::from(start),
             width,
-            within: (start, end),
+            range: (start, end),
             columns: vec![None; columns],
             recent: (0, 0, 0),
             periods: Periods::default(),
             last: None,
             values: 0,
-            left_out: 0,
-            astray: 0,
+            dropped: 0,
+            out_of_range: 0,
         }
     }
 
@@ -109,34 +109,34 @@ impl Sampler {
     /// exclusive.
     #[must_use]
     pub fn with_range(self, start: i64, end: i64) -> Self {
-        Self { within: (start, end), ..self }
+        Self { range: (start, end), ..self }
     }
 
     /// Adds the `value` at `nanos`.
     pub fn add(&mut self, nanos: i64, value: f64) {
-        let (start, end) = self.within;
-        let is_astray = value.is_finite() && !(start..end).contains(&nanos);
-        if is_astray || !value.is_finite() {
-            self.left_out += 1;
-            self.astray += u64::from(is_astray);
+        let (start, end) = self.range;
+        let is_out_of_range = value.is_finite() && !(start..end).contains(&nanos);
+        if is_out_of_range || !value.is_finite() {
+            self.dropped += 1;
+            self.out_of_range += u64::from(is_out_of_range);
             return;
         }
         self.values += 1;
         if let Some(last) = self.last.replace(nanos) {
             self.periods.add(nanos.saturating_sub(last));
         }
-        self.keep(nanos, value);
+        self.store(nanos, value);
     }
 
     /// Adds the initial value, which was set before the start of the chart.
-    pub fn begin(&mut self, nanos: i64, value: f64) {
+    pub fn add_initial(&mut self, nanos: i64, value: f64) {
         if value.is_finite() {
             self.values += 1;
-            self.keep(nanos, value);
+            self.store(nanos, value);
         }
     }
 
-    fn keep(&mut self, nanos: i64, value: f64) {
+    fn store(&mut self, nanos: i64, value: f64) {
         let time = i128::from(nanos);
         let (mut column, start, end) = self.recent;
         if !(start..end).contains(&time) {
@@ -145,44 +145,47 @@ impl Sampler {
             self.recent = (column, start, start + self.width);
         }
         match self.columns.get_mut(column) {
-            Some(Some(kept)) => kept.add((nanos, value)),
-            Some(none) => *none = Some(SampledColumn::new((nanos, value))),
+            Some(Some(sampled)) => sampled.add((nanos, value)),
+            Some(slot) => *slot = Some(SampledColumn::new((nanos, value))),
             None => {}
         }
     }
 
-    /// Returns the index of the column of `time`, after making the columns wide enough for it.
+    /// Returns the index of the column of `time`. Widens the columns until they contain it.
     fn column_of(&mut self, time: i128) -> usize {
-        let since = loop {
-            let since = time - self.start;
-            match since < self.width * self.columns.len() as i128 {
-                true if since >= 0 => break since,
-                is_early => self.widen(is_early),
+        let offset = loop {
+            let offset = time - self.start;
+            let is_early = offset < 0;
+            if !is_early && offset < self.width * self.columns.len() as i128 {
+                break offset;
             }
+            self.widen(is_early);
         };
-        usize::try_from(since / self.width).unwrap_or(usize::MAX)
+        usize::try_from(offset / self.width).unwrap_or(usize::MAX)
     }
 
-    /// Joins pairs of columns, which makes space for as many columns before or after.
+    /// Merges pairs of columns, which makes space for the same number of columns: before the first
+    /// column if `is_early` is set, otherwise after the last one.
     fn widen(&mut self, is_early: bool) {
         let len = self.columns.len();
-        let room = if is_early { len } else { 0 };
+        let added_columns = if is_early { len } else { 0 };
         let mut columns: Vec<Option<SampledColumn>> = vec![None; len];
-        for (at, column) in (room..).zip(self.columns.drain(..)) {
-            let Some((column, place)) = column.zip(columns.get_mut(at / 2)) else {
+        for (index, column) in (added_columns..).zip(self.columns.drain(..)) {
+            let Some((column, slot)) = column.zip(columns.get_mut(index / 2)) else {
                 continue;
             };
-            *place =
-                Some(place.map_or(column, |kept: SampledColumn| kept.merge(column)));
+            *slot = Some(
+                slot.map_or(column, |sampled: SampledColumn| sampled.merge(column)),
+            );
         }
-        self.start -= self.width * room as i128;
+        self.start -= self.width * added_columns as i128;
         self.width *= 2;
         self.columns = columns;
     }
 
     /// Counts a value without a time, or a missing value.
-    pub fn leave_out(&mut self) {
-        self.left_out += 1;
+    pub fn add_dropped(&mut self) {
+        self.dropped += 1;
     }
 
     /// Returns the lines. A pause of more than five usual periods starts a new line.
@@ -190,37 +193,37 @@ impl Sampler {
         self.lines(self.periods.usual_period().saturating_mul(5))
     }
 
-    /// Returns one line, in which each value holds until the next one, also in pauses.
+    /// Returns a single line, in which each value lasts until the next one, also during pauses.
     pub fn held_signal(&self) -> Signal {
         self.lines(i64::MAX)
     }
 
-    /// Returns the lines. A pause of more than `longest` nanoseconds starts a new line.
-    fn lines(&self, longest: i64) -> Signal {
+    /// Returns the lines. A pause of more than `max_pause` nanoseconds starts a new line.
+    fn lines(&self, max_pause: i64) -> Signal {
         let mut runs: Vec<Vec<TimedValue>> = Vec::new();
         for column in self.columns.iter().flatten() {
-            let mut kept = [column.first, column.low, column.high, column.last];
-            kept.sort_by_key(|(nanos, _)| *nanos);
-            let since = |run: &Vec<TimedValue>| {
+            let mut values = [column.first, column.low, column.high, column.last];
+            values.sort_by_key(|(nanos, _)| *nanos);
+            let pause = |run: &Vec<TimedValue>| {
                 run.last()
-                    .map_or(i64::MAX, |(nanos, _)| kept[0].0.saturating_sub(*nanos))
+                    .map_or(i64::MAX, |(nanos, _)| values[0].0.saturating_sub(*nanos))
             };
             let run = match runs.last_mut() {
-                Some(run) if since(run) <= longest => run,
+                Some(run) if pause(run) <= max_pause => run,
                 _ => {
                     runs.push(Vec::new());
                     let Some(run) = runs.last_mut() else { break };
                     run
                 }
             };
-            for value in kept {
+            for value in values {
                 if run.last() != Some(&value) {
                     run.push(value);
                 }
             }
         }
-        let Self { values, left_out, astray, .. } = *self;
-        Signal { runs, values, left_out, astray }
+        let Self { values, dropped, out_of_range, .. } = *self;
+        Signal { runs, values, dropped, out_of_range }
     }
 }
 
@@ -263,13 +266,12 @@ impl Periods {
         }
     }
 
-    /// Returns a period that nine tenths of the periods do not exceed, or the maximum
-    /// without periods.
+    /// Returns an upper bound of nine tenths of the periods, or the maximum without periods.
     fn usual_period(&self) -> i64 {
-        let (mut seen, most) = (0, self.count * 9 / 10);
+        let (mut total, limit) = (0, self.count * 9 / 10);
         for (class, count) in self.classes.iter().enumerate() {
-            seen += u64::from(*count);
-            if seen > most || seen == self.count && seen > 0 {
+            total += u64::from(*count);
+            if total > limit || total == self.count && total > 0 {
                 let (bits, eighth) = (class / 8, class % 8);
                 let end = (8 + eighth as u128 + 1) << bits >> 3;
                 return i64::try_from(end).unwrap_or(i64::MAX);
@@ -312,7 +314,7 @@ mod tests {
             sampler.add(1000, 0.0);
             sampler.add(-1001, 0.0);
             let signal = sampler.held_signal();
-            assert_eq!((signal.values, signal.left_out), (30, 2));
+            assert_eq!((signal.values, signal.dropped), (30, 2));
             assert_eq!(signal.times(), Some((-1000, 999)));
             assert_eq!(signal.span(), Some((-1000.0, 999.0)));
             let run = &signal.runs[0];
@@ -349,7 +351,7 @@ mod tests {
             sampler.add(nanos, value);
         }
         let signal = sampler.signal();
-        assert_eq!((signal.values, signal.left_out, signal.astray), (1, 6, 4));
+        assert_eq!((signal.values, signal.dropped, signal.out_of_range), (1, 6, 4));
         assert_eq!(signal.runs, [[(10, 1.0)]]);
         let mut all = Sampler::new(i64::MIN, i64::MAX, 4);
         all.add(i64::MAX - 1, 1.0);

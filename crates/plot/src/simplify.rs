@@ -1,17 +1,17 @@
-//! Simplifying a path while it is added, so that its shape is kept.
+//! Simplifies a path while positions are added, without a visible change of its shape.
 //!
-//! Only positions matter, not times. The removed positions are near the remaining line,
-//! at a distance that is too small a fraction of the whole path to be visible. So a path
-//! of hours is as accurate as one of a minute, in bounded memory.
+//! Only positions matter, not times. The distance of the removed positions from the remaining line
+//! is too small a fraction of the size of the path to be visible. So a path of hours is as accurate
+//! as a path of a minute, and the memory is bounded.
 
 /// The size of the whole path divided by the allowed deviation.
-const FINENESS: f64 = 8000.0;
+const RELATIVE_SIZE: f64 = 8000.0;
 
 /// The number of positions to collect before they are simplified.
 const PENDING_POSITIONS: usize = 1024;
 
 /// The maximum number of remaining positions. Longer paths are simplified further.
-const MOST: usize = 1 << 14;
+const MAX_POSITIONS: usize = 1 << 14;
 
 /// A position in metres east and north, and the index of its track segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub(crate) struct PathSimplifier {
     pending: Vec<TrackPoint>,
     low: (f64, f64),
     high: (f64, f64),
-    /// The deviation that was necessary to keep at most `MOST` positions.
+    /// The deviation that was necessary to keep at most `MAX_POSITIONS` positions.
     tolerance: f64,
     /// The maximum distance of the removed positions from the line.
     pub(crate) deviation: f64,
@@ -50,17 +50,17 @@ impl PathSimplifier {
         }
     }
 
-    pub(crate) fn add(&mut self, place: TrackPoint) {
+    pub(crate) fn add(&mut self, position: TrackPoint) {
         self.added += 1;
-        self.low = (self.low.0.min(place.x), self.low.1.min(place.y));
-        self.high = (self.high.0.max(place.x), self.high.1.max(place.y));
-        self.pending.push(place);
+        self.low = (self.low.0.min(position.x), self.low.1.min(position.y));
+        self.high = (self.high.0.max(position.x), self.high.1.max(position.y));
+        self.pending.push(position);
         if self.pending.len() >= PENDING_POSITIONS {
             let tolerance = self.tolerance();
-            let off = simplify(&mut self.pending, tolerance, true);
-            self.deviation = self.deviation.max(off);
+            let deviation = simplify(&mut self.pending, tolerance, true);
+            self.deviation = self.deviation.max(deviation);
             self.positions.append(&mut self.pending);
-            if self.positions.len() > MOST {
+            if self.positions.len() > MAX_POSITIONS {
                 self.coarsen();
             }
         }
@@ -71,32 +71,32 @@ impl PathSimplifier {
         self.positions.append(&mut self.pending);
         let tolerance = self.tolerance();
         self.deviation += simplify(&mut self.positions, tolerance, true);
-        if self.positions.len() > MOST {
+        if self.positions.len() > MAX_POSITIONS {
             self.coarsen();
         }
         // No position is further away than the size of the path.
-        let most = (self.high.0 - self.low.0).hypot(self.high.1 - self.low.1);
-        let deviation = self.deviation.min(most.max(0.0));
+        let path_size = (self.high.0 - self.low.0).hypot(self.high.1 - self.low.1);
+        let deviation = self.deviation.min(path_size.max(0.0));
         SimplifiedPath { positions: self.positions, deviation, added: self.added }
     }
 
     /// Returns the allowed deviation.
     fn tolerance(&self) -> f64 {
-        let reach = (self.high.0 - self.low.0).max(self.high.1 - self.low.1);
-        self.tolerance.max(reach / FINENESS)
+        let path_size = (self.high.0 - self.low.0).max(self.high.1 - self.low.1);
+        self.tolerance.max(path_size / RELATIVE_SIZE)
     }
 
-    /// Reduces the path to at most half of `MOST` positions: first positions on straight
+    /// Reduces the path to at most half of `MAX_POSITIONS` positions: first positions on straight
     /// lines, then, if there are too many segments, without keeping the starts of
     /// segments.
     fn coarsen(&mut self) {
-        let mut keeps_segments = true;
-        while self.positions.len() > MOST / 2 {
+        let mut keep_segments = true;
+        while self.positions.len() > MAX_POSITIONS / 2 {
             self.tolerance = (self.tolerance() * 2.0).max(f64::MIN_POSITIVE);
-            let before = self.positions.len();
+            let count = self.positions.len();
             self.deviation +=
-                simplify(&mut self.positions, self.tolerance, keeps_segments);
-            keeps_segments = keeps_segments && self.positions.len() * 4 < before * 3;
+                simplify(&mut self.positions, self.tolerance, keep_segments);
+            keep_segments = keep_segments && self.positions.len() * 4 < count * 3;
         }
     }
 }
@@ -109,75 +109,83 @@ pub(crate) struct SimplifiedPath {
     pub(crate) added: u64,
 }
 
-/// Removes from `places` the positions that are closer than `tolerance` to the previous one. Then
-/// removes from each segment those that are close to the line between others
-/// (Ramer-Douglas-Peucker). If `keeps_segments` is set, the first position of each segment is
-/// kept. Returns an upper bound of the distance of the removed positions from the line.
-fn simplify(places: &mut Vec<TrackPoint>, tolerance: f64, keeps_segments: bool) -> f64 {
-    let before = places.len();
+/// Removes the positions that are closer than `tolerance` to the previous position. Then removes
+/// the positions of each segment that are close to the remaining line (Ramer-Douglas-Peucker). If
+/// `keep_segments` is set, the first position of each segment is kept. Returns an upper bound of
+/// the distance of the removed positions from the line.
+fn simplify(
+    positions: &mut Vec<TrackPoint>,
+    tolerance: f64,
+    keep_segments: bool,
+) -> f64 {
+    let count = positions.len();
     let mut last: Option<TrackPoint> = None;
     let mut index = 0;
-    places.retain(|place| {
+    positions.retain(|position| {
         index += 1;
-        let is_kept = index == before
+        let is_kept = index == count
             || last.is_none_or(|last| {
-                keeps_segments && last.segment != place.segment
-                    || (place.x - last.x).hypot(place.y - last.y) > tolerance
+                keep_segments && last.segment != position.segment
+                    || (position.x - last.x).hypot(position.y - last.y) > tolerance
             });
         if is_kept {
-            last = Some(*place);
+            last = Some(*position);
         }
         is_kept
     });
-    let mut is_kept = vec![false; places.len()];
-    let mut start = 0;
-    for segment in places.chunk_by(|a, b| a.segment == b.segment) {
-        mark_bends(segment, tolerance, start, &mut is_kept);
-        start += segment.len();
+    let mut is_kept = vec![false; positions.len()];
+    let mut segment_start = 0;
+    for segment in positions.chunk_by(|a, b| a.segment == b.segment) {
+        mark_bends(segment, tolerance, segment_start, &mut is_kept);
+        segment_start += segment.len();
     }
-    let mut marks = is_kept.into_iter();
-    places.retain(|_| marks.next().unwrap_or(true));
-    if places.len() < before { 2.0 * tolerance } else { 0.0 }
+    let mut kept_flags = is_kept.into_iter();
+    positions.retain(|_| kept_flags.next().unwrap_or(true));
+    if positions.len() < count { 2.0 * tolerance } else { 0.0 }
 }
 
-/// Marks in `is_kept`, from `from` on, the first and the last of `places`, and those that
-/// are not close to the line between others.
+/// Marks the positions of a segment that must be kept: the first, the last, and those that are not
+/// close to the line between others. The flags of the segment start at the index `offset` of
+/// `is_kept`.
 fn mark_bends(
-    places: &[TrackPoint],
+    positions: &[TrackPoint],
     tolerance: f64,
-    from: usize,
+    offset: usize,
     is_kept: &mut [bool],
 ) {
     let mut mark = |index: usize| {
-        is_kept.get_mut(from + index).into_iter().for_each(|mark| *mark = true);
+        is_kept.get_mut(offset + index).into_iter().for_each(|mark| *mark = true);
     };
-    let Some(end) = places.len().checked_sub(1) else { return };
+    let Some(end) = positions.len().checked_sub(1) else { return };
     mark(0);
     mark(end);
-    let mut open = vec![(0, end)];
-    while let Some((start, end)) = open.pop() {
-        let (Some(a), Some(b)) = (places.get(start), places.get(end)) else { continue };
-        let between = places.iter().enumerate().take(end).skip(start + 1);
-        let off = between.map(|(index, place)| (index, distance(place, a, b)));
-        let farthest = off.max_by(|(_, one), (_, other)| one.total_cmp(other));
-        if let Some((index, _)) = farthest.filter(|(_, off)| *off > tolerance) {
+    let mut ranges = vec![(0, end)];
+    while let Some((start, end)) = ranges.pop() {
+        let (Some(a), Some(b)) = (positions.get(start), positions.get(end)) else {
+            continue;
+        };
+        let inner = positions.iter().enumerate().take(end).skip(start + 1);
+        let distances =
+            inner.map(|(index, position)| (index, distance(position, a, b)));
+        let farthest =
+            distances.max_by(|(_, first), (_, second)| first.total_cmp(second));
+        if let Some((index, _)) =
+            farthest.filter(|(_, distances)| *distances > tolerance)
+        {
             mark(index);
-            open.extend([(start, index), (index, end)]);
+            ranges.extend([(start, index), (index, end)]);
         }
     }
 }
 
-/// Returns the distance of `place` from the line from `a` to `b`.
-fn distance(place: &TrackPoint, a: &TrackPoint, b: &TrackPoint) -> f64 {
-    let (along, across) = (b.x - a.x, b.y - a.y);
-    let (x, y) = (place.x - a.x, place.y - a.y);
-    let squared = along * along + across * across;
-    let share = if squared > 0.0 {
-        ((x * along + y * across) / squared).clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
-    (x - along * share).hypot(y - across * share)
+/// Returns the distance of `position` from the line between `a` and `b`.
+fn distance(position: &TrackPoint, a: &TrackPoint, b: &TrackPoint) -> f64 {
+    let (dx, dy) = (b.x - a.x, b.y - a.y);
+    let (x, y) = (position.x - a.x, position.y - a.y);
+    let squared = dx * dx + dy * dy;
+    let fraction =
+        if squared > 0.0 { ((x * dx + y * dy) / squared).clamp(0.0, 1.0) } else { 0.0 };
+    (x - dx * fraction).hypot(y - dy * fraction)
 }
 
 #[cfg(test)]
@@ -263,7 +271,11 @@ mod tests {
                 .map(|n| TrackPoint { x: dice(), y: dice(), segment: n % segments })
                 .collect();
             let found = simplified(&all);
-            assert!(found.positions.len() <= MOST, "{}", found.positions.len());
+            assert!(
+                found.positions.len() <= MAX_POSITIONS,
+                "{}",
+                found.positions.len()
+            );
             assert!(found.deviation < 1.5, "{}", found.deviation);
         }
     }

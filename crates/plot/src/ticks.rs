@@ -14,8 +14,8 @@ pub(crate) struct Axis {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TickUnit {
     Number,
-    /// Seconds since the start of the day with this number since 1970: shown as the time
-    /// of day, and as a date at the start of a day.
+    /// Seconds since the start of this day, counted from 1970-01-01. The labels are times of day,
+    /// and dates at the starts of days.
     TimeOfDay(i64),
 }
 
@@ -28,38 +28,51 @@ const CLOCK_STEPS: [f64; 17] = [
 const DAY: f64 = 86_400.0;
 
 impl Axis {
-    /// Creates an axis of numbers with about `marks` ticks. If it `has_room`, the axis
-    /// starts and ends slightly before and after the numbers.
-    pub(crate) fn numbers(start: f64, end: f64, marks: usize, has_room: bool) -> Self {
-        let (start, end) = widen(start, end, has_room);
-        let step = nice((end - start) / marks.max(1) as f64);
+    /// Creates an axis of numbers with about `tick_count` ticks. If `has_margin` is set, the axis
+    /// starts slightly before `start` and ends slightly after `end`.
+    pub(crate) fn numbers(
+        start: f64,
+        end: f64,
+        tick_count: usize,
+        has_margin: bool,
+    ) -> Self {
+        let (start, end) = widen(start, end, has_margin);
+        let step = round_step((end - start) / tick_count.max(1) as f64);
         Self::new(start, end, step, TickUnit::Number)
     }
 
     /// Creates an axis of integers with ticks at integers.
-    pub(crate) fn whole_numbers(start: f64, end: f64, marks: usize) -> Self {
+    pub(crate) fn whole_numbers(start: f64, end: f64, tick_count: usize) -> Self {
         let (start, end) = widen(start, end, true);
-        let step = nice((end - start) / marks.max(1) as f64).max(1.0);
+        let step = round_step((end - start) / tick_count.max(1) as f64).max(1.0);
         Self::new(start, end, step, TickUnit::Number)
     }
 
-    /// Creates an axis of times of day, in seconds since the start of the day `day` since
-    /// 1970.
-    pub(crate) fn times_of_day(start: f64, end: f64, marks: usize, day: i64) -> Self {
+    /// Creates an axis of times of day. `start` and `end` are seconds since the start of the day
+    /// `day`, which is counted from 1970-01-01.
+    pub(crate) fn times_of_day(
+        start: f64,
+        end: f64,
+        tick_count: usize,
+        day: i64,
+    ) -> Self {
         let (start, end) = widen(start, end, false);
-        let least = (end - start) / marks.max(1) as f64;
-        let step = match least {
-            least if least <= 1.0 => nice(least),
-            least if least > DAY / 2.0 => DAY * nice(least / DAY).max(1.0),
-            least => CLOCK_STEPS.into_iter().find(|step| *step >= least).unwrap_or(DAY),
+        let min_step = (end - start) / tick_count.max(1) as f64;
+        let step = match min_step {
+            min_step if min_step <= 1.0 => round_step(min_step),
+            min_step if min_step > DAY / 2.0 => {
+                DAY * round_step(min_step / DAY).max(1.0)
+            }
+            min_step => {
+                CLOCK_STEPS.into_iter().find(|step| *step >= min_step).unwrap_or(DAY)
+            }
         };
         Self::new(start, end, step, TickUnit::TimeOfDay(day))
     }
 
     fn new(start: f64, end: f64, step: f64, kind: TickUnit) -> Self {
         let first = (start / step).ceil();
-        // Slightly more than the end, because of rounding: 0.1 is not exactly ten
-        // hundredths.
+        // The small number compensates for rounding errors: 0.1 is not exactly ten hundredths.
         let count = ((end / step + 1e-9).floor() - first).clamp(0.0, 100.0) as usize;
         let ticks = (0..=count).map(|n| (first + n as f64) * step);
         let ticks = ticks.filter(|tick| *tick <= end + step * 1e-9).collect();
@@ -76,18 +89,18 @@ impl Axis {
 
     fn number(&self, tick: f64) -> String {
         let tick = if tick.abs() < self.step * 1e-6 { 0.0 } else { tick };
-        let most = self.start.abs().max(self.end.abs());
+        let largest = self.start.abs().max(self.end.abs());
         let digits = -self.step.log10().floor();
         let text = match digits {
-            digits if digits <= 0.0 && most < 1e6 => format!("{tick:.0}"),
-            digits if (0.0..=9.0).contains(&digits) && most < 1e6 => {
+            digits if digits <= 0.0 && largest < 1e6 => format!("{tick:.0}"),
+            digits if (0.0..=9.0).contains(&digits) && largest < 1e6 => {
                 format!("{tick:.0$}", digits as usize)
             }
             _ if tick == 0.0 => "0".to_owned(),
             digits => {
-                let places =
+                let decimals =
                     (tick.abs().log10().floor() + digits).clamp(0.0, 9.0) as usize;
-                format!("{tick:.places$e}")
+                format!("{tick:.decimals$e}")
             }
         };
         text.replace('-', "\u{2212}")
@@ -98,57 +111,62 @@ impl Axis {
         let scale = 10_f64.powi(digits as i32);
         let units = (tick * scale).round();
         let seconds = (units / scale).floor();
-        let part = (units - seconds * scale) as u64;
-        let of_day = seconds.rem_euclid(DAY) as u64;
-        if of_day == 0 && part == 0 {
+        let fraction = (units - seconds * scale) as u64;
+        let seconds_of_day = seconds.rem_euclid(DAY) as u64;
+        if seconds_of_day == 0 && fraction == 0 {
             return date(day.saturating_add((seconds / DAY).floor() as i64));
         }
-        let (h, m, s) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+        let (h, m, s) =
+            (seconds_of_day / 3600, seconds_of_day / 60 % 60, seconds_of_day % 60);
         match (self.step >= 60.0, digits) {
             (true, _) => format!("{h:02}:{m:02}"),
             (false, 0) => format!("{h:02}:{m:02}:{s:02}"),
-            _ => format!("{h:02}:{m:02}:{s:02}.{part:0digits$}"),
+            _ => format!("{h:02}:{m:02}:{s:02}.{fraction:0digits$}"),
         }
     }
 }
 
-/// Returns the date of the day `day` since 1970 in the Gregorian calendar. (As in Howard
-/// Hinnant's `civil_from_days`: years start in March, and so end with leap days.)
+/// Returns the Gregorian date of the day `day`, counted from 1970-01-01. The algorithm is
+/// `civil_from_days` by Howard Hinnant: years start in March, so that leap days are at their end.
 fn date(day: i64) -> String {
-    let since = day.saturating_add(719_468);
-    let (era, of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{:04}-{month:02}-{of_month:02}", era * 400 + year + next)
+    let day_of_epoch = day.saturating_add(719_468);
+    let (era, day_of_era) =
+        (day_of_epoch.div_euclid(146_097), day_of_epoch.rem_euclid(146_097));
+    let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524
+        - day_of_era / 146_096)
+        / 365;
+    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
+    let (month, year_offset) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day_of_month:02}", era * 400 + year + year_offset)
 }
 
 /// Returns the range from `start` to `end`, widened if it is empty or a single number.
-fn widen(start: f64, end: f64, has_room: bool) -> (f64, f64) {
+fn widen(start: f64, end: f64, has_margin: bool) -> (f64, f64) {
     let (start, end) = if start.is_finite() && end.is_finite() {
         (start.min(end).max(-1e300), start.max(end).min(1e300))
     } else {
         return (0.0, 1.0);
     };
-    let most = start.abs().max(end.abs());
-    if end - start <= most * 1e-9 {
-        let room = if most == 0.0 { 1.0 } else { most * 0.05 };
-        return (start - room, end + room);
+    let largest = start.abs().max(end.abs());
+    if end - start <= largest * 1e-9 {
+        let margin = if largest == 0.0 { 1.0 } else { largest * 0.05 };
+        return (start - margin, end + margin);
     }
-    let room = if has_room { (end - start) * 0.04 } else { 0.0 };
-    (start - room, end + room)
+    let margin = if has_margin { (end - start) * 0.04 } else { 0.0 };
+    (start - margin, end + margin)
 }
 
-/// Returns the smallest of 1, 2 and 5 times a power of ten that is at least `least`.
-pub(crate) fn nice(least: f64) -> f64 {
-    let power = 10_f64.powf(least.max(1e-300).log10().floor());
-    let times = [1.0, 2.0, 5.0, 10.0].into_iter();
-    times
-        .map(|times| times * power)
-        .find(|step| *step >= least * (1.0 - 1e-9))
-        .unwrap_or(least)
+/// Returns the smallest number of the form 1, 2 or 5 times a power of ten that is at least
+/// `min_step`.
+pub(crate) fn round_step(min_step: f64) -> f64 {
+    let power = 10_f64.powf(min_step.max(1e-300).log10().floor());
+    let factors = [1.0, 2.0, 5.0, 10.0].into_iter();
+    factors
+        .map(|factors| factors * power)
+        .find(|step| *step >= min_step * (1.0 - 1e-9))
+        .unwrap_or(min_step)
 }
 
 #[cfg(test)]

@@ -10,12 +10,13 @@ use crate::{
     top_view::{raster::Raster, scene::Scene},
 };
 
-/// Draws points while they are added, with x to the right and y upwards.
+/// Draws points as an image seen from above, with x to the right and y upwards.
 #[derive(Clone, Debug)]
 pub struct TopView {
     /// The options of the image.
-    about: TopViewOptions,
-    waiting: Vec<Point>,
+    options: TopViewOptions,
+    /// The points that were added before the range of the image is known.
+    pending: Vec<Point>,
     raster: Option<Raster>,
 }
 
@@ -26,11 +27,9 @@ pub struct TopViewOptions {
     pub title: String,
     /// The label of the colours, e.g. `height (m)`.
     pub color: String,
-    /// The distance from the centre to the sides in metres, or `None` to include nearly
-    /// all points.
+    /// The distance from the centre to each side in metres, or `None` to include nearly all points.
     pub reach: Option<f64>,
-    /// The values of the first and the last colour, or `None` to include nearly all
-    /// values.
+    /// The values of the first and the last colour, or `None` to include nearly all values.
     pub colors: Option<(f64, f64)>,
     /// The number of image pixels per SVG pixel.
     pub scale: u8,
@@ -45,20 +44,20 @@ pub(crate) struct Point {
     pub(crate) value: f32,
 }
 
-/// The number of points that are inspected before the range of the image is decided.
-const MOST_WAITING: usize = 1 << 21;
+/// The maximum number of points from which the range of the image is determined.
+const MAX_PENDING: usize = 1 << 21;
 
 /// The width and the height in pixels of the part with the points.
 pub(crate) const SIDE: u32 = 640;
 
 impl TopView {
     /// Creates an image without points.
-    pub fn new(about: TopViewOptions) -> Self {
-        Self { about, waiting: Vec::new(), raster: None }
+    pub fn new(options: TopViewOptions) -> Self {
+        Self { options, pending: Vec::new(), raster: None }
     }
 
-    /// Adds a point in metres with the value of its colour, if its coordinates are
-    /// finite.
+    /// Adds a point, with its coordinates in metres and the value of its colour. Points at the
+    /// origin and points without finite coordinates are ignored.
     pub fn add(&mut self, x: f64, y: f64, z: f64, value: f64) {
         if !x.is_finite() || !y.is_finite() || (x, y, z) == (0.0, 0.0, 0.0) {
             return;
@@ -67,9 +66,9 @@ impl TopView {
         let point = Point { x, y, z, value };
         match &mut self.raster {
             Some(raster) => raster.add(&point),
-            None => self.waiting.push(point),
+            None => self.pending.push(point),
         }
-        if self.waiting.len() >= MOST_WAITING {
+        if self.pending.len() >= MAX_PENDING {
             self.fix_range();
         }
     }
@@ -77,13 +76,13 @@ impl TopView {
     /// Returns the image as PNG.
     ///
     /// # Errors
-    /// Errors of rendering.
+    /// `Limit` or `Malformed` if the image cannot be rendered.
     pub fn png(mut self) -> Result<RenderedPng> {
         let raster = self.fix_range();
-        let scene = Scene::new(&self.about, &raster);
-        let scale = f32::from(self.about.scale.clamp(1, 8));
+        let scene = Scene::new(&self.options, &raster);
+        let scale = f32::from(self.options.scale.clamp(1, 8));
         paint::render_over(&scene.svg()?, scale, |pixmap| {
-            let (left, top) = scene.place();
+            let (left, top) = scene.position();
             raster.paint(pixmap, (left * scale) as u32, (top * scale) as u32);
         })
     }
@@ -95,18 +94,18 @@ impl TopView {
     /// Errors of rendering.
     pub fn svg(mut self) -> Result<String> {
         let raster = self.fix_range();
-        Scene::for_page(&self.about, &raster).svg_with_points(&raster)
+        Scene::for_page(&self.options, &raster).svg_with_points(&raster)
     }
 
-    /// Decides the range of the image from the points so far.
+    /// Determines the range of the image from the points so far, if it is not known yet.
     fn fix_range(&mut self) -> Raster {
         let mut raster = match self.raster.take() {
             Some(raster) => raster,
-            None => Raster::new(&self.about, &self.waiting),
+            None => Raster::new(&self.options, &self.pending),
         };
-        // Higher points hide lower ones.
-        self.waiting.sort_by(|a, b| a.z.total_cmp(&b.z));
-        self.waiting.drain(..).for_each(|point| raster.add(&point));
+        // Points are drawn from the lowest to the highest, so that higher points cover lower ones.
+        self.pending.sort_by(|a, b| a.z.total_cmp(&b.z));
+        self.pending.drain(..).for_each(|point| raster.add(&point));
         self.raster = Some(raster.clone());
         raster
     }
@@ -122,20 +121,20 @@ mod tests {
 
     #[test]
     fn points_are_where_they_are_and_have_their_colours() {
-        let about = TopViewOptions {
+        let options = TopViewOptions {
             reach: Some(10.0),
             colors: Some((0.0, 1.0)),
             scale: 1,
             ..TopViewOptions::default()
         };
-        let mut view = TopView::new(about.clone());
+        let mut view = TopView::new(options.clone());
         // To the front left: the first colour of viridis; to the rear right: the last
         // one.
         view.add(-5.0, 5.0, 0.0, 0.0);
         view.add(5.0, -5.0, 1.0, 1.0);
         view.add(f64::NAN, 0.0, 0.0, 0.0);
         let raster = view.fix_range();
-        let (left, top) = Scene::new(&about, &raster).place();
+        let (left, top) = Scene::new(&options, &raster).position();
         let mut pixmap = resvg::tiny_skia::Pixmap::new(900, 900).unwrap();
         raster.paint(&mut pixmap, left as u32, top as u32);
         let at = |x: f64, y: f64| {
@@ -181,9 +180,9 @@ mod tests {
 
     #[test]
     fn a_picture_of_no_points_and_of_points_far_away_is_a_picture() {
-        let about = TopViewOptions { scale: 1, ..TopViewOptions::default() };
-        let empty = TopView::new(about.clone()).png().unwrap().png;
-        let mut far = TopView::new(TopViewOptions { scale: 2, ..about });
+        let options = TopViewOptions { scale: 1, ..TopViewOptions::default() };
+        let empty = TopView::new(options.clone()).png().unwrap().png;
+        let mut far = TopView::new(TopViewOptions { scale: 2, ..options });
         far.add(1e300, -1e300, 1e300, f64::INFINITY);
         far.add(1.0, 1.0, 1.0, f64::NAN);
         let (one, two) = (size(&empty), size(&far.png().unwrap().png));

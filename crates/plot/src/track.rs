@@ -1,6 +1,6 @@
-//! Tracks seen from above, without a map: where vehicles went, and where they were meant to.
+//! Tracks of vehicles and of their setpoints, seen from above, without a map.
 
-mod picture;
+mod svg;
 
 use crate::{
     chart::Band,
@@ -8,14 +8,14 @@ use crate::{
     simplify::{PathSimplifier, TrackPoint},
 };
 
-/// Metres of a degree of latitude: a meridian is 20,004 km long.
+/// The length of a degree of latitude in metres: a meridian is 20,004 km long.
 const METRES_PER_DEGREE: f64 = 111_132.0;
 
-/// Tracks whose origins are farther apart than this are drawn in different pictures,
-/// because a common scale would make both of them a dot. In metres.
+/// The maximum distance between the origins of tracks in the same image, in metres. With a common
+/// scale, tracks that are farther apart would be dots.
 const SAME_AREA_METRES: f64 = 50_000.0;
 
-/// A track needs a new piece for each gap; later gaps are drawn as lines.
+/// The maximum number of pieces of a track. Each gap starts a piece; later gaps are drawn as lines.
 const MAX_PIECES: usize = 1 << 12;
 
 /// The path of one vehicle in one topic.
@@ -25,9 +25,9 @@ pub struct Track {
     pub name: String,
     /// The number of positions that were added.
     pub positions: u64,
-    /// The number of positions that are in the picture.
+    /// The number of positions that are in the image.
     pub drawn: u64,
-    /// The largest distance of the other positions from the line, in metres.
+    /// The largest distance of the removed positions from the line, in metres.
     pub max_deviation: f64,
     /// The latitude and longitude of `x = y = 0`, in degrees, if they are known.
     origin: Option<(f64, f64)>,
@@ -47,20 +47,20 @@ struct TrackPiece {
 #[derive(Clone, Debug)]
 pub struct TrackBuilder {
     name: String,
-    /// In the order of time.
+    /// The flight modes in the order of time.
     modes: Vec<Band>,
     origin: Option<(f64, f64)>,
     path: PathSimplifier,
-    /// The pieces that were begun: the index of the mode, and whether the piece begins
-    /// where the previous one ends.
+    /// The pieces so far: the index of the mode, and whether the piece starts at the end of the
+    /// previous one.
     pieces: Vec<(Option<usize>, bool)>,
     /// Whether positions are missing before the next one.
     has_gap: bool,
 }
 
 impl TrackBuilder {
-    /// Returns a builder of an empty track. `modes`, in the order of time, give the line
-    /// its colours; positions before the first mode have the colour of the first.
+    /// Creates a builder without positions. The line has the colours of the flight `modes`, which
+    /// are in the order of time. Positions before the first mode have the colour of the first mode.
     pub fn new(name: impl Into<String>, modes: Vec<Band>) -> Self {
         Self {
             name: name.into(),
@@ -83,8 +83,8 @@ impl TrackBuilder {
     /// Adds a position in metres east and north of the origin.
     pub fn add_local(&mut self, nanos: Option<i64>, east: f64, north: f64) {
         let nanos = nanos.unwrap_or(i64::MIN);
-        let after = self.modes.partition_point(|mode| mode.start <= nanos);
-        let mode = (!self.modes.is_empty()).then(|| after.saturating_sub(1));
+        let next_mode = self.modes.partition_point(|mode| mode.start <= nanos);
+        let mode = (!self.modes.is_empty()).then(|| next_mode.saturating_sub(1));
         let is_full = self.pieces.len() >= MAX_PIECES;
         let has_gap = std::mem::take(&mut self.has_gap) && !is_full;
         if has_gap || self.pieces.last().is_none_or(|(last, _)| *last != mode) {
@@ -104,25 +104,28 @@ impl TrackBuilder {
         self.origin = Some((latitude, longitude));
     }
 
-    /// Returns the track without the positions that would not be visible in the image.
+    /// Returns the track. Positions that would make no visible difference are removed.
     pub fn finish(self) -> Track {
         let path = self.path.finish();
         let mut pieces: Vec<TrackPiece> = Vec::new();
         let mut last: Option<TrackPoint> = None;
-        for place in &path.positions {
-            if last.is_none_or(|last| last.segment != place.segment) {
-                let begun = self.pieces.get(place.segment as usize);
-                let (mode, is_joined) = begun.copied().unwrap_or_default();
+        for position in &path.positions {
+            if last.is_none_or(|last| last.segment != position.segment) {
+                let started_piece = self.pieces.get(position.segment as usize);
+                let (mode, is_joined) = started_piece.copied().unwrap_or_default();
                 let mode = mode.and_then(|index| self.modes.get(index));
                 let mode = mode.map(|mode| (mode.name.clone(), mode.color));
-                let joint = last.filter(|_| is_joined).map(|last| (last.x, last.y));
-                pieces
-                    .push(TrackPiece { mode, positions: joint.into_iter().collect() });
+                let previous_end =
+                    last.filter(|_| is_joined).map(|last| (last.x, last.y));
+                pieces.push(TrackPiece {
+                    mode,
+                    positions: previous_end.into_iter().collect(),
+                });
             }
             if let Some(piece) = pieces.last_mut() {
-                piece.positions.push((place.x, place.y));
+                piece.positions.push((position.x, position.y));
             }
-            last = Some(*place);
+            last = Some(*position);
         }
         Track {
             name: self.name,
@@ -148,25 +151,26 @@ impl Track {
 
     /// Moves the track to another origin.
     fn move_to(&mut self, origin: (f64, f64)) {
-        let Some(own) = self.origin.replace(origin) else { return };
-        let (x, y) = metres_from(origin, own);
+        let Some(previous_origin) = self.origin.replace(origin) else { return };
+        let (x, y) = metres_from(origin, previous_origin);
         // A degree of longitude has another length at the other latitude.
-        let stretch = cos_latitude(origin) / cos_latitude(own).max(f64::MIN_POSITIVE);
+        let scale =
+            cos_latitude(origin) / cos_latitude(previous_origin).max(f64::MIN_POSITIVE);
         for position in self.pieces.iter_mut().flat_map(|piece| &mut piece.positions) {
-            *position = (position.0 * stretch + x, position.1 + y);
+            *position = (position.0 * scale + x, position.1 + y);
         }
     }
 }
 
-/// Tracks that share one picture.
+/// Tracks that are drawn in one image.
 #[derive(Clone, Debug, Default)]
 pub struct TrackMap {
     tracks: Vec<Track>,
 }
 
 impl TrackMap {
-    /// Sorts `tracks` into as few maps as possible: tracks in one area share a map, and so
-    /// do all tracks whose origin is not known. The first track of a map has the origin.
+    /// Groups tracks into maps. Tracks in the same area share a map, and all tracks without a known
+    /// origin share another one. The origin of a map is that of its first track.
     pub fn group(tracks: Vec<Track>) -> Vec<Self> {
         let mut maps: Vec<Self> = Vec::new();
         for mut track in tracks {
@@ -184,7 +188,7 @@ impl TrackMap {
         maps
     }
 
-    /// Returns the tracks, the main one first.
+    /// Returns the tracks, starting with the main track.
     pub fn tracks(&self) -> &[Track] {
         &self.tracks
     }
@@ -201,8 +205,8 @@ impl TrackMap {
 
     fn is_near(&self, origin: Option<(f64, f64)>) -> bool {
         match (self.origin(), origin) {
-            (Some(own), Some(other)) => {
-                let (x, y) = metres_from(own, other);
+            (Some(map_origin), Some(other)) => {
+                let (x, y) = metres_from(map_origin, other);
                 x.hypot(y) <= SAME_AREA_METRES
             }
             (None, None) => true,
@@ -210,13 +214,14 @@ impl TrackMap {
         }
     }
 
-    /// Returns the colour of the track number `index`, where it shows no flight modes.
+    /// Returns the colour of the track with this `index` without flight modes.
     fn color(index: usize) -> Rgb {
         palette::line(index)
     }
 }
 
-/// Returns the metres east and north of `origin`, on a plane that touches the earth there.
+/// Returns the position in metres east and north of `origin`, on a plane that touches the Earth at
+/// the origin.
 fn metres_from(origin: (f64, f64), position: (f64, f64)) -> (f64, f64) {
     let east = (position.1 - origin.1 + 540.0).rem_euclid(360.0) - 180.0;
     let north = position.0 - origin.0;

@@ -5,7 +5,7 @@ use std::{io::Write as _, path::Path, time::Instant};
 use logtool::{
     Result,
     output::guarded_outputs,
-    plot::{LOOKS, Line, Plot, PlotRequest},
+    plot::{DISTINCT_LINES, Line, Plot, PlotRequest},
     units::{Count, Span, count_of},
 };
 use logtool_sinks::ExistingFiles;
@@ -108,7 +108,7 @@ fn print_summary(plot: &Plot, out: &Path, start: Instant, missing: &str) {
         Span(nanos),
     );
     // Outliers have a line of their own.
-    let left_out = |line: &Line| line.signal.left_out - line.signal.astray;
+    let left_out = |line: &Line| line.signal.dropped - line.signal.out_of_range;
     for line in lines.filter(|line| left_out(line) > 0) {
         let (name, count) = (&line.name, Count(left_out(line)));
         say!("  {name}: {count} left out, no number or without a time");
@@ -122,9 +122,11 @@ fn print_summary(plot: &Plot, out: &Path, start: Instant, missing: &str) {
         say!("  {outliers}; --start and --end choose other times");
     }
     let counts = plot.chart.panels.iter().map(|panel| panel.all_lines().count());
-    for count in counts.filter(|count| *count > LOOKS) {
+    for count in counts.filter(|count| *count > DISTINCT_LINES) {
         let lines = count_of(count as u64, "line");
-        say!("  {lines} in one plot: only {LOOKS} look different from each other");
+        say!(
+            "  {lines} in one plot: only {DISTINCT_LINES} look different from each other"
+        );
     }
     plot.partial_topics.iter().for_each(|note| say!("  {note}"));
     notices::lidar_warnings(&plot.log, &plot.lidar_warnings);

@@ -34,8 +34,8 @@ pub(crate) use self::axis::{
 pub use self::axis_limits::AxisLimits;
 pub(crate) use self::vtol_states::vtol_states;
 pub use logtool_plot::{
-    Band, Chart, LOOKS, Level, Line, Mark, Panel, RenderedPdf, RenderedPng, RightAxis,
-    Signal, TimeAxis, XyAxis, XyLine, XyPanel,
+    Band, Chart, DISTINCT_LINES, Level, Line, Mark, Panel, RenderedPdf, RenderedPng,
+    RightAxis, Signal, TimeAxis, XyAxis, XyLine, XyPanel,
 };
 
 /// A request to plot fields and expressions over time, or against each other. Those over time
@@ -78,8 +78,8 @@ pub struct PlotRequest {
 pub struct Plot {
     /// The name of the log.
     pub log: String,
-    /// The panels with their lines, and the flight modes and marks behind them. Each line has at most
-    /// two values for each column of pixels: the lowest and the highest.
+    /// The panels with their lines, and the flight modes and marks behind them. Each line has at
+    /// most two values for each column of pixels: the lowest and the highest.
     pub chart: Chart,
     /// A sentence about values that are left out because their times are far from all others.
     pub outliers: Option<String>,
@@ -220,8 +220,9 @@ impl PlotRequest {
     ///
     /// # Errors
     /// `NotFound` if the log has no such field; `InvalidRequest` if an expression, the units of a
-    /// panel, or the limits are wrong; `Damaged` if something is lost in a strict request; others if the input cannot be read
-    /// or is not a log, or if there is nothing to plot at the selected times.
+    /// panel, or the limits are wrong; `Damaged` if something is lost in a strict request; others
+    /// if the input cannot be read or is not a log, or if there is nothing to plot at the selected
+    /// times.
     pub fn run(&self, session: &Session) -> Result<Plot> {
         let log = Log::from_opened(open::open_with(&self.path, session, &self.lidar)?);
         self.run_on(&log, session)

@@ -16,7 +16,7 @@ use plotters::{
 
 use crate::{
     font,
-    palette::{DASHED, Rgb},
+    palette::{DASH_STYLES, Rgb},
 };
 
 /// The units per pixel, because `plotters` only supports integers.
@@ -29,24 +29,24 @@ const OVERSIZE: f64 = 1.24;
 /// ascender, which `plotters` measures. (`hhea` of DejaVu Sans: 0.928 and 0.236.)
 const FONT_HEIGHT: f64 = 1.164;
 
-/// The widths of lines: of the frame and grid, of signals, and of signals in the legend.
-/// The dash style is added to the width, because `plotters` does not support dashes.
-pub(crate) const FINE: u32 = 14;
-pub(crate) const LINE: u32 = 24;
-pub(crate) const STRONG: u32 = 48;
+/// The widths of the lines of the frame and the grid, of signals, and of signals in the legend. The
+/// dash style is added to the width, because `plotters` does not support dashes.
+pub(crate) const THIN_WIDTH: u32 = 14;
+pub(crate) const LINE_WIDTH: u32 = 24;
+pub(crate) const THICK_WIDTH: u32 = 48;
 
-/// The dash styles from 1 on: lengths and gaps.
-const DASHES: [&str; DASHED as usize - 1] = ["130 60", "30 50", "200 60 30 60"];
+/// The lengths of the dashes and gaps of the dash styles from 1 on.
+const DASHES: [&str; DASH_STYLES as usize - 1] = ["130 60", "30 50", "200 60 30 60"];
 
-pub(crate) const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
-pub(crate) const GRID: RGBAColor = RGBAColor(0, 0, 0, 0.14);
+pub(crate) const LINE_COLOR: RGBColor = RGBColor(0x33, 0x33, 0x33);
+pub(crate) const GRID_COLOR: RGBAColor = RGBAColor(0, 0, 0, 0.14);
 
-/// The anchors of a text: centred, or starting at its position.
+/// The anchors of a text: centred at its position, or starting there.
 pub(crate) const CENTER: Pos = Pos { h_pos: HPos::Center, v_pos: VPos::Center };
 pub(crate) const FROM_LEFT: Pos = Pos { h_pos: HPos::Left, v_pos: VPos::Center };
-/// Rotates a text so that it reads upwards.
+/// Rotates a text so that it runs upwards.
 pub(crate) const UPWARDS: FontTransform = FontTransform::Rotate270;
-/// Rotates a text so that it reads downwards.
+/// Rotates a text so that it runs downwards.
 pub(crate) const DOWNWARDS: FontTransform = FontTransform::Rotate90;
 
 /// The result of drawing.
@@ -57,23 +57,23 @@ pub(crate) type DrawResult<T = ()> =
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// The error if the drawing would be too small to be visible.
-pub(crate) const NO_ROOM: DrawingAreaErrorKind<io::Error> =
+pub(crate) const TOO_SMALL: DrawingAreaErrorKind<io::Error> =
     DrawingAreaErrorKind::LayoutError;
 
-/// Splits `area` into its upper part of this `height` and the rest. Fails if the rest is
-/// empty.
+/// Splits `area` into its upper part with the height `height` and the remaining part. Fails if the
+/// remaining part is empty.
 pub(crate) fn split_down<'a>(
     area: &Area<'a>,
     height: i32,
 ) -> DrawResult<(Area<'a>, Area<'a>)> {
     let fits = height >= 0 && height < area.dim_in_pixel().1 as i32;
-    fits.then(|| area.split_vertically(height)).ok_or(NO_ROOM)
+    fits.then(|| area.split_vertically(height)).ok_or(TOO_SMALL)
 }
 
 /// Returns the part of `area` to the right of its first `width` units.
 pub(crate) fn right_of<'a>(area: &Area<'a>, width: i32) -> DrawResult<Area<'a>> {
     let fits = width >= 0 && width < area.dim_in_pixel().0 as i32;
-    fits.then(|| area.split_horizontally(width).1).ok_or(NO_ROOM)
+    fits.then(|| area.split_horizontally(width).1).ok_or(TOO_SMALL)
 }
 
 /// An empty canvas.
@@ -85,11 +85,11 @@ pub(crate) struct Canvas {
 impl Canvas {
     /// Creates a canvas of this size in pixels.
     pub(crate) fn new(width: u32, height: u32) -> Result<Self> {
-        let (sizes, what) =
-            (100..=20_000, format!("no picture of {width} × {height} pixels"));
-        let fits = sizes.contains(&width) && sizes.contains(&height);
+        let (allowed_sizes, message) =
+            (100..=20_000, format!("an image cannot have {width} × {height} pixels"));
+        let fits = allowed_sizes.contains(&width) && allowed_sizes.contains(&height);
         fits.then_some(Self { width, height })
-            .ok_or_else(|| Error::new(ErrorKind::Limit, what))
+            .ok_or_else(|| Error::new(ErrorKind::Limit, message))
     }
 
     /// Returns the SVG that `draw` draws.
@@ -99,33 +99,33 @@ impl Canvas {
     ) -> Result<String> {
         font::register();
         let (width, height) = (self.width, self.height);
-        let fine = |pixels: u32| px(f64::from(pixels)) as u32;
+        let units = |pixels: u32| px(f64::from(pixels)) as u32;
         let mut svg = String::new();
         {
             let backend =
-                SVGBackend::with_string(&mut svg, (fine(width), fine(height)));
+                SVGBackend::with_string(&mut svg, (units(width), units(height)));
             let area = backend.into_drawing_area();
             let drawn = draw(&area).and_then(|()| area.present());
-            let odd = |err| {
-                let what = match err {
+            let draw_error = |err| {
+                let message = match err {
                     DrawingAreaErrorKind::LayoutError => {
-                        "a larger picture is wanted for so many plots"
+                        "the image is too small for its plots"
                     }
-                    _ => "the picture cannot be drawn",
+                    _ => "the image cannot be drawn",
                 };
-                Error::new(ErrorKind::Limit, what).with_source(err)
+                Error::new(ErrorKind::Limit, message).with_source(err)
             };
-            drawn.map_err(odd)?;
+            drawn.map_err(draw_error)?;
         }
-        let fine = format!("width=\"{}\" height=\"{}\"", fine(width), fine(height));
+        let units = format!("width=\"{}\" height=\"{}\"", units(width), units(height));
         let size = format!("width=\"{width}\" height=\"{height}\"");
-        Ok(set_dash_styles(svg.replacen(&fine, &size, 1)))
+        Ok(set_dash_styles(svg.replacen(&units, &size, 1)))
     }
 }
 
 /// Converts the widths of lines in `svg` to dash styles.
 fn set_dash_styles(mut svg: String) -> String {
-    for width in [LINE, STRONG] {
+    for width in [LINE_WIDTH, THICK_WIDTH] {
         for (dash, lengths) in (1..).zip(DASHES) {
             let solid = format!("stroke-width=\"{}\"", width + dash);
             let dashed =
@@ -143,7 +143,7 @@ pub(crate) fn px(pixels: f64) -> i32 {
 
 /// Returns a text style that is `size` pixels high.
 pub(crate) fn text<'a>(area: &Area<'_>, size: f64) -> TextStyle<'a> {
-    (font::NAME, f64::from(px(size)) * OVERSIZE, &INK).into_text_style(area)
+    (font::NAME, f64::from(px(size)) * OVERSIZE, &LINE_COLOR).into_text_style(area)
 }
 
 /// Returns the width of `text` if it is `size` pixels high.

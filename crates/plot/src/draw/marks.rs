@@ -10,19 +10,19 @@ use plotters::{
 
 use crate::{
     chart::{Chart, Mark},
-    draw::canvas::{self, Area, FINE, px, text},
+    draw::canvas::{self, Area, THIN_WIDTH, px, text},
     draw::legend::{LegendEntry, LegendSample},
     font,
     ticks::Axis,
 };
 
 /// The height of the texts next to marks, and the minimum distance of two texts, in pixels.
-const TEXT: f64 = 10.0;
+const TEXT_HEIGHT: f64 = 10.0;
 const TEXT_DISTANCE: f64 = 16.0;
 /// The distance of a text to its mark and to the upper end of the plot, in pixels.
 const TEXT_GAP: (f64, f64) = (8.0, 4.0);
 
-/// A mark that is at least so wide, in pixels, is a bar.
+/// The minimum width of a bar in pixels. Narrower marks are lines.
 const BAR_WIDTH: f64 = 2.0;
 /// The intensity of the colours of bars.
 const BAR_TINT: f64 = 0.35;
@@ -41,7 +41,7 @@ impl Chart {
         (time, values): (&Axis, &Axis),
     ) -> canvas::DrawResult {
         let (low, high) = (values.start, values.end);
-        let column = |at: f64| plot.backend_coord(&(at, low)).0;
+        let column = |seconds: f64| plot.backend_coord(&(seconds, low)).0;
         let (mut bars, mut lines) = (Vec::new(), Vec::new());
         for (mark, (start, end)) in self.visible_marks(time) {
             let color = canvas::color(mark.color);
@@ -50,7 +50,7 @@ impl Chart {
                 bars.push(Rectangle::new([(start, low), (end, high)], style));
             } else {
                 let ends = vec![(start, low), (start, high)];
-                lines.push(PathElement::new(ends, color.stroke_width(FINE)));
+                lines.push(PathElement::new(ends, color.stroke_width(THIN_WIDTH)));
             }
         }
         plot.draw_series(bars)?;
@@ -59,7 +59,7 @@ impl Chart {
     }
 
     /// Draws the texts of the marks downwards from the upper end of the plot, which is `height`
-    /// units high. Texts that would overlap others are left out.
+    /// units high. Texts that would overlap others are omitted.
     pub(super) fn draw_mark_texts(
         &self,
         area: &Area<'_>,
@@ -69,24 +69,27 @@ impl Chart {
     ) -> canvas::DrawResult {
         let (gap, top) = (px(TEXT_GAP.0), px(TEXT_GAP.1));
         let style =
-            text(area, TEXT).pos(canvas::FROM_LEFT).transform(canvas::DOWNWARDS);
+            text(area, TEXT_HEIGHT).pos(canvas::FROM_LEFT).transform(canvas::DOWNWARDS);
         let mut texts = Vec::new();
-        let mut free = i32::MIN;
+        let mut min_position = i32::MIN;
         let right = plot.backend_coord(&(time.end, values.end)).0;
         for (mark, (start, _)) in self.visible_marks(time) {
-            let at = plot.backend_coord(&(start, values.end)).0;
-            let shown = shortened(&mark.text, height - 2 * top);
-            if shown.is_empty() || at < free || at + 2 * gap > right {
+            let position = plot.backend_coord(&(start, values.end)).0;
+            let text_part = shortened(&mark.text, height - 2 * top);
+            if text_part.is_empty()
+                || position < min_position
+                || position + 2 * gap > right
+            {
                 continue;
             }
-            free = at + px(TEXT_DISTANCE);
-            let length = canvas::width(&shown, TEXT);
-            let half = px(TEXT * 0.6);
-            let ground = [(gap - half, top), (gap + half, top + length)];
+            min_position = position + px(TEXT_DISTANCE);
+            let length = canvas::width(&text_part, TEXT_HEIGHT);
+            let half = px(TEXT_HEIGHT * 0.6);
+            let background = [(gap - half, top), (gap + half, top + length)];
             texts.push(
                 EmptyElement::at((start, values.end))
-                    + Rectangle::new(ground, WHITE.mix(0.75).filled())
-                    + Text::new(shown, (gap, top), style.clone()),
+                    + Rectangle::new(background, WHITE.mix(0.75).filled())
+                    + Text::new(text_part, (gap, top), style.clone()),
             );
         }
         plot.draw_series(texts)?;
@@ -99,40 +102,40 @@ impl Chart {
         for (mark, _) in self.visible_marks(time) {
             if !entries.iter().any(|entry| entry.name == mark.kind) {
                 let (name, color) = (mark.kind.clone(), mark.color);
-                entries.push(LegendEntry { name, color, piece: LegendSample::Area });
+                entries.push(LegendEntry { name, color, sample: LegendSample::Area });
             }
         }
         entries
     }
 
-    /// Returns the marks that are on the axis at least in part, with the visible parts of their
-    /// time in seconds.
+    /// Returns the marks that are at least partly on the axis, with their visible time ranges in
+    /// seconds.
     fn visible_marks(&self, time: &Axis) -> impl Iterator<Item = (&Mark, (f64, f64))> {
-        let (from, to) = (time.start, time.end);
+        let (axis_start, axis_end) = (time.start, time.end);
         self.marks.iter().filter_map(move |mark| {
             let start = self.time.seconds(mark.start);
             let end = self.time.seconds(mark.end).max(start);
-            let is_visible = start <= to && end >= from;
-            is_visible.then(|| (mark, (start.max(from), end.min(to))))
+            let is_visible = start <= axis_end && end >= axis_start;
+            is_visible.then(|| (mark, (start.max(axis_start), end.min(axis_end))))
         })
     }
 }
 
-/// Returns the part of `text` that is at most `length` units long. If a part is left out, it ends
-/// with an ellipsis. Returns an empty text if not even one character fits.
+/// Shortens `text` to at most `length` units. A shortened text ends with an ellipsis. Returns an
+/// empty text if not even one character fits.
 fn shortened(text: &str, length: i32) -> String {
-    let mut kept: String = text.chars().take(MAX_CHARS).collect();
-    let mut is_whole = kept.len() == text.len();
-    kept = font::printable_text(&kept);
+    let mut prefix: String = text.chars().take(MAX_CHARS).collect();
+    let mut is_whole = prefix.len() == text.len();
+    prefix = font::printable_text(&prefix);
     loop {
-        let shown = if is_whole { kept.clone() } else { format!("{kept}…") };
-        if canvas::width(&shown, TEXT) <= length {
-            return shown;
+        let candidate = if is_whole { prefix.clone() } else { format!("{prefix}…") };
+        if canvas::width(&candidate, TEXT_HEIGHT) <= length {
+            return candidate;
         }
         is_whole = false;
-        kept.pop();
-        if kept.is_empty() {
-            return kept;
+        prefix.pop();
+        if prefix.is_empty() {
+            return prefix;
         }
     }
 }
@@ -143,11 +146,11 @@ mod tests {
 
     #[test]
     fn long_text_ends_with_an_ellipsis() {
-        let length = canvas::width("MC_ROLL_P 7", TEXT);
+        let length = canvas::width("MC_ROLL_P 7", TEXT_HEIGHT);
         assert_eq!(shortened("MC_ROLL_P 7", length), "MC_ROLL_P 7");
         let part = shortened("MC_ROLL_P 7, MC_PITCH_P 7", length);
         assert!(part.starts_with("MC_ROLL") && part.ends_with('…'), "{part}");
-        assert!(canvas::width(&part, TEXT) <= length);
+        assert!(canvas::width(&part, TEXT_HEIGHT) <= length);
         assert_eq!(shortened("MC_ROLL_P 7", 0), "");
         let endless = "A".repeat(1 << 20);
         assert_eq!(shortened(&endless, i32::MAX).chars().count(), MAX_CHARS + 1);

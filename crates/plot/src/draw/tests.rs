@@ -68,7 +68,7 @@ fn what_is_shorter_than_a_line_is_wide_is_a_dot() {
 #[test]
 fn what_holds_does_so_from_before_and_to_the_end() {
     let mut sampler = Sampler::new(20, 60, 100);
-    sampler.begin(20, 1.0);
+    sampler.add_initial(20, 1.0);
     sampler.add(50, 0.0);
     let signal = sampler.held_signal();
     assert_eq!(signal.values, 2);

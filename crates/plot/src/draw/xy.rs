@@ -6,63 +6,67 @@ use crate::{
     chart::{XyAxis, XyLine, XyPanel},
     draw::{
         NAME_HEIGHT, RIGHT_MARGIN, TICK_TEXT, TICKS_HEIGHT, UNIT_WIDTH,
-        canvas::{self, Area, DrawResult, FINE, GRID, INK, px, text},
+        canvas::{
+            self, Area, DrawResult, GRID_COLOR, LINE_COLOR, THIN_WIDTH, px, text,
+        },
         label_width,
         legend::{self, LegendEntry},
-        shape, value_marks,
+        shape, value_tick_count,
     },
     font,
     ticks::Axis,
 };
 
-/// The minimum width and height of the part with the lines, in pixels.
-const LEAST: f64 = 60.0;
+/// The minimum width and height of the plot without labels, in pixels.
+const MIN_SIZE: f64 = 60.0;
 /// The distance of the ticks of the horizontal axis, in pixels.
 const TICK_DISTANCE: f64 = 90.0;
 
 /// Draws `panel` in `area`.
 pub(super) fn draw(area: &Area<'_>, panel: &XyPanel) -> DrawResult {
     let names = panel.lines.iter().map(|line| line.name.clone()).enumerate();
-    let entries: Vec<LegendEntry> = names.map(LegendEntry::of_line).collect();
+    let entries: Vec<LegendEntry> = names.map(LegendEntry::for_line).collect();
     let area = legend::draw(area, &entries)?;
     let (width, height) = (area.dim_in_pixel().0 as i32, area.dim_in_pixel().1 as i32);
     let bottom = px(TICKS_HEIGHT + NAME_HEIGHT);
-    let rows = height - bottom;
+    let plot_height = height - bottom;
     let (x, y) = (
         span(panel, &panel.x, |point| point.0),
         span(panel, &panel.y, |point| point.1),
     );
     let [y_start, y_end] = [y.0, y.1];
-    let y_marks = value_marks(rows);
+    let y_tick_count = value_tick_count(plot_height);
     // The width of the labels hardly depends on the final range.
-    let left = label_width(&Axis::numbers(y_start, y_end, y_marks, true))
+    let left = label_width(&Axis::numbers(y_start, y_end, y_tick_count, true))
         + px(UNIT_WIDTH + 12.0);
-    let columns = width - left - px(RIGHT_MARGIN);
-    if columns < px(LEAST) || rows < px(LEAST) {
-        return Err(canvas::NO_ROOM);
+    let plot_width = width - left - px(RIGHT_MARGIN);
+    if plot_width < px(MIN_SIZE) || plot_height < px(MIN_SIZE) {
+        return Err(canvas::TOO_SMALL);
     }
-    let x_marks = (f64::from(columns) / f64::from(px(TICK_DISTANCE))).max(2.0) as usize;
+    let x_tick_count =
+        (f64::from(plot_width) / f64::from(px(TICK_DISTANCE))).max(2.0) as usize;
     let (mut x, mut y) = (
-        Axis::numbers(x.0, x.1, x_marks, panel.x.limits.is_none()),
-        Axis::numbers(y.0, y.1, y_marks, panel.y.limits.is_none()),
+        Axis::numbers(x.0, x.1, x_tick_count, panel.x.limits.is_none()),
+        Axis::numbers(y.0, y.1, y_tick_count, panel.y.limits.is_none()),
     );
     if panel.x.unit == panel.y.unit && panel.x.limits.or(panel.y.limits).is_none() {
         let per_unit =
             |axis: &Axis, units: i32| (axis.end - axis.start) / f64::from(units);
-        let scale = per_unit(&x, columns).max(per_unit(&y, rows));
+        let scale = per_unit(&x, plot_width).max(per_unit(&y, plot_height));
         let widen = |axis: &Axis, units: i32, marks| {
             let (middle, half) =
                 ((axis.start + axis.end) / 2.0, scale * f64::from(units) / 2.0);
             Axis::numbers(middle - half, middle + half, marks, false)
         };
-        (x, y) = (widen(&x, columns, x_marks), widen(&y, rows, y_marks));
+        (x, y) =
+            (widen(&x, plot_width, x_tick_count), widen(&y, plot_height, y_tick_count));
     }
 
     let style = text(&area, TICK_TEXT).pos(canvas::CENTER);
-    let below = (left + columns / 2, height - px(NAME_HEIGHT / 2.0));
-    area.draw_text(&label(&panel.x), &style, below)?;
+    let label_position = (left + plot_width / 2, height - px(NAME_HEIGHT / 2.0));
+    area.draw_text(&label(&panel.x), &style, label_position)?;
     let style = style.transform(canvas::UPWARDS);
-    area.draw_text(&label(&panel.y), &style, (px(UNIT_WIDTH / 2.0), rows / 2))?;
+    area.draw_text(&label(&panel.y), &style, (px(UNIT_WIDTH / 2.0), plot_height / 2))?;
     let (plots, _) = canvas::split_down(&area, height - px(NAME_HEIGHT))?;
     let mut chart = ChartBuilder::on(&plots)
         .margin_right(px(RIGHT_MARGIN))
@@ -72,13 +76,13 @@ pub(super) fn draw(area: &Area<'_>, panel: &XyPanel) -> DrawResult {
         .build_cartesian_2d(x.clone(), y.clone())?;
     chart
         .configure_mesh()
-        .light_line_style(GRID.mix(0.0))
-        .bold_line_style(GRID.stroke_width(FINE))
-        .axis_style(INK.stroke_width(FINE))
+        .light_line_style(GRID_COLOR.mix(0.0))
+        .bold_line_style(GRID_COLOR.stroke_width(THIN_WIDTH))
+        .axis_style(LINE_COLOR.stroke_width(THIN_WIDTH))
         .label_style(text(&area, TICK_TEXT))
         .set_all_tick_mark_size(px(4.0))
-        .x_label_formatter(&|at: &f64| x.label(*at))
-        .y_label_formatter(&|at: &f64| y.label(*at))
+        .x_label_formatter(&|value: &f64| x.label(*value))
+        .y_label_formatter(&|value: &f64| y.label(*value))
         .draw()?;
     let is_visible = |point: &(f64, f64)| {
         (x.start..=x.end).contains(&point.0) && (y.start..=y.end).contains(&point.1)
@@ -95,7 +99,8 @@ pub(super) fn draw(area: &Area<'_>, panel: &XyPanel) -> DrawResult {
     Ok(())
 }
 
-/// Returns the lowest and the highest value of an axis, where `value` is that of a position.
+/// Returns the lowest and the highest value of an axis. `value` returns the coordinate of a
+/// position on this axis.
 fn span(panel: &XyPanel, axis: &XyAxis, value: fn(&(f64, f64)) -> f64) -> (f64, f64) {
     let points = panel.lines.iter().flat_map(XyLine::points);
     let values = points.map(value);

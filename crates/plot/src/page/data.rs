@@ -28,7 +28,7 @@ pub(super) struct PlotData {
 struct PlotEntry {
     title: String,
     json: String,
-    /// The time axis, if it is that of time.
+    /// The time axis, if the horizontal axis shows time.
     time: Option<TimeAxis>,
 }
 
@@ -78,8 +78,9 @@ impl PlotData {
 
     /// Returns the index of this background: the bands and the marks as JSON.
     fn background(&mut self, json: String) -> usize {
-        let known = self.backgrounds.iter().position(|own| *own == json);
-        known.unwrap_or_else(|| {
+        let existing =
+            self.backgrounds.iter().position(|background| *background == json);
+        existing.unwrap_or_else(|| {
             self.backgrounds.push(json);
             self.backgrounds.len() - 1
         })
@@ -103,7 +104,10 @@ impl PlotData {
         let target = match plot {
             Some((number, _)) => format!("p{number}"),
             None => {
-                let section = self.sections.iter().position(|own| *own == link.title);
+                let section = self
+                    .sections
+                    .iter()
+                    .position(|section_title| *section_title == link.title);
                 format!("s{}", section?)
             }
         };
@@ -126,46 +130,46 @@ fn plot(title: &str, chart: &Chart, background: usize) -> String {
         _ => "lines",
     };
     let (start, end) = chart.span();
-    let mut out = start_of_plot(
+    let mut json = plot_start(
         kind,
         title,
         panel.map_or("", |panel| &panel.unit),
         panel.and_then(|panel| panel.limits),
     );
-    write_time(&mut out, &chart.time, (start, end), background);
+    write_time(&mut json, &chart.time, (start, end), background);
     if let Some(right) = panel.and_then(|panel| panel.right.as_ref()) {
         let (unit, limits) = (text(&right.unit), json_limits(right.limits));
         let first = lines.len();
         let _ = write!(
-            out,
+            json,
             ",\"right\":{{\"unit\":{unit},\"limits\":{limits},\"first\":{first}}}"
         );
     }
-    out.push_str(",\"levels\":[");
+    json.push_str(",\"levels\":[");
     for (index, level) in panel.iter().flat_map(|panel| &panel.levels).enumerate() {
         let comma = if index > 0 { "," } else { "" };
         let end = |value: f64| {
             if value.is_finite() { value.to_string() } else { "null".to_owned() }
         };
         let (low, high, name) = (end(level.low), end(level.high), text(&level.name));
-        let _ = write!(out, "{comma}[{low},{high},{},{name}]", color(level.color));
+        let _ = write!(json, "{comma}[{low},{high},{},{name}]", color(level.color));
     }
-    out.push_str("],\"lines\":[");
+    json.push_str("],\"lines\":[");
     for (index, line) in panel.iter().flat_map(|panel| panel.all_lines()).enumerate() {
         if index > 0 {
-            out.push(',');
+            json.push(',');
         }
-        write_line(&mut out, line, palette::line(index), &chart.time, end);
+        write_line(&mut json, line, palette::line(index), &chart.time, end);
     }
-    out.push_str("]}");
-    out
+    json.push_str("]}");
+    json
 }
 
-/// Returns a heat map with this `title`. The line is that of the strongest value.
+/// Returns a heat map with this `title`. Its line is the quantity of the strongest value.
 fn heat_map(title: &str, map: &HeatMap, background: usize) -> String {
     let times = map.times.iter().map(|nanos| map.time.seconds(*nanos));
     let times: Vec<f64> = times.collect();
-    let own = (
+    let full_range = (
         times.first().copied().unwrap_or_default(),
         times.last().copied().unwrap_or_default(),
     );
@@ -173,12 +177,12 @@ fn heat_map(title: &str, map: &HeatMap, background: usize) -> String {
     let range = range.map(|(a, b)| (map.time.seconds(a), map.time.seconds(b)));
     let rows = map.columns.first().map_or(0, Vec::len);
     let highest = map.step * rows.saturating_sub(1) as f64;
-    let mut out = start_of_plot("heat", title, &map.unit, Some((0.0, highest)));
-    write_time(&mut out, &map.time, range.unwrap_or(own), background);
+    let mut json = plot_start("heat", title, &map.unit, Some((0.0, highest)));
+    write_time(&mut json, &map.time, range.unwrap_or(full_range), background);
     let x: Vec<String> = times.into_iter().map(seconds).collect();
-    let y: Vec<String> = map.strongest().into_iter().map(short).collect();
+    let y: Vec<String> = map.strongest().into_iter().map(four_digits).collect();
     let _ = write!(
-        out,
+        json,
         ",\"lines\":[{{\"name\":\"strongest\",\"color\":\"0,0,0\",\"held\":false,\
          \"x\":[{}],\"y\":[{}]}}],\"rows\":{rows},\"levels\":\"{}\",\"colors\":[",
         x.join(","),
@@ -188,10 +192,10 @@ fn heat_map(title: &str, map: &HeatMap, background: usize) -> String {
     for step in 0..=COLORS {
         let comma = if step > 0 { "," } else { "" };
         let color = color(palette::viridis(step as f64 / COLORS as f64));
-        let _ = write!(out, "{comma}{color}");
+        let _ = write!(json, "{comma}{color}");
     }
-    out.push_str("]}");
-    out
+    json.push_str("]}");
+    json
 }
 
 /// Returns curves with this `title`.
@@ -199,36 +203,37 @@ fn curves(title: &str, plot: &CurvePlot) -> String {
     let longest = plot.curves.iter().map(|curve| curve.values.len()).max();
     let steps = longest.unwrap_or_default().saturating_sub(1);
     let last = plot.first + plot.step * steps as f64;
-    let mut out = start_of_plot("curves", title, &plot.unit, plot.limits);
+    let mut json = plot_start("curves", title, &plot.unit, plot.limits);
     let _ = write!(
-        out,
+        json,
         ",\"time\":{},\"day\":null,\"range\":[{},{}],\"first\":{},\"step\":{},\"curves\":[",
         text(&plot.name),
         number(plot.first),
         number(last),
         number(plot.first),
-        precise(plot.step),
+        all_digits(plot.step),
     );
     for (index, curve) in plot.curves.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        let values: Vec<String> = curve.values.iter().map(|y| short(*y)).collect();
+        let values: Vec<String> =
+            curve.values.iter().map(|y| four_digits(*y)).collect();
         let (name, color) = (text(&curve.name), color(palette::line(index)));
         let _ = write!(
-            out,
+            json,
             "{comma}{{\"name\":{name},\"color\":{color},\"y\":[{}]}}",
             values.join(",")
         );
     }
-    out.push_str("],\"marks\":[");
+    json.push_str("],\"marks\":[");
     for (index, mark) in plot.marks.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        let _ = write!(out, "{comma}[{},{}]", number(mark.at), text(&mark.name));
+        let _ = write!(json, "{comma}[{},{}]", number(mark.position), text(&mark.name));
     }
-    out.push_str("]}");
-    out
+    json.push_str("]}");
+    json
 }
 
-fn start_of_plot(
+fn plot_start(
     kind: &str,
     title: &str,
     unit: &str,
@@ -242,7 +247,7 @@ fn start_of_plot(
     )
 }
 
-/// Returns the limits of an axis; null if they are those of its values.
+/// Returns the limits of an axis; null if they are derived from its values.
 fn json_limits(limits: Option<(f64, f64)>) -> String {
     match limits {
         Some((low, high)) if low.is_finite() && high.is_finite() && low < high => {
@@ -254,14 +259,14 @@ fn json_limits(limits: Option<(f64, f64)>) -> String {
 
 /// Writes the time axis and the index of the background.
 fn write_time(
-    out: &mut String,
+    json: &mut String,
     time: &TimeAxis,
     (start, end): (f64, f64),
     background: usize,
 ) {
     let day = time.day.map_or_else(|| "null".to_owned(), |day| day.to_string());
     let _ = write!(
-        out,
+        json,
         ",\"time\":{},\"day\":{day},\"range\":[{},{}],\"background\":{background}",
         text(&time.name),
         seconds(start),
@@ -275,36 +280,36 @@ fn background(
     marks: &[Mark],
     time: &TimeAxis,
 ) -> String {
-    let mut out = String::new();
+    let mut json = String::new();
     for (key, bands) in [("{\"bands\":[", bands), ("],\"states\":[", states)] {
-        out.push_str(key);
+        json.push_str(key);
         for (index, band) in bands.iter().enumerate() {
             let comma = if index > 0 { "," } else { "" };
             let [start, end] =
                 [band.start, band.end].map(|at| seconds(time.seconds(at)));
             let (name, color) = (text(&band.name), color(band.color));
-            let _ = write!(out, "{comma}[{start},{end},{color},{name}]");
+            let _ = write!(json, "{comma}[{start},{end},{color},{name}]");
         }
     }
-    out.push_str("],\"marks\":[");
+    json.push_str("],\"marks\":[");
     for (index, mark) in marks.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
         let (start, end) = (time.seconds(mark.start), time.seconds(mark.end));
         let (kind, name) = (text(&mark.kind), text(&mark.text));
         let _ = write!(
-            out,
+            json,
             "{comma}[{},{},{},{kind},{name}]",
             seconds(start),
             seconds(end),
             color(mark.color)
         );
     }
-    out.push_str("]}");
-    out
+    json.push_str("]}");
+    json
 }
 
 /// Writes a line. A held value continues until `end`.
-fn write_line(out: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis, end: f64) {
+fn write_line(json: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis, end: f64) {
     let (mut x, mut y) = (String::new(), String::new());
     let mut last = None;
     for run in &line.signal.runs {
@@ -320,18 +325,18 @@ fn write_line(out: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis, end: f64
             last = Some(*nanos);
         }
     }
-    let held = line.signal.runs.last().and_then(|run| run.last());
+    let last_value = line.signal.runs.last().and_then(|run| run.last());
     if let Some((_, value)) =
-        held.filter(|(nanos, _)| line.is_held && time.seconds(*nanos) < end)
+        last_value.filter(|(nanos, _)| line.is_held && time.seconds(*nanos) < end)
     {
         let _ = write!(x, "{}", seconds(end));
         let _ = write!(y, "{}", number(*value));
     }
     let [x, y] = [x, y].map(|list| list.trim_end_matches(',').to_owned());
-    let (name, color, held) = (text(&line.name), color(rgb), line.is_held);
+    let (name, color, last_value) = (text(&line.name), color(rgb), line.is_held);
     let _ = write!(
-        out,
-        "{{\"name\":{name},\"color\":{color},\"held\":{held},\"x\":[{x}],\"y\":[{y}]}}"
+        json,
+        "{{\"name\":{name},\"color\":{color},\"held\":{last_value},\"x\":[{x}],\"y\":[{y}]}}"
     );
 }
 
@@ -355,13 +360,13 @@ fn number(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
 }
 
-/// Formats a step with all its digits: it is multiplied by large numbers.
-fn precise(step: f64) -> String {
+/// Formats a step with all its digits, because it is multiplied by large indices.
+fn all_digits(step: f64) -> String {
     if step.is_finite() { step.to_string() } else { "0".to_owned() }
 }
 
 /// Formats a value with four digits; null if it is not finite.
-fn short(value: f64) -> String {
+fn four_digits(value: f64) -> String {
     if !value.is_finite() {
         return "null".to_owned();
     }
@@ -376,11 +381,11 @@ fn short(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::four_digits;
 
     #[test]
     fn short_numbers_have_four_digits() {
-        let shown = [0.0, 1.0, 0.123_456, 1.234_56e-5, f64::NAN, -2.5].map(short);
+        let shown = [0.0, 1.0, 0.123_456, 1.234_56e-5, f64::NAN, -2.5].map(four_digits);
         assert_eq!(shown, ["0", "1", "0.1235", "1.235e-5", "null", "-2.5"]);
     }
 }

@@ -18,9 +18,8 @@ pub(super) fn html(text: &str) -> String {
     escaped
 }
 
-/// Escapes `text`, which is JSON, for a `<script>` element: no tag and no comment can
-/// start in it. The escaped characters only occur in strings, where escapes mean the
-/// same.
+/// Escapes the JSON `text` for a `<script>` element, so that it cannot contain a tag or a comment.
+/// The escaped characters occur only in strings, whose values do not change.
 pub(super) fn json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -8,12 +8,12 @@
   const flagHeight = 19;
   const backgroundOf = (plot) => backgrounds[plot.background] || { bands: [], states: [], marks: [] };
 
-  // The colours follow the scheme of the browser.
+  // The colours synchronizeZoom the scheme of the browser.
   const scheme = window.matchMedia("(prefers-color-scheme: dark)");
   const ink = () => (scheme.matches ? "#ccc" : "#222");
   const faint = () => (scheme.matches ? "rgba(255,255,255,0.13)" : "rgba(0,0,0,0.1)");
   const paper = () => (scheme.matches ? "rgba(24,26,27,0.75)" : "rgba(255,255,255,0.75)");
-  // Lines are lighter on a dark ground.
+  // Lines are lighter on a dark background.
   const lineColor = (color) => {
     if (!scheme.matches) return color;
     if (color === "0,0,0") return "225,225,225";
@@ -21,8 +21,8 @@
   };
   let moving = false;
 
-  // One zoom for all: what one shows, all show.
-  const follow = (from, min, max) => {
+  // All plots with the common time axis show the same range.
+  const synchronizeZoom = (from, min, max) => {
     if (moving) return;
     moving = true;
     for (const u of drawn) {
@@ -31,7 +31,7 @@
     moving = false;
   };
 
-  // Seconds of a day as people write them, to so many digits.
+  // Formats seconds of a day as a time of day, with this number of decimals.
   const clock = (seconds, digits) => {
     const parts = 10 ** digits;
     const rest = Math.round((((seconds % 86400) + 86400) % 86400) * parts) / parts % 86400;
@@ -39,7 +39,7 @@
     const part = digits > 0 ? (rest % 1).toFixed(digits).slice(1) : "";
     return `${two(rest / 3600)}:${two((rest / 60) % 60)}:${two(rest % 60)}${part}`;
   };
-  // The decimals that marks at multiples of `step` have: 1 for 2.5, 2 for 0.25.
+  // Returns the number of decimals of multiples of `step`: 1 for 2.5, 2 for 0.25.
   const decimalsOf = (step) => {
     for (let decimals = 0; decimals < 12; decimals++) {
       const scaled = step * 10 ** decimals;
@@ -47,9 +47,9 @@
     }
     return 12;
   };
-  // An upper limit for them, of a step that uPlot has yet to choose.
-  const mostDecimalsOf = (step) => Math.min(12, Math.max(0, 1 + Math.ceil(-Math.log10(step) - 1e-9)));
-  // A number at a mark. The locale of the browser is not used, as data files do not use it either.
+  // Returns an upper limit of this number for a step that uPlot has not chosen yet.
+  const maxDecimalsOf = (step) => Math.min(12, Math.max(0, 1 + Math.ceil(-Math.log10(step) - 1e-9)));
+  // Formats the number at a tick. The locale of the browser is not used, like in data files.
   const numberLabel = (mark, step, largest) => {
     const decimals = decimalsOf(step);
     if (largest < 1e6 && decimals < 5) return mark.toFixed(decimals);
@@ -57,7 +57,7 @@
     const digits = Math.floor(Math.log10(Math.abs(mark))) - Math.floor(Math.log10(step)) + 1;
     return mark.toExponential(Math.min(15, Math.max(0, digits))).replace(/\.?0+e/, "e");
   };
-  // The time of the day, and a date where a day begins.
+  // Formats a time of day, or a date at the start of a day.
   const dayLabel = (day, mark, digits) => {
     const text = clock(mark, digits);
     if (!/^[0:.]+$/.test(text)) return text;
@@ -66,9 +66,9 @@
   const label = (plot, mark, digits) => (plot.day === null ? mark.toFixed(digits) : dayLabel(plot.day, mark, digits));
   const timeAxis = (plot) => ({
     values: (u, marks, axis, space, step) => marks.map((mark) => label(plot, mark, decimalsOf(step))),
-    // No mark is nearer to the next than its label is wide.
+    // The minimum distance of two ticks: the width of the widest label.
     space: (u, axis, min, max, room) => {
-      const digits = mostDecimalsOf((max - min) / (room / 80));
+      const digits = maxDecimalsOf((max - min) / (room / 80));
       const texts = [min, max, 0.5].map((at) => label(plot, at, digits).length);
       return 8 * Math.max(plot.day === null ? 6 : 10, ...texts) + 16;
     },
@@ -80,14 +80,14 @@
       return marks.map((mark) => numberLabel(mark, step, largest));
     },
   };
-  // Steps that clocks have.
+  // The possible distances of the ticks of a clock, in seconds.
   const steps = [
     ...[-6, -5, -4, -3, -2, -1].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power)),
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200,
     ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000].map((days) => days * 86400),
   ];
 
-  // The value axis has some space around its values, so that no line is on its edge.
+  // Adds a margin to a value range, so that no line is on the edge of the plot.
   const withSpace = (low, high) => {
     const space = high > low ? (high - low) * 0.05 : Math.abs(low) * 0.1 || 1;
     return [low - space, high + space];
@@ -103,7 +103,7 @@
     return Math.min(Math.max(u.valToPos(x, "x", true), left), left + width);
   };
   const pixels = () => window.devicePixelRatio || 1;
-  // Coloured time ranges, on this share of the height from the lower edge.
+  // Draws coloured time ranges. Their height is this share of the plot, from its lower edge.
   const bars = (u, spans, alpha, share = 1) => {
     const { top, height } = u.bbox;
     for (const [start, end, color] of spans) {
@@ -113,7 +113,7 @@
       if (to > from) u.ctx.fillRect(from, top + height * (1 - share), to - from, height * share);
     }
   };
-  // Coloured ranges of the values, with their names.
+  // Draws coloured value ranges with their names.
   const drawLevels = (plot) => (u) => {
     const { ctx, bbox } = u;
     const bottom = bbox.top + bbox.height;
@@ -130,7 +130,7 @@
       if (to - from >= 13 * pixels()) ctx.fillText(name, bbox.left + 4 * pixels(), from + 2 * pixels());
     }
   };
-  // A text along a vertical line, downwards from the top.
+  // Draws a text along a vertical line, downwards from the top.
   const upright = (u, text, x, y) => {
     const { ctx, bbox } = u;
     ctx.save();
@@ -161,7 +161,7 @@
     ctx.setLineDash([]);
   };
   const isWithin = (u, x) => x >= u.bbox.left && x <= u.bbox.left + u.bbox.width;
-  // Marks: a line, or a bar if it is wide enough. Texts that would overlap are left out.
+  // Draws marks as lines, or as bars if they are wide enough. Texts that would overlap are omitted.
   const drawMarks = (plot) => (u) => {
     let free = -Infinity;
     for (const [start, end, color, , text] of backgroundOf(plot).marks) {
@@ -190,7 +190,7 @@
       }
     }
   };
-  // Each flag is a row with its name, and bars while it is not 0.
+  // Draws each flag as a row with its name, and with bars where its value is not 0.
   const drawFlags = (plot) => (u) => {
     const { ctx, bbox } = u;
     const row = bbox.height / plot.lines.length;
@@ -218,7 +218,7 @@
       ctx.fillText(name, bbox.left + 5 * pixels(), top + row / 2);
     });
   };
-  // The colours of a heat map: an image with a pixel for each value.
+  // Returns an image of a heat map with a pixel for each value.
   const heatImage = (plot) => {
     const levels = atob(plot.levels);
     const stops = plot.colors.map((color) => color.split(",").map(Number));
@@ -247,7 +247,7 @@
     const image = heatImage(plot);
     const times = plot.lines[0].x;
     const steps = times.slice(1).map((time, at) => time - times[at]).sort((a, b) => a - b);
-    // A column is at most as wide as usual, so that gaps stay empty.
+    // The maximum width of a column is the median interval, so that gaps stay empty.
     const usual = steps.length ? steps[Math.floor(steps.length / 2)] : 1;
     return (u) => {
       const { top, height } = u.bbox;
@@ -345,7 +345,7 @@
           setScale: [
             (u, key) => {
               const { min, max } = u.scales.x;
-              if (isTimed && key === "x" && min !== null) follow(u, min, max);
+              if (isTimed && key === "x" && min !== null) synchronizeZoom(u, min, max);
             },
           ],
         },
@@ -353,12 +353,12 @@
       dataOf(plot),
       place,
     );
-    // A double click shows all.
+    // A double click shows the whole range.
     u.over.addEventListener("dblclick", () => u.setScale("x", { min: plot.range[0], max: plot.range[1] }));
     return u;
   };
 
-  // A legend of the colours behind the lines, and of the marks, for all plots.
+  // A common legend of all plots, with the colours of the bands, the states and the marks.
   const names = new Map();
   for (const { bands, states, marks } of backgrounds) {
     for (const [, , color, name] of bands) names.set(name, [color, 0.3]);
@@ -390,7 +390,7 @@
   });
   moving = false;
 
-  // A link with a time shows that time, with some before and after it.
+  // A link with a time range zooms the plots to this range, with a margin.
   for (const link of document.querySelectorAll("a[data-start]")) {
     link.addEventListener("click", () => {
       const [start, end] = [Number(link.dataset.start), Number(link.dataset.end)];

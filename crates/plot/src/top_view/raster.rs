@@ -1,19 +1,20 @@
-//! The points as dots.
+//! Draws points as dots.
 
 use logtool_core::{Error, ErrorKind, Result};
 use resvg::tiny_skia::{Pixmap, PremultipliedColorU8};
 
 use crate::{
     palette::{Rgb, viridis},
-    ticks::nice,
+    ticks::round_step,
     top_view::{Point, SIDE, TopViewOptions},
 };
 
-/// Dots on a square.
+/// A square image of dots.
 #[derive(Clone, Debug)]
 pub(super) struct Raster {
-    /// The centre in metres: the sensor, or the points if the sensor is not among them.
-    pub(super) middle: (f64, f64),
+    /// The centre of the image in metres: the sensor, or the centre of the points if the sensor is
+    /// far from them.
+    pub(super) center: (f64, f64),
     /// The distance from the centre to the sides.
     pub(super) reach: f64,
     /// The values of the first and the last colour.
@@ -25,48 +26,48 @@ pub(super) struct Raster {
 }
 
 /// The minimum fraction of points in the image, unless they are too far away.
-const MOST: f64 = 0.98;
+const VISIBLE_SHARE: f64 = 0.98;
 
 /// The fraction of values below and above the colour range.
-const BEYOND: f64 = 0.01;
+const OUTLIER_SHARE: f64 = 0.01;
 
 impl Raster {
     /// Creates an empty square with a range for `points`.
-    pub(super) fn new(about: &TopViewOptions, points: &[Point]) -> Self {
-        let middle = match about.reach {
+    pub(super) fn new(options: &TopViewOptions, points: &[Point]) -> Self {
+        let center = match options.reach {
             Some(_) => (0.0, 0.0),
-            None => centre(points),
+            None => center_of(points),
         };
-        let far = |point: &Point| {
-            let (x, y) = (f64::from(point.x) - middle.0, f64::from(point.y) - middle.1);
+        let distance = |point: &Point| {
+            let (x, y) = (f64::from(point.x) - center.0, f64::from(point.y) - center.1);
             x.abs().max(y.abs())
         };
-        let reach = about.reach.unwrap_or_else(|| {
-            let mut far: Vec<f64> = points.iter().map(far).collect();
-            let reach = at_share(&mut far, MOST).unwrap_or(10.0);
-            // A round number, but not twice as large as necessary.
-            let step = nice(reach / 10.0).max(0.01);
+        let reach = options.reach.unwrap_or_else(|| {
+            let mut distance: Vec<f64> = points.iter().map(distance).collect();
+            let reach = quantile(&mut distance, VISIBLE_SHARE).unwrap_or(10.0);
+            // A round number that is only slightly larger than necessary.
+            let step = round_step(reach / 10.0).max(0.01);
             (reach * 1.02 / step).ceil() * step
         });
-        let colors = about.colors.unwrap_or_else(|| {
+        let colors = options.colors.unwrap_or_else(|| {
             let values = points.iter().map(|point| f64::from(point.value));
             let mut values: Vec<f64> =
                 values.filter(|value| value.is_finite()).collect();
-            let low = at_share(&mut values, BEYOND).unwrap_or(0.0);
-            let high = at_share(&mut values, 1.0 - BEYOND).unwrap_or(1.0);
+            let low = quantile(&mut values, OUTLIER_SHARE).unwrap_or(0.0);
+            let high = quantile(&mut values, 1.0 - OUTLIER_SHARE).unwrap_or(1.0);
             if high > low { (low, high) } else { (low - 0.5, high + 0.5) }
         });
-        let scale = usize::from(about.scale.clamp(1, 8));
+        let scale = usize::from(options.scale.clamp(1, 8));
         let side = SIDE as usize * scale;
         let reach =
             if reach.is_finite() && reach > 0.0 { reach.min(1e30) } else { 1.0 };
         Self {
-            middle,
+            center,
             reach,
             colors,
             side,
             dots: vec![None; side * side],
-            width: scale * strength(points.len()),
+            width: scale * dot_width(points.len()),
         }
     }
 
@@ -76,16 +77,18 @@ impl Raster {
         let share = (f64::from(point.value) - low) / (high - low);
         let color = if share.is_nan() { [0xa0; 3] } else { viridis(share) };
         let per_metre = self.side as f64 / (2.0 * self.reach);
-        let column = (f64::from(point.x) - self.middle.0 + self.reach) * per_metre;
-        let row = (self.reach - f64::from(point.y) + self.middle.1) * per_metre;
-        let within = 0.0..self.side as f64;
-        if !within.contains(&column) || !within.contains(&row) {
+        let column = (f64::from(point.x) - self.center.0 + self.reach) * per_metre;
+        let row = (self.reach - f64::from(point.y) + self.center.1) * per_metre;
+        let range = 0.0..self.side as f64;
+        if !range.contains(&column) || !range.contains(&row) {
             return;
         }
         // Centred around the position.
-        let from = |at: f64| (at as usize).saturating_sub((self.width - 1) / 2);
-        for row in from(row)..(from(row) + self.width + 1).min(self.side) {
-            for column in from(column)..(from(column) + self.width + 1).min(self.side) {
+        let start =
+            |position: f64| (position as usize).saturating_sub((self.width - 1) / 2);
+        for row in start(row)..(start(row) + self.width + 1).min(self.side) {
+            for column in start(column)..(start(column) + self.width + 1).min(self.side)
+            {
                 if let Some(dot) = self.dots.get_mut(row * self.side + column) {
                     *dot = Some(color);
                 }
@@ -131,12 +134,15 @@ pub(super) fn bar_png() -> Result<Vec<u8>> {
 }
 
 fn encode_png(pixmap: &Pixmap) -> Result<Vec<u8>> {
-    let wrap = |err| Error::new(ErrorKind::Malformed, "no PNG").from_source(err);
-    pixmap.encode_png().map_err(wrap)
+    let encode_error = |err| {
+        Error::new(ErrorKind::Malformed, "the image cannot be encoded as PNG")
+            .with_source(err)
+    };
+    pixmap.encode_png().map_err(encode_error)
 }
 
-/// Returns the width in pixels of one of `points` points: few points must be visible too.
-fn strength(points: usize) -> usize {
+/// Returns the width of a dot in pixels. The fewer points there are, the wider they are.
+fn dot_width(points: usize) -> usize {
     match points {
         ..200 => 6,
         200..2_000 => 3,
@@ -144,18 +150,18 @@ fn strength(points: usize) -> usize {
     }
 }
 
-/// Returns the centre of `points`, or the sensor if it is among them.
-fn centre(points: &[Point]) -> (f64, f64) {
-    let of = |coordinate: fn(&Point) -> f32| {
-        let mut all: Vec<f64> =
+/// Returns the centre of `points`, or the position of the sensor if it is near them.
+fn center_of(points: &[Point]) -> (f64, f64) {
+    let range = |coordinate: fn(&Point) -> f32| {
+        let mut values: Vec<f64> =
             points.iter().map(|p| f64::from(coordinate(p))).collect();
-        let low = at_share(&mut all, BEYOND).unwrap_or(0.0);
-        let high = at_share(&mut all, 1.0 - BEYOND).unwrap_or(0.0);
+        let low = quantile(&mut values, OUTLIER_SHARE).unwrap_or(0.0);
+        let high = quantile(&mut values, 1.0 - OUTLIER_SHARE).unwrap_or(0.0);
         (low, high)
     };
-    let (x, y) = (of(|point| point.x), of(|point| point.y));
-    let room = (x.1 - x.0).max(y.1 - y.0) / 2.0;
-    let is_near = |(low, high): (f64, f64)| low - room <= 0.0 && 0.0 <= high + room;
+    let (x, y) = (range(|point| point.x), range(|point| point.y));
+    let margin = (x.1 - x.0).max(y.1 - y.0) / 2.0;
+    let is_near = |(low, high): (f64, f64)| low - margin <= 0.0 && 0.0 <= high + margin;
     if is_near(x) && is_near(y) {
         (0.0, 0.0)
     } else {
@@ -164,8 +170,8 @@ fn centre(points: &[Point]) -> (f64, f64) {
 }
 
 /// Returns the quantile of `values` at `share`.
-fn at_share(values: &mut [f64], share: f64) -> Option<f64> {
+fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
-    let at = ((last as f64 * share).round() as usize).min(last);
-    Some(*values.select_nth_unstable_by(at, f64::total_cmp).1)
+    let index = ((last as f64 * share).round() as usize).min(last);
+    Some(*values.select_nth_unstable_by(index, f64::total_cmp).1)
 }

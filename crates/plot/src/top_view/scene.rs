@@ -1,4 +1,4 @@
-//! The surroundings of the points: axes, rings and the colour bar.
+//! Draws everything around the points: axes, rings and the colour bar.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use logtool_core::Result;
@@ -10,8 +10,8 @@ use plotters::{
 use crate::{
     draw::{
         canvas::{
-            self, Area, CENTER, Canvas, DrawResult, FINE, FROM_LEFT, GRID, INK, px,
-            text,
+            self, Area, CENTER, Canvas, DrawResult, FROM_LEFT, GRID_COLOR, LINE_COLOR,
+            THIN_WIDTH, px, text,
         },
         label_width,
     },
@@ -68,10 +68,10 @@ const PAGE: Layout = Layout {
     ticks: 6,
 };
 
-/// The surroundings of the points.
+/// The title, the axes, the rings and the colour bar of an image of points.
 pub(super) struct Scene<'s> {
-    about: &'s TopViewOptions,
-    middle: (f64, f64),
+    options: &'s TopViewOptions,
+    center: (f64, f64),
     reach: f64,
     colors: (f64, f64),
     layout: Layout,
@@ -79,33 +79,37 @@ pub(super) struct Scene<'s> {
 
 impl<'s> Scene<'s> {
     /// Creates the surroundings of the points in `raster` for an image file.
-    pub(super) fn new(about: &'s TopViewOptions, raster: &Raster) -> Self {
-        Self::with_layout(about, raster, FILE)
+    pub(super) fn new(options: &'s TopViewOptions, raster: &Raster) -> Self {
+        Self::with_layout(options, raster, FILE)
     }
 
     /// Creates the surroundings of the points in `raster` for a page.
-    pub(super) fn for_page(about: &'s TopViewOptions, raster: &Raster) -> Self {
-        Self::with_layout(about, raster, PAGE)
+    pub(super) fn for_page(options: &'s TopViewOptions, raster: &Raster) -> Self {
+        Self::with_layout(options, raster, PAGE)
     }
 
-    fn with_layout(about: &'s TopViewOptions, raster: &Raster, layout: Layout) -> Self {
-        let Raster { middle, reach, colors, .. } = *raster;
-        let mut scene = Self { about, middle, reach, colors, layout };
+    fn with_layout(
+        options: &'s TopViewOptions,
+        raster: &Raster,
+        layout: Layout,
+    ) -> Self {
+        let Raster { center, reach, colors, .. } = *raster;
+        let mut scene = Self { options, center, reach, colors, layout };
         // Labels of positions far from the origin are long.
-        let width = label_width(&scene.axis(middle.1));
+        let width = label_width(&scene.axis(center.1));
         let least = f64::from(width) / f64::from(px(1.0)) + LABEL_SPACE + NAME_WIDTH;
         scene.layout.left = layout.left.max(least.ceil());
         scene
     }
 
     /// Returns the axis around this coordinate of the centre.
-    fn axis(&self, middle: f64) -> Axis {
+    fn axis(&self, center: f64) -> Axis {
         let ticks = self.layout.ticks;
-        Axis::numbers(middle - self.reach, middle + self.reach, ticks, false)
+        Axis::numbers(center - self.reach, center + self.reach, ticks, false)
     }
 
     /// Returns the position of the square of points in pixels from the left and the top.
-    pub(super) fn place(&self) -> (f32, f32) {
+    pub(super) fn position(&self) -> (f32, f32) {
         (self.layout.left as f32, self.layout.top as f32)
     }
 
@@ -147,7 +151,7 @@ impl<'s> Scene<'s> {
 
     fn title(&self, area: &Area<'_>) -> DrawResult {
         let style = text(area, 13.0).pos(FROM_LEFT);
-        let title = crate::font::printable_text(&self.about.title);
+        let title = crate::font::printable_text(&self.options.title);
         let Layout { left, top, .. } = self.layout;
         area.draw_text(&title, &style, (px(left), px(top / 2.0)))
     }
@@ -158,25 +162,29 @@ impl<'s> Scene<'s> {
         let (left, bottom) = (px(left_side), px(upper + side));
         let middle = (px(left_side + side / 2.0), px(upper + side / 2.0));
         let per_metre = side / (2.0 * self.reach);
-        let ink = INK.stroke_width(FINE);
-        let (across, up) = (self.axis(self.middle.0), self.axis(self.middle.1));
-        for tick in &across.ticks {
-            let x = px(left_side + (tick - across.start) * per_metre);
+        let ink = LINE_COLOR.stroke_width(THIN_WIDTH);
+        let (x_axis, y_axis) = (self.axis(self.center.0), self.axis(self.center.1));
+        for tick in &x_axis.ticks {
+            let x = px(left_side + (tick - x_axis.start) * per_metre);
             area.draw(&PathElement::new([(x, bottom), (x, bottom + px(4.0))], ink))?;
             let style = text(area, 12.0).pos(CENTER);
-            area.draw_text(&across.label(*tick), &style, (x, bottom + px(14.0)))?;
+            area.draw_text(&x_axis.label(*tick), &style, (x, bottom + px(14.0)))?;
             // The rings show the distance from the sensor, which is in the centre.
             let radius = px(tick * per_metre);
-            if radius > 0 && self.middle == (0.0, 0.0) {
-                area.draw(&Circle::new(middle, radius, GRID.stroke_width(FINE)))?;
+            if radius > 0 && self.center == (0.0, 0.0) {
+                area.draw(&Circle::new(
+                    middle,
+                    radius,
+                    GRID_COLOR.stroke_width(THIN_WIDTH),
+                ))?;
             }
         }
-        for tick in &up.ticks {
-            let y = px(upper + side - (tick - up.start) * per_metre);
+        for tick in &y_axis.ticks {
+            let y = px(upper + side - (tick - y_axis.start) * per_metre);
             area.draw(&PathElement::new([(left - px(4.0), y), (left, y)], ink))?;
-            let label = up.label(*tick);
-            let at = left - px(LABEL_SPACE) - canvas::width(&label, 12.0);
-            area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (at, y))?;
+            let label = y_axis.label(*tick);
+            let label_x = left - px(LABEL_SPACE) - canvas::width(&label, 12.0);
+            area.draw_text(&label, &text(area, 12.0).pos(FROM_LEFT), (label_x, y))?;
         }
         let (right, top) = (px(left_side + side), px(upper));
         let frame =
@@ -195,11 +203,13 @@ impl<'s> Scene<'s> {
         const STEPS: u32 = 128;
         for step in 0..STEPS {
             let share = f64::from(step) / f64::from(STEPS - 1);
-            let at =
+            let y_of_step =
                 |step: u32| upper + side * (1.0 - f64::from(step) / f64::from(STEPS));
             // Slightly larger, so that no gap is visible between the colours.
-            let (top, bottom) =
-                (px(at(step + 1)), px((at(step) + 0.6).min(upper + side)));
+            let (top, bottom) = (
+                px(y_of_step(step + 1)),
+                px((y_of_step(step) + 0.6).min(upper + side)),
+            );
             let corners = [(px(left), top), (px(left + bar_width), bottom)];
             area.draw(&Rectangle::new(
                 corners,
@@ -217,14 +227,14 @@ impl<'s> Scene<'s> {
         for tick in &axis.ticks {
             let y = px(top + side - (tick - low) / (high - low) * side);
             let x = px(self.bar_left() + bar_width);
-            let ink = INK.stroke_width(FINE);
+            let ink = LINE_COLOR.stroke_width(THIN_WIDTH);
             area.draw(&PathElement::new([(x, y), (x + px(4.0), y)], ink))?;
             let style = text(area, 12.0).pos(FROM_LEFT);
             area.draw_text(&axis.label(*tick), &style, (x + px(7.0), y))?;
         }
         let name = text(area, 12.0).pos(CENTER).transform(canvas::UPWARDS);
         area.draw_text(
-            &self.about.color,
+            &self.options.color,
             &name,
             (px(left + side + right - 16.0), px(top + side / 2.0)),
         )

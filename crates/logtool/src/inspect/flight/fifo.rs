@@ -184,7 +184,7 @@ mod tests {
         reader.add(&batch);
         let FifoSamples { signals: [x, y, z], spectrogram, .. } = reader.finish();
         // The first record has samples from before the start.
-        assert_eq!((x.values + x.astray, y.span()), (1600, Some((0.0, 0.0))));
+        assert_eq!((x.values + x.out_of_range, y.span()), (1600, Some((0.0, 0.0))));
         assert_eq!((x.span(), z.span()), (Some((-50.0, 50.0)), y.span()));
         let found = spectrogram.unwrap();
         assert_eq!((found.sample_rate_hz, found.times_ns.len()), (4000.0, 11));

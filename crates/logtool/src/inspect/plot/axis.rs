@@ -27,7 +27,7 @@ pub(crate) fn outlier_note<'s>(
     span: &RecordSpan,
     clock: &ShownClock,
 ) -> Option<String> {
-    let count: u64 = signals.map(|signal| signal.astray).sum();
+    let count: u64 = signals.map(|signal| signal.out_of_range).sum();
     if count == 0 {
         return None;
     }

@@ -299,7 +299,7 @@ fn series_lines(
     let ComputedSeries { series, untimed } = computed;
     let line = |component: &SeriesComponent| {
         let mut sampler = sampler.clone();
-        (0..*untimed).for_each(|_| sampler.leave_out());
+        (0..*untimed).for_each(|_| sampler.add_dropped());
         for (time, value) in series.times.iter().zip(&*component.values) {
             sampler.add(*time, *value);
         }

@@ -85,7 +85,7 @@ pub(crate) fn read_into(
         for (last, index) in last.into_iter().zip(indices) {
             if let (Some((_, value)), Some(sampler)) = (last.0, samplers.get_mut(index))
             {
-                sampler.begin(span.shown.start.as_nanos(), value);
+                sampler.add_initial(span.shown.start.as_nanos(), value);
             }
         }
         for more in more {
@@ -120,6 +120,6 @@ impl ReceiveNumbers for Sampler {
     }
 
     fn add_untimed(&mut self) {
-        Self::leave_out(self);
+        Self::add_dropped(self);
     }
 }

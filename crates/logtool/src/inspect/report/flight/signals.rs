@@ -84,7 +84,7 @@ fn curves(spectrum: &Spectrum, filters: &FilterMarks) -> CurvePlot {
     let filter_marks = filters.low_pass.iter().chain(&filters.notch);
     let marks = filter_marks.filter(is_shown).map(|mark| CurveMark {
         name: mark.parameter.to_owned(),
-        at: mark.frequency_hz,
+        position: mark.frequency_hz,
     });
     CurvePlot {
         name: "frequency (Hz)".to_owned(),
