@@ -135,7 +135,8 @@ fn read_text(path: &Path) -> Result<String> {
 }
 
 fn reading(path: &Path, err: io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("reading {}", path.display())).from_source(err)
+    Error::new(ErrorKind::Io, format!("cannot read {}", path.display()))
+        .from_source(err)
 }
 
 #[cfg(test)]
