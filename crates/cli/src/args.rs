@@ -37,7 +37,7 @@ pub(crate) use self::completion::{
     VARIABLE as COMPLETION_VARIABLE, answer as answer_completion,
 };
 pub(crate) use self::convert::ConvertArgs;
-pub(crate) use self::help::{program, with_full_help};
+pub(crate) use self::help::{HELP_TOPICS, program, with_full_help};
 pub(crate) use self::logs::{
     CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };

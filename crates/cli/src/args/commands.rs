@@ -50,6 +50,7 @@ pub(crate) struct InfoArgs {
     /// boot_console_output, perf_counter_preflight or perf_top_preflight of a ULog, or a metadata
     /// record of an MCAP file. A wrong KEY lists all
     #[arg(long, value_name = "KEY", conflicts_with_all = ["json", "freq", "health", "digest"])]
+    #[arg(add = completion::information())]
     pub(crate) show: Option<String>,
     /// Show the BLAKE3 hash of each file, as `b3sum` does
     #[arg(long)]
@@ -200,7 +201,7 @@ pub(crate) struct ParamsArgs {
     #[arg(required = true)]
     pub(crate) file: Option<PathBuf>,
     /// Parameters to print, ignoring case; `*` and `?` are wildcards [default: all]
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = completion::parameters())]
     pub(crate) names: Vec<String>,
     /// Output format [default: text on a terminal, else csv]
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -237,7 +238,7 @@ Examples:
         /// Second log
         b: PathBuf,
         /// Parameters to compare, ignoring case; `*` and `?` are wildcards [default: all]
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = completion::parameters())]
         names: Vec<String>,
         /// Compare the values at the start of the logs, not those at their end
         #[arg(long)]
@@ -305,6 +306,7 @@ pub(crate) struct ManArgs {
     #[arg(value_name = "COMMAND", conflicts_with = "out")]
     pub(crate) command: Option<String>,
     /// Write the pages of all commands into this folder
+    #[arg(add = completion::commands())]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -332,6 +334,6 @@ Examples:
 pub(crate) struct HelpArgs {
     /// Commands, or one of: outputs, clocks, lidars, expressions, config [default: all of
     /// logtool]
-    #[arg(value_name = "COMMAND|TOPIC")]
+    #[arg(value_name = "COMMAND|TOPIC", add = completion::help_topics())]
     pub(crate) words: Vec<String>,
 }
