@@ -107,7 +107,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) quiet: bool,
     /// Fail at the first damage, and leave no output
     ///
-    /// Fail at the first damage, and leave no output. A missing or wrong index is no damage,
+    /// Fail at the first damage, and leave no output. A missing or wrong index is not damage,
     /// because all records can be read without it (`check` reports it)
     #[arg(long, global = true)]
     pub(crate) strict: bool,
@@ -175,7 +175,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) help: Option<bool>,
     /// The [command line](crate::command_line), which outputs state in their provenance.
     #[arg(skip)]
-    pub(crate) given: String,
+    pub(crate) command_line: String,
     /// The session for calls of the library.
     #[arg(skip)]
     pub(crate) session: Session,

@@ -56,6 +56,8 @@ pub(crate) struct InfoArgs {
     #[arg(long)]
     pub(crate) digest: bool,
     #[command(flatten)]
+    pub(crate) clock: ClockArgs,
+    #[command(flatten)]
     pub(crate) lidar: LidarArgs,
 }
 
@@ -304,9 +306,9 @@ Examples:
 pub(crate) struct ManArgs {
     /// Command whose page is printed [default: logtool itself]
     #[arg(value_name = "COMMAND", conflicts_with = "out")]
+    #[arg(add = completion::commands())]
     pub(crate) command: Option<String>,
     /// Write the pages of all commands into this folder
-    #[arg(add = completion::commands())]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

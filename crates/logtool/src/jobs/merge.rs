@@ -15,7 +15,7 @@ use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     error::{Error, Result},
-    formats::LogFormat,
+    formats::{self, LogFormat},
     jobs::{
         merge::{
             clocks::UnknownClocks,
@@ -31,11 +31,7 @@ use crate::{
         session::Session,
     },
     text::units::count_of,
-    time::{
-        clock::{self, ShownClock},
-        offset::ClockOffset,
-        typed_time::TypedTime,
-    },
+    time::{clock::ShownClock, offset::ClockOffset, typed_time::TypedTime},
 };
 
 pub use self::input::{ClockDrift, MergeInput};
@@ -178,7 +174,7 @@ impl Merge {
         renames::rename(&mut logs, &sources, &moved, self.unknown_clocks, session)?;
         let mut extracts: Vec<LogSlice<'_>> =
             logs.iter().map(PreparedLog::extract).collect();
-        let time = self.time(&sources, &moved)?;
+        let time = self.time(&sources, &moved, session)?;
         extracts.iter_mut().for_each(|extract| extract.selection.time = time);
         for (source, extract) in sources.iter().zip(&mut extracts) {
             let left_out = log_writer::remove_unsupported(format, extract);
@@ -238,7 +234,7 @@ impl Merge {
         output.records = counts.iter().sum();
         (output.bytes, output.remarks) = (written.bytes, written.remarks);
         if output.records == 0 && self.start.or(self.end).is_some() {
-            output.remarks.push(clock::empty_selection(&Clock::default()));
+            output.warn_of_empty_selection(session, &name, &Clock::default());
         }
         let log = |(source, (moved, records)): (MergeSource, (&ClockOffset, u64))| {
             MergedLog {
@@ -257,6 +253,7 @@ impl Merge {
         &self,
         sources: &[MergeSource],
         moved: &[ClockOffset],
+        session: &Session,
     ) -> Result<TimeRange> {
         let logs = || sources.iter().map(|source| source.log.manifest()).zip(moved);
         let times =
@@ -266,10 +263,12 @@ impl Merge {
         let clock = own.map(|(log, _)| log.clock.clone()).unwrap_or_default();
         let time = times.reduce(|all, next| all.cover(&next));
         let merged = Manifest { clock, time, ..Manifest::default() };
+        let name = count_of(sources.len() as u64, "log");
+        session.warn_of_late_times(&name, &merged, self.start, self.end);
         ShownClock::as_logged(&merged).range(self.start, self.end)
     }
 
-    /// Returns the format of the new log: MCAP or rosbag if the output is one, or else that of
+    /// Returns the format of the new log: MCAP or a bag if the output is one, or else that of
     /// the logs.
     fn format(&self, sources: &[MergeSource]) -> Result<LogFormat> {
         let named = self.output.named_format();
@@ -284,11 +283,10 @@ impl Merge {
                     .is_some()
             };
             if let Some(other) = sources.iter().find(|source| !can_be_held(source)) {
-                let (name, own) = (&other.input.name, &other.log.manifest().format);
-                let what = format!(
-                    "{name} is {own}, which {} files cannot hold",
-                    format.name()
-                );
+                let (name, own) =
+                    (&other.input.name, formats::noun(other.log.manifest()));
+                let what =
+                    format!("{name} is {own}, which {} cannot hold", format.plural());
                 return Err(Error::invalid(what));
             }
             return Ok(format);
@@ -298,9 +296,9 @@ impl Merge {
                 && one.format() != other.format()
             {
                 let (a, b) = (&one.input.name, &other.input.name);
-                let formats =
-                    (&one.log.manifest().format, &other.log.manifest().format);
-                let what = format!("{a} is {}, and {b} is {}", formats.0, formats.1);
+                let [first, second] =
+                    [one, other].map(|source| formats::noun(source.log.manifest()));
+                let what = format!("{a} is {first}, and {b} is {second}");
                 let hint = "logs of several formats become one MCAP file or one bag: name \
                             the output all.mcap or all.bag";
                 return Err(Error::invalid(what).with_hint(hint));
@@ -326,10 +324,9 @@ impl Merge {
             return Ok(vec![ClockOffset::default(); sources.len()]);
         }
         if !format.has_messages() {
-            let format = format.name();
+            let noun = format.noun();
             let what = format!(
-                "the times of a {format} log are in its records, which are copied as they \
-                 are"
+                "the times of {noun} are in its records, which are copied as they are"
             );
             let hint = "an MCAP file can have them at other times: let the name of the output end in .mcap";
             return Err(Error::invalid(what).with_hint(hint));

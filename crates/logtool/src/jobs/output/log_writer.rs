@@ -49,9 +49,10 @@ impl LogWriter {
         if path.as_os_str() == STDIN {
             if !format.is_stream() {
                 let what = format!(
-                    "a {} log cannot be written to standard output: its header is written \
-                     last; mcap, ulog and pcap logs can",
-                    format.name()
+                    "{} cannot be written to standard output: the header of {} is \
+                     written last; MCAP files, ULogs and captures can",
+                    format.plural(),
+                    format.noun()
                 );
                 return Err(Error::invalid(what).with_hint("name a file"));
             }
@@ -149,10 +150,14 @@ pub fn compression(
 ) -> Result<Option<String>> {
     let known = format.compressions();
     if let Some(how) = how
-        && !known.is_empty()
         && !known.contains(&how)
     {
-        let what = format!("{} files do not support {}", format.name(), how.name());
+        if known.is_empty() {
+            let what = format!("{} have no compressed chunks", format.plural());
+            let hint = "only ROS bags and MCAP files have a compression";
+            return Err(Error::invalid(what).with_hint(hint));
+        }
+        let what = format!("{} do not support {}", format.plural(), how.name());
         let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
         let hint = format!("the compression can be {}", known.join(", "));
         return Err(Error::invalid(what).with_hint(hint));
@@ -171,23 +176,24 @@ pub fn format(
     manifest: &Manifest,
 ) -> Result<LogFormat> {
     const TABLES: [(&str, &str); 5] = [
-        ("csv", "CSV"),
-        ("json", "JSON"),
-        ("jsonl", "JSON Lines"),
-        ("parquet", "Parquet"),
-        ("arrow", "Arrow"),
+        ("csv", "a CSV table"),
+        ("json", "a JSON file"),
+        ("jsonl", "a JSON Lines table"),
+        ("parquet", "a Parquet table"),
+        ("arrow", "an Arrow table"),
     ];
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     if end.eq_ignore_ascii_case("pcapng") {
         let what = format!("{}: captures are written as pcap", path.display());
         return Err(Error::invalid(what).with_hint("let the name end in .pcap"));
     }
-    let own = manifest.format.as_str();
     let Some(own_format) = LogFormat::from_manifest(manifest) else {
+        let own = &manifest.format;
         return Err(Error::failed(format!("{own} logs cannot be written")));
     };
+    let own = own_format.noun();
     if own_format.is_table() {
-        let what = format!("a {own} file is a table, which cannot be copied as a log");
+        let what = format!("{own} cannot be copied as a log");
         let hint = "`logtool convert` writes it, also a part of it, in another format";
         return Err(Error::invalid(what).with_hint(hint));
     }
@@ -195,11 +201,11 @@ pub fn format(
         if requested.can_hold(own_format) {
             return Ok(requested);
         }
-        let what = format!("{} files cannot hold a {own} log", requested.name());
+        let what = format!("{} cannot hold the records of {own}", requested.plural());
         let formats = LogFormat::ALL.iter().filter(|one| one.can_hold(own_format));
-        let formats: Vec<&str> = formats.map(|format| format.name()).collect();
+        let formats: Vec<&str> = formats.map(|format| format.noun()).collect();
         let hint = format!(
-            "a copy of a {own} log can be {}; `logtool convert` writes other formats",
+            "a copy of {own} can be {}; `logtool convert` writes other formats",
             formats.join(" or ")
         );
         return Err(Error::invalid(what).with_hint(hint));
@@ -208,7 +214,7 @@ pub fn format(
     let table = TABLES.iter().find(|(known, _)| known.eq_ignore_ascii_case(end));
     let unfit = match (promised, table) {
         (Some(promised), _) if promised.can_hold(own_format) => return Ok(promised),
-        (Some(promised), _) => promised.name(),
+        (Some(promised), _) => promised.noun(),
         (None, Some((_, table))) => table,
         (None, None) => return Ok(own_format),
     };
