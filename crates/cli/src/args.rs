@@ -37,7 +37,7 @@ pub(crate) use self::completion::{
     VARIABLE as COMPLETION_VARIABLE, answer as answer_completion,
 };
 pub(crate) use self::convert::ConvertArgs;
-pub(crate) use self::help::{program, with_full_help};
+pub(crate) use self::help::{HELP_TOPICS, program, with_full_help};
 pub(crate) use self::logs::{
     CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };
@@ -107,7 +107,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) quiet: bool,
     /// Fail at the first damage, and leave no output
     ///
-    /// Fail at the first damage, and leave no output. A missing or wrong index is no damage,
+    /// Fail at the first damage, and leave no output. A missing or wrong index is not damage,
     /// because all records can be read without it (`check` reports it)
     #[arg(long, global = true)]
     pub(crate) strict: bool,
@@ -176,7 +176,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) help: Option<bool>,
     /// The [command line](crate::command_line), which outputs state in their provenance.
     #[arg(skip)]
-    pub(crate) given: String,
+    pub(crate) command_line: String,
     /// The session for calls of the library.
     #[arg(skip)]
     pub(crate) session: Session,

@@ -130,8 +130,9 @@ fn prints_text(command: &Command) -> bool {
 /// Returns the session that the options state.
 fn session(global: &GlobalArgs) -> Result<Session> {
     let progress = Arc::new(TerminalProgress::new(global.quiet));
-    let mut session =
-        Session::new().with_progress(progress).with_command(global.given.clone());
+    let mut session = Session::new()
+        .with_progress(progress)
+        .with_command(global.command_line.clone());
     if !global.no_mmap {
         session = session.with_files(Arc::new(MapFiles));
     }

@@ -9,26 +9,46 @@ use logtool::{Error, ErrorKind, Result};
 use serde_json::json;
 
 use crate::{
+    exit_status::Outcome,
     remedies,
     terminal::{self, color, say},
 };
 
 /// Prints the error and returns the exit status of the program.
 ///
-/// A closed output (`logtool cat x.ulg | head`) is not a failure.
-pub(crate) fn exit_status(err: &Error) -> i32 {
-    if is_broken_pipe(err) {
-        return 0;
+/// A closed output (`logtool cat x.ulg | head`) is not a failure, and a selection without records
+/// is a warning, which is not printed if `is_quiet`.
+pub(crate) fn exit_status(err: &Error, is_quiet: bool) -> i32 {
+    match err.kind() {
+        _ if is_broken_pipe(err) => return 0,
+        ErrorKind::EmptySelection if is_quiet => return 0,
+        _ => print(err),
     }
+    match err.kind() {
+        ErrorKind::EmptySelection => 0,
+        ErrorKind::InvalidRequest => 2,
+        _ => 1,
+    }
+}
+
+/// Prints the error with one of several inputs, and returns the outcome of the command.
+pub(crate) fn print_one_of_several(err: &Error) -> Outcome {
     print(err);
-    if err.kind() == ErrorKind::InvalidRequest { 2 } else { 1 }
+    match err.kind() {
+        ErrorKind::EmptySelection => Outcome::Done,
+        _ => Outcome::Failed,
+    }
 }
 
 /// Prints the error, the expression with carets below the place of the error if it has one, and
 /// its hint on the last line.
 pub(crate) fn print(err: &Error) {
     let paint = color::for_stderr();
-    say!("{} {err}", paint.red("error:"));
+    let label = match err.kind() {
+        ErrorKind::EmptySelection => paint.yellow("warning:"),
+        _ => paint.red("error:"),
+    };
+    say!("{label} {err}");
     err.excerpt().into_iter().flat_map(str::lines).for_each(|line| say!("{line}"));
     let hint = err.hint().map(str::to_owned);
     let hint = hint.or_else(|| err.remedy().and_then(remedies::text));

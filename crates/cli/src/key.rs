@@ -1,8 +1,8 @@
 //! The key of encrypted logs. It is read from a file, because other users can see arguments.
 
-use std::{fs::File, io::Read as _, path::Path};
+use std::path::Path;
 
-use logtool::{Error, Result, Session, error::Context as _};
+use logtool::{Error, Result, Session, error::Context as _, input::side_file};
 use logtool_rosbag::Key;
 
 /// The maximum size of a key file in bytes. An RSA key of 8,192 bits has 6,400 bytes in PEM.
@@ -12,9 +12,7 @@ const MAX_FILE_BYTES: u64 = 64 << 10;
 pub(crate) fn add(session: Session, path: Option<&Path>) -> Result<Session> {
     let Some(path) = path else { return Ok(session) };
     let name = || format!("the key in {}", path.display());
-    let mut bytes = Vec::new();
-    let file = File::open(path).cannot_open(path.display())?;
-    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).with_context(name)?;
+    let bytes = side_file::read(path, "the key", MAX_FILE_BYTES)?;
     #[cfg(feature = "decrypt")]
     if logtool_ulog::PrivateKey::is_pem(&bytes) {
         let key = logtool_ulog::PrivateKey::from_pem(&bytes).with_context(name)?;

@@ -40,7 +40,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> i32 {
     let mut args = args::parse(words);
     let status = match commands::run(&mut args) {
         Ok(outcome) => outcome.status(),
-        Err(err) => error::exit_status(&err),
+        Err(err) => error::exit_status(&err, args.global.quiet),
     };
     terminal::pager::finish();
     status

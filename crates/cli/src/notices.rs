@@ -4,7 +4,6 @@ use logtool::{
     ErrorKind, Remedy,
     lidar::{self, LidarWarnings},
     losses::Findings,
-    units::Span,
 };
 use logtool_core::{Manifest, TopicSet};
 
@@ -32,17 +31,6 @@ pub(crate) fn losses(mut findings: Findings, is_quiet: bool) -> Outcome {
 /// Returns how a command ends that read a log with these losses.
 pub(crate) fn outcome(findings: &Findings) -> Outcome {
     if findings.has_damage() { Outcome::DataLost } else { Outcome::Done }
-}
-
-/// Prints that no records of the log `name` are selected, and how long it is, because the selected
-/// times may be too early or too late.
-pub(crate) fn empty_selection(name: &str, manifest: &Manifest) {
-    let Some(time) = manifest.time else {
-        say!("{name}: no records are selected");
-        return;
-    };
-    let length = Span(time.span_nanos());
-    say!("{name}: no records are selected; the log is {length} long");
 }
 
 /// Prints warnings about the log `name`.

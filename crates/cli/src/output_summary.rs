@@ -29,9 +29,10 @@ pub(crate) fn print(
         Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
         speed(summary.input_bytes, took),
     );
-    // The remarks state which records are missing.
-    if summary.records == 0 && summary.remarks.is_empty() {
-        say!("  no records are selected, or there are none");
+    // Remarks and warnings state which records are missing.
+    if summary.records == 0 && summary.remarks.is_empty() && summary.warnings.is_empty()
+    {
+        say!("  it has no records");
     }
     summary.remarks.iter().for_each(|remark| say!("  {remark}"));
 }

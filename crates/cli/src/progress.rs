@@ -65,9 +65,9 @@ impl Progress for TerminalProgress {
     fn notice(&self, level: NoticeLevel, name: &str, text: &str) {
         let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
         match level {
-            NoticeLevel::Note if self.is_quiet => {}
+            NoticeLevel::Note | NoticeLevel::Selection if self.is_quiet => {}
             NoticeLevel::Note => say!("{name}{text}"),
-            NoticeLevel::Warning => {
+            NoticeLevel::Warning | NoticeLevel::Selection => {
                 say!("{} {name}{text}", color::for_stderr().yellow("warning:"));
             }
         }

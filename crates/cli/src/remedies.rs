@@ -78,6 +78,18 @@ pub(crate) fn text(remedy: &Remedy) -> Option<String> {
         Remedy::SelectTimes => {
             "`logtool filter` with --start and --end copies a part of a log".to_owned()
         }
+        Remedy::SetUtcStart => {
+            "--utc-start states when the log starts, such as 2024-05-01T12:00:00Z; times since \
+             its start and on its own clock need none"
+                .to_owned()
+        }
+        Remedy::TypeOtherTime { seconds, date } => {
+            let date = date.as_deref().unwrap_or("2024-05-01T12:00:00Z");
+            format!(
+                "a number counts from the start of the log; boot:{seconds} is a time on its own \
+                 clock, and {date} a date"
+            )
+        }
         Remedy::KeepUndecodable => "without --strict, they are kept unchanged".to_owned(),
         _ => return None,
     })

@@ -70,9 +70,9 @@ pub(crate) fn choose<F: ValueEnum>(out: &Path, requested: Option<F>) -> Result<F
 /// something else.
 pub(crate) fn check_log_name(out: &Path, requested: LogFormat) -> Result<()> {
     let file_name = out.file_name().unwrap_or_default().to_string_lossy();
-    let log = LogFormat::from_file_name(&file_name).map(LogFormat::name);
+    let log = LogFormat::from_file_name(&file_name).map(LogFormat::option_name);
     let other = || OutputFormat::from_extension(extension(out)).map(OutputFormat::name);
-    check_name(out, log.or_else(other), requested.name())
+    check_name(out, log.or_else(other), requested.option_name())
 }
 
 /// Refuses the name `out` if its extension names another format than `requested`.

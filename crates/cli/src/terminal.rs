@@ -2,6 +2,7 @@
 
 pub(crate) mod color;
 pub(crate) mod pager;
+pub(crate) mod wrap;
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -9,6 +10,7 @@ use logtool::{
     text_style::TextStyle,
     units::{acts_on_terminal, escape_terminal},
 };
+use logtool_core::describe_io_error;
 
 /// Writes a line to standard error. Characters that act on a terminal are escaped. Errors of
 /// writing are ignored.
@@ -50,7 +52,7 @@ pub(crate) fn stdout() -> Stdout {
     let is_on = stdout_is_seen();
     BufWriter::with_capacity(
         1 << 16,
-        EscapingWriter { out: TerminalOutput, is_on, rest: Vec::new() },
+        EscapingWriter { out: TerminalOutput, is_on, unfinished_line: Vec::new() },
     )
 }
 
@@ -67,13 +69,19 @@ impl Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match pager::write(bytes) {
             Some(written) => written.map(|()| bytes.len()),
-            None => io::stdout().write(bytes),
+            None => io::stdout().write(bytes).map_err(cannot_write),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stdout().flush()
+        io::stdout().flush().map_err(cannot_write)
     }
+}
+
+/// Returns `err` of a write to standard output, with a message that names it.
+fn cannot_write(err: io::Error) -> io::Error {
+    let text = describe_io_error(&err);
+    io::Error::new(err.kind(), format!("cannot write standard output: {text}"))
 }
 
 /// A writer that escapes the characters that act on a terminal, if `is_on`.
@@ -81,25 +89,25 @@ impl Write for TerminalOutput {
 pub(crate) struct EscapingWriter<W> {
     out: W,
     is_on: bool,
-    /// The start of a line that is not complete.
-    rest: Vec<u8>,
+    /// The start of a line whose end is not written yet.
+    unfinished_line: Vec<u8>,
 }
 
 impl<W: Write> EscapingWriter<W> {
     fn write_escaped(&mut self, text: &[u8]) -> io::Result<()> {
         let text = String::from_utf8_lossy(text);
         let mut escaped = String::with_capacity(text.len());
-        let mut left = &*text;
-        while let Some(c) = left.chars().next() {
-            let colour = color::sequence_len(left);
+        let mut remaining = &*text;
+        while let Some(c) = remaining.chars().next() {
+            let colour = color::sequence_len(remaining);
             let is_text = colour.is_some() || matches!(c, '\n' | '\t');
-            let (piece, more) = left.split_at(colour.unwrap_or(c.len_utf8()));
+            let (piece, next) = remaining.split_at(colour.unwrap_or(c.len_utf8()));
             if acts_on_terminal(c) && !is_text {
                 escaped.push_str(&escape_terminal(piece));
             } else {
                 escaped.push_str(piece);
             }
-            left = more;
+            remaining = next;
         }
         self.out.write_all(escaped.as_bytes())
     }
@@ -110,18 +118,19 @@ impl<W: Write> Write for EscapingWriter<W> {
         if !self.is_on {
             return self.out.write(bytes);
         }
-        self.rest.extend_from_slice(bytes);
-        if let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') {
-            let next = self.rest.split_off(end + 1);
-            let lines = std::mem::replace(&mut self.rest, next);
+        self.unfinished_line.extend_from_slice(bytes);
+        if let Some(end) = self.unfinished_line.iter().rposition(|byte| *byte == b'\n')
+        {
+            let next = self.unfinished_line.split_off(end + 1);
+            let lines = std::mem::replace(&mut self.unfinished_line, next);
             self.write_escaped(&lines)?;
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let rest = std::mem::take(&mut self.rest);
-        self.write_escaped(&rest)?;
+        let line = std::mem::take(&mut self.unfinished_line);
+        self.write_escaped(&line)?;
         self.out.flush()
     }
 }
@@ -133,7 +142,8 @@ mod tests {
     #[test]
     fn terminal_output_keeps_lines_tabs_and_colours_and_escapes_other_controls() {
         let written = |is_on| {
-            let mut out = EscapingWriter { out: Vec::new(), is_on, rest: Vec::new() };
+            let mut out =
+                EscapingWriter { out: Vec::new(), is_on, unfinished_line: Vec::new() };
             for piece in ["\x1b[1mname", "\x1b[0m\t\u{9b}2", "J\n\x1b]0;", "x\x07"] {
                 out.write_all(piece.as_bytes()).unwrap();
             }

@@ -51,6 +51,8 @@ mod geotag;
 mod gps_dump;
 #[path = "process/help.rs"]
 mod help;
+#[path = "process/hints.rs"]
+mod hints;
 #[path = "process/info.rs"]
 mod info;
 #[path = "process/input.rs"]

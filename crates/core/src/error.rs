@@ -98,7 +98,8 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the description without the kind and the offset.
+    /// Returns the description without the kind and the offset. It is empty if the
+    /// [source](error::Error::source) describes the problem completely.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -111,17 +112,25 @@ impl Error {
 
 impl From<io::Error> for Error {
     fn from(err: io::Error) -> Self {
-        Self::new(ErrorKind::Io, err.kind().to_string()).with_source(err)
+        // The source describes the problem completely.
+        Self::new(ErrorKind::Io, "").with_source(err)
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.kind == ErrorKind::NoSuch && self.0.offset.is_none() {
+            // The description says what does not exist.
+            return f.write_str(&self.0.message);
+        }
         write!(f, "{}", self.0.kind)?;
         if let Some(offset) = self.0.offset {
             write!(f, " at byte {offset}")?;
         }
-        write!(f, ": {}", self.0.message)
+        if !self.0.message.is_empty() {
+            write!(f, ": {}", self.0.message)?;
+        }
+        Ok(())
     }
 }
 
@@ -134,5 +143,79 @@ impl fmt::Debug for Error {
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         self.0.source.as_deref().map(|err| err as _)
+    }
+}
+
+/// Describes an error of the operating system in plain words, without its number, as the end of a
+/// sentence. Other errors are described by their own message.
+///
+/// ```
+/// use std::fs::File;
+///
+/// let missing = File::open("missing.yaml").unwrap_err();
+/// assert_eq!(logtool_core::describe_io_error(&missing), "there is no such file");
+/// ```
+pub fn describe_io_error(err: &io::Error) -> String {
+    use io::ErrorKind as Kind;
+
+    let text = err.to_string();
+    if err.get_ref().is_some() {
+        return text;
+    }
+    let plain = match err.kind() {
+        Kind::NotFound => "there is no such file",
+        Kind::PermissionDenied => "permission denied",
+        Kind::IsADirectory => "it is a folder",
+        Kind::NotADirectory => "a part of its path is not a folder",
+        Kind::StorageFull => "no space left on the disk",
+        Kind::QuotaExceeded => "the disk quota is exceeded",
+        Kind::ReadOnlyFilesystem => "the file system is read-only",
+        Kind::InvalidFilename => "the name is too long, or is not allowed",
+        _ => {
+            let Some(number) = err.raw_os_error() else { return text };
+            let suffix = format!(" (os error {number})");
+            let text = text.strip_suffix(&suffix).unwrap_or(&text);
+            let mut letters = text.chars();
+            let first = letters.next().map(|first| first.to_lowercase());
+            return first.into_iter().flatten().chain(letters).collect();
+        }
+    };
+    plain.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn io_errors_are_described_without_numbers() {
+        // The numbers of Linux and macOS (errno.h).
+        for (number, text) in [
+            (2, "there is no such file"),
+            (5, "input/output error"),
+            (13, "permission denied"),
+            (21, "it is a folder"),
+            (24, "too many open files"),
+            (28, "no space left on the disk"),
+            (30, "the file system is read-only"),
+        ] {
+            assert_eq!(describe_io_error(&io::Error::from_raw_os_error(number)), text);
+        }
+        assert_eq!(describe_io_error(&io::Error::other("As It Is")), "As It Is");
+    }
+
+    #[test]
+    fn display_of_what_does_not_exist_is_its_description() {
+        let err = Error::new(ErrorKind::NoSuch, "unknown lidar model \"x\"");
+        assert_eq!(err.to_string(), "unknown lidar model \"x\"");
+    }
+
+    #[test]
+    fn display_leaves_out_an_empty_description() {
+        let err = Error::from(io::Error::other("x")).with_offset(7);
+        assert_eq!(err.to_string(), "input or output failed at byte 7");
+        let source = error::Error::source(&err).map(ToString::to_string);
+        assert_eq!(source.as_deref(), Some("x"));
     }
 }

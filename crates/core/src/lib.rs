@@ -80,7 +80,7 @@ pub use crate::{
         },
         unique_names::UniqueNames,
     },
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, describe_io_error},
     io::{
         byte_reader::ByteReader,
         decode_text::decode_text,

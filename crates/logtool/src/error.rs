@@ -9,7 +9,7 @@ use std::{
     ops::Range,
 };
 
-use logtool_core::ErrorKind as LogErrorKind;
+use logtool_core::{ErrorKind as LogErrorKind, describe_io_error};
 
 pub use self::remedy::Remedy;
 
@@ -75,6 +75,8 @@ pub enum ErrorKind {
     Limit,
     /// The log does not contain the requested data.
     NotFound,
+    /// The log has no records at the selected times, so that there is nothing to draw.
+    EmptySelection,
     /// The request contradicts itself, or makes no sense.
     InvalidRequest,
     /// The output exists, and the request does not allow to replace it.
@@ -151,10 +153,14 @@ impl Error {
         self
     }
 
-    /// Adds a description of the operation to the start of the message.
+    /// Adds a description of the operation, or the name of the log, to the start of the message,
+    /// unless it starts with the same already.
     #[must_use]
     pub fn context(mut self, context: impl Display) -> Self {
-        self.0.contexts.push(Operation::Other(context.to_string()));
+        let context = context.to_string();
+        if self.0.contexts.last().is_none_or(|last| last.subject() != context) {
+            self.0.contexts.push(Operation::Other(context));
+        }
         self
     }
 
@@ -184,10 +190,8 @@ impl Error {
     /// assert_eq!(error.message_without_context("y.bag"), error.to_string());
     /// ```
     pub fn message_without_context(&self, name: &str) -> String {
-        let is_about = |last: &Operation| match last {
-            Operation::Opening(subject) | Operation::Other(subject) => subject == name,
-        };
-        let skipped = usize::from(self.0.contexts.last().is_some_and(is_about));
+        let last = self.0.contexts.last();
+        let skipped = usize::from(last.is_some_and(|last| last.subject() == name));
         let parts: Vec<String> = self.message_parts().skip(skipped).collect();
         parts.join(": ")
     }
@@ -195,7 +199,7 @@ impl Error {
     /// Returns the contexts, the message and the causes.
     fn message_parts(&self) -> impl Iterator<Item = String> {
         let contexts = self.0.contexts.iter().rev().map(Operation::to_string);
-        let causes = self.causes().map(ToString::to_string);
+        let causes = self.causes().filter_map(describe_cause);
         contexts.chain(self.0.message.clone()).chain(causes)
     }
 
@@ -239,6 +243,34 @@ impl Error {
         let source = self.0.source.as_deref();
         let source = source.map(|source| source as &(dyn error::Error + 'static));
         std::iter::successors(source, |cause| cause.source())
+    }
+}
+
+/// Describes one of the causes of an error; returns `None` if its own cause says all of it.
+fn describe_cause(cause: &(dyn error::Error + 'static)) -> Option<String> {
+    if let Some(cause) = cause.downcast_ref::<io::Error>() {
+        return Some(describe_io_error(cause));
+    }
+    match cause.downcast_ref::<logtool_core::Error>() {
+        // The name of the kind would only repeat that something failed.
+        Some(cause) if cause.kind() == LogErrorKind::Io => {
+            match (cause.message(), cause.offset()) {
+                ("", None) if error::Error::source(cause).is_some() => None,
+                ("", _) => Some(cause.to_string()),
+                (what, None) => Some(what.to_owned()),
+                (what, Some(offset)) => Some(format!("{what}, at byte {offset}")),
+            }
+        }
+        _ => Some(cause.to_string()),
+    }
+}
+
+impl Operation {
+    /// Returns the name or the description.
+    fn subject(&self) -> &str {
+        match self {
+            Self::Opening(subject) | Self::Other(subject) => subject,
+        }
     }
 }
 
@@ -300,6 +332,10 @@ impl From<io::Error> for Error {
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
+        if error.is_io() {
+            // The error of the output, such as that its reader has closed it.
+            return io::Error::from(error).into();
+        }
         Self::from_source(ErrorKind::Malformed, error)
     }
 }
@@ -376,14 +412,33 @@ mod tests {
         let cause = io::Error::from(io::ErrorKind::UnexpectedEof);
         let log = logtool_core::Error::new(LogErrorKind::Io, "a block").with_offset(7);
         let error = Error::from(log.with_source(cause)).context("x.bag");
-        let text =
-            "x.bag: input or output failed at byte 7: a block: unexpected end of file";
+        let text = "x.bag: a block, at byte 7: unexpected end of file";
         assert_eq!(error.to_string(), text);
         assert_eq!((error.kind(), error.offset()), (ErrorKind::Io, Some(7)));
         assert_eq!(
             error.io_error().map(io::Error::kind),
             Some(io::ErrorKind::UnexpectedEof)
         );
+    }
+
+    #[test]
+    fn context_is_not_repeated() {
+        let error = Error::failed("a").context("x.bag").context("x.bag");
+        assert_eq!(error.to_string(), "x.bag: a");
+        let error = Error::failed("a").cannot_open("x.bag").context("x.bag");
+        assert_eq!(error.to_string(), "cannot open x.bag: a");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn causes_of_the_system_are_described_once_and_without_numbers() {
+        // ENOSPC of Linux and macOS (errno.h).
+        let full = || io::Error::from_raw_os_error(28);
+        let error = Error::from(logtool_core::Error::from(full()));
+        assert_eq!(error.to_string(), "no space left on the disk");
+        let named = logtool_core::Error::new(LogErrorKind::Io, "cannot write a.bag");
+        let error = Error::from(named.with_source(full()));
+        assert_eq!(error.to_string(), "cannot write a.bag: no space left on the disk");
     }
 
     #[test]
@@ -395,6 +450,6 @@ mod tests {
         );
         let bare = Error::from(io::Error::from(io::ErrorKind::NotFound))
             .with_log_name("x.bag");
-        assert_eq!(bare.to_string(), "x.bag: entity not found");
+        assert_eq!(bare.to_string(), "x.bag: there is no such file");
     }
 }

@@ -5,7 +5,7 @@ mod conversions;
 use logtool_core::{Format, Manifest, Source, TopicSet, recognize};
 use logtool_rosmsg::TopicMetadata;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 pub use self::conversions::{CONVERSIONS, Conversion};
 pub use logtool_tables::time_column::{TimeColumnChoice, TimeUnit};
@@ -135,7 +135,8 @@ impl LogFormat {
         formats.find(|format| extension.eq_ignore_ascii_case(format.extension()))
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    /// Returns the format with this [`name`](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.name() == name)
     }
 
@@ -146,11 +147,52 @@ impl LogFormat {
     }
 
     /// Returns the name that `logtool formats` uses. A capture is called `capture`, because it
-    /// may also be a pcapng file or bare packets; other formats have their [name](Self::name).
+    /// may also be a pcapng file or bare packets; other formats have their [name in
+    /// options](Self::option_name).
     pub fn display_name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
+            format => format.option_name(),
+        }
+    }
+
+    /// Returns the name that options and extensions use: `ulog`, `bag`, `mcap`, `vel`, `pcap`,
+    /// `csv` or `parquet`.
+    pub fn option_name(self) -> &'static str {
+        match self {
+            Self::Rosbag => "bag",
             format => format.name(),
+        }
+    }
+
+    /// Returns what a log of this format is called in a sentence, such as "a ULog".
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Ulog => "a ULog",
+            Self::Rosbag => "a ROS bag",
+            Self::Mcap => "an MCAP file",
+            Self::Vel => "a .vel log",
+            Self::Capture => "a capture",
+            Self::Csv => "a CSV table",
+            Self::Parquet => "a Parquet table",
+        }
+    }
+
+    /// Returns what a log of this format is called, such as "ULog".
+    pub fn title(self) -> &'static str {
+        self.noun().split_once(' ').map_or(self.noun(), |(_, title)| title)
+    }
+
+    /// Returns what logs of this format are called in a sentence, such as "ULogs".
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Ulog => "ULogs",
+            Self::Rosbag => "ROS bags",
+            Self::Mcap => "MCAP files",
+            Self::Vel => ".vel logs",
+            Self::Capture => "captures",
+            Self::Csv => "CSV tables",
+            Self::Parquet => "Parquet tables",
         }
     }
 
@@ -263,6 +305,25 @@ impl LogFormat {
     pub fn can_hold(self, other: Self) -> bool {
         self == other && !self.is_table() || self.has_messages() && other.has_messages()
     }
+}
+
+/// Returns what the log of `manifest` is called in a sentence, such as "a ULog".
+pub(crate) fn noun(manifest: &Manifest) -> &'static str {
+    LogFormat::from_manifest(manifest).map_or("a log", LogFormat::noun)
+}
+
+/// Fails unless `format` is that of ULogs. `ability` says what only these have or can, such as
+/// "have parameters".
+///
+/// # Errors
+/// `Unsupported`: it depends on the input, and not on the request alone.
+pub(crate) fn require_ulog(format: Option<LogFormat>, ability: &str) -> Result<()> {
+    if format == Some(LogFormat::Ulog) {
+        return Ok(());
+    }
+    let noun = format.map_or("another log", LogFormat::noun);
+    let what = format!("it is {noun}, and only ULogs {ability}");
+    Err(Error::new(ErrorKind::Unsupported, what))
 }
 
 /// Returns which of `topics` have only raw bytes, and why: one sentence for each topic with

@@ -1,6 +1,7 @@
 //! Times: the clocks on which they are shown, how they are written, and which are usable.
 
 pub mod clock;
+pub mod late_times;
 pub mod offset;
 pub mod part_times;
 pub(crate) mod period_values;

@@ -34,7 +34,7 @@ fn info_has_the_facts_of_the_manifest_and_serialises_as_json() {
     assert_eq!(json["digest"].as_str(), info.digest.as_deref());
     assert_eq!(json["metadata"]["indexed"], true);
     let text = info.to_text(&TextOptions::new().with_file_name_only());
-    assert!(text.starts_with("rover.bag  rosbag, "), "{text}");
+    assert!(text.starts_with("rover.bag  ROS bag, "), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 

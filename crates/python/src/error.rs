@@ -46,7 +46,7 @@ fn kind(err: &Error) -> &'static str {
         ErrorKind::IncompatibleFlag => "incompatible_flag",
         ErrorKind::UnsuitableEncoding => "unsuitable_encoding",
         ErrorKind::Limit => "limit",
-        ErrorKind::NotFound => "not_found",
+        ErrorKind::NotFound | ErrorKind::EmptySelection => "not_found",
         ErrorKind::InvalidRequest => "invalid_request",
         ErrorKind::AlreadyExists => "already_exists",
         ErrorKind::Damaged => "damaged",

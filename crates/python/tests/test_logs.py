@@ -103,7 +103,7 @@ def test_analysis_is_that_of_the_command(flight, rover):
     battery = ULog(flight).get_dataset("battery_status").data["voltage_v"]
     lowest = log.analysis()["statistics"]["min_voltage_v"]
     assert lowest == pytest.approx(float(battery.min()))
-    with pytest.raises(logtool.Error, match="no flight"):
+    with pytest.raises(logtool.Error, match="only ULogs record flights"):
         logtool.open(rover).analysis()
 
 

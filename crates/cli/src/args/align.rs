@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::args::completion;
+
 /// Estimate the clock offset and drift between two logs
 ///
 /// Cross-correlates a signal of log A with a signal of log B. A signal is a topic and a
@@ -34,6 +36,7 @@ pub(crate) struct AlignArgs {
     pub(crate) b: PathBuf,
     /// Signals that both logs measured: a topic and a field of A, and of B
     #[arg(long, required = true, num_args = 2, value_names = ["OF_A", "OF_B"])]
+    #[arg(add = completion::fields())]
     pub(crate) signal: Vec<String>,
     /// Print one JSON object
     #[arg(long)]

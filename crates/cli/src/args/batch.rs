@@ -63,7 +63,7 @@ pub(crate) struct BatchArgs {
     /// Memory to use, such as 8G or 500M
     ///
     /// Memory to use, such as 8G or 500M [default: a quarter of the machine's]. It limits how
-    /// many logs are read at a time; less than the longest log needs is raised to that
+    /// many logs are read at a time. It is raised to what the longest log needs
     #[arg(long, value_name = "SIZE", help_heading = "Batch")]
     pub(crate) memory: Option<Size>,
     /// Do part I (from 0) of N, or auto/N
@@ -102,8 +102,8 @@ pub(crate) struct BatchArgs {
 /// be found: then their rows stay, and the exit status is 1. CSV and JSON Lines are always
 /// written completely.
 ///
-/// Logs are opened as by `logtool info`. What it does not find out is null: for bags and MCAP
-/// files with an index, losses, and the bytes, times and rates of topics.
+/// Logs are opened as by `logtool info`. Values that this does not find are null: for bags and
+/// MCAP files with an index, losses, and the bytes, times and rates of topics.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -123,8 +123,7 @@ pub(crate) struct IndexArgs {
     pub(crate) file_format: Option<CatalogFormat>,
     /// Add the statistics and diagnoses of the flights in ULogs
     ///
-    /// Add the statistics and diagnoses of `logtool flight`, for ULogs, whose topics are read for
-    /// that
+    /// Add the statistics and diagnoses of `logtool flight` for ULogs, whose topics are then read
     #[arg(long)]
     pub(crate) analysis: bool,
     /// Open all logs again, and replace a file that is not a catalog

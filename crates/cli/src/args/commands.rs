@@ -50,10 +50,13 @@ pub(crate) struct InfoArgs {
     /// boot_console_output, perf_counter_preflight or perf_top_preflight of a ULog, or a metadata
     /// record of an MCAP file. A wrong KEY lists all
     #[arg(long, value_name = "KEY", conflicts_with_all = ["json", "freq", "health", "digest"])]
+    #[arg(add = completion::information())]
     pub(crate) show: Option<String>,
     /// Show the BLAKE3 hash of each file, as `b3sum` does
     #[arg(long)]
     pub(crate) digest: bool,
+    #[command(flatten)]
+    pub(crate) clock: ClockArgs,
     #[command(flatten)]
     pub(crate) lidar: LidarArgs,
 }
@@ -200,7 +203,7 @@ pub(crate) struct ParamsArgs {
     #[arg(required = true)]
     pub(crate) file: Option<PathBuf>,
     /// Parameters to print, ignoring case; `*` and `?` are wildcards [default: all]
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = completion::parameters())]
     pub(crate) names: Vec<String>,
     /// Output format [default: text on a terminal, else csv]
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -237,7 +240,7 @@ Examples:
         /// Second log
         b: PathBuf,
         /// Parameters to compare, ignoring case; `*` and `?` are wildcards [default: all]
-        #[arg(value_name = "NAME")]
+        #[arg(value_name = "NAME", add = completion::parameters())]
         names: Vec<String>,
         /// Compare the values at the start of the logs, not those at their end
         #[arg(long)]
@@ -303,6 +306,7 @@ Examples:
 pub(crate) struct ManArgs {
     /// Command whose page is printed [default: logtool itself]
     #[arg(value_name = "COMMAND", conflicts_with = "out")]
+    #[arg(add = completion::commands())]
     pub(crate) command: Option<String>,
     /// Write the pages of all commands into this folder
     #[arg(short, long, value_name = "DIR")]
@@ -332,6 +336,6 @@ Examples:
 pub(crate) struct HelpArgs {
     /// Commands, or one of: outputs, clocks, lidars, expressions, config [default: all of
     /// logtool]
-    #[arg(value_name = "COMMAND|TOPIC")]
+    #[arg(value_name = "COMMAND|TOPIC", add = completion::help_topics())]
     pub(crate) words: Vec<String>,
 }

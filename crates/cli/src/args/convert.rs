@@ -15,6 +15,7 @@ use logtool::{
 
 use crate::args::{
     ClockArgs, Compression, LabelArgs, LidarArgs, PictureArgs, PointArgs, RecordArgs,
+    completion,
 };
 
 /// Convert logs to tables, points, images, tracks or other logs
@@ -84,6 +85,7 @@ pub(crate) struct ConvertArgs {
     /// Columns to select, of all topics or of one (`sensor_gps.lat`). `x` also selects `x[0]`
     /// and `x.y`; `*` and `?` are wildcards. May be repeated
     #[arg(long = "field", value_name = "GLOB", help_heading = "Selection")]
+    #[arg(add = completion::fields())]
     pub(crate) fields: Vec<String>,
     /// Add a table NAME of an expression; see `logtool help expressions`
     #[arg(long, value_name = "NAME=EXPRESSION", help_heading = "Selection")]

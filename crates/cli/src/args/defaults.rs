@@ -2,16 +2,20 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs, io,
+    env,
+    error::Error as _,
     path::{Path, PathBuf},
 };
 
 use clap::{Arg, ArgAction, Command, error::ErrorKind};
-use logtool::{Error, Result, suggest};
+use logtool::{Error, Result, input::side_file, suggest};
 use toml::{Table, Value};
 
 /// The name of the files.
 const FILE: &str = "logtool.toml";
+
+/// The maximum size of a file in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The start of the names of the variables.
 const PREFIX: &str = "LOGTOOL_";
@@ -60,16 +64,15 @@ impl Defaults {
     pub(crate) fn read(program: fn() -> Command) -> Result<Self> {
         let mut files = Vec::new();
         for path in project_file().into_iter().chain(user_file()) {
-            let fail = |why: String| {
-                Error::failed(format!("cannot read {}: {why}", path.display()))
-            };
-            let text = match fs::read_to_string(&path) {
-                Ok(text) => text,
-                Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
-                Err(err) => return Err(fail(err.to_string())),
-            };
-            let table: Table =
-                text.parse().map_err(|err: toml::de::Error| fail(one_line(&err)))?;
+            if !path.is_file() {
+                continue;
+            }
+            let bytes = side_file::read(&path, "the defaults in", MAX_FILE_BYTES)?;
+            let table: Table = toml::from_slice(&bytes).map_err(|err| {
+                // Without the excerpt of the file, which has several lines.
+                let what = err.message();
+                Error::failed(format!("{}: {what}", path.display()))
+            })?;
             check(&table, &program(), &path)?;
             files.push((path, table));
         }
@@ -223,16 +226,18 @@ fn check_value(
     default: &StatedDefault,
 ) -> Result<()> {
     let value = &default.value;
-    let wrong = || {
-        let what =
-            format!("{}: invalid value `{value}` for `{option}`", default.origin);
-        Error::invalid(what)
+    let wrong = |reason: &str| {
+        let origin = &default.origin;
+        let separator = if reason.is_empty() { "" } else { ": " };
+        Error::invalid(format!(
+            "{origin}: invalid value `{value}` for `{option}`{separator}{reason}"
+        ))
     };
     if matches!(arg.get_action(), ArgAction::SetTrue) {
         return value
             .parse::<bool>()
             .map(drop)
-            .map_err(|_| wrong().with_hint("true or false"));
+            .map_err(|_| wrong("").with_hint("true or false"));
     }
     // Other errors, such as missing arguments, are found after the values are parsed.
     let command = command.clone().no_binary_name(true);
@@ -245,17 +250,19 @@ fn check_value(
         {
             let names = arg.get_possible_values();
             let names: Vec<&str> = names.iter().map(|value| value.get_name()).collect();
-            if names.is_empty() {
-                Err(wrong())
-            } else {
-                Err(wrong().with_hint(format!("possible values: {}", names.join(", "))))
-            }
+            let reason = err.source();
+            let hint = reason.and_then(|reason| reason.downcast_ref::<Error>());
+            let hint = hint.and_then(Error::hint).map(str::to_owned);
+            let error = wrong(&reason.map(ToString::to_string).unwrap_or_default());
+            let possible = || {
+                (!names.is_empty())
+                    .then(|| format!("possible values: {}", names.join(", ")))
+            };
+            Err(match hint.or_else(possible) {
+                Some(hint) => error.with_hint(hint),
+                None => error,
+            })
         }
         _ => Ok(()),
     }
-}
-
-/// Returns the message of `err` without the excerpt of the file.
-fn one_line(err: &toml::de::Error) -> String {
-    err.message().to_owned()
 }

@@ -7,6 +7,10 @@ use crate::args::{batch, deferred_args};
 /// The name of the command whose options are adapted.
 pub(crate) const BATCH: &str = "batch";
 
+/// The topics that `logtool help` explains.
+pub(crate) const HELP_TOPICS: [&str; 5] =
+    ["outputs", "expressions", "clocks", "lidars", "config"];
+
 /// Returns the program with all its commands and their long help texts.
 pub(crate) fn program() -> Command {
     with_second_paragraphs(

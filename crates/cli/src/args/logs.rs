@@ -9,7 +9,9 @@ use clap::{ArgAction, Args, ValueEnum};
 use logtool::{Result, output::LogOutput, time::typed_time};
 
 use crate::{
-    args::{Compression, LidarArgs, LogFormat, RecordArgs, TimeArgs, completion},
+    args::{
+        ClockArgs, Compression, LidarArgs, LogFormat, RecordArgs, TimeArgs, completion,
+    },
     requested_format,
 };
 
@@ -120,8 +122,8 @@ impl WritingArgs {
 /// A topic and its new name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rename {
-    pub(crate) from: String,
-    pub(crate) to: String,
+    pub(crate) old: String,
+    pub(crate) new: String,
 }
 
 impl FromStr for Rename {
@@ -129,8 +131,8 @@ impl FromStr for Rename {
 
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         match text.split_once('=') {
-            Some((from, to)) if !from.is_empty() && !to.is_empty() => {
-                Ok(Self { from: from.to_owned(), to: to.to_owned() })
+            Some((old, new)) if !old.is_empty() && !new.is_empty() => {
+                Ok(Self { old: old.to_owned(), new: new.to_owned() })
             }
             _ => Err("a renaming is like /old/name=/new/name"),
         }
@@ -319,6 +321,8 @@ pub(crate) struct CheckArgs {
     /// List all codes and their meaning
     #[arg(long, conflicts_with = "files")]
     pub(crate) codes: bool,
+    #[command(flatten)]
+    pub(crate) clock: ClockArgs,
 }
 
 /// The severity of a finding.

@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    error::Error as _,
     ffi::OsString,
     io::{self, Write as _},
     path::Path,
@@ -84,12 +85,12 @@ pub(crate) fn parse(words: Vec<OsString>) -> Args {
         .and_then(|defaults| {
             defaults.apply(program, name.as_deref().unwrap_or_default())
         })
-        .unwrap_or_else(|err| process::exit(error::exit_status(&err)));
+        .unwrap_or_else(|err| process::exit(error::exit_status(&err, false)));
     let matches = program.try_get_matches_from_mut(&words);
     let matches = matches.unwrap_or_else(|err| end(err, &words));
     let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
     color::set_mode(args.global.color);
-    args.global.given = command_line::text(&program, &matches, &defaults);
+    args.global.command_line = command_line::text(&program, &matches, &defaults);
     args
 }
 
@@ -203,12 +204,45 @@ fn suggest(err: &mut clap::Error, words: &[OsString]) {
     if err.kind() == ErrorKind::UnknownArgument
         && let Some(ContextValue::String(typed)) = err.get(ContextKind::InvalidArg)
     {
-        let known = OPTIONS_ELSEWHERE.iter().find(|(other, _)| other == typed);
-        if let Some((_, ours)) = known {
-            err.insert(
-                ContextKind::SuggestedArg,
-                ContextValue::String((*ours).to_owned()),
-            );
+        let typed = typed.clone();
+        suggest_option(err, &typed, words);
+    }
+    let parser_error = err.source();
+    let parser_error =
+        parser_error.and_then(|err| err.downcast_ref::<logtool::Error>());
+    if let Some(hint) = parser_error.and_then(logtool::Error::hint) {
+        let hint = hint.to_owned();
+        set_suggestion(err, hint);
+    }
+}
+
+/// Adds a suggestion to the error that there is no option `typed`.
+fn suggest_option(err: &mut clap::Error, typed: &str, words: &[OsString]) {
+    let has = |name: &str| words.iter().any(|word| word == name);
+    // clap advises to pass options that do not exist as values. That is wrong, except for
+    // expressions that start with a minus.
+    if !has("plot")
+        && let Some(ContextValue::StyledStrs(mut texts)) =
+            err.remove(ContextKind::Suggested)
+    {
+        texts.retain(|text| !text.to_string().contains(" as a value, use "));
+        if !texts.is_empty() {
+            err.insert(ContextKind::Suggested, ContextValue::StyledStrs(texts));
         }
     }
+    let known = OPTIONS_ELSEWHERE.iter().find(|(other, _)| *other == typed);
+    if let Some((_, ours)) = known {
+        let ours = ContextValue::String((*ours).to_owned());
+        err.insert(ContextKind::SuggestedArg, ours);
+    } else if has("schema") && matches!(typed, "-t" | "--topic") {
+        let hint =
+            "topics follow the log, without an option: 'logtool schema FILE TOPIC'";
+        set_suggestion(err, hint.to_owned());
+    }
+}
+
+/// Sets the suggestion of an error.
+fn set_suggestion(err: &mut clap::Error, text: String) {
+    let texts = ContextValue::StyledStrs(vec![text.into()]);
+    err.insert(ContextKind::Suggested, texts);
 }

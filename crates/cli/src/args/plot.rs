@@ -10,8 +10,8 @@ use crate::args::{LidarArgs, TimeArgs, TimeChoice, completion};
 /// Draw fields and expressions over time, as SVG, PNG or PDF
 ///
 /// An expression computes a line from fields, as 'deg(yaw(vehicle_attitude.q))'; `logtool help
-/// expressions` lists the functions. A text that names fields, also with `*` and `?`, is no
-/// expression.
+/// expressions` lists the functions. A text that names fields, also with `*` and `?`, is not
+/// an expression.
 ///
 /// Different units have separate plots, and unknown units share one; --panel chooses the lines of
 /// a plot, and --xy draws values against others, as tracks. Each

@@ -67,10 +67,12 @@ pub(crate) struct LidarArgs {
     pub(crate) calibration: Option<PathBuf>,
     /// Model of the lidar, such as hdl-64e-s2 or vlp-16 [default: detected]
     #[arg(long, value_name = "NAME", help_heading = "Lidars", hide_short_help = true)]
+    #[arg(add = completion::models())]
     pub(crate) model: Option<Model>,
     /// Formula of the points: manual, manual+two-point, ros, velodyne_decoder or veloview
     /// [default: manual]
     #[arg(long, value_name = "NAME", help_heading = "Lidars", hide_short_help = true)]
+    #[arg(add = completion::formulas())]
     pub(crate) formula: Option<Formula>,
     /// Axes of the sensor: ros (x ahead) or manual (y ahead) [default: ros]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Lidars")]
@@ -140,7 +142,7 @@ pub(crate) struct CalibrationArgs {
     #[arg(short, long, value_name = "TOPIC", add = completion::topics())]
     pub(crate) topic: Option<String>,
     /// Model of the lidar [default: detected]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = completion::models())]
     pub(crate) model: Option<Model>,
     /// Replace an existing file
     #[arg(short, long)]

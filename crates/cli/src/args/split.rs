@@ -34,8 +34,8 @@ pub(crate) struct PlanArgs {
     pub(crate) json: bool,
     /// Bytes of a log to read for a split, such as 256M [default: 64M]
     ///
-    /// Bytes of a log to read for a split, such as 256M [default: 64M]. A split has more if a
-    /// chunk of its log has, and fewer if its text would be too long
+    /// Bytes of a log to read for a split, such as 256M [default: 64M]. A split is larger if a
+    /// chunk of its log is, and smaller if its text would be too long
     #[arg(long, value_name = "SIZE")]
     pub(crate) target_bytes: Option<Size>,
     /// Columns to select; `*` and `?` are wildcards

@@ -18,10 +18,11 @@ use crate::{
 };
 
 pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let [of_a, of_b] = args.signal.as_slice() else {
+    let [signal_a, signal_b] = args.signal.as_slice() else {
         return Err(Error::failed("--signal takes two names"));
     };
-    let (a, b) = (AlignInput::new(&args.a, of_a), AlignInput::new(&args.b, of_b));
+    let (a, b) =
+        (AlignInput::new(&args.a, signal_a), AlignInput::new(&args.b, signal_b));
     let request = Align::new(a, b).with_strictness(global.strictness());
     let report = request.run(&global.session)?;
     // The path of the second log, as file names can be those of both logs. What looks like an
@@ -50,11 +51,11 @@ pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
             estimate.doubts.join("; ")
         );
         let hint = format!(
-            "the best was {} s, {:.1} ppm ({}); signals with more motion in them, as the \
-             rates of a gyro, or more of it, may fit",
+            "the best offset was {} s, with {:.1} ppm ({}); signals with more motion, such \
+             as the rates of a gyro, or longer logs may fit",
             Seconds(estimate.offset_nanos),
             estimate.drift_ppm,
-            figures(&estimate.confidence)
+            confidence_text(&estimate.confidence)
         );
         return Err(Error::failed(what).with_hint(hint));
     }
@@ -80,18 +81,18 @@ fn text(report: &AlignReport, name: &str, option: &str) -> String {
     } else {
         (
             format!(
-                "not known: {ppm:.0} ppm ± {error:.0}, as both saw too little motion, or \
-                 too much noise"
+                "not known: {ppm:.0} ppm ± {error:.0}, because both logs have too little \
+                 motion, or too much noise"
             ),
             format!(
-                "   (by up to {:.1} ms off at the ends)",
+                "   (without a drift, up to {:.1} ms off at the ends)",
                 (ppm.abs() + error) * 1e-6 * overlap / 2.0 * 1e3
             ),
         )
     };
     format!(
         "offset      {} s ± {:.3} ms, to add to times of {} to be on the clock of {}\n\
-         reference   {reference} s on the clock of {}, where that is so\n\
+         reference   {reference} s on the clock of {}, at which the offset is exact\n\
          drift       {drift}\n\
          confidence  {}\n\
          merge with  --offset {}{with}\n",
@@ -100,12 +101,12 @@ fn text(report: &AlignReport, name: &str, option: &str) -> String {
         escape_terminal(b),
         escape_terminal(a),
         escape_terminal(b),
-        figures(&found.confidence),
+        confidence_text(&found.confidence),
         escape_terminal(&shell_quote(option.as_ref())),
     )
 }
 
-fn figures(confidence: &Confidence) -> String {
+fn confidence_text(confidence: &Confidence) -> String {
     format!(
         "correlation {:.3}, peak {:.2} times the next, {} of {} windows agree within \
          {:.2} ms, over {:.1} s at {:.0} Hz",

@@ -15,7 +15,7 @@ use logtool::{
     rows::{Label, PrintedRows},
     selection,
     series::{self, DerivedTables},
-    time::clock::ShownClock,
+    time::clock::{self, ShownClock},
 };
 use logtool_core::{
     Log as _, Manifest, Selection, TimeBase, Timestamp, Topic, TopicOrigin, TopicSet,
@@ -24,7 +24,7 @@ use logtool_sinks::Infinities;
 
 use self::{derived_rows::DerivedRows, record_style::RecordStyle};
 use crate::{
-    args::{CatArgs, CatFormat, GlobalArgs},
+    args::{CatArgs, CatFormat, GlobalArgs, TimeArgs},
     exit_status::Outcome,
     lidar_options, notices,
     process::interrupt,
@@ -61,6 +61,8 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         Ok::<_, Error>((clock, Selection { topics, time }, derived))
     };
     let (clock, selection, derived) = prepare().with_context(|| name.clone())?;
+    let TimeArgs { start, end } = args.records.time;
+    global.session.warn_of_late_times(name, manifest, start, end);
     let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
     lidar_options::check_each(&args.lidar, manifest, &selection.topics)
@@ -109,17 +111,17 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let time = selection.time;
     let reader = style.reader(log, selection);
     let mut out = terminal::stdout();
-    let all = args.count.unwrap_or(u64::MAX);
-    let mut left = all;
+    let limit = args.count.unwrap_or(u64::MAX);
+    let mut remaining = limit;
     let mut nulls = 0;
-    if left > 0 && has_logged {
+    if remaining > 0 && has_logged {
         let read = reader.for_each(
             &mut |lines| {
                 if is_by_time {
                     derived_rows.insert_by_time(lines);
                 }
-                left -= lines.print(left, &mut out, &mut nulls)?;
-                Ok(left > 0)
+                remaining -= lines.print(remaining, &mut out, &mut nulls)?;
+                Ok(remaining > 0)
             },
             &mut |damage| {
                 match &growing {
@@ -137,7 +139,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     if let Some(growing) = &mut growing {
         out.flush()?;
         let stop = interrupt::stop_signal();
-        while left > 0
+        while remaining > 0
             && let Some(part) = growing.wait(&stop)?
         {
             let manifest = part.log.manifest();
@@ -148,8 +150,8 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
             let selection = Selection { topics: topics.clone(), time };
             style.reader(&part.log, selection).for_each(
                 &mut |lines| {
-                    left -= lines.print(left, &mut out, &mut nulls)?;
-                    Ok(left > 0)
+                    remaining -= lines.print(remaining, &mut out, &mut nulls)?;
+                    Ok(remaining > 0)
                 },
                 &mut |damage| {
                     findings.add(manifest, &topics, &part.damage_in_file(damage));
@@ -161,12 +163,12 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         }
     }
     let mut lines = Lines::default();
-    while left > 0 && derived_rows.add(None, &mut lines) {
-        left -= lines.print(left, &mut out, &mut nulls)?;
+    while remaining > 0 && derived_rows.add(None, &mut lines) {
+        remaining -= lines.print(remaining, &mut out, &mut nulls)?;
     }
     out.flush()?;
-    if left == all && all > 0 && !global.quiet {
-        notices::empty_selection(name, manifest);
+    if remaining == limit && limit > 0 && !global.quiet {
+        notices::warnings(name, &[clock::empty_selection(&manifest.clock)]);
     }
     if let Some(remark) = Infinities::remark(nulls).filter(|_| !global.quiet) {
         say!("note: {name}: {remark}");
@@ -193,16 +195,16 @@ struct Lines {
 }
 
 impl Lines {
-    /// Prints at most `most` of the lines, adds their infinities that are null to `nulls`, and
+    /// Prints at most `max` of the lines, adds their infinities that are null to `nulls`, and
     /// removes all lines. Returns the number of printed lines.
     fn print(
         &mut self,
-        most: u64,
+        max: u64,
         out: &mut impl Write,
         nulls: &mut u64,
     ) -> io::Result<u64> {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let printed = self.ends.len().min(most);
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
+        let printed = self.ends.len().min(max);
         if let Some(end) = printed.checked_sub(1).and_then(|last| self.ends.get(last)) {
             out.write_all(&self.text[..*end])?;
         }

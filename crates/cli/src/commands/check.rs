@@ -12,7 +12,7 @@ use crate::{
     args::{CheckArgs, FindingLevel, GlobalArgs},
     error,
     exit_status::Outcome,
-    terminal::{self, color},
+    terminal::{self, color, wrap},
 };
 
 pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -27,8 +27,7 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
         }
         worst = worst.max(match done {
             Err(err) if args.files.len() > 1 && !error::is_broken_pipe(&err) => {
-                error::print(&err);
-                Outcome::Failed
+                error::print_one_of_several(&err)
             }
             done => done?,
         });
@@ -37,17 +36,20 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
 }
 
 fn check_log(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let report = check::check(file, &global.session)?;
-    let least = match args.level {
+    let report = check::check_on_clock(file, args.clock.choice(), &global.session)?;
+    let minimum = match args.level {
         FindingLevel::Note => Severity::Note,
         FindingLevel::Warning => Severity::Warning,
         FindingLevel::Error => Severity::Error,
     };
     let mut out = terminal::stdout();
     if args.json {
-        report::json(&report, &mut out, least)?;
+        report::json(&report, &mut out, minimum)?;
     } else {
-        report::text(&report, &mut out, least, color::for_stdout())?;
+        let mut text = Vec::new();
+        report::text(&report, &mut text, minimum, color::for_stdout())?;
+        let text = String::from_utf8_lossy(&text);
+        out.write_all(wrap::for_stdout(&text).as_bytes())?;
     }
     out.flush()?;
     let is_bad = match report.max_severity() {

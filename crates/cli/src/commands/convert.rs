@@ -27,10 +27,7 @@ pub(super) fn run(args: &ConvertArgs, global: &GlobalArgs) -> Result<Outcome> {
     for (input, destination) in &places {
         let done = run_one(input, destination, &request, args.force, global);
         worst = worst.max(match done {
-            Err(err) if places.len() > 1 => {
-                error::print(&err);
-                Outcome::Failed
-            }
+            Err(err) if places.len() > 1 => error::print_one_of_several(&err),
             done => done?,
         });
     }

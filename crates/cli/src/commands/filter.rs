@@ -26,7 +26,7 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
         request = request.with_latched_records();
     }
     for rename in &args.rename {
-        request = request.with_renamed_topic(&rename.from, &rename.to);
+        request = request.with_renamed_topic(&rename.old, &rename.new);
     }
     if let Some(field) = &args.restamp {
         request = request.with_times_of_field(field);

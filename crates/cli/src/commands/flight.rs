@@ -1,14 +1,14 @@
 //! `logtool flight`: analyses the flight in a ULog.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
-use logtool::{Error, Result, flight::FlightRequest};
+use logtool::{Result, flight::FlightRequest};
 
 use crate::{
     args::{FlightArgs, GlobalArgs},
     exit_status::Outcome,
     notices,
-    terminal::{self, color},
+    terminal::{self, color, wrap},
 };
 
 pub(super) fn run(args: &FlightArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -21,14 +21,11 @@ pub(super) fn run(args: &FlightArgs, global: &GlobalArgs) -> Result<Outcome> {
     let flight = request.run(&global.session)?;
     let mut out = terminal::stdout();
     if args.json {
-        let written = serde_json::to_writer(&mut out, &flight);
-        written.map_err(|err| match err.io_error_kind() {
-            Some(kind) => io::Error::from(kind).into(),
-            None => Error::from(err),
-        })?;
+        serde_json::to_writer(&mut out, &flight)?;
         writeln!(out)?;
     } else {
-        out.write_all(flight.to_text(color::for_stdout()).as_bytes())?;
+        let text = flight.to_text(color::for_stdout());
+        out.write_all(wrap::for_stdout(&text).as_bytes())?;
     }
     out.flush()?;
     Ok(notices::losses(flight.losses, global.quiet))

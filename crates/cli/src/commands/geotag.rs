@@ -4,7 +4,7 @@ use logtool::{
     Result,
     geotag::{Geotag, GeotagReport},
     time::clock::Seconds,
-    units::count_of,
+    units::{Count, count_of},
 };
 
 use crate::{
@@ -45,7 +45,7 @@ fn print(report: &GeotagReport) {
         "{} → {}: {} of {} tagged, {} in {}",
         report.name,
         report.output.display(),
-        report.tagged,
+        Count(report.tagged),
         count_of(report.photos.len() as u64, "photo"),
         count_of(report.shots, "shot"),
         report.topic,
@@ -53,7 +53,7 @@ fn print(report: &GeotagReport) {
     let how =
         if report.is_by_sequence { "paired one by one" } else { "matched by time" };
     match report.offset_ns {
-        Some(offset) => say!("  {how}; the camera's clock {}", behind(offset)),
+        Some(offset) => say!("  {how}; the camera's clock {}", describe_offset(offset)),
         None => say!("  {how}"),
     }
     if !report.unused_shots.is_empty() {
@@ -77,12 +77,15 @@ fn print(report: &GeotagReport) {
         say!("  {photo}: {why}");
     }
     if failed.len() > MAX_LINES {
-        say!("  … and {} more, in photos.csv", failed.len() - MAX_LINES);
+        say!(
+            "  … and {} more, in photos.csv",
+            Count((failed.len() - MAX_LINES) as u64)
+        );
     }
 }
 
 /// Describes the offset that was added to the times of the camera.
-fn behind(offset: i64) -> String {
+fn describe_offset(offset: i64) -> String {
     let seconds = Seconds(offset.saturating_abs());
     match offset {
         0 => "is exact".to_owned(),

@@ -27,9 +27,12 @@ pub(super) fn run(args: &GpsDumpArgs, global: &GlobalArgs) -> Result<Outcome> {
         let receivers = count_of(report.receivers.len() as u64, "receiver");
         say!("{} → {}: {receivers}", report.name, report.output.display());
         for receiver in &report.receivers {
-            let (from, to) = (receiver.from_device_bytes, receiver.to_device_bytes);
-            let (from, to) = (Bytes(from), Bytes(to));
-            say!("  receiver {}: {from} from it, {to} to it", receiver.instance);
+            say!(
+                "  receiver {}: {} from it, {} to it",
+                receiver.instance,
+                Bytes(receiver.from_device_bytes),
+                Bytes(receiver.to_device_bytes),
+            );
         }
         notices::warnings(&report.name, &report.remarks);
         if report.overlong_records > 0 {

@@ -6,25 +6,26 @@ use clap::Command;
 use logtool::{Error, Result, suggest};
 
 use crate::{
-    args::{HelpArgs, print_help, program, with_full_help},
+    args::{HELP_TOPICS, HelpArgs, print_help, program, with_full_help},
     exit_status::Outcome,
     terminal,
 };
 
-/// The topics and their texts.
-const TOPICS: [(&str, &str); 5] = [
-    ("outputs", include_str!("help/outputs.txt")),
-    (EXPRESSIONS, include_str!("help/expressions.txt")),
-    ("clocks", include_str!("help/clocks.txt")),
-    ("lidars", include_str!("help/lidars.txt")),
-    ("config", include_str!("help/config.txt")),
+/// The texts of the topics, in the order of [`HELP_TOPICS`].
+const TEXTS: [&str; HELP_TOPICS.len()] = [
+    include_str!("help/outputs.txt"),
+    include_str!("help/expressions.txt"),
+    include_str!("help/clocks.txt"),
+    include_str!("help/lidars.txt"),
+    include_str!("help/config.txt"),
 ];
 
 /// The topic whose text the list of functions follows.
 const EXPRESSIONS: &str = "expressions";
 
 pub(super) fn run(args: &HelpArgs) -> Result<Outcome> {
-    let topic = TOPICS.iter().find(|(name, _)| args.words == [*name]);
+    let mut topics = HELP_TOPICS.iter().zip(TEXTS);
+    let topic = topics.find(|(name, _)| args.words == [**name]);
     if let Some((_, text)) = topic {
         let mut out = terminal::unescaped_stdout();
         out.write_all(text.as_bytes())?;
@@ -59,7 +60,7 @@ pub(super) fn run(args: &HelpArgs) -> Result<Outcome> {
 /// Returns the error for a `word` that is neither a command of `command` nor a topic.
 fn unknown(word: &str, command: &Command) -> Error {
     let commands = command.get_subcommands().map(Command::get_name);
-    let names = commands.chain(TOPICS.iter().map(|(name, _)| *name));
+    let names = commands.chain(HELP_TOPICS);
     let hint = suggest::hint(word, names, "`logtool help` lists commands and topics");
     Error::invalid(format!("there is no command or topic `{word}`")).with_hint(hint)
 }

@@ -1,9 +1,6 @@
 //! `logtool info`: describes logs.
 
-use std::{
-    io::{self, Write as _},
-    path::Path,
-};
+use std::{io::Write as _, path::Path};
 
 use logtool::{
     Error, ErrorKind, Result,
@@ -29,8 +26,7 @@ pub(super) fn run(args: &InfoArgs, global: &GlobalArgs) -> Result<Outcome> {
         }
         worst = worst.max(match done {
             Err(err) if args.files.len() > 1 && !error::is_broken_pipe(&err) => {
-                error::print(&err);
-                Outcome::Failed
+                error::print_one_of_several(&err)
             }
             done => done?,
         });
@@ -74,16 +70,15 @@ fn describe(
         } else {
             serde_json::to_writer(&mut out, &info)
         };
-        written.map_err(|err| match err.io_error_kind() {
-            Some(kind) => io::Error::from(kind).into(),
-            None => Error::from(err),
-        })?;
+        written?;
         writeln!(out)?;
     } else {
         if !is_first {
             writeln!(out)?;
         }
-        let mut options = TextOptions::new().with_style(color::for_stdout());
+        let mut options = TextOptions::new()
+            .with_style(color::for_stdout())
+            .with_clock(args.clock.choice());
         if terminal::stdout_is_seen() {
             options = options.with_short_topics();
         }

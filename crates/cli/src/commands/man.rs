@@ -3,7 +3,7 @@
 use std::{fs, io::Write as _};
 
 use clap_mangen::Man;
-use logtool::{Error, Result, error::Context as _, suggest};
+use logtool::{Error, Result, error::Context as _, input::STDIN, suggest};
 
 use crate::{
     args::{self, ManArgs},
@@ -13,10 +13,17 @@ use crate::{
 
 pub(super) fn run(args: &ManArgs) -> Result<Outcome> {
     match &args.out {
+        Some(dir) if dir.as_os_str() == STDIN => {
+            let what = "the pages of all commands are files in a folder";
+            let hint = "name a folder with -o, or leave out -o to print one page";
+            return Err(Error::invalid(what).with_hint(hint));
+        }
         Some(dir) => {
             fs::create_dir_all(dir)
                 .and_then(|()| clap_mangen::generate_to(args::program(), dir))
-                .with_context(|| dir.display().to_string())?;
+                .with_context(|| {
+                    format!("cannot write manual pages to {}", dir.display())
+                })?;
         }
         None => {
             let mut page = Vec::new();

@@ -36,6 +36,8 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     };
     let (clock, time, messages) =
         prepare().with_context(|| opened.input.name.clone())?;
+    let name = &opened.input.name;
+    global.session.warn_of_late_times(name, manifest, args.time.start, args.time.end);
     let MessageTopics { topics, repeated, text_rows, json_rows, .. } = messages;
     let selection = Selection { topics: topics.clone(), time };
     let mut findings = opened.input.findings(manifest);
@@ -86,12 +88,13 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     if !global.quiet {
         if count == 0 {
-            say!("{}: no messages are selected", opened.input.name);
+            let text = "no messages match the selected times and filters";
+            notices::warnings(&opened.input.name, &[text.to_owned()]);
         }
         for name in repeated {
             say!(
-                "left out: {name}, which repeats others: `logtool cat` with --topic \
-                 {name}"
+                "left out: {name}, which repeats others; `logtool cat --topic {name}` \
+                 prints it"
             );
         }
     }

@@ -9,7 +9,7 @@ use logtool::{
         NamedChange, ParameterDiffRequest, ParameterValue, Parameters,
         ParametersRequest, ShownValue,
     },
-    units::{count_of, escape_terminal},
+    units::{Count, count_of, escape_terminal},
 };
 use logtool_sinks::CsvOptions;
 
@@ -47,7 +47,7 @@ pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
         print_changes(&parameters, args, format)?;
     } else {
         if args.non_default && !parameters.has_defaults && !global.quiet {
-            say!("the log does not say what the defaults are (PX4 does since v1.12)");
+            say!("the log does not state the defaults (PX4 states them since v1.12)");
         }
         print_list(&parameters, args, format)?;
     }
@@ -218,7 +218,7 @@ fn print_diff(command: &ParamsCommand, global: &GlobalArgs) -> Result<Outcome> {
     out.flush()?;
     if !global.quiet {
         let all = count_of(diff.compared as u64, "parameter");
-        say!("{} of {all} differ", diff.differences.len());
+        say!("{} of {all} differ", Count(diff.differences.len() as u64));
     }
     Ok(notices::losses(diff.first_losses, global.quiet)
         .max(notices::losses(diff.second_losses, global.quiet)))

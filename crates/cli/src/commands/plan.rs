@@ -4,16 +4,18 @@ use std::io::{self, Write};
 
 use logtool::{
     Plan, PlanRequest, Result, Split,
+    time::clock,
     translate::MessageTypes,
     units::{Bytes, count_of, escape_terminal},
 };
+use logtool_core::Clock;
 
 use crate::{
-    args::{GlobalArgs, PlanArgs},
+    args::{GlobalArgs, LogFormat, PlanArgs},
     error,
     exit_status::Outcome,
     lidar_options, notices,
-    terminal::{self, say},
+    terminal::{self, color, say},
 };
 
 pub(super) fn run(args: &PlanArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -61,7 +63,8 @@ pub(super) fn run(args: &PlanArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     out.flush()?;
     if splits.is_empty() && failed.is_empty() && !global.quiet {
-        say!("no records are selected");
+        let nothing = clock::empty_selection(&Clock::default());
+        say!("{} {nothing}", color::for_stderr().yellow("warning:"));
     }
     Ok(worst)
 }
@@ -77,7 +80,8 @@ fn print_table(out: &mut impl Write, splits: &[Split]) -> io::Result<()> {
             out,
             "{}  {}, {count}",
             escape_terminal(first.path()),
-            first.format()
+            LogFormat::from_name(first.format())
+                .map_or(first.format(), |format| format.title())
         )?;
         for split in of_log {
             let (topic, bytes) = (escape_terminal(split.topic()), Bytes(split.bytes()));

@@ -111,11 +111,12 @@ fn print_summary(plot: &Plot, out: &Path, start: Instant, missing: &str) {
     let left_out = |line: &Line| line.signal.dropped - line.signal.out_of_range;
     for line in lines.filter(|line| left_out(line) > 0) {
         let (name, count) = (&line.name, Count(left_out(line)));
-        say!("  {name}: {count} left out, no number or without a time");
+        say!("  {name}: {count} left out: not a number, or without a time");
     }
     if !missing.is_empty() {
         say!(
-            "  boxes are characters that no font here has, as {missing}: SVG has them"
+            "  no font of this system has the characters {missing}, drawn as boxes; SVG \
+             files have them as text"
         );
     }
     if let Some(outliers) = &plot.outliers {

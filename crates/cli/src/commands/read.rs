@@ -1,14 +1,17 @@
 //! `logtool read`: reads splits that `logtool plan` printed.
 
 use std::{
-    fs::File,
-    io::{self, BufRead as _, BufReader, Read},
+    io::{self, BufRead, BufReader, Read as _},
     path::Path,
 };
 
 use logtool::{
-    Error, ErrorKind, Result, Split, convert::OutputFormat, error::Context as _,
-    split::ReadRequest, units::count_of,
+    Error, ErrorKind, Result, Split,
+    convert::OutputFormat,
+    error::Context as _,
+    input::{STDIN_NAME, side_file},
+    split::ReadRequest,
+    units::count_of,
 };
 
 use crate::{
@@ -23,15 +26,21 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 
 pub(super) fn run(args: &ReadArgs, global: &GlobalArgs) -> Result<Outcome> {
     let is_stdout = args.out.as_os_str() == "-";
-    let by_name = || OutputFormat::from_file_name(&args.out);
-    let format = args.format.or_else(by_name).unwrap_or(OutputFormat::Arrow);
+    let by_name = OutputFormat::from_file_name(&args.out);
+    if let (None, None, Some(extension)) = (args.format, by_name, args.out.extension())
+    {
+        let extension = extension.display();
+        let what = format!("no output format has the extension .{extension}");
+        let hint =
+            "let the name end in .arrow, .parquet, .jsonl or .csv, or use --format";
+        return Err(Error::invalid(what).with_hint(hint));
+    }
+    let format = args.format.or(by_name).unwrap_or(OutputFormat::Arrow);
     if is_stdout && terminal::stdout_is_seen() && format == OutputFormat::Arrow {
         let error = Error::invalid("Arrow is not text for a terminal");
         return Err(error.with_hint("-o names a file, or use --format jsonl"));
     }
-    let name = args.split.display().to_string();
-    let splits = splits(&args.split).with_context(|| name)?;
-    let mut request = ReadRequest::new(splits)
+    let mut request = ReadRequest::new(splits(&args.split)?)
         .with_format(format)
         .with_strictness(global.strictness());
     if !is_stdout {
@@ -51,16 +60,19 @@ pub(super) fn run(args: &ReadArgs, global: &GlobalArgs) -> Result<Outcome> {
 
 /// Returns the splits in the lines of the file at `path`.
 fn splits(path: &Path) -> Result<Vec<Split>> {
-    let mut input: Box<dyn Read> = if path.as_os_str() == "-" {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(path)?)
-    };
-    let mut lines = BufReader::new(&mut input);
+    if path.as_os_str() == "-" {
+        return parse_lines(&mut io::stdin().lock()).context(STDIN_NAME);
+    }
+    let file = side_file::open(path, "the splits")?;
+    parse_lines(&mut BufReader::new(file)).with_context(|| path.display().to_string())
+}
+
+/// Parses the splits in `lines`.
+fn parse_lines(lines: &mut impl BufRead) -> Result<Vec<Split>> {
     let mut splits = Vec::new();
     for number in 1_u64.. {
         let mut line = Vec::new();
-        let len = (&mut lines).take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
+        let len = lines.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
         if len == 0 {
             break;
         }

@@ -6,7 +6,7 @@ use logtool::{
     Error, Result,
     input::STDIN,
     record::{Address, RecordReport, Recording, RecordingEnd},
-    units::{Bytes, Span, count_of},
+    units::{Bytes, Count, Span, count_of},
 };
 
 use crate::{
@@ -81,7 +81,7 @@ fn print(source: &str, report: &RecordReport) {
             color::for_stderr().yellow("lost:"),
             losses(report),
             count_of(stream.dropouts, "dropout"),
-            stream.dropout_millis,
+            Count(stream.dropout_millis),
         );
     }
     let warning = color::for_stderr().yellow("warning:");

@@ -4,10 +4,10 @@
 
 /// Blocks of at least this many bytes are returned to the system when they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const BLOCK: i32 = 32 << 20;
+const MMAP_THRESHOLD_BYTES: i32 = 32 << 20;
 /// More free bytes than this at the end of a thread's heap are returned to the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const HEAP: i32 = 64 << 20;
+const TRIM_THRESHOLD_BYTES: i32 = 64 << 20;
 
 /// Makes the allocator keep freed memory for the next blocks of records.
 ///
@@ -19,8 +19,8 @@ pub(crate) fn keep_freed_memory() {
     // SAFETY: mallopt takes only numbers, and no other thread runs yet. If it refuses them, the
     // program is only slower.
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, BLOCK);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, HEAP);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
     }
 }
 

@@ -88,8 +88,8 @@ struct PagedText {
     command: String,
     screen: Screen,
     /// The text that fits on the screen so far.
-    held: Vec<u8>,
-    /// How many rows of the screen `held` needs.
+    buffered: Vec<u8>,
+    /// How many rows of the screen `buffered` needs.
     rows: usize,
     pager: Option<(Child, ChildStdin)>,
 }
@@ -97,7 +97,7 @@ struct PagedText {
 impl PagedText {
     fn new(command: &str, screen: Screen) -> Self {
         let command = command.to_owned();
-        Self { command, screen, held: Vec::new(), rows: 0, pager: None }
+        Self { command, screen, buffered: Vec::new(), rows: 0, pager: None }
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -105,21 +105,21 @@ impl PagedText {
             return input.write_all(bytes);
         }
         self.rows += rows(bytes, self.screen.columns);
-        self.held.extend_from_slice(bytes);
+        self.buffered.extend_from_slice(bytes);
         // The last row is for the prompt of the shell.
         if self.rows < self.screen.rows {
             return Ok(());
         }
-        let held = std::mem::take(&mut self.held);
+        let buffered = std::mem::take(&mut self.buffered);
         match start(&self.command) {
             Some((child, mut input)) => {
                 IS_RUNNING.store(true, Ordering::Relaxed);
-                let written = input.write_all(&held);
+                let written = input.write_all(&buffered);
                 self.pager = Some((child, input));
                 written
             }
             // Without a pager, the text is printed at the end, or when it is too long again.
-            None => io::stdout().write_all(&held),
+            None => io::stdout().write_all(&buffered),
         }
     }
 
@@ -131,7 +131,7 @@ impl PagedText {
             }
             // The program ends, so an error cannot be reported.
             None => {
-                let _ = io::stdout().write_all(&self.held);
+                let _ = io::stdout().write_all(&self.buffered);
             }
         }
     }

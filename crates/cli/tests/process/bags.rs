@@ -148,7 +148,7 @@ fn records_are_in_file_or_time_order() {
 fn info_equals_that_of_rosbag_info() {
     let text = folder().run(&["info", "drive.bag"]).succeeded().stdout;
     for words in [
-        "drive.bag  rosbag",
+        "drive.bag  ROS bag",
         "0.700 s, from 1970-01-01 00:16:40.000 to 1970-01-01 00:16:40.700",
         "version     2.0",
         "chunks      \"none\": 2 chunks",

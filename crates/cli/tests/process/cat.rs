@@ -43,7 +43,7 @@ fn topic_name_selects_all_instances_and_a_label_selects_one() {
     assert_eq!(cat("*_strings"), lines(&[1, 5]));
     let none = folder.run(&["cat", "flight.ulg", "--topic", "bat"]);
     assert_eq!(none.stdout, "", "there are no records of it");
-    none.ended(0, &["no records are selected"]);
+    none.ended(0, &["no records match"]);
 }
 
 #[test]

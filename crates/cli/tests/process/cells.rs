@@ -11,7 +11,7 @@ use crate::{program::Folder, samples::testdata};
 /// Returns an input of each kind, by its name in `formats`.
 const INPUTS: [(&str, &str); 4] = [
     ("ulog", "quad_flight.ulg"),
-    ("rosbag", "rover.bag"),
+    ("bag", "rover.bag"),
     ("vel", "car.vel"),
     ("capture", "puck.pcap"),
 ];
@@ -65,7 +65,7 @@ fn each_input_converts_to_the_formats_in_the_table_only() {
             {
                 let out = format!("{input}-{to}");
                 let file: &str = match (*input, to) {
-                    ("rosbag", "pcap" | "vel") => packets,
+                    ("bag", "pcap" | "vel") => packets,
                     ("mcap", "pcap" | "vel") => "packets.mcap",
                     _ => file,
                 };
@@ -108,7 +108,7 @@ fn documentation_has_the_table_of_conversions() {
             };
             let output = table["writes"].as_array().unwrap().iter().find(matches);
             let from = &output.unwrap_or_else(|| panic!("{format}"))["from"];
-            let names = ["ulog", "rosbag", "mcap", "vel", "capture", "csv", "parquet"];
+            let names = ["ulog", "bag", "mcap", "vel", "capture", "csv", "parquet"];
             let expected =
                 names.map(|name| if from.get(name).is_some() { "yes" } else { "" });
             assert_eq!(expected[..], *cells, "{format}");

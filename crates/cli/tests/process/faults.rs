@@ -308,11 +308,11 @@ fn folder_and_missing_file_are_not_logs() {
     fs::create_dir(folder.path().join("logs")).unwrap();
     folder
         .run(&["info", "logs"])
-        .ended(1, &["cannot open logs: it is a directory", "hint: it is empty"]);
+        .ended(1, &["cannot open logs: it is a folder", "hint: it is empty"]);
     folder.write("logs/notes.txt", b"no log");
     folder
         .run(&["info", "logs"])
-        .ended(1, &["cannot open logs: it is a directory", "logs/*"]);
+        .ended(1, &["cannot open logs: it is a folder", "logs/*"]);
     folder
         .run(&["info", "none.ulg"])
         .ended(1, &["cannot open none.ulg: there is no such file"]);

@@ -134,7 +134,7 @@ fn existing_output_is_replaced_only_with_force() {
 fn filter_rejects_unusable_arguments_without_output() {
     let folder = Folder::with(&bytes::log());
     for (status, args, words) in [
-        (2, &["-o", "new.bag"][..], "looks like rosbag"),
+        (2, &["-o", "new.bag"][..], "looks like a ROS bag, and the log is a ULog"),
         (2, &["-o", "new.ulg", "--latch"], "--start"),
         (2, &["-o", "new.ulg", "--rename", "att"], "/old/name=/new/name"),
         (1, &["-o", "new.ulg", "--rename", "atz=b"], "did you mean `att`"),
@@ -145,7 +145,11 @@ fn filter_rejects_unusable_arguments_without_output() {
         ),
         (1, &["-o", "new.ulg", "--restamp"], "header.stamp"),
         (1, &["-o", "new.ulg", "--topic", "messages"], "no topic is left"),
-        (1, &["-o", "new.ulg", "--compression", "lz4"], "does not support compression"),
+        (
+            2,
+            &["-o", "new.ulg", "--compression", "lz4"],
+            "ULogs have no compressed chunks",
+        ),
     ] {
         folder.run(&[&["filter", "flight.ulg"], args].concat()).ended(status, &[words]);
     }

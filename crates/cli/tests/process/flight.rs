@@ -138,7 +138,9 @@ fn damaged_logs_are_analyzed() {
 fn log_without_px4_topics_has_no_flight() {
     let bag = testdata("rover.bag");
     let folder = Folder::with(&crate::bytes::log());
-    folder.run(&["flight", &bag]).ended(1, &["a rosbag log has no flight of PX4"]);
+    folder
+        .run(&["flight", &bag])
+        .ended(1, &["it is a ROS bag, and only ULogs record flights of PX4"]);
     let run = folder.run(&["flight", "flight.ulg"]).succeeded();
     assert!(run.stdout.contains("no topics of PX4 that are analysed"), "{run:?}");
 }

@@ -160,7 +160,7 @@ fn only_files_of_ulogs_are_followed() {
     let hint = "--follow reads ULogs that are files of this machine";
     for command in ["cat", "messages"] {
         let run = folder.run(&[command, "rover.bag", "--follow"]);
-        run.ended(1, &["a rosbag log cannot be followed", hint]);
+        run.ended(1, &["it is a ROS bag, and only ULogs can be followed"]);
         let run = folder.run_with(&[command, "-", "--follow"], &bytes::log());
         run.ended(1, &["only files can be followed", hint]);
     }

@@ -165,6 +165,15 @@ fn completions_have_commands_options_formats_topics_and_files() {
     suggests(&["filter", "flight.ulg", "-x", "a"], "att");
     suggests(&["schema", "flight.ulg", "a"], "att");
     suggests(&["plot", "flight.ulg", "a"], "att.");
+    suggests(&["align", "flight.ulg", "flight.ulg", "--signal", "a"], "att.");
+    suggests(&["params", "flight.ulg", "G"], "GAIN");
+    suggests(&["params", "diff", "flight.ulg", "flight.ulg", "G"], "GAIN");
+    suggests(&["info", "flight.ulg", "--show", "s"], "sys_name");
+    suggests(&["help", "conv"], "convert");
+    suggests(&["help", "cl"], "clocks");
+    suggests(&["man", "conv"], "convert");
+    suggests(&["convert", "--model", "hdl-64e"], "hdl-64e-s2");
+    suggests(&["convert", "--formula", "manual+"], "manual+two-point");
     assert_eq!(complete(&folder, &["cat", "none.ulg", "-t", "a"]), "");
 }
 

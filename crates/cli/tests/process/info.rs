@@ -15,7 +15,7 @@ fn info_summarizes_a_log_on_one_screen() {
     let folder = Folder::with(&bytes::log());
     let text = folder.run(&["info", "flight.ulg"]).succeeded().stdout;
     for words in [
-        "flight.ulg  ulog",
+        "flight.ulg  ULog",
         "2.000 s, from 00:00:01.000 to 00:00:03.000 since boot",
         "system      PX4",
         "2 logged strings",

@@ -65,7 +65,7 @@ fn unrecognized_input_is_named_with_a_hint() {
     folder.write("y.ulge", b"ULogEnc\x01\x01\x00\x01\x00\x00");
     let info = |name| folder.run(&["info", name]);
     info("empty.ulg").ended(1, &["error: cannot open empty.ulg:", "it is empty"]);
-    info("logs").ended(1, &["error: cannot open logs: it is a directory", "logs/*"]);
+    info("logs").ended(1, &["error: cannot open logs: it is a folder", "logs/*"]);
     info("missing.ulg")
         .ended(1, &["error: cannot open missing.ulg: there is no such file"]);
     info("x.zip").ended(1, &["hint: it looks like a zip archive: unpack it first"]);

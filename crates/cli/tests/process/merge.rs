@@ -114,7 +114,7 @@ fn ulogs_are_merged_only_with_same_clock() {
 fn logs_of_different_formats_are_rejected() {
     let folder = Folder::with(&bytes::log());
     let args = ["merge", "flight.ulg", &testdata("rover.bag"), "-o", "new.ulg"];
-    folder.run(&args).ended(2, &["is ulog", "is rosbag", "one MCAP file"]);
+    folder.run(&args).ended(2, &["is a ULog", "is a ROS bag", "one MCAP file"]);
 }
 
 /// The times of a topic in the order of the file, in nanoseconds.

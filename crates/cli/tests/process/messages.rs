@@ -56,7 +56,7 @@ fn rosout_messages_are_printed() {
     assert_eq!((&spawning["name"], &spawning["line"]), (&json!("/sim"), &json!(164)));
     let run = folder.run(&["messages", &bag, "--level", "warning"]);
     assert_eq!(run.stdout, "");
-    run.ended(0, &["no messages are selected"]);
+    run.ended(0, &["no messages match the selected times"]);
     // The same messages in MCAP, as ROS 1 and ROS 2 write them.
     for (name, more) in [("one.mcap", None), ("two.mcap", Some("--ros2"))] {
         let args = ["convert", "-q", &bag, "-o", name];
@@ -85,7 +85,7 @@ fn rosout_agg_is_dropped_and_reported() {
 fn bag_without_log_messages_names_the_expected_topics() {
     let folder = Folder::new();
     let run = folder.run(&["messages", &testdata("rover.bag")]);
-    run.ended(1, &["a rosbag log has no messages", "rosgraph_msgs/Log"]);
+    run.ended(1, &["it is a ROS bag without a topic", "rosgraph_msgs/Log"]);
 }
 
 #[test]

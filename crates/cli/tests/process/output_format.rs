@@ -40,11 +40,14 @@ fn filter_merge_and_repair_write_the_requested_format_under_any_name() {
 #[test]
 fn unsuitable_formats_are_rejected_with_the_possible_ones() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
-    let possible = "a copy of a rosbag log can be rosbag or mcap";
+    let possible = "a copy of a ROS bag can be a ROS bag or an MCAP file";
     for (args, words) in [
         (&["filter", &bag, "--format", "ulog"][..], possible),
         (&["repair", &bag, "--format", "vel"], possible),
-        (&["filter", "flight.ulg", "--format", "mcap"], "a ulog log can be ulog;"),
+        (
+            &["filter", "flight.ulg", "--format", "mcap"],
+            "a copy of a ULog can be a ULog;",
+        ),
         (&["merge", &bag, &bag, "--format", "pcap"], possible),
         (&["filter", &bag, "--format", "csv"], possible),
         (&["filter", &bag, "--format", "txt"], "possible values: ulog, bag, mcap, vel"),
@@ -58,7 +61,7 @@ fn unsuitable_formats_are_rejected_with_the_possible_ones() {
 fn names_of_other_formats_contradict_the_requested_format() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     for (args, words) in [
-        (&["filter", &bag, "--format", "mcap", "-o", "x.bag"][..], "looks like rosbag"),
+        (&["filter", &bag, "--format", "mcap", "-o", "x.bag"][..], "looks like bag"),
         (&["filter", &bag, "--format", "mcap", "-o", "x.csv"], "looks like csv"),
         (&["plot", "flight.ulg", "att.x", "--format", "png", "-o", "x.svg"], "is png"),
         (&["index", "flight.ulg", "--format", "csv", "-o", "x.parquet"], "is csv"),

@@ -4,6 +4,7 @@
 use crate::{
     bytes::{self, att, message},
     program::Folder,
+    samples::testdata,
 };
 
 /// A log with the topics `att`, `bat` and one whose name has a comma.
@@ -61,7 +62,7 @@ fn messages_can_be_selected_by_time() {
     assert!(messages(&["--end", "boot:2"]).contains("ready"));
     assert!(!messages(&["--end", "boot:2"]).contains("battery"));
     let none = folder.run(&["messages", "flight.ulg", "--start", "1h"]);
-    none.ended(0, &["flight.ulg: no messages are selected"]);
+    none.ended(0, &["warning: flight.ulg: no messages match"]);
 }
 
 #[test]
@@ -88,14 +89,60 @@ fn empty_selection_is_reported() {
     let folder = Folder::with(&bytes::log());
     let late = ["--start", "1h"];
     let run = |args: &[&str]| folder.run(&[args, &late].concat());
-    run(&["cat", "flight.ulg"]).ended(0, &["no records are selected"]);
-    run(&["filter", "flight.ulg", "-o", "a.ulg"])
-        .ended(0, &["no records match the selected topics and time range"]);
-    run(&["convert", "flight.ulg", "-o", "a.mcap"])
-        .ended(0, &["no records are selected"]);
-    run(&["convert", "flight.ulg", "-o", "a"]).ended(0, &["nothing is written"]);
-    let quiet = folder.run(&["cat", "-q", "flight.ulg", "--start", "1h"]).succeeded();
-    assert_eq!(quiet.stdout, "");
+    let nothing = "no records match the selected topics and time range";
+    let of_log = format!("warning: flight.ulg: {nothing}");
+    run(&["cat", "flight.ulg"]).ended(0, &[&of_log]);
+    run(&["filter", "flight.ulg", "-o", "a.ulg"]).ended(0, &[&of_log]);
+    run(&["convert", "flight.ulg", "-o", "a.mcap"]).ended(0, &[&of_log]);
+    run(&["convert", "flight.ulg", "-t", "bat", "-o", "a"])
+        .ended(0, &["warning: flight.ulg: nothing is written", nothing]);
+    // A table that is named has its header at least.
+    for out in ["bat.csv", "-"] {
+        let args = ["convert", "flight.ulg", "-t", "bat", "-o", out];
+        run(&args).ended(0, &[&of_log, "1 table, 0 rows"]);
+    }
+    run(&["merge", "flight.ulg", "flight.ulg", "--same-clock", "-o", "b.ulg"])
+        .ended(0, &[&format!("warning: 2 logs: {nothing}")]);
+    run(&["plan", "flight.ulg"]).ended(0, &[&format!("warning: {nothing}")]);
+    run(&["plot", "flight.ulg", "att.x", "-o", "a.svg"]).ended(0, &[&of_log]);
+    run(&["report", "flight.ulg", "-o", "a.html"]).ended(0, &[&of_log]);
+    assert_eq!(folder.list("."), ["a.mcap", "a.ulg", "b.ulg", "bat.csv", "flight.ulg"]);
+    for args in [
+        &["cat", "-q", "flight.ulg"][..],
+        &["plot", "-q", "flight.ulg", "att.x", "-o", "a.svg"],
+    ] {
+        let quiet = run(args).succeeded();
+        assert_eq!((&*quiet.stdout, &*quiet.stderr), ("", ""), "{args:?}");
+    }
+}
+
+#[test]
+fn number_after_the_end_of_the_log_is_explained() {
+    // date -u -d @1396293890: in the log by its own clock, which counts from 1970.
+    let folder = Folder::new();
+    let (bag, late) = (testdata("rover.bag"), ["--start", "1396293890"]);
+    let text = "the selected start is after the end of the log, which is 9.960 s long";
+    let hint =
+        "boot:1396293890 is a time on its own clock, and 2014-03-31T19:24:50Z a date";
+    for args in [
+        &["cat", &*bag][..],
+        &["messages", &testdata("quad_flight.ulg")],
+        &["filter", &bag, "-o", "a.bag"],
+        &["convert", &bag, "-o", "a"],
+        &["convert", &bag, "-o", "a.mcap"],
+        &["merge", &bag, &bag, "-o", "b.bag"],
+        &["plot", &bag, "/gps/fix.altitude", "-o", "a.svg"],
+        &["report", &bag, "-o", "a.html"],
+    ] {
+        let run = folder.run(&[args, &late].concat());
+        let text =
+            if args[0] == "messages" { "the selected start is after" } else { text };
+        run.ended(0, &[text, hint]);
+    }
+    // An end after the end of the log is usual, unless it is a time of the log.
+    let end = |end: &str| folder.run(&["cat", &bag, "-n", "1", "--end", end]);
+    end("1717236005").ended(0, &["the selected end is after", "boot:1717236005"]);
+    assert_eq!(end("1h").succeeded().stderr, "");
 }
 
 #[test]

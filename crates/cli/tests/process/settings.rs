@@ -5,6 +5,7 @@ use std::process::Command;
 use crate::{
     bytes,
     program::{Folder, Run},
+    samples::testdata,
 };
 
 /// Runs the program with these variables, and with `home` in the folder as the user's folder.
@@ -116,6 +117,35 @@ fn on_terminal(folder: &Folder, line: &str) -> Option<String> {
     command.env("PATH_OF_LOGTOOL", env!("CARGO_BIN_EXE_logtool")).env("TERM", "xterm");
     let output = command.stdin(std::process::Stdio::null()).output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn text_for_people_fits_on_the_terminal() {
+    let folder = Folder::with(&bytes::log());
+    let (flight, damaged) =
+        (testdata("quad_flight.ulg"), testdata("damaged/lost_sector.ulg"));
+    for args in [
+        "formats",
+        "check --codes",
+        &format!("check {damaged}"),
+        &format!("flight {flight}"),
+    ] {
+        let line = format!("$PATH_OF_LOGTOOL -q --no-pager --color never {args}");
+        let Some(text) = on_terminal(&folder, &line) else { return };
+        let mut lines = text.lines();
+        // The path of a log may be long.
+        let long =
+            lines.find(|line| line.chars().count() > 80 && !line.contains(".ulg"));
+        assert_eq!(long, None, "{args}");
+        assert!(!text.contains("|---|"), "{args}: {text}");
+        assert!(text.lines().count() > 4, "{args}: {text}");
+    }
+    let piped = folder.run(&["check", "--codes"]).succeeded().stdout;
+    assert!(
+        piped.starts_with("| code | level | meaning |\n|---|---|---|\n"),
+        "{piped}"
+    );
 }
 
 #[cfg(target_os = "linux")]

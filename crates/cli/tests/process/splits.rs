@@ -117,7 +117,7 @@ fn table_of_splits_names_the_logs_and_topics() {
     let (folder, log) = (Folder::new(), testdata("rover.bag"));
     let text = folder.run(&["plan", &log, "-t", "/gps/fix"]).succeeded().stdout;
     assert!(
-        text.contains("rover.bag  rosbag, ") && text.contains("/gps/fix  "),
+        text.contains("rover.bag  ROS bag, ") && text.contains("/gps/fix  "),
         "{text}"
     );
     folder.run(&["plan", &log, "-t", "nothing"]).ended(1, &["no topic `nothing`"]);

@@ -71,6 +71,16 @@ pub enum Remedy {
     KeepInfinities,
     /// Select a part of the log by its times.
     SelectTimes,
+    /// Set when the log starts in UTC, or use times that need no UTC: those since its start, and
+    /// those on its own clock.
+    SetUtcStart,
+    /// Type a selected time in another form: a number counts from the start of the log.
+    TypeOtherTime {
+        /// The typed time in seconds.
+        seconds: String,
+        /// The date in UTC, if the number is a plausible Unix time.
+        date: Option<String>,
+    },
     /// Accept losses: records that cannot be decoded are then kept unchanged.
     KeepUndecodable,
 }

@@ -15,8 +15,8 @@ use logtool_flight::FlightData;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
-    error::{Context as _, Error, Result},
-    formats::LogFormat,
+    error::{Context as _, Result},
+    formats::{self, LogFormat},
     inspect::flight::collect::Collected,
     records::log::Log,
     source::{
@@ -177,10 +177,7 @@ pub(crate) fn analyse(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<AnalysedLog> {
     let manifest = log.manifest();
-    if LogFormat::from_manifest(manifest) != Some(LogFormat::Ulog) {
-        let message = format!("a {} log has no flight of PX4", manifest.format);
-        return Err(Error::failed(message).with_hint("flights are in ULogs"));
-    }
+    formats::require_ulog(LogFormat::from_manifest(manifest), "record flights of PX4")?;
     // Two passes are one task.
     let half_progress = |bytes: u64| progress(bytes / 2);
     let mut read = ReadTopics::default();

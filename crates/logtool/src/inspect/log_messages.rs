@@ -9,7 +9,7 @@ use logtool_ulog::topic_names;
 
 use crate::{
     error::{Error, Result},
-    formats::LogFormat,
+    formats::{self, LogFormat},
     records::{read::MakeRows, rows::PrintedRows},
 };
 
@@ -62,8 +62,12 @@ pub fn require_topics(manifest: &Manifest) -> Result<MessageTopics> {
     topics(manifest).ok_or_else(|| {
         let has_messages =
             LogFormat::from_manifest(manifest).is_some_and(LogFormat::has_messages);
-        let reason =
-            if has_messages { ": no topic of the type rosgraph_msgs/Log" } else { "" };
-        Error::failed(format!("a {} log has no messages{reason}", manifest.format))
+        let noun = formats::noun(manifest);
+        Error::failed(match has_messages {
+            true => {
+                format!("it is {noun} without a topic of the type rosgraph_msgs/Log")
+            }
+            false => format!("it is {noun}, which has no text messages"),
+        })
     })
 }

@@ -320,7 +320,7 @@ fn open_ulog(
     strictness: Strictness,
     session: &Session,
 ) -> Result<(String, UlogLog, Findings)> {
-    let (input, log) = open::open_ulog(path, session, "parameters")?;
+    let (input, log) = open::open_ulog(path, session, "have parameters")?;
     let mut losses = input.findings(log.manifest());
     losses.check(strictness)?;
     Ok((input.name, log, losses))

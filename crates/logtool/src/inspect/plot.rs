@@ -220,9 +220,9 @@ impl PlotRequest {
     ///
     /// # Errors
     /// `NotFound` if the log has no such field; `InvalidRequest` if an expression, the units of a
-    /// panel, or the limits are wrong; `Damaged` if something is lost in a strict request; others
-    /// if the input cannot be read or is not a log, or if there is nothing to plot at the selected
-    /// times.
+    /// panel, or the limits are wrong; `EmptySelection` if there is nothing to plot at the selected
+    /// times; `Damaged` if something is lost in a strict request; others if the input cannot be
+    /// read or is not a log.
     pub fn run(&self, session: &Session) -> Result<Plot> {
         let log = Log::from_opened(open::open_with(&self.path, session, &self.lidar)?);
         self.run_on(&log, session)

@@ -17,7 +17,8 @@ use logtool_core::{Damage, TimeRange, Timestamp, TopicSet};
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, ErrorKind, Result},
+    formats::LogFormat,
     inspect::{
         info::TextOptions,
         marks::MarkBuilder,
@@ -34,7 +35,7 @@ use crate::{
     },
     text::units::Bytes,
     time::{
-        clock::{ShownClock, TimeChoice},
+        clock::{self, ShownClock, TimeChoice},
         record_span,
         typed_time::TypedTime,
     },
@@ -140,9 +141,9 @@ impl ReportRequest {
     /// Reads the log and creates the report.
     ///
     /// # Errors
-    /// If the input cannot be read or is not a log, if it has no records at the selected
-    /// times, if a given calibration suits none of its lidars, or, of the kind `Damaged`, if
-    /// something is lost in a strict request.
+    /// `EmptySelection` if the log has no records at the selected times, and `Damaged` if something
+    /// is lost in a strict request; others if the input cannot be read or is not a log, or if a given
+    /// calibration suits none of its lidars.
     pub fn run(&self, session: &Session) -> Result<Report> {
         let log = Log::from_opened(open::open_with(&self.path, session, &self.lidar)?);
         let name = log.name().to_owned();
@@ -151,6 +152,7 @@ impl ReportRequest {
         }
         let mut losses = log.losses();
         losses.check(self.strictness)?;
+        session.warn_of_late_times(&name, log.manifest(), self.start, self.end);
         let (page, provenance) = rayon::join(
             || self.page(&log, losses).with_context(|| name.clone()),
             || provenance::collect([log.input()], session),
@@ -170,9 +172,8 @@ impl ReportRequest {
         let range = clock.range(self.start, self.end)?;
         let time = record_span::intersection(range, log_time);
         if time.is_empty() {
-            return Err(Error::failed(
-                "the log has no records in the selected time range",
-            ));
+            let what = clock::empty_selection(&manifest.clock);
+            return Err(Error::new(ErrorKind::EmptySelection, what));
         }
         let bands = plot::flight_mode_bands(format_log, time.end.as_nanos())?;
         let states = plot::vtol_states(format_log, time.end.as_nanos())?;
@@ -245,8 +246,8 @@ impl ReportRequest {
         let section =
             |(title, blocks): (&str, _)| Section { title: title.to_owned(), blocks };
         let mut about = format!(
-            "A log of the format {}, {}, by logtool {}",
-            manifest.format,
+            "{}, {}, by logtool {}",
+            LogFormat::from_manifest(manifest).map_or("Log", LogFormat::title),
             Bytes(manifest.bytes),
             env!("CARGO_PKG_VERSION")
         );

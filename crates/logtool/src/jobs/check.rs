@@ -13,7 +13,7 @@ use crate::{
         progress_counter::ProgressCounter,
         session::Session,
     },
-    time::clock::ShownClock,
+    time::clock::{ShownClock, TimeChoice},
 };
 
 /// The code of a log that could not be decompressed to its end.
@@ -32,7 +32,7 @@ pub struct CheckReport {
     pub format: String,
     /// The findings, the most severe first.
     pub findings: Vec<CheckFinding>,
-    /// The clock of the log, which writes the times of the findings as text.
+    /// The clock that writes the times of the findings as text.
     pub clock: ShownClock,
 }
 
@@ -70,13 +70,27 @@ pub struct CheckFinding {
 /// # Ok::<(), logtool::Error>(())
 /// ```
 pub fn check(path: impl AsRef<Path>, session: &Session) -> Result<CheckReport> {
+    check_on_clock(path, TimeChoice::Boot, session)
+}
+
+/// Like [`check`], with the clock on which the text of the report shows times.
+///
+/// # Errors
+/// As [`check`], and if the log does not know UTC, and that was chosen.
+pub fn check_on_clock(
+    path: impl AsRef<Path>,
+    clock: TimeChoice,
+    session: &Session,
+) -> Result<CheckReport> {
     let lidar = LidarOptions::default();
     let opened = open::inspect_with(path.as_ref(), session, Some(&lidar))?;
     let (name, bytes) = (&opened.input.name, opened.log.manifest().bytes);
     let progress = ProgressCounter::for_bytes(session, name, bytes);
+    let clock = ShownClock::new(opened.log.manifest(), clock);
+    let clock = clock.with_context(|| name.clone())?;
     let findings = logtool_core::check(&*opened.log, &|bytes| progress.add(bytes));
     let findings = findings.with_context(|| name.clone())?;
-    Ok(CheckReport::new(&opened, &findings))
+    Ok(CheckReport::new(&opened, &findings, clock))
 }
 
 /// Returns all codes that findings may have, sorted by name.
@@ -91,7 +105,11 @@ pub fn codes() -> Vec<&'static Code> {
 }
 
 impl CheckReport {
-    fn new(opened: &OpenLog, findings: &logtool_core::Findings) -> Self {
+    fn new(
+        opened: &OpenLog,
+        findings: &logtool_core::Findings,
+        clock: ShownClock,
+    ) -> Self {
         let manifest = opened.log.manifest();
         let loss = opened.input.loss.iter();
         let loss = loss.map(|loss| Finding::new(&DECOMPRESSION, loss.text.clone()));
@@ -113,7 +131,7 @@ impl CheckReport {
             name: opened.input.name.clone(),
             format: manifest.format.clone(),
             findings,
-            clock: ShownClock::from_manifest(manifest),
+            clock,
         }
     }
 

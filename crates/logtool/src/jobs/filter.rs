@@ -23,10 +23,7 @@ use crate::{
         session::Session,
     },
     text::{suggest, units::count_of},
-    time::{
-        clock::{self, ShownClock},
-        typed_time::TypedTime,
-    },
+    time::{clock::ShownClock, typed_time::TypedTime},
 };
 
 /// A request to copy a part of a log into a new log of the same format, with the records as
@@ -176,6 +173,7 @@ impl Filter {
         let mut plan =
             FilterPlan::new(log, self, format).with_context(|| name.clone())?;
         plan.options.validates_parts = self.strictness.is_strict();
+        session.warn_of_late_times(name, manifest, self.start, self.end);
         let new = self.output.begin(format, session)?;
         provenance::add_provenance_of(&mut plan.options, format, [input], session)?;
 
@@ -223,7 +221,7 @@ impl Filter {
         output.bytes = written.bytes;
         output.remarks = written.remarks;
         if output.records == 0 && !losses.has_damage() {
-            output.remarks.push(clock::empty_selection(&manifest.clock));
+            output.warn_of_empty_selection(session, name, &manifest.clock);
         }
         output.remarks.extend(plan.remarks(manifest, self));
         let new = (self.output.path(), written.bytes);

@@ -22,7 +22,7 @@ pub use self::{
 };
 use crate::{
     error::{Context as _, Error, Result},
-    formats::LogFormat,
+    formats::{self, LogFormat},
     jobs::{
         geotag::{
             gps_tags::GpsTags,
@@ -189,11 +189,8 @@ impl Geotag {
     }
 
     fn tag(&self, log: &Log, session: &Session) -> Result<GeotagReport> {
-        if LogFormat::from_manifest(log.manifest()) != Some(LogFormat::Ulog) {
-            let format = &log.manifest().format;
-            let message = format!("a {format} log has no shots of a camera");
-            return Err(Error::invalid(message).with_hint("--log names a ULog of PX4"));
-        }
+        let format = LogFormat::from_manifest(log.manifest());
+        formats::require_ulog(format, "record shots of a camera")?;
         let mut losses = log.losses();
         losses.check(self.strictness)?;
         let shots = Shots::read(log, &mut losses, self.strictness)?;

@@ -12,7 +12,7 @@ use logtool_sinks::{ExistingFiles, StagedFile};
 
 use crate::{
     error::{Context as _, Error, Result},
-    formats::LogFormat,
+    formats::{self, LogFormat},
     jobs::output::guarded_outputs::{self, GuardedOutputs},
     records::log::Log,
     source::{
@@ -128,11 +128,8 @@ impl GpsDump {
     }
 
     fn dump(&self, log: &Log, session: &Session) -> Result<GpsDumpReport> {
-        if LogFormat::from_manifest(log.manifest()) != Some(LogFormat::Ulog) {
-            let message =
-                format!("a {} log has no topic {TOPIC}", log.manifest().format);
-            return Err(Error::invalid(message).with_hint("PX4 writes it to ULogs"));
-        }
+        let format = LogFormat::from_manifest(log.manifest());
+        formats::require_ulog(format, "record the bytes of GNSS receivers")?;
         let mut losses = log.losses();
         losses.check(self.strictness)?;
         let stem = self.input.file_stem().unwrap_or_default().to_string_lossy();

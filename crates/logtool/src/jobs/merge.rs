@@ -15,7 +15,7 @@ use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     error::{Error, Result},
-    formats::LogFormat,
+    formats::{self, LogFormat},
     jobs::{
         merge::{
             clocks::UnknownClocks,
@@ -31,11 +31,7 @@ use crate::{
         session::Session,
     },
     text::units::count_of,
-    time::{
-        clock::{self, ShownClock},
-        offset::ClockOffset,
-        typed_time::TypedTime,
-    },
+    time::{clock::ShownClock, offset::ClockOffset, typed_time::TypedTime},
 };
 
 pub use self::input::{ClockDrift, MergeInput};
@@ -178,7 +174,7 @@ impl Merge {
         renames::rename(&mut logs, &sources, &offsets, self.unknown_clocks, session)?;
         let mut extracts: Vec<LogSlice<'_>> =
             logs.iter().map(PreparedLog::extract).collect();
-        let time = self.time(&sources, &offsets)?;
+        let time = self.time(&sources, &offsets, session)?;
         extracts.iter_mut().for_each(|extract| extract.selection.time = time);
         for (source, extract) in sources.iter().zip(&mut extracts) {
             let left_out = log_writer::remove_unsupported(format, extract);
@@ -241,7 +237,7 @@ impl Merge {
         output.records = counts.iter().sum();
         (output.bytes, output.remarks) = (written.bytes, written.remarks);
         if output.records == 0 && self.start.or(self.end).is_some() {
-            output.remarks.push(clock::empty_selection(&Clock::default()));
+            output.warn_of_empty_selection(session, &name, &Clock::default());
         }
         let log = |(source, (offset, records)): (MergeSource, (&ClockOffset, u64))| {
             MergedLog {
@@ -261,6 +257,7 @@ impl Merge {
         &self,
         sources: &[MergeSource],
         offsets: &[ClockOffset],
+        session: &Session,
     ) -> Result<TimeRange> {
         let logs = || sources.iter().map(|source| source.log.manifest()).zip(offsets);
         let times =
@@ -270,10 +267,12 @@ impl Merge {
         let clock = first.map(|(log, _)| log.clock.clone()).unwrap_or_default();
         let time = times.reduce(|total, next| total.cover(&next));
         let merged = Manifest { clock, time, ..Manifest::default() };
+        let name = count_of(sources.len() as u64, "log");
+        session.warn_of_late_times(&name, &merged, self.start, self.end);
         ShownClock::from_manifest(&merged).range(self.start, self.end)
     }
 
-    /// Returns the format of the new log: MCAP or rosbag if the output is one, or else that of
+    /// Returns the format of the new log: MCAP or a bag if the output is one, or else that of
     /// the logs.
     fn format(&self, sources: &[MergeSource]) -> Result<LogFormat> {
         let named = self.output.named_format();
@@ -290,12 +289,10 @@ impl Merge {
                     .is_some()
             };
             if let Some(other) = sources.iter().find(|source| !can_be_held(source)) {
-                let (name, source_format) =
-                    (&other.input.name, &other.log.manifest().format);
-                let message = format!(
-                    "{name} is {source_format}, which {} files cannot hold",
-                    format.name()
-                );
+                let (name, own) =
+                    (&other.input.name, formats::noun(other.log.manifest()));
+                let message =
+                    format!("{name} is {own}, which {} cannot hold", format.plural());
                 return Err(Error::invalid(message));
             }
             return Ok(format);
@@ -305,9 +302,9 @@ impl Merge {
                 && one.format() != other.format()
             {
                 let (a, b) = (&one.input.name, &other.input.name);
-                let formats =
-                    (&one.log.manifest().format, &other.log.manifest().format);
-                let message = format!("{a} is {}, and {b} is {}", formats.0, formats.1);
+                let [first, second] =
+                    [one, other].map(|source| formats::noun(source.log.manifest()));
+                let message = format!("{a} is {first}, and {b} is {second}");
                 let hint = "logs of several formats become one MCAP file or one bag: name \
                             the output all.mcap or all.bag";
                 return Err(Error::invalid(message).with_hint(hint));
@@ -333,10 +330,9 @@ impl Merge {
             return Ok(vec![ClockOffset::default(); sources.len()]);
         }
         if !format.has_messages() {
-            let format = format.name();
+            let noun = format.noun();
             let message = format!(
-                "the times of a {format} log are in its records, which are copied as they \
-                 are"
+                "the times of {noun} are in its records, which are copied as they are"
             );
             let hint = "an MCAP file can have them at other times: let the name of the output end in .mcap";
             return Err(Error::invalid(message).with_hint(hint));

@@ -9,7 +9,7 @@ use logtool_ulog::topic_names;
 
 use crate::{
     error::{Context as _, Error, Result},
-    formats::LogFormat,
+    formats::{self, LogFormat},
     jobs::{
         filter::Filter,
         output::{LogOutput, OutputSummary},
@@ -125,10 +125,8 @@ impl ReplayLog {
 
 /// Returns the topics of `log` that are replayed, and problems.
 fn prepare(log: &Log) -> Result<(Vec<&Topic>, Vec<String>)> {
-    if LogFormat::from_manifest(log.manifest()) != Some(LogFormat::Ulog) {
-        let message = format!("PX4 cannot replay a {} log", log.manifest().format);
-        return Err(Error::invalid(message).with_hint("it replays ULogs"));
-    }
+    let format = LogFormat::from_manifest(log.manifest());
+    formats::require_ulog(format, "can be replayed by PX4")?;
     let has_records = |topic: &&Topic| topic.records.is_none_or(|records| records > 0);
     let wanted = log.topics().iter().filter(has_records).filter(|topic| {
         let is_match = |replayed: &topics::ReplayTopic| {

@@ -8,7 +8,7 @@ use logtool_rosmsg::{Definition, Encoding};
 use logtool_ulog::{px4_labels, read_msg_dir};
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Error, ErrorKind, Result},
     formats::LogFormat,
 };
 
@@ -18,11 +18,16 @@ use crate::{
 /// # Errors
 /// If the folder cannot be read, or no file in it names a value.
 pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
-    if dir.is_file() {
-        let error = Error::failed("it is a file, not a folder of .msg files");
-        return Err(error.cannot_open(dir.display()));
+    if !dir.is_dir() {
+        let (kind, message) = match dir.exists() {
+            true => (ErrorKind::Other, "it is a file, not a folder of .msg files"),
+            false => (ErrorKind::NoSuchFile, "there is no such folder"),
+        };
+        let name = dir.display();
+        let context = format!("cannot read the message definitions in {name}");
+        return Err(Error::new(kind, message).context(context));
     }
-    let labels = read_msg_dir(dir).cannot_open(dir.display())?;
+    let labels = read_msg_dir(dir)?;
     if labels.is_empty() {
         let message = format!("{}: no .msg file here names a value", dir.display());
         let hint = "in PX4's sources this is the folder msg";

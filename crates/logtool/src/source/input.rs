@@ -10,6 +10,7 @@ pub mod growing_log;
 pub mod lidar_packets;
 pub mod open;
 pub mod progress_source;
+pub mod side_file;
 pub(crate) mod source_reader;
 mod stoppable_source;
 pub mod url;
@@ -27,7 +28,7 @@ use bytes::Bytes;
 use logtool_core::{FileSource, Manifest, Source};
 
 use crate::{
-    error::{Context as _, Error, ErrorKind, Result},
+    error::{Context as _, Error, Result},
     formats::LogFormat,
     source::{
         input::{
@@ -224,16 +225,7 @@ pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<Packing>)> {
 }
 
 fn open_file(path: &Path) -> Result<File> {
-    let file = File::open(path).map_err(|err| match err.kind() {
-        io::ErrorKind::NotFound => {
-            Error::new(ErrorKind::NoSuchFile, "there is no such file")
-        }
-        io::ErrorKind::PermissionDenied => {
-            Error::new(ErrorKind::PermissionDenied, "permission denied")
-                .with_hint("check its permissions")
-        }
-        _ => err.into(),
-    })?;
+    let file = File::open(path).map_err(side_file::cannot_open)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         let hint = match file_signatures::folder_kind(path) {
@@ -241,7 +233,7 @@ fn open_file(path: &Path) -> Result<File> {
             None if fs::read_dir(path)?.next().is_none() => "it is empty".to_owned(),
             None => format!("name the logs in it, e.g. {}", path.join("*").display()),
         };
-        return Err(Error::failed("it is a directory").with_hint(hint));
+        return Err(Error::failed("it is a folder").with_hint(hint));
     }
     // A pipe, a socket or a device is read once, like standard input.
     if metadata.is_file() { Ok(file) } else { spool(file) }

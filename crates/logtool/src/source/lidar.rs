@@ -2,7 +2,7 @@
 
 pub mod calibration_loss;
 
-use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
+use std::{ffi::OsStr, path::Path};
 
 use logtool_core::{Manifest, Topic, TopicOrigin, TopicSet};
 use logtool_velodyne::{
@@ -12,7 +12,7 @@ use logtool_velodyne::{
 
 use crate::{
     error::{Context as _, Error, Remedy, Result},
-    source::selection,
+    source::{input::side_file, selection},
 };
 
 /// The maximum size of a calibration file in bytes.
@@ -148,13 +148,7 @@ fn text(bytes: &[u8]) -> String {
 /// Reads the calibration in the file at `path`.
 pub fn calibration(path: &Path) -> Result<Calibration> {
     let name = path.display().to_string();
-    let file = File::open(path).cannot_open(&name)?;
-    let mut bytes = Vec::new();
-    let read = file.take(MAX_BYTES).read_to_end(&mut bytes);
-    if read.with_context(|| name.clone())? as u64 == MAX_BYTES {
-        return Err(Error::failed(format!("{name} is too long for a calibration")));
-    }
-    let text = text(&bytes);
+    let text = text(&side_file::read(path, "the calibration", MAX_BYTES)?);
     let named = path.file_name().and_then(OsStr::to_str).unwrap_or(&name);
     let calibration = if text.trim_start().starts_with('<') {
         Calibration::from_xml(&text, named)

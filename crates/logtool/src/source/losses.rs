@@ -187,8 +187,8 @@ impl Findings {
             None => Ok(()),
             Some(first) => {
                 let prefix = if is_damage(&first.damage) { "damaged: " } else { "" };
-                let message = format!("{name}: {prefix}{}", first.text);
-                Err(Error::new(ErrorKind::Damaged, message))
+                let message = format!("{prefix}{}", first.text);
+                Err(Error::new(ErrorKind::Damaged, message).context(name))
             }
         }
     }

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use logtool_core::{FileSource, OpenOptions, Source};
+use logtool_core::{FileSource, Manifest, OpenOptions, Source};
 use logtool_rosbag::Key;
 use logtool_tables::time_column::TimeColumnChoice;
 #[cfg(feature = "decrypt")]
@@ -22,7 +22,13 @@ use logtool_ulog::PrivateKey;
 
 pub(crate) use self::connection::Connection;
 use crate::{
-    error::Remedy, formats::LogFormat, source::session::live_outputs::LiveOutputs,
+    error::Remedy,
+    formats::LogFormat,
+    source::session::live_outputs::LiveOutputs,
+    time::{
+        late_times::{self, LateTime},
+        typed_time::TypedTime,
+    },
 };
 
 /// The maximum of [`Session::with_max_record_bytes`].
@@ -112,6 +118,9 @@ pub enum NoticeLevel {
     Note,
     /// A result may differ from what users expect.
     Warning,
+    /// The selection is probably not what users mean: no record matches it, or a time in it is after
+    /// the end of the log.
+    Selection,
 }
 
 /// Opens local files: the default reads them at offsets.
@@ -321,6 +330,22 @@ impl Session {
 
     pub(crate) fn warn(&self, name: &str, text: &str) {
         self.progress.notice(NoticeLevel::Warning, name, text);
+    }
+
+    /// Warns if `start` or `end` is after the end of the log called `name`, and was probably
+    /// meant differently.
+    pub fn warn_of_late_times(
+        &self,
+        name: &str,
+        manifest: &Manifest,
+        start: Option<TypedTime>,
+        end: Option<TypedTime>,
+    ) {
+        if let Some(LateTime { text, remedy }) = late_times::find(manifest, start, end)
+        {
+            self.progress.notice(NoticeLevel::Selection, name, &text);
+            self.progress.remedy(&remedy);
+        }
     }
 }
 

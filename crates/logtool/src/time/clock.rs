@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     time::typed_time::TypedTime,
 };
 
@@ -72,6 +72,11 @@ impl ShownClock {
         let is_unix =
             base.is_utc || is_as_logged && manifest.clock.zero == ClockZero::Unix;
         Self { choice, base, to_unix, is_unix, start: start(manifest) }
+    }
+
+    /// Returns which clock it is.
+    pub fn choice(&self) -> TimeChoice {
+        self.choice
     }
 
     /// Returns the time base for tables.
@@ -196,8 +201,7 @@ fn start(manifest: &Manifest) -> i64 {
 }
 
 fn no_utc() -> Error {
-    Error::failed("the log has no UTC reference")
-        .with_hint("times since its start and on its own clock need none")
+    Error::failed("the log has no UTC reference").with_remedy(Remedy::SetUtcStart)
 }
 
 /// See [`ShownClock::json`].

@@ -239,18 +239,20 @@ impl Outputs {
             create_dirs(&parent, &mut state.created_dirs)?;
             temporary::remove_abandoned(&parent);
             let staging = temporary::dir_in(&parent);
-            let failed = |err| at_path("create a directory in", &parent, err);
+            // The name of a temporary folder would say nothing to a user.
+            let failed = |err| at_path("create", &self.dir, err);
             state.staging = Some(staging.map_err(failed)?);
         }
         if let Some(staging) = &state.staging {
             let name = destination.strip_prefix(&self.dir).unwrap_or(destination);
             let path = staging.path().join(name);
-            let dir = temporary::parent(&path);
-            fs::create_dir_all(&dir).map_err(|err| at_path("create", &dir, err))?;
-            let file = OpenOptions::new().write(true).create_new(true).open(&path);
-            let file = file.map_err(|err| at_path("create", &path, err))?;
-            let temporary = TempPath::try_from_path(&path);
-            return Ok((file, temporary.map_err(|err| at_path("create", &path, err))?));
+            let create = || {
+                fs::create_dir_all(temporary::parent(&path))?;
+                let mut options = OpenOptions::new();
+                let file = options.write(true).create_new(true).open(&path)?;
+                Ok((file, TempPath::try_from_path(&path)?))
+            };
+            return create().map_err(|err| at_path("create", destination, err));
         }
         let dir = match &self.kind {
             OutputKind::Partition(partition) => partition.staging_dir(),
@@ -260,12 +262,8 @@ impl Outputs {
         if is_first {
             temporary::remove_abandoned(dir);
         }
-        let created_dirs = temporary::file_in(if dir.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            dir
-        });
-        created_dirs.map_err(|err| at_path("create a file in", dir, err))
+        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+        temporary::file_in(dir).map_err(|err| at_path("create", destination, err))
     }
 
     /// Opens standard output, which can be used only once.
@@ -448,7 +446,7 @@ fn check_directory(dir: &Path) -> Result<()> {
         return Ok(());
     }
     let kind = irreplaceable_kind(existing.file_type()).unwrap_or("a file");
-    let message = format!("{} is {kind}, and not a directory", dir.display());
+    let message = format!("{} is {kind}, and not a folder", dir.display());
     Err(Error::new(ErrorKind::Io, message))
 }
 
@@ -457,7 +455,7 @@ fn check_directory(dir: &Path) -> Result<()> {
 fn irreplaceable_kind(kind: fs::FileType) -> Option<&'static str> {
     match (kind.is_file() || kind.is_symlink(), kind.is_dir()) {
         (true, _) => None,
-        (_, true) => Some("a directory"),
+        (_, true) => Some("a folder"),
         (_, false) => Some("a device, a pipe or a socket"),
     }
 }

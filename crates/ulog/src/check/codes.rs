@@ -108,7 +108,7 @@ pub(super) static TIMESTAMP_NARROW: Code = Code::warning(
 );
 pub(super) static ODD_TIME: Code = Code::warning(
     "ulog.timestamp.odd",
-    "records have implausible times: 0, or far from their neighbours",
+    "records have impossible times: 0, or far from their neighbours",
 );
 pub(super) static ID_REUSED: Code =
     Code::warning("ulog.id.reused", "a message id was reassigned to another topic");

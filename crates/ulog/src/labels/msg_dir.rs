@@ -135,7 +135,8 @@ fn read_text(path: &Path) -> Result<String> {
 }
 
 fn read_error(path: &Path, err: io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("reading {}", path.display())).with_source(err)
+    Error::new(ErrorKind::Io, format!("cannot read {}", path.display()))
+        .with_source(err)
 }
 
 #[cfg(test)]

@@ -151,7 +151,8 @@ impl DatasetMeter {
         let finished = started.finished_bytes.load(Ordering::Relaxed);
         let seconds = started.time.elapsed().as_secs_f64();
         let rate = finished as f64 / seconds.max(1e-3);
-        let left = (rate > 0.0).then(|| bytes.saturating_sub(finished) as f64 / rate);
+        let remaining =
+            (rate > 0.0).then(|| bytes.saturating_sub(finished) as f64 / rate);
         self.write(&json!({
             "event": "progress",
             "logs": started.logs,
@@ -159,7 +160,7 @@ impl DatasetMeter {
             "bytes": bytes,
             "done_bytes": finished,
             "bytes_per_s": rate.round(),
-            "left_s": left.map(f64::round),
+            "left_s": remaining.map(f64::round),
         }));
     }
 

@@ -71,14 +71,19 @@ pub(super) fn print(
 
 /// Prints the numbers of logs, files, rows and bytes.
 fn print_totals(report: &DatasetReport, action: &str, elapsed: Duration) {
+    // An index converts nothing.
+    let written = match report.files {
+        0 => String::new(),
+        files => {
+            format!("{}, {}, ", count_of(files, "file"), count_of(report.rows, "row"))
+        }
+    };
     say!(
-        "{}: {} {action}, {} before, {} failed: {}, {}, {} read in {} ({})",
+        "{}: {} {action}, {} before, {} failed: {written}{} read in {} ({})",
         report.output.display(),
         count_of(report.new_logs, "log"),
         Count(report.unchanged_logs),
         Count(report.failed.len() as u64),
-        count_of(report.files, "file"),
-        count_of(report.rows, "row"),
         Bytes(report.bytes),
         Span(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
         output_summary::speed(report.bytes, elapsed),

@@ -12,11 +12,11 @@ use logtool_core::{Severity, TimeRange};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// Writes how many findings there are, and a line for each that is as bad as `least`.
+/// Writes how many findings there are, and a line for each that is at least as severe as `minimum`.
 pub(super) fn text(
     report: &CheckReport,
     out: &mut dyn Write,
-    least: Severity,
+    minimum: Severity,
     style: TextStyle,
 ) -> io::Result<()> {
     writeln!(
@@ -25,7 +25,7 @@ pub(super) fn text(
         style.bold(&escape_terminal(&report.name)),
         summary(report)
     )?;
-    lines(report, out, least, style)
+    lines(report, out, minimum, style)
 }
 
 fn summary(report: &CheckReport) -> String {
@@ -41,14 +41,14 @@ fn summary(report: &CheckReport) -> String {
     if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") }
 }
 
-/// Writes a line for each finding that is as bad as `least`.
+/// Writes a line for each finding that is at least as severe as `minimum`.
 pub(in crate::commands) fn lines(
     report: &CheckReport,
     out: &mut dyn Write,
-    least: Severity,
+    minimum: Severity,
     style: TextStyle,
 ) -> io::Result<()> {
-    for finding in report.at_least(least) {
+    for finding in report.at_least(minimum) {
         let severity = format!("{:7}", finding.code.severity);
         let severity = match finding.code.severity {
             Severity::Error => style.red(&severity),
@@ -85,11 +85,11 @@ fn place(report: &CheckReport, finding: &CheckFinding) -> String {
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-/// Writes one JSON object, with the findings that are as bad as `least`.
+/// Writes one JSON object, with the findings that are at least as severe as `minimum`.
 pub(super) fn json(
     report: &CheckReport,
     out: &mut dyn Write,
-    least: Severity,
+    minimum: Severity,
 ) -> io::Result<()> {
     let json = JsonReport {
         file: &report.name,
@@ -97,18 +97,18 @@ pub(super) fn json(
         errors: report.count(Severity::Error),
         warnings: report.count(Severity::Warning),
         notes: report.count(Severity::Note),
-        findings: json_findings(report, least),
+        findings: json_findings(report, minimum),
     };
     serde_json::to_writer(&mut *out, &json).map_err(io::Error::from)?;
     writeln!(out)
 }
 
-/// Returns the findings that are as bad as `least`, for JSON.
+/// Returns the findings that are at least as severe as `minimum`, for JSON.
 pub(in crate::commands) fn json_findings(
     report: &CheckReport,
-    least: Severity,
+    minimum: Severity,
 ) -> Vec<JsonFinding<'_>> {
-    report.at_least(least).map(JsonFinding::new).collect()
+    report.at_least(minimum).map(JsonFinding::new).collect()
 }
 
 /// Returns `nanos` as a JSON number of seconds with all digits.

@@ -70,7 +70,8 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<Destination> {
         Some(out) if args.inputs.len() == 1 => out.clone(),
         Some(out) => out.join(stem()?),
         None if is_stdin => {
-            let what = "a log from standard input has no name to call the tables after";
+            let what =
+                "a log from standard input has no name for the folder of its tables";
             return Err(Error::invalid(what).with_hint("name a folder with -o"));
         }
         None => PathBuf::from(stem()?),
@@ -98,8 +99,9 @@ fn new_log(args: &ConvertArgs, stem: &str) -> Result<Destination> {
 /// Refuses a name of OUT that looks like something else than the output.
 fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
     let misuse = |what: String, hint: String| Err(Error::invalid(what).with_hint(hint));
-    let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let (named, chosen) = (OutputFormat::from_extension(end), args.format);
+    let extension =
+        out.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let (named, chosen) = (OutputFormat::from_extension(extension), args.format);
     let (shown, stem) = (out.display(), out.with_extension(""));
     let stem = stem.display();
     match (named, chosen) {
@@ -118,16 +120,17 @@ fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
             misuse(what, format!("for a folder of this name, -o {shown}/"))
         }
         (Some(named), _) if !named.is_file() => {
-            let what =
-                format!("{shown} looks like a file, and there is one each topic");
+            let what = format!(
+                "{shown} looks like a file, but each topic has a file of its own"
+            );
             misuse(
                 what,
                 format!("-o {stem} --format {} makes a folder of them", named.name()),
             )
         }
-        // `v1.2` is no name of a file.
-        (None, None) if end.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-            let what = format!("no output format has the extension .{end}");
+        // `v1.2` is not the name of a file.
+        (None, None) if extension.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            let what = format!("no output format has the extension .{extension}");
             let hint =
                 format!("--format names a format; -o {shown}/ is a folder of tables");
             misuse(what, hint)

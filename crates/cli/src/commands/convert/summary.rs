@@ -26,9 +26,16 @@ pub(super) fn print(
 ) {
     match &report.empty_reason {
         _ if format.is_log() => print_log(report, start, global),
-        Some(reason) => say!("{}: nothing is written: {reason}", report.name),
+        Some(reason) if report.files.is_empty() && !destination.is_stdout() => {
+            let text = format!("nothing is written: {reason}");
+            notices::warnings(&report.name, &[text]);
+        }
+        Some(reason) => {
+            notices::warnings(&report.name, std::slice::from_ref(reason));
+            print_tables(report, destination, start);
+        }
         None if report.files.is_empty() && !destination.is_stdout() => {
-            say!("{}: nothing is written", report.name);
+            notices::warnings(&report.name, &["nothing is written".to_owned()]);
         }
         None => print_tables(report, destination, start),
     }
@@ -55,6 +62,8 @@ fn print_log(report: &ConvertReport, start: Instant, global: &GlobalArgs) {
         summary.input_bytes = report.input_bytes;
         (summary.records, summary.bytes) = (report.records, *bytes);
         summary.remarks.clone_from(&report.remarks);
+        summary.warnings.extend(report.empty_reason.clone());
+        notices::warnings(&report.name, &summary.warnings);
         output_summary::print(&report.name, &summary, start, global);
     }
 }

@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 use logtool::{
     Error, Result,
     error::Context as _,
+    input::side_file,
     merge::{ClockDrift, MergeInput},
 };
 use logtool_core::Timestamp;
 use serde::Deserialize;
 
 use crate::args::{Drift, MergeArgs, Offset};
+
+/// The maximum size of a file with an alignment in bytes. `logtool align --json` prints about a
+/// kilobyte.
+const MAX_ALIGNMENT_BYTES: u64 = 1 << 20;
 
 /// The correction of the clock of an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -65,46 +70,50 @@ pub(super) fn inputs(args: &MergeArgs) -> Result<Vec<MergeInput>> {
 /// Returns the correction of the clock of each of `files`.
 fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrection>> {
     let mut all = vec![ClockCorrection::default(); files.len()];
-    let twice = |of: &str| Error::invalid(format!("{of}: it was given twice"));
+    let twice = |option: &str| Error::invalid(format!("{option}: it is stated twice"));
     for Offset { name, nanos } in &args.offsets {
-        let of = format!("--offset {name}");
-        if correction(files, &mut all, name, &of)?.offset.replace(*nanos).is_some() {
-            return Err(twice(&of));
+        let option = format!("--offset {name}");
+        if correction(files, &mut all, name, &option)?.offset.replace(*nanos).is_some()
+        {
+            return Err(twice(&option));
         }
     }
     for Drift { name, ppm, reference } in &args.drifts {
-        let of = format!("--drift {name}");
+        let option = format!("--drift {name}");
         let reference = reference.map(Timestamp::from_nanos);
         let drift = ClockDrift { ppm: *ppm, reference };
-        if correction(files, &mut all, name, &of)?.drift.replace(drift).is_some() {
-            return Err(twice(&of));
+        if correction(files, &mut all, name, &option)?.drift.replace(drift).is_some() {
+            return Err(twice(&option));
         }
     }
-    let mut kept = Vec::new();
+    let mut references = Vec::new();
     for path in &args.alignments {
-        let of = format!("--align {}", path.display());
-        let text = std::fs::read(path).cannot_open(path.display())?;
-        let found = alignment(&text).with_context(|| of.clone())?;
+        let option = format!("--align {}", path.display());
+        let text = side_file::read(path, "the alignment", MAX_ALIGNMENT_BYTES)?;
+        let found = alignment(&text).with_context(|| option.clone())?;
         if !found.aligned {
-            return Err(Error::failed(format!("{of}: it says that they do not fit")));
+            let what = format!("{option}: it states that the signals do not fit");
+            return Err(Error::failed(what));
         }
-        let correction = correction(files, &mut all, &found.b.file, &of)?;
+        let correction = correction(files, &mut all, &found.b.file, &option)?;
         if correction.offset.replace(found.offset_ns).is_some()
             || correction.drift.is_some()
         {
-            return Err(twice(&format!("{of}: the clock of {}", found.b.file)));
+            return Err(twice(&format!("{option}: the clock of {}", found.b.file)));
         }
         correction.is_aligned = true;
         if found.drift_known {
             let reference = Some(Timestamp::from_nanos(found.reference_ns));
             correction.drift = Some(ClockDrift { ppm: found.drift_ppm, reference });
         }
-        kept.push((index(files, &found.a.file, &of)?, of, found.a.file));
+        references.push((index(files, &found.a.file, &option)?, option, found.a.file));
     }
     // Offsets are relative to the first log without one.
     let first = all.iter().position(|correction| correction.offset.is_none());
-    if let Some((_, of, name)) = kept.into_iter().find(|(at, ..)| Some(*at) != first) {
-        let what = format!("{of}: it is an alignment with {name}");
+    if let Some((_, option, name)) =
+        references.into_iter().find(|(index, ..)| Some(*index) != first)
+    {
+        let what = format!("{option}: it is an alignment with {name}");
         let hint = "the log that others are aligned with is the first that has no offset \
                     of its own";
         return Err(Error::invalid(what).with_hint(hint));
@@ -123,14 +132,14 @@ fn correction<'t>(
     files: &[PathBuf],
     all: &'t mut [ClockCorrection],
     name: &str,
-    of: &str,
+    option: &str,
 ) -> Result<&'t mut ClockCorrection> {
-    let index = index(files, name, of)?;
+    let index = index(files, name, option)?;
     all.get_mut(index).context("there is no such file")
 }
 
 /// Returns the index of the file that `name` means: a path, a file name, or a number from 1.
-fn index(files: &[PathBuf], name: &str, of: &str) -> Result<usize> {
+fn index(files: &[PathBuf], name: &str, option: &str) -> Result<usize> {
     let is_path = |file: &PathBuf| file.as_os_str() == name;
     // The same file under another path.
     let real = std::fs::canonicalize(name).ok();
@@ -148,12 +157,12 @@ fn index(files: &[PathBuf], name: &str, of: &str) -> Result<usize> {
     match found.into_iter().find(|found: &Vec<usize>| !found.is_empty()).as_deref() {
         Some([index]) => Ok(*index),
         Some(_) => {
-            let what = format!("{of}: several files have the name {name}");
+            let what = format!("{option}: several files have the name {name}");
             let hint = "use their numbers instead, for example 2=-2.345";
             Err(Error::invalid(what).with_hint(hint))
         }
         None => {
-            let what = format!("{of}: none of the files has the name {name}");
+            let what = format!("{option}: none of the files has the name {name}");
             Err(Error::invalid(what))
         }
     }
@@ -166,10 +175,10 @@ mod tests {
     #[test]
     fn files_are_meant_by_path_name_or_number() {
         let files = ["a/x.bag", "b/x.bag", "c/y.ulg"].map(PathBuf::from);
-        let of = |name: &str| index(&files, name, "--offset").ok();
-        assert_eq!(["b/x.bag", "y.ulg", "1"].map(of), [Some(1), Some(2), Some(0)]);
+        let found = |name: &str| index(&files, name, "--offset").ok();
+        assert_eq!(["b/x.bag", "y.ulg", "1"].map(found), [Some(1), Some(2), Some(0)]);
         for wrong in ["x.bag", "z", "4", "0"] {
-            assert_eq!(of(wrong), None, "{wrong}");
+            assert_eq!(found(wrong), None, "{wrong}");
         }
     }
 }

@@ -31,8 +31,9 @@ pub(super) fn print_losses(report: &mut RepairReport) {
             (records, _) => format!("{} and more", count_of(records, "record")),
         };
         let time = loss.time.map(|time| {
-            let (from, span) = (report.clock.text(time.start), Span(time.span_nanos()));
-            format!(", within {span} from {from} on")
+            let (start, span) =
+                (report.clock.text(time.start), Span(time.span_nanos()));
+            format!(", within {span} from {start} on")
         });
         say!("  {topic}: {records}{}", time.unwrap_or_default());
     }

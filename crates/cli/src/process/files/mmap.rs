@@ -143,14 +143,14 @@ impl Source for MappedSource {
 fn add_passed(passed: &mut Vec<PassedRange>, bytes: Range<u64>) -> [Range<u64>; 2] {
     // Bytes between close ranges were skipped, so they are removed too.
     let len = bytes.end - bytes.start;
-    let mut all = PassedRange { range: bytes, len };
-    passed.retain(|there| {
-        let (range, other) = (&mut all.range, &there.range);
-        let is_close = range.start <= other.end + MAX_DISTANCE
-            && other.start <= range.end + MAX_DISTANCE;
+    let mut merged = PassedRange { range: bytes, len };
+    passed.retain(|other| {
+        let (range, other_range) = (&mut merged.range, &other.range);
+        let is_close = range.start <= other_range.end + MAX_DISTANCE
+            && other_range.start <= range.end + MAX_DISTANCE;
         if is_close {
-            *range = other.start.min(range.start)..other.end.max(range.end);
-            all.len += there.len;
+            *range = other_range.start.min(range.start)..other_range.end.max(range.end);
+            merged.len += other.len;
         }
         !is_close
     });
@@ -158,13 +158,13 @@ fn add_passed(passed: &mut Vec<PassedRange>, bytes: Range<u64>) -> [Range<u64>; 
     if passed.len() == MAX_RANGES {
         removed[0] = passed.remove(0).range;
     }
-    let PassedRange { range, len } = &mut all;
+    let PassedRange { range, len } = &mut merged;
     if *len >= REMOVED_BYTES || range.end - range.start >= MAX_RANGE_BYTES {
         let folio_start = range.end - range.end % FOLIO_BYTES;
         removed[1] = mem::replace(&mut range.start, folio_start)..folio_start;
         *len = range.end - folio_start;
     }
-    passed.push(all);
+    passed.push(merged);
     removed
 }
 

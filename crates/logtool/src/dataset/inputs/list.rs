@@ -1,14 +1,13 @@
 //! Lists of inputs: the file `@list.txt`, or `-` for standard input.
 
 use std::{
-    fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use crate::{
     error::{Context as _, Error, Result},
-    source::input::{STDIN, open, url},
+    source::input::{STDIN, open, side_file, url},
 };
 
 /// The maximum length of a list.
@@ -21,7 +20,7 @@ pub(super) fn expand(input: &Path) -> Result<Vec<PathBuf>> {
         _ if name == STDIN => read(io::stdin()).context("the list")?,
         Some(list) if !input.exists() => {
             let context = || format!("the list {list}");
-            read(File::open(list).cannot_open(list)?).with_context(context)?
+            read(side_file::open(Path::new(list), "the list")?).with_context(context)?
         }
         _ => return Ok(vec![input.to_owned()]),
     };

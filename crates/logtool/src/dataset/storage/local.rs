@@ -48,24 +48,24 @@ impl LocalBackend {
     ) -> Result<Self> {
         let state = dir.join(STATE);
         check_is_dataset(dir, &state)?;
-        fs::create_dir_all(&state).with_context(|| state.display().to_string())?;
+        let context = || cannot_write(dir);
+        fs::create_dir_all(&state).with_context(context)?;
         let locks = lock(&state, shard)?;
         let staging = state.join(match shard {
             None => "unfinished".to_owned(),
             Some(shard) => format!("unfinished-{shard}"),
         });
         // Remove the files of killed runs.
-        for entry in fs::read_dir(&state)?.flatten() {
+        for entry in fs::read_dir(&state).with_context(context)?.flatten() {
             let is_own = match shard {
                 None => entry.file_name().as_encoded_bytes().starts_with(b"unfinished"),
                 Some(_) => entry.path() == staging,
             };
             if is_own {
-                fs::remove_dir_all(entry.path())
-                    .with_context(|| entry.path().display().to_string())?;
+                fs::remove_dir_all(entry.path()).with_context(context)?;
             }
         }
-        fs::create_dir(&staging).with_context(|| staging.display().to_string())?;
+        fs::create_dir(&staging).with_context(context)?;
         let journal = Mutex::new(Journal::open(&state.join(JOURNAL))?);
         let (dir, is_exclusive) = (dir.to_owned(), shard.is_none());
         let session = session.clone();
@@ -207,7 +207,11 @@ fn open_lock(state: &Path, name: &str) -> Result<File> {
         .create(true)
         .truncate(false)
         .open(&path);
-    file.with_context(|| path.display().to_string())
+    file.with_context(|| cannot_write(state.parent().unwrap_or(state)))
+}
+
+fn cannot_write(dir: &Path) -> String {
+    format!("cannot write the dataset {}", dir.display())
 }
 
 /// Returns the error that `owner` has a lock in the folder `state`.

@@ -66,6 +66,13 @@ impl LogInfo {
     }
 }
 
+impl LogInfo {
+    /// Returns the names of all entries of the information, sorted.
+    pub fn information_names(&self) -> Vec<String> {
+        values_by_name(self.log().manifest()).into_keys().map(str::to_owned).collect()
+    }
+}
+
 impl Information {
     /// Returns the values for people or for a file: text and binary data as they are, and others
     /// as JSON. Each value that does not end a line gets a line end, but binary data.

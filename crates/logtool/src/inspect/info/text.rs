@@ -8,12 +8,16 @@ mod types;
 
 use std::fmt::Write as _;
 
+use logtool_core::Manifest;
+
 use crate::{
+    formats::LogFormat,
     inspect::info::LogInfo,
     text::{
         text_style::TextStyle,
         units::{Bytes, escape_terminal},
     },
+    time::clock::{ShownClock, TimeChoice},
 };
 
 /// The width of the column of the names of facts.
@@ -26,6 +30,7 @@ pub struct TextOptions {
     style: TextStyle,
     shortens_topics: bool,
     has_file_name_only: bool,
+    clock: TimeChoice,
 }
 
 impl TextOptions {
@@ -46,10 +51,25 @@ impl TextOptions {
         self
     }
 
+    /// Sets the clock of the times. The default is that of the log, which is also used if UTC is
+    /// chosen and the log does not know it.
+    pub fn with_clock(mut self, clock: TimeChoice) -> Self {
+        self.clock = clock;
+        self
+    }
+
     /// Leaves out the folder of the log.
     pub fn with_file_name_only(mut self) -> Self {
         self.has_file_name_only = true;
         self
+    }
+}
+
+impl TextOptions {
+    /// Returns the clock on which times of the log of `manifest` are shown.
+    fn shown_clock(&self, manifest: &Manifest) -> ShownClock {
+        let clock = ShownClock::new(manifest, self.clock);
+        clock.unwrap_or_else(|_| ShownClock::from_manifest(manifest))
     }
 }
 
@@ -60,10 +80,12 @@ pub(super) fn write(info: &LogInfo, options: &TextOptions) -> String {
     let name = if options.has_file_name_only { input.file_name() } else { &info.file };
     let compression =
         info.compression.map(|packing| format!(", from {}", packing.name()));
+    let format = LogFormat::from_name(&info.format);
+    let format = format.map_or(info.format.as_str(), |format| format.title());
     text.add_line(&format!(
         "{}  {}, {}{}",
         options.style.bold(&escape_terminal(name)),
-        info.format,
+        format,
         Bytes(info.bytes),
         compression.unwrap_or_default()
     ));

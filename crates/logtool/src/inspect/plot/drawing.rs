@@ -7,7 +7,7 @@ use logtool_plot::{Chart, Line, Panel, Sampler, TimeAxis, XyPanel};
 use logtool_series::SeriesComponent;
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     inspect::{
         marks::MarkBuilder,
         plot::{
@@ -24,7 +24,10 @@ use crate::{
         signals::{self, RequestedSignal},
     },
     source::{progress_counter::ProgressCounter, session::Session},
-    time::{clock::ShownClock, record_span},
+    time::{
+        clock::{self, ShownClock},
+        record_span,
+    },
 };
 
 /// The default width, and the default height of each panel, in pixels.
@@ -69,12 +72,13 @@ pub(super) fn draw(
     let clock = ShownClock::new(manifest, request.clock)?;
     let mut requested = find(request, format_log)?;
     let range = clock.range(request.start, request.end)?;
+    session.warn_of_late_times(log.name(), manifest, request.start, request.end);
     requested.fields = expand_lists(format_log, requested.fields, range)?;
     if record_span::intersection(range, record_span::max_shown_range(manifest))
         .is_empty()
     {
-        let message = "the log has no records in the selected time range";
-        return Err(Error::failed(message));
+        let message = clock::empty_selection(&manifest.clock);
+        return Err(Error::new(ErrorKind::EmptySelection, message));
     }
     let width = request.size.map_or(WIDTH, |(width, _)| width);
     let columns = width as usize * usize::from(request.scale);
@@ -211,8 +215,13 @@ fn complete(
     let values = lines.map(|line| line.signal.values).sum::<u64>();
     let mut xy_lines = chart.xy.iter().flat_map(|panel| &panel.lines);
     if values == 0 && xy_lines.all(|line| line.runs.is_empty()) {
-        let message = "the fields have no numbers in the selected time range";
-        return Err(Error::failed(message));
+        return Err(match request.start.or(request.end) {
+            Some(_) => Error::new(
+                ErrorKind::EmptySelection,
+                "the fields have no numbers at the selected times",
+            ),
+            None => Error::failed("the fields have no numbers"),
+        });
     }
     set_limits(request, &mut chart)?;
     let manifest: &Manifest = log.manifest();

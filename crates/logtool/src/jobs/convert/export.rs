@@ -43,6 +43,8 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let name = &opened.input.name.clone();
     let mut losses = opened.input.findings(opened.log.manifest());
     losses.check(*strictness)?;
+    let manifest = opened.log.manifest();
+    session.warn_of_late_times(name, manifest, request.start, request.end);
 
     let outputs = new_outputs(destination, *existing, session)?;
     let provenance = provenance::from_digest(&opened.input, &digest, session);
@@ -73,8 +75,11 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     report.files =
         files.into_iter().map(|(path, bytes)| OutputFile { path, bytes }).collect();
     report.stale_files = stale_files::find(&report.files);
-    if report.files.is_empty() && !destination.is_stdout() && summary.remarks.is_empty()
-    {
+    let has_files = !report.files.is_empty() || destination.is_stdout();
+    let is_table =
+        matches!(request.format.kind(), FormatKind::Tables(_) | FormatKind::Arrays(_));
+    let has_rows = !is_table || summary.rows > 0 || report.losses.has_damage();
+    if !(has_files && has_rows) && summary.remarks.is_empty() {
         report.empty_reason = Some(clock::empty_selection(&manifest.clock));
     }
     if let Some(name) = provenance_file {
@@ -198,7 +203,7 @@ pub(crate) fn open(
     session: &Session,
 ) -> Result<(OpenLog, Option<Metadata>)> {
     if request.layout == Some(TableLayout::Px4) {
-        let (input, log) = open::open_ulog(input, session, "such layout")?;
+        let (input, log) = open::open_ulog(input, session, "have the layout of PX4")?;
         let header = log.metadata().clone();
         return Ok((OpenLog { input, log: Box::new(log) }, Some(header)));
     }

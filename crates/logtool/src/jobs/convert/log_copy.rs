@@ -61,6 +61,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     request.messages.check(&[copy.translation])?;
     copy.options.validates_parts = strictness.is_strict();
     provenance::add_provenance_of(&mut copy.options, copy.format, [&input], session)?;
+    session.warn_of_late_times(name, manifest, request.start, request.end);
     // The user may interrupt a long conversion after a warning.
     copy.warnings.iter().for_each(|warning| session.warn(name, warning));
     copy.remarks.iter().for_each(|remark| session.note(name, remark));
@@ -79,6 +80,9 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
 
     let mut report = ConvertReport::new(name, input.source.len(), losses);
     report.records = records;
+    if records == 0 && !report.losses.has_damage() {
+        report.empty_reason = Some(clock::empty_selection(&manifest.clock));
+    }
     report.remarks = written.remarks;
     let new = (&*new_path, written.bytes);
     report.remarks.extend(calibration_loss::warning((name, manifest), new, session));
@@ -145,7 +149,7 @@ impl LogCopy {
             return Err(Error::invalid(message));
         };
         if format == LogFormat::Ulog && ulog_tables::is_needed(manifest) {
-            return Err(ulog_tables::refuse_in_dataset(&manifest.format));
+            return Err(ulog_tables::refuse_in_dataset(manifest));
         }
         let translation =
             TranslationKind::for_target(manifest, format, request.messages);

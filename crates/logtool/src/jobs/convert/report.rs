@@ -45,7 +45,7 @@ pub struct ConvertReport {
     /// Remarks about changed data of a new log, one sentence each. The session's `Progress` has
     /// received them too.
     pub notes: Vec<String>,
-    /// The reason why nothing was written, if no record was selected.
+    /// Why nothing was written, or no rows or records, if no record was selected.
     pub empty_reason: Option<String>,
     /// Files of an earlier conversion in the same folders.
     pub stale_files: Vec<StaleFiles>,

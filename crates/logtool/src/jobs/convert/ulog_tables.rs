@@ -15,8 +15,8 @@ use logtool_sinks::StagedFile;
 use logtool_ulog::write::{Subscription, TopicHandle, Writer};
 
 use crate::{
-    error::{Context as _, Error, Result},
-    formats::LogFormat,
+    error::{Context as _, Error, ErrorKind, Result},
+    formats::{self, LogFormat},
     jobs::{
         convert::{
             Convert,
@@ -66,6 +66,7 @@ pub(super) fn write(
     losses.check(*strictness)?;
     let clock = ShownClock::new(manifest, request.clock())?;
     let time = clock.range(request.start, request.end)?;
+    session.warn_of_late_times(name, manifest, request.start, request.end);
     let topics = selection::topics(manifest, &request.topics)?;
     let selection = Selection { topics: topics.clone(), time };
     let counter = ProgressCounter::for_bytes(session, name, manifest.bytes);
@@ -100,6 +101,9 @@ pub(super) fn write(
 
     let mut report = ConvertReport::new(name, input.source.len(), losses);
     report.records = written.records;
+    if report.records == 0 && !report.losses.has_damage() {
+        report.empty_reason = Some(clock::empty_selection(&manifest.clock));
+    }
     remarks.extend(tables.iter().flat_map(TableToWrite::remarks));
     remarks.extend(written.remarks(epoch));
     report.remarks = remarks;
@@ -110,9 +114,10 @@ pub(super) fn write(
 }
 
 /// Returns the error of a conversion that a dataset cannot have.
-pub(super) fn refuse_in_dataset(format: &str) -> Error {
+pub(super) fn refuse_in_dataset(manifest: &Manifest) -> Error {
+    let noun = formats::noun(manifest);
     let message = format!(
-        "a {format} log cannot be copied to a ULog; `logtool convert` writes its tables to one"
+        "{noun} cannot be copied to a ULog; `logtool convert` writes its tables to one"
     );
     Error::invalid(message)
 }
@@ -182,7 +187,8 @@ fn tables(log: &Arc<dyn Log>, topics: &TopicSet) -> Result<Vec<TableToWrite>> {
         });
     }
     if tables.is_empty() {
-        return Err(Error::not_found("the selected topics have no records"));
+        let message = "the selected topics have no records";
+        return Err(Error::new(ErrorKind::EmptySelection, message));
     }
     Ok(tables)
 }

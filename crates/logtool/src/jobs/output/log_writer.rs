@@ -49,9 +49,10 @@ impl LogWriter {
         if path.as_os_str() == STDIN {
             if !format.is_stream() {
                 let message = format!(
-                    "a {} log cannot be written to standard output: its header is written \
-                     last; mcap, ulog and pcap logs can",
-                    format.name()
+                    "{} cannot be written to standard output: the header of {} is \
+                     written last; MCAP files, ULogs and captures can",
+                    format.plural(),
+                    format.noun()
                 );
                 return Err(Error::invalid(message).with_hint("name a file"));
             }
@@ -153,11 +154,15 @@ pub fn compression(
 ) -> Result<Option<String>> {
     let known = format.compressions();
     if let Some(requested) = requested
-        && !known.is_empty()
         && !known.contains(&requested)
     {
+        if known.is_empty() {
+            let message = format!("{} have no compressed chunks", format.plural());
+            let hint = "only ROS bags and MCAP files have a compression";
+            return Err(Error::invalid(message).with_hint(hint));
+        }
         let message =
-            format!("{} files do not support {}", format.name(), requested.name());
+            format!("{} do not support {}", format.plural(), requested.name());
         let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
         let hint = format!("the compression can be {}", known.join(", "));
         return Err(Error::invalid(message).with_hint(hint));
@@ -176,24 +181,24 @@ pub fn format(
     manifest: &Manifest,
 ) -> Result<LogFormat> {
     const TABLES: [(&str, &str); 5] = [
-        ("csv", "CSV"),
-        ("json", "JSON"),
-        ("jsonl", "JSON Lines"),
-        ("parquet", "Parquet"),
-        ("arrow", "Arrow"),
+        ("csv", "a CSV table"),
+        ("json", "a JSON file"),
+        ("jsonl", "a JSON Lines table"),
+        ("parquet", "a Parquet table"),
+        ("arrow", "an Arrow table"),
     ];
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     if end.eq_ignore_ascii_case("pcapng") {
         let message = format!("{}: captures are written as pcap", path.display());
         return Err(Error::invalid(message).with_hint("let the name end in .pcap"));
     }
-    let source_name = manifest.format.as_str();
     let Some(own_format) = LogFormat::from_manifest(manifest) else {
-        return Err(Error::failed(format!("{source_name} logs cannot be written")));
+        let own = &manifest.format;
+        return Err(Error::failed(format!("{own} logs cannot be written")));
     };
+    let own = own_format.noun();
     if own_format.is_table() {
-        let message =
-            format!("a {source_name} file is a table, which cannot be copied as a log");
+        let message = format!("{own} cannot be copied as a log");
         let hint = "`logtool convert` writes it, also a part of it, in another format";
         return Err(Error::invalid(message).with_hint(hint));
     }
@@ -202,12 +207,11 @@ pub fn format(
             return Ok(requested);
         }
         let message =
-            format!("{} files cannot hold a {source_name} log", requested.name());
-        let formats =
-            LogFormat::ALL.iter().filter(|candidate| candidate.can_hold(own_format));
-        let formats: Vec<&str> = formats.map(|format| format.name()).collect();
+            format!("{} cannot hold the records of {own}", requested.plural());
+        let formats = LogFormat::ALL.iter().filter(|one| one.can_hold(own_format));
+        let formats: Vec<&str> = formats.map(|format| format.noun()).collect();
         let hint = format!(
-            "a copy of a {source_name} log can be {}; `logtool convert` writes other formats",
+            "a copy of {own} can be {}; `logtool convert` writes other formats",
             formats.join(" or ")
         );
         return Err(Error::invalid(message).with_hint(hint));
@@ -216,12 +220,12 @@ pub fn format(
     let table = TABLES.iter().find(|(known, _)| known.eq_ignore_ascii_case(end));
     let unfit = match (promised, table) {
         (Some(promised), _) if promised.can_hold(own_format) => return Ok(promised),
-        (Some(promised), _) => promised.name(),
+        (Some(promised), _) => promised.noun(),
         (None, Some((_, table))) => table,
         (None, None) => return Ok(own_format),
     };
     let message =
-        format!("{} looks like {unfit}, and the log is {source_name}", path.display());
+        format!("{} looks like {unfit}, and the log is {own}", path.display());
     let hint = "the new log is of the same format; `logtool convert` makes others";
     Err(Error::invalid(message).with_hint(hint))
 }

@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
-use logtool_core::{Manifest, TopicSet};
+use logtool_core::{Clock, Manifest, TopicSet};
 
-use crate::source::{
-    lidar,
-    session::{NoticeLevel, Session},
+use crate::{
+    source::{
+        lidar,
+        session::{NoticeLevel, Session},
+    },
+    time::clock,
 };
 
 /// A summary of a new log that a request has written: its path, its size and remarks on it.
@@ -46,6 +49,18 @@ impl OutputSummary {
             session.progress.notice(NoticeLevel::Warning, name, text);
             self.warnings.push(format!("{name}: {text}"));
         }
+    }
+
+    /// Adds the warning that no record of the log called `name` was selected, and passes it on.
+    pub(crate) fn warn_of_empty_selection(
+        &mut self,
+        session: &Session,
+        name: &str,
+        clock: &Clock,
+    ) {
+        let text = clock::empty_selection(clock);
+        session.progress.notice(NoticeLevel::Selection, name, &text);
+        self.warnings.push(format!("{name}: {text}"));
     }
 
     /// Adds warnings about the lidars whose points are among `topics` of the log called `name`,

@@ -1,7 +1,7 @@
 //! A file that is valid while it grows.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{File, OpenOptions},
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -32,7 +32,10 @@ impl RecordedFile {
         }
         // Now, and not when the vehicle has started its log.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        fs::metadata(folder.unwrap_or(Path::new("."))).with_context(name)?;
+        if !folder.is_none_or(Path::is_dir) {
+            let error = Error::new(ErrorKind::NoSuchFile, "there is no such folder");
+            return Err(error.context(cannot_write(path)));
+        }
         Ok(Self { path: path.to_owned(), replaces, file: None, bytes: 0 })
     }
 
@@ -44,7 +47,7 @@ impl RecordedFile {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.write(bytes).with_context(|| self.path.display().to_string())?;
+        self.write(bytes).with_context(|| cannot_write(&self.path))?;
         self.bytes += bytes.len() as u64;
         bytes.clear();
         Ok(())
@@ -80,10 +83,12 @@ impl RecordedFile {
     /// Those of the system.
     pub(super) fn finish(self) -> Result<()> {
         match self.file {
-            Some(file) => {
-                file.sync_all().with_context(|| self.path.display().to_string())
-            }
+            Some(file) => file.sync_all().with_context(|| cannot_write(&self.path)),
             None => Ok(()),
         }
     }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
 }

@@ -202,7 +202,7 @@ struct FailedLookup {
     field: String,
     columns: Vec<String>,
     /// Columns with the name that are not numeric.
-    others: Vec<String>,
+    others: Vec<&'static str>,
 }
 
 impl FailedLookup {
@@ -213,7 +213,7 @@ impl FailedLookup {
             if is_number(column.data_type()) {
                 self.columns.push(column.name().clone());
             } else if column.name() == field {
-                self.others.push(column.data_type().to_string());
+                self.others.push(kind_name(column.data_type()));
             }
         }
     }
@@ -234,7 +234,7 @@ impl FailedLookup {
         };
         if let Some(kind) = self.others.first() {
             let message =
-                format!("`{}` of {label} is not a number: {kind}", self.field);
+                format!("`{}` of {label} is {kind}, not a number", self.field);
             return Error::failed(message).with_hint("`logtool cat` prints it");
         }
         let names = self.columns.iter().map(String::as_str);
@@ -242,5 +242,19 @@ impl FailedLookup {
         let hint = suggest::hint(&self.field, names, &usual);
         let message = format!("{label} has no numeric field `{}`", self.field);
         Error::not_found(message).with_hint(hint)
+    }
+}
+
+/// Returns what values of `data_type`, which are not numbers, are called in a sentence.
+fn kind_name(data_type: &DataType) -> &'static str {
+    match data_type {
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+            "a list"
+        }
+        DataType::Struct(_) => "a structure",
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text",
+        DataType::Timestamp(..) => "a time",
+        DataType::Duration(_) => "a duration",
+        _ => "a sequence of bytes",
     }
 }

@@ -10,7 +10,7 @@ use logtool_ulog::UlogLog;
 
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
-    formats::LogFormat,
+    formats::{self, LogFormat},
     source::{
         input::{
             STDIN,
@@ -81,10 +81,9 @@ impl GrowingLog {
         if opened.input.is_decrypted {
             return Err(unsupported("it is encrypted, and cannot be followed"));
         }
-        if LogFormat::from_manifest(opened.log.manifest()) != Some(LogFormat::Ulog) {
-            let format = &opened.log.manifest().format;
-            return Err(unsupported(&format!("a {format} log cannot be followed")));
-        }
+        let format = LogFormat::from_manifest(opened.log.manifest());
+        formats::require_ulog(format, "can be followed")
+            .with_context(|| opened.input.name.clone())?;
         let OpenLog { input, log } = opened;
         let mut manifest = log.manifest().clone();
         let unfinished = unfinished(&manifest.damage, manifest.bytes);

@@ -13,7 +13,7 @@ use logtool_velodyne::{capture::Capture, lidar::LidarOptions, vel::Vel};
 
 use crate::{
     error::{Context as _, Error, Result},
-    formats::LogFormat,
+    formats::{self, LogFormat},
     source::{
         input::{
             self, Input, Packing, file_signatures, lidar_packets,
@@ -138,11 +138,10 @@ fn open_as(
 ) -> Result<Box<dyn Log>> {
     let is_remote = input.is_remote && input.packing.is_none();
     let (name, len) = (&input.name, Bytes(input.source.len()));
-    let kind = format.name();
     if is_remote && !format.has_index() {
         session.note(
             name,
-            &format!("reads the whole file ({len}): a {kind} log has no index"),
+            &format!("reads the whole file ({len}): {} have no index", format.plural()),
         );
     }
     let log = ProgressSource::open_with_progress(input, session, |source| {
@@ -156,7 +155,7 @@ fn open_as(
         && manifest.topics.iter().all(is_empty)
         && !manifest.damage.is_empty()
     {
-        return Err(Error::failed(format!("no records of a {kind} log found")));
+        return Err(Error::failed(format!("no records of {} found", format.noun())));
     }
     if is_remote && log.manifest().access == LogAccess::Damaged {
         session
@@ -246,22 +245,17 @@ pub(crate) fn open_excerpt(
     }
 }
 
-/// Opens the ULog at `path`; `feature` describes the feature that only ULogs have.
+/// Opens the ULog at `path`; `ability` says what only ULogs have or can, such as "have parameters".
 pub fn open_ulog(
     path: &Path,
     session: &Session,
-    feature: &str,
+    ability: &str,
 ) -> Result<(Input, UlogLog)> {
     let input = Input::open(path, session)?;
-    let open = |format: LogFormat| {
-        if format != LogFormat::Ulog {
-            let message = format!("a {} log has no {feature}", format.name());
-            return Err(Error::failed(message));
-        }
-        Ok(UlogLog::open(Arc::clone(&input.source), session.options)?)
-    };
-    let log = format(path, &input, session).and_then(open);
-    let log = log.map_err(|err| explain(err, &input))?;
+    let format = format(path, &input, session).map_err(|err| explain(err, &input))?;
+    formats::require_ulog(Some(format), ability).with_context(|| input.name.clone())?;
+    let log = UlogLog::open(Arc::clone(&input.source), session.options);
+    let log = log.map_err(|err| explain(err.into(), &input))?;
     Ok((input, log))
 }
 

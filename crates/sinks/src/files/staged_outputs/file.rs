@@ -12,7 +12,7 @@ use logtool_core::{Output, Result};
 use tempfile::TempPath;
 
 use crate::{
-    error::at_path,
+    error::{at_path, cannot_write},
     files::staged_outputs::{Outputs, temporary},
 };
 
@@ -88,10 +88,8 @@ impl StagedFile {
 
 impl Write for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_pieces(bytes).map_err(|err| {
-            let message = format!("cannot write {}: {err}", self.destination.display());
-            io::Error::new(err.kind(), message)
-        })?;
+        let written = self.write_pieces(bytes);
+        written.map_err(|err| cannot_write(&self.destination, &err))?;
         Ok(bytes.len())
     }
 
@@ -102,16 +100,19 @@ impl Write for StagedFile {
 
 impl Seek for StagedFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.position = self.file()?.seek(to)?;
+        let sought = self.file().and_then(|file| file.seek(to));
+        self.position = sought.map_err(|err| cannot_write(&self.destination, &err))?;
         Ok(self.position)
     }
 }
 
 impl Output for StagedFile {
     fn copy_from_file(&mut self, file: &File, range: Range<u64>) -> io::Result<u64> {
-        let copied = self.file()?.copy_from_file(file, range)?;
+        let copied = self.file().and_then(|out| out.copy_from_file(file, range));
+        let copied = copied.map_err(|err| cannot_write(&self.destination, &err))?;
         self.position += copied;
-        self.close_if_many()?;
+        let closed = self.close_if_many();
+        closed.map_err(|err| cannot_write(&self.destination, &err))?;
         Ok(copied)
     }
 }

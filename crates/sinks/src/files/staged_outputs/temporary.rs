@@ -5,7 +5,7 @@
 //! whether the run that created them has ended.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io,
     path::{Path, PathBuf},
     process,
@@ -23,26 +23,40 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// Creates an empty file in `dir`, with the permissions that new files get.
 pub(super) fn file_in(dir: &Path) -> io::Result<(File, TempPath)> {
-    Ok(with_builder(0o666, |builder| builder.tempfile_in(dir))?.into_parts())
+    // Errors of the crate `tempfile` have the path of the temporary file, which would say nothing
+    // to a user.
+    let mut number = None;
+    let create = |path: &Path| {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).open(path);
+        number = file.as_ref().err().and_then(io::Error::raw_os_error);
+        file
+    };
+    let named = with_builder(|builder| builder.make_in(dir, create));
+    match (named, number) {
+        (Ok(named), _) => Ok(named.into_parts()),
+        (Err(_), Some(number)) => Err(io::Error::from_raw_os_error(number)),
+        (Err(err), None) => Err(err),
+    }
 }
 
 /// Creates a directory in `dir`, with the permissions that new directories get.
 pub(super) fn dir_in(dir: &Path) -> io::Result<TempDir> {
-    with_builder(0o777, |builder| builder.tempdir_in(dir))
+    let created = with_builder(|builder| {
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        builder.tempdir_in(dir)
+    });
+    // As above; here the error of the system cannot be accessed, but it has the same kind.
+    created.map_err(|err| err.kind().into())
 }
 
 fn with_builder<T>(
-    mode: u32,
-    create: impl FnOnce(&Builder<'_, '_>) -> io::Result<T>,
+    create: impl FnOnce(&mut Builder<'_, '_>) -> io::Result<T>,
 ) -> io::Result<T> {
     let prefix = format!("{PREFIX}{:08x}-{}-", *MACHINE, process::id());
     let mut builder = Builder::new();
-    builder.prefix(&prefix).suffix(SUFFIX);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = mode;
-    create(&builder)
+    create(builder.prefix(&prefix).suffix(SUFFIX))
 }
 
 /// A number that identifies the boot of this machine and the namespace of its processes (proc(5),

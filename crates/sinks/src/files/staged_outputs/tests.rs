@@ -84,6 +84,30 @@ fn file_created_by_others_before_the_commit_is_not_replaced() {
     assert_eq!(fs::read(dir.path().join("b")).unwrap(), b"other");
 }
 
+#[cfg(unix)]
+#[test]
+fn error_names_the_output_and_no_temporary_file() {
+    use std::{error::Error as _, os::unix::fs::PermissionsExt as _};
+    let dir = tempfile::tempdir().unwrap();
+    let locked = dir.path().join("locked");
+    fs::create_dir(&locked).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o500)).unwrap();
+    // The administrator may write there, but nobody may write in /proc.
+    let is_locked = File::create(locked.join("x")).is_err();
+    let locked = if is_locked { locked } else { PathBuf::from("/proc") };
+    for outputs in [
+        Outputs::new(&locked, ExistingFiles::Refuse),
+        Outputs::new(locked.join("new"), ExistingFiles::Refuse),
+        Outputs::for_file(locked.join("a.csv"), ExistingFiles::Refuse),
+    ] {
+        let error = outputs.create("a.csv").unwrap_err();
+        let path = error.message().strip_prefix("cannot create ").unwrap();
+        assert!(Path::new(path).starts_with(&locked), "{path}");
+        let text = format!("{error} {}", error.source().unwrap());
+        assert!(!text.contains(".part"), "{text}");
+    }
+}
+
 #[test]
 fn files_are_replaced_on_request_but_directories_never() {
     let dir = tempfile::tempdir().unwrap();
@@ -91,7 +115,7 @@ fn files_are_replaced_on_request_but_directories_never() {
     fs::create_dir(dir.path().join("d")).unwrap();
     let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
     outputs.write("a", b"new").unwrap();
-    assert!(outputs.create("d").unwrap_err().to_string().contains("is a directory"));
+    assert!(outputs.create("d").unwrap_err().to_string().contains("is a folder"));
     outputs.commit().unwrap();
     assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"new");
 }

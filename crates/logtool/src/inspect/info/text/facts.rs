@@ -53,12 +53,14 @@ fn write_times(text: &mut TextWriter<'_>, manifest: &Manifest) {
             if has_records { "unknown: no record has a time" } else { "no records" };
         return text.add_fact("duration", reason);
     };
-    let zero = match manifest.clock.zero {
-        ClockZero::Unix => "of Unix time",
-        ClockZero::Boot => "since boot",
-        ClockZero::ProgramStart => "since the recorder was started",
+    let clock = text.options.shown_clock(manifest);
+    let zero = match (clock.choice(), manifest.clock.zero) {
+        (TimeChoice::Utc, _) => "UTC",
+        (TimeChoice::Relative, _) => "since the start of the log",
+        (TimeChoice::Boot, ClockZero::Unix) => "of Unix time",
+        (TimeChoice::Boot, ClockZero::Boot) => "since boot",
+        (TimeChoice::Boot, ClockZero::ProgramStart) => "since the recorder was started",
     };
-    let clock = ShownClock::from_manifest(manifest);
     let last = Timestamp::from_nanos(time.end.as_nanos().saturating_sub(1));
     let (duration, first) = (Span(time.span_nanos()), clock.text(time.start));
     let last = clock.text(last);

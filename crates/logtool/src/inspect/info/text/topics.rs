@@ -10,7 +10,6 @@ use crate::{
     text::units::{
         Bytes, Count, Rate, Span, count_of, escape_terminal, shorten_middle,
     },
-    time::clock::ShownClock,
 };
 
 /// The maximum length of a line of names.
@@ -170,7 +169,7 @@ pub(super) fn write_frequencies(text: &mut TextWriter<'_>, info: &LogInfo) {
         "TOPIC", "USUAL/Hz", "SHORTEST", "MEDIAN", "JITTER", "LARGEST GAP", "AT"
     );
     text.add_heading(&heading);
-    let clock = ShownClock::from_manifest(info.log.manifest());
+    let clock = text.options.shown_clock(info.log.manifest());
     for (topic, frequency) in known {
         let label = shown_label(text, &topic.topic);
         let rate = frequency.rate_hz.map(|rate| Rate(rate).to_string());
