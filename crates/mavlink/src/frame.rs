@@ -1,11 +1,11 @@
-//! Finds MAVLink frames in bytes, and reads those that a log stream needs.
+//! Finds MAVLink frames in bytes, and decodes the messages of a log stream.
 //!
 //! ```text
 //! 2.0  fd | length u8 | incompatible u8 | compatible u8 | sequence u8 | system u8 | component u8
 //!      | message u24 | payload | checksum u16 | signature of 13 bytes, if incompatible is 1
 //! 1.0  fe | length u8 | sequence u8 | system u8 | component u8 | message u8 | payload | checksum u16
 //! ```
-//! (MAVLink Developer Guide, "Packet Serialization". Trailing zeros of a 2.0 payload are left out.)
+//! (MAVLink Developer Guide, "Packet Serialization". Trailing zeros of a 2.0 payload are omitted.)
 
 use mavlink::{
     MAV_STX, MAV_STX_V2, MavHeader, MavlinkVersion, Message as _, calculate_crc,
@@ -14,7 +14,7 @@ use mavlink::{
 
 use crate::packet::StreamPacket;
 
-/// The flag of a signed frame. Frames with other flags must not be read.
+/// The incompatible flag of a signed frame. Frames with other flags must be dropped.
 const SIGNED: u8 = 1;
 const SIGNATURE_BYTES: usize = 13;
 const CHECKSUM_BYTES: usize = 2;
@@ -28,23 +28,23 @@ const NOT_AN_AUTOPILOT: u8 = 8;
 /// The result of parsing the start of some bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scan {
-    /// A sound frame of this many bytes.
+    /// A valid frame, and its length in bytes.
     Frame(Frame, usize),
-    /// A frame of this many bytes with a message that is not in the common message set. Its
-    /// checksum cannot be checked.
+    /// A frame of this length in bytes, with a message that is not in the common message set. Its
+    /// checksum cannot be verified.
     Unknown(usize),
-    /// Perhaps the start of a frame, whose rest is missing.
+    /// The bytes may be the start of a frame whose remaining bytes are missing.
     Incomplete,
-    /// Not a frame, or one with a wrong checksum.
+    /// The bytes are not a frame, or its checksum is wrong.
     Invalid,
 }
 
 /// A frame with a correct checksum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// The system that sent it.
+    /// The id of the system that sent the frame.
     pub system: u8,
-    /// The component of the system.
+    /// The id of the component that sent the frame.
     pub component: u8,
     pub(crate) content: Content,
 }
@@ -52,19 +52,20 @@ pub struct Frame {
 /// The contents of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
-    /// A sign of life.
+    /// HEARTBEAT.
     Heartbeat { is_autopilot: bool },
-    /// The answer to a command.
-    Answer { command: MavCmd, result: MavResult },
-    /// A part of a log. `packet` is `None` if it contradicts itself.
-    Stream { sequence: u16, needs_answer: bool, packet: Option<StreamPacket> },
-    /// Anything else.
+    /// COMMAND_ACK: the response to a command.
+    CommandAck { command: MavCmd, result: MavResult },
+    /// LOGGING_DATA and LOGGING_DATA_ACKED: a packet of a log stream. `packet` is `None` if its
+    /// fields contradict each other.
+    Stream { sequence: u16, needs_ack: bool, packet: Option<StreamPacket> },
+    /// Any other message.
     Other,
 }
 
 impl Frame {
-    /// Returns the packet of a log stream, if the frame has one: `Some(None)` is a packet that
-    /// contradicts itself.
+    /// Returns the packet of a log stream, if the frame contains one. `Some(None)` is a packet
+    /// whose fields contradict each other.
     pub fn into_packet(self) -> Option<Option<StreamPacket>> {
         match self.content {
             Content::Stream { packet, .. } => Some(packet),
@@ -94,20 +95,20 @@ fn scan_v2(bytes: &[u8]) -> Scan {
     }
     let id = u32::from_le_bytes([a, b, c, 0]);
     let signature = if flags & SIGNED == 0 { 0 } else { SIGNATURE_BYTES };
-    let parts = Parts { header: 10, payload: payload.into(), signature };
-    read(bytes, parts, MavlinkVersion::V2, id, (system, component))
+    let lengths = FrameLengths { header: 10, payload: payload.into(), signature };
+    read(bytes, lengths, MavlinkVersion::V2, id, (system, component))
 }
 
 fn scan_v1(bytes: &[u8]) -> Scan {
     let Some(&[_, payload, _, system, component, id]) = bytes.first_chunk::<6>() else {
         return Scan::Incomplete;
     };
-    let parts = Parts { header: 6, payload: payload.into(), signature: 0 };
-    read(bytes, parts, MavlinkVersion::V1, id.into(), (system, component))
+    let lengths = FrameLengths { header: 6, payload: payload.into(), signature: 0 };
+    read(bytes, lengths, MavlinkVersion::V1, id.into(), (system, component))
 }
 
 /// The lengths of the parts of a frame, in bytes.
-struct Parts {
+struct FrameLengths {
     header: usize,
     payload: usize,
     signature: usize,
@@ -115,26 +116,26 @@ struct Parts {
 
 fn read(
     bytes: &[u8],
-    parts: Parts,
+    lengths: FrameLengths,
     version: MavlinkVersion,
     id: u32,
     (system, component): (u8, u8),
 ) -> Scan {
-    let end = parts.header + parts.payload;
-    let length = end + CHECKSUM_BYTES + parts.signature;
+    let end = lengths.header + lengths.payload;
+    let length = end + CHECKSUM_BYTES + lengths.signature;
     let (Some(frame), Some(payload)) =
-        (bytes.get(..length), bytes.get(parts.header..end))
+        (bytes.get(..length), bytes.get(lengths.header..end))
     else {
         return Scan::Incomplete;
     };
-    let extra = MavMessage::extra_crc(id);
-    // The library has no other sign of an unknown message, and no message has this extra byte.
-    if extra == 0 {
+    let crc_extra = MavMessage::extra_crc(id);
+    // The library returns 0 for unknown messages, and no known message has this CRC_EXTRA.
+    if crc_extra == 0 {
         return Scan::Unknown(length);
     }
     let checksum = frame.get(end..).and_then(<[u8]>::first_chunk);
-    let want = frame.get(1..end).map(|checked| calculate_crc(checked, extra));
-    if checksum.map(|bytes| u16::from_le_bytes(*bytes)) != want {
+    let expected = frame.get(1..end).map(|checked| calculate_crc(checked, crc_extra));
+    if checksum.map(|bytes| u16::from_le_bytes(*bytes)) != expected {
         return Scan::Invalid;
     }
     let content = content(version, id, payload);
@@ -143,41 +144,42 @@ fn read(
 
 fn content(version: MavlinkVersion, id: u32, payload: &[u8]) -> Content {
     if id == HEARTBEAT {
-        // By its bytes: the library rejects types of vehicles that are newer than it.
+        // The bytes are decoded here, because the library rejects vehicle types that it does not
+        // know.
         let byte = |offset| payload.get(offset).copied().unwrap_or(0);
         let (kind, autopilot) = (byte(4), byte(5));
         let is_autopilot = autopilot != NOT_AN_AUTOPILOT && kind != GROUND_STATION;
         return Content::Heartbeat { is_autopilot };
     }
     match MavMessage::parse(version, id, payload) {
-        Ok(MavMessage::COMMAND_ACK(answer)) => {
-            Content::Answer { command: answer.command, result: answer.result }
+        Ok(MavMessage::COMMAND_ACK(ack)) => {
+            Content::CommandAck { command: ack.command, result: ack.result }
         }
-        Ok(MavMessage::LOGGING_DATA(part)) => Content::Stream {
-            sequence: part.sequence,
-            needs_answer: false,
+        Ok(MavMessage::LOGGING_DATA(data)) => Content::Stream {
+            sequence: data.sequence,
+            needs_ack: false,
             packet: StreamPacket::from_fields(
-                part.sequence,
-                part.length,
-                part.first_message_offset,
-                &part.data,
+                data.sequence,
+                data.length,
+                data.first_message_offset,
+                &data.data,
             ),
         },
-        Ok(MavMessage::LOGGING_DATA_ACKED(part)) => Content::Stream {
-            sequence: part.sequence,
-            needs_answer: true,
+        Ok(MavMessage::LOGGING_DATA_ACKED(data)) => Content::Stream {
+            sequence: data.sequence,
+            needs_ack: true,
             packet: StreamPacket::from_fields(
-                part.sequence,
-                part.length,
-                part.first_message_offset,
-                &part.data,
+                data.sequence,
+                data.length,
+                data.first_message_offset,
+                &data.data,
             ),
         },
         _ => Content::Other,
     }
 }
 
-/// Returns the frame of a message, as MAVLink 2.
+/// Encodes a message as a MAVLink 2 frame.
 pub(crate) fn encode(header: MavHeader, message: &MavMessage) -> Vec<u8> {
     let mut frame = mavlink::MAVLinkV2MessageRaw::new();
     frame.serialize_message(header, message);
@@ -229,7 +231,7 @@ mod tests {
         ];
         let Scan::Frame(frame, 23) = scan(&bytes) else { panic!("no frame") };
         let packet = StreamPacket::new(155, Some(2), vec![1, 2, 3, 4, 5]);
-        let want = Content::Stream { sequence: 155, needs_answer: true, packet };
+        let want = Content::Stream { sequence: 155, needs_ack: true, packet };
         assert_eq!(frame.content, want);
     }
 

@@ -8,13 +8,13 @@
 //!                                       <-  COMMAND_LONG MAV_CMD_LOGGING_START
 //! COMMAND_ACK                           ->
 //! LOGGING_DATA_ACKED: definitions       ->
-//!                                       <-  LOGGING_ACK, for each of them
+//!                                       <-  LOGGING_ACK, for each packet
 //! LOGGING_DATA: data, never repeated    ->
 //!                                       <-  COMMAND_LONG MAV_CMD_LOGGING_STOP
 //! ```
 //! (MAVLink common message set; PX4, `log_writer_mavlink.cpp` and `mavlink_ulog.cpp`.)
 //!
-//! The modules `frame`, `order`, `stream` and `vehicle` have no sockets and no clock.
+//! The modules `frame`, `order`, `stream` and `vehicle` do not use sockets or a clock.
 
 mod packet;
 mod ulog;

@@ -15,10 +15,10 @@ pub use self::address::{Address, AddressError};
 use self::datagrams::DatagramSocket;
 use crate::frame::{Frame, Scan, scan};
 
-/// How long a call waits for bytes.
-const WAIT: Duration = Duration::from_millis(50);
+/// The maximum time for which a call waits for bytes.
+const READ_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// The most addresses that frames are sent to.
+/// The maximum number of UDP addresses to which frames are sent.
 const MAX_PEERS: usize = 16;
 
 /// A connection to a vehicle.
@@ -31,7 +31,8 @@ pub struct Link {
 
 #[derive(Debug)]
 enum Port {
-    /// Frames go to each address that has sent some, and they state the system that they are for.
+    /// Frames are sent to each address from which frames were received. They contain the id of the
+    /// system for which they are meant.
     Udp(DatagramSocket, Vec<SocketAddr>),
     Tcp(TcpStream),
     #[cfg(unix)]
@@ -42,7 +43,7 @@ impl Link {
     /// Opens the connection to `address`. A TCP connection must be accepted within `timeout`.
     ///
     /// # Errors
-    /// Those of the system; `Unsupported` for serial ports on systems other than Unix.
+    /// Errors of the operating system; `Unsupported` for serial ports on systems other than Unix.
     pub fn open(address: &Address, timeout: Duration) -> io::Result<Self> {
         let port = match address {
             Address::UdpListen(host, port) => {
@@ -58,9 +59,9 @@ impl Link {
             Address::Tcp(host, port) => {
                 let peer = resolve(host, *port)?;
                 let socket = TcpStream::connect_timeout(&peer, timeout)?;
-                socket.set_read_timeout(Some(WAIT))?;
+                socket.set_read_timeout(Some(READ_TIMEOUT))?;
                 socket.set_write_timeout(Some(timeout))?;
-                // Answers must not wait for more bytes.
+                // Without this option, the system would delay short frames.
                 socket.set_nodelay(true)?;
                 Port::Tcp(socket)
             }
@@ -77,13 +78,13 @@ impl Link {
     /// Sends a frame.
     ///
     /// # Errors
-    /// Those of the system. A UDP address where nothing listens is not an error.
+    /// Errors of the operating system. A UDP address on which no program listens is not an error.
     pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
         match &mut self.port {
             Port::Udp(socket, peers) => {
                 for peer in peers {
                     match socket.send_to(frame, *peer) {
-                        Err(err) if !is_passing(&err) => return Err(err),
+                        Err(err) if !is_temporary(&err) => return Err(err),
                         _ => {}
                     }
                 }
@@ -95,20 +96,20 @@ impl Link {
         }
     }
 
-    /// Waits for bytes, for 0.1 seconds at most, and adds the frames in them to `frames`.
+    /// Waits up to 0.1 seconds for bytes, and appends the frames in them to `frames`.
     ///
     /// # Errors
-    /// Those of the system; `UnexpectedEof` if the other end closed the connection.
+    /// Errors of the operating system; `UnexpectedEof` if the other end closed the connection.
     pub fn receive(&mut self, frames: &mut Vec<Frame>) -> io::Result<()> {
         let mut bytes = [0; 1 << 16];
         let received = match &mut self.port {
-            Port::Udp(socket, peers) => match socket.next(WAIT) {
+            Port::Udp(socket, peers) => match socket.next(READ_TIMEOUT) {
                 Ok((datagram, peer)) => {
-                    let before = frames.len();
-                    // Frames do not go on in the next datagram.
+                    let previous_len = frames.len();
+                    // A frame does not continue in the next datagram.
                     self.pending = datagram;
                     take_frames(&mut self.pending, frames);
-                    let is_new = frames.len() > before && !peers.contains(&peer);
+                    let is_new = frames.len() > previous_len && !peers.contains(&peer);
                     if is_new && peers.len() < MAX_PEERS {
                         peers.push(peer);
                     }
@@ -129,7 +130,7 @@ impl Link {
                 take_frames(&mut self.pending, frames);
                 Ok(())
             }
-            Err(err) if is_passing(&err) => Ok(()),
+            Err(err) if is_temporary(&err) => Ok(()),
             Err(err) => Err(err),
         }
     }
@@ -142,7 +143,7 @@ fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
 
 /// Returns whether an error is temporary: there are no bytes to read yet, or no program listens at
 /// a UDP address yet.
-fn is_passing(err: &io::Error) -> bool {
+fn is_temporary(err: &io::Error) -> bool {
     matches!(
         err.kind(),
         io::ErrorKind::WouldBlock
@@ -154,22 +155,23 @@ fn is_passing(err: &io::Error) -> bool {
     )
 }
 
-/// Moves the frames in `bytes` to `frames`, and leaves what may be the start of one.
+/// Moves the complete frames in `bytes` to `frames`. Only bytes that may be the start of a frame
+/// remain.
 fn take_frames(bytes: &mut Vec<u8>, frames: &mut Vec<Frame>) {
-    let mut rest = bytes.as_slice();
+    let mut remaining = bytes.as_slice();
     loop {
-        let step = match scan(rest) {
+        let consumed = match scan(remaining) {
             Scan::Frame(frame, length) => {
                 frames.push(frame);
                 length
             }
             Scan::Incomplete => break,
-            // Not the whole unknown frame, because its length may be wrong.
+            // Only one byte is skipped, because the length of an unknown frame may be wrong.
             Scan::Unknown(_) | Scan::Invalid => 1,
         };
-        rest = rest.get(step..).unwrap_or_default();
+        remaining = remaining.get(consumed..).unwrap_or_default();
     }
-    *bytes = rest.to_vec();
+    *bytes = remaining.to_vec();
 }
 
 #[cfg(test)]

@@ -1,99 +1,101 @@
-//! Puts packets in the order of their sequence numbers, and finds those that are missing.
+//! Sorts packets by their sequence numbers, and detects missing packets.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::packet::StreamPacket;
 
-/// The most packets that wait for a missing one. A vehicle sends 50 to 400 packets per second.
+/// The maximum number of packets that wait for a missing packet. A vehicle sends 50 to 400 packets
+/// per second.
 const MAX_WAITING: usize = 64;
 
-/// The longest time that a packet waits for a missing one, in microseconds.
+/// The maximum time for which a packet waits for a missing packet, in microseconds.
 const MAX_WAIT_MICROS: u64 = 500_000;
 
-/// Numbers that are this far ahead or more are behind, because numbers wrap around.
-const HALF: u16 = 1 << 15;
+/// Half of the range of sequence numbers. Because the numbers wrap around, a packet that seems to
+/// be at least this far ahead is an earlier packet.
+const HALF_RANGE: u16 = 1 << 15;
 
 /// The next part of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ordered {
     /// The next packet, and the time at which it arrived.
     Packet(StreamPacket, u64),
-    /// This number of packets is missing.
+    /// The number of packets that are missing before the next packet.
     Missing(u64),
 }
 
 /// A queue of packets that arrive in any order, more than once, or not at all.
 #[derive(Debug, Default)]
 pub(crate) struct PacketOrder {
-    /// The number of the next packet, counted on without wrapping around. A stream starts with 0
-    /// (PX4, `log_writer_mavlink.cpp`).
-    next: u64,
+    /// The number of the next packet, without wrapping around. A stream starts with 0 (PX4,
+    /// `log_writer_mavlink.cpp`).
+    next_number: u64,
     has_started: bool,
-    /// The packets that have arrived by their numbers, which are not below `next`; with their
-    /// times.
-    waiting: BTreeMap<u64, (StreamPacket, u64)>,
-    /// Whether everything that waits is the end of the stream.
+    /// The packets that have arrived, with their times of arrival. The keys are their numbers,
+    /// which are at least `next_number`.
+    queued: BTreeMap<u64, (StreamPacket, u64)>,
+    /// Whether the stream has ended, so that packets need not wait any longer.
     is_finished: bool,
 }
 
 impl PacketOrder {
-    /// Adds a packet that arrived at `now`, in microseconds. Returns whether it is new: it may
-    /// have arrived before, or too late.
-    pub(crate) fn push(&mut self, packet: StreamPacket, now: u64) -> bool {
+    /// Adds a packet that arrived at the time `now_micros`. Returns whether it is new. It is not
+    /// new if it has arrived before, or if it arrives too late.
+    pub(crate) fn push(&mut self, packet: StreamPacket, now_micros: u64) -> bool {
         // A packet has only the lower 16 bits of its number.
-        let distance = packet.sequence.wrapping_sub(self.next as u16);
+        let distance = packet.sequence.wrapping_sub(self.next_number as u16);
         if !self.has_started && usize::from(distance) > MAX_WAITING {
-            // The stream began before it was recorded.
-            self.next = packet.sequence.into();
-            self.waiting.insert(self.next, (packet, now));
+            // The stream started before the recording.
+            self.next_number = packet.sequence.into();
+            self.queued.insert(self.next_number, (packet, now_micros));
             self.has_started = true;
             return true;
         }
         self.has_started = true;
-        if distance >= HALF {
+        if distance >= HALF_RANGE {
             return false;
         }
-        match self.waiting.entry(self.next + u64::from(distance)) {
+        match self.queued.entry(self.next_number + u64::from(distance)) {
             Entry::Vacant(entry) => {
-                entry.insert((packet, now));
+                entry.insert((packet, now_micros));
                 true
             }
             Entry::Occupied(_) => false,
         }
     }
 
-    /// Returns whether the packet with this number follows those before, or is one of the first.
+    /// Returns whether `sequence` is the number of the next packet, or slightly higher.
     pub(crate) fn is_near(&self, sequence: u16) -> bool {
-        usize::from(sequence.wrapping_sub(self.next as u16)) <= MAX_WAITING
+        usize::from(sequence.wrapping_sub(self.next_number as u16)) <= MAX_WAITING
     }
 
     /// Returns the number of packets that wait for others.
     pub(crate) fn waiting_packets(&self) -> u64 {
-        self.waiting.len() as u64
+        self.queued.len() as u64
     }
 
-    /// States that no more packets come: `pop` returns all that wait.
+    /// Declares the end of the stream, so that `pop` returns all packets in the queue.
     pub(crate) fn finish(&mut self) {
         self.is_finished = true;
     }
 
-    /// Returns the next packet; or how many are missing before it, if others waited for them for
-    /// too long, as of `now`.
-    pub(crate) fn pop(&mut self, now: u64) -> Option<Ordered> {
-        let first = self.waiting.first_entry()?;
+    /// Returns the next packet. If it is missing and later packets have waited for it for too long
+    /// at the time `now_micros`, returns the number of missing packets.
+    pub(crate) fn pop(&mut self, now_micros: u64) -> Option<Ordered> {
+        let first = self.queued.first_entry()?;
         let (number, (_, time)) = (*first.key(), first.get());
-        if number == self.next {
+        if number == self.next_number {
             let (packet, time) = first.remove();
-            self.next += 1;
+            self.next_number += 1;
             return Some(Ordered::Packet(packet, time));
         }
-        let missing = number - self.next;
-        let is_over = self.is_finished
+        let missing = number - self.next_number;
+        let is_expired = self.is_finished
             || missing > MAX_WAITING as u64
-            || now.saturating_sub(*time) > MAX_WAIT_MICROS
-            || self.waiting.len() > MAX_WAITING;
-        is_over.then(|| {
-            self.next = number;
+            || now_micros.saturating_sub(*time) > MAX_WAIT_MICROS
+            || self.queued.len() > MAX_WAITING;
+        is_expired.then(|| {
+            self.next_number = number;
             Ordered::Missing(missing)
         })
     }
@@ -108,8 +110,8 @@ mod tests {
     }
 
     /// Returns the numbers of the packets, and negative counts of missing ones.
-    fn pop_all(order: &mut PacketOrder, now: u64) -> Vec<i64> {
-        let next = || order.pop(now);
+    fn pop_all(order: &mut PacketOrder, now_micros: u64) -> Vec<i64> {
+        let next = || order.pop(now_micros);
         let numbers = std::iter::from_fn(next).map(|part| match part {
             Ordered::Packet(packet, _) => packet.sequence.into(),
             Ordered::Missing(count) => -i64::try_from(count).unwrap(),

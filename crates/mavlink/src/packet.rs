@@ -1,9 +1,9 @@
 //! Packets of a log stream: the contents of LOGGING_DATA and LOGGING_DATA_ACKED.
 
-/// The most data of a packet, in bytes.
+/// The maximum number of data bytes in a packet.
 pub const MAX_DATA_BYTES: usize = 249;
 
-/// The value of `first_message_offset` that states that no message starts in a packet.
+/// The value of `first_message_offset` if no message starts in a packet.
 const NO_MESSAGE_STARTS: u8 = 255;
 
 /// A packet of a log stream.
@@ -11,18 +11,18 @@ const NO_MESSAGE_STARTS: u8 = 255;
 /// Source: the MAVLink common message set, messages 266 and 267.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamPacket {
-    /// The sequence number. After 65535 comes 0.
+    /// The sequence number, which wraps around after 65535.
     pub(crate) sequence: u16,
-    /// The offset in `data` of the first message that starts in it, below its length.
+    /// The offset in `data` of the first message that starts in this packet.
     pub(crate) first_message: Option<usize>,
-    /// The data, up to [`MAX_DATA_BYTES`] bytes.
+    /// At most [`MAX_DATA_BYTES`] bytes of the log.
     pub(crate) data: Vec<u8>,
 }
 
 impl StreamPacket {
     /// Creates a packet. `first_message` is the offset in `data` of the first message that starts
-    /// in it. Returns `None` if the packet contradicts itself: if the data is too long, or if the
-    /// offset is not within the data.
+    /// in the packet. Returns `None` if the data is too long, or if the offset is not within the
+    /// data.
     pub fn new(
         sequence: u16,
         first_message: Option<u8>,
@@ -30,15 +30,15 @@ impl StreamPacket {
     ) -> Option<Self> {
         let first_message = match first_message.map(usize::from) {
             Some(offset) if offset < data.len() => Some(offset),
-            // A packet without data has no place for a message, whatever it states.
+            // In a packet without data, the offset has no meaning.
             Some(_) if !data.is_empty() => return None,
             _ => None,
         };
         (data.len() <= MAX_DATA_BYTES).then_some(Self { sequence, first_message, data })
     }
 
-    /// Creates a packet from the fields of a MAVLink message. `length` and `first_message_offset`
-    /// are as the message states them. Returns `None` if they contradict each other.
+    /// Creates a packet from the fields of a MAVLink message. Returns `None` if the fields
+    /// contradict each other.
     pub(crate) fn from_fields(
         sequence: u16,
         length: u8,

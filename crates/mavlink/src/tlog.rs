@@ -1,4 +1,4 @@
-//! Reads telemetry logs (`.tlog`), the MAVLink frames that a ground station received.
+//! Reads telemetry logs (`.tlog`), which contain the MAVLink frames that a ground station received.
 //!
 //! ```text
 //! record  time u64, big-endian, in microseconds of UTC | MAVLink frame
@@ -14,94 +14,95 @@ use crate::frame::{Frame, Scan, scan};
 
 const TIME_BYTES: usize = 8;
 
-/// The bytes that decide about a record: two times, the longest frame, and the start of the next.
+/// The number of bytes that are needed to recognize a record: two times, the longest frame, and the
+/// start of the next frame.
 const LOOK_AHEAD: usize = 2 * TIME_BYTES + 512;
 
-/// How many bytes are read at once.
+/// The number of bytes that are read at once.
 const BLOCK_BYTES: usize = 1 << 16;
 
 /// A part of a telemetry log.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TlogPart {
-    /// A frame, and the time at which it was received, in microseconds of UTC.
+    /// The time at which a frame was received, in microseconds of UTC, and the frame.
     Frame(u64, Frame),
     /// A message that is not in the common message set.
     Unknown,
-    /// These bytes are not records.
+    /// A range of bytes that are not records.
     Damage(Range<u64>),
 }
 
-/// Reads the records of a telemetry log, and steps over damage.
+/// Reads the records of a telemetry log, and skips damaged bytes.
 #[derive(Debug)]
 pub struct TlogReader<R> {
     source: R,
     buffer: Vec<u8>,
-    /// The bytes of the buffer that are done.
-    done: usize,
+    /// The number of consumed bytes at the start of the buffer.
+    consumed: usize,
     /// The offset of the buffer in the log.
     offset: u64,
     is_at_end: bool,
 }
 
 impl<R: Read> TlogReader<R> {
-    /// Creates a reader of the log that `source` starts with.
+    /// Creates a reader of the log in `source`.
     pub fn new(source: R) -> Self {
-        Self { source, buffer: Vec::new(), done: 0, offset: 0, is_at_end: false }
+        Self { source, buffer: Vec::new(), consumed: 0, offset: 0, is_at_end: false }
     }
 
     /// Returns the next part, or `None` at the end.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Errors of the source.
     pub fn read_part(&mut self) -> io::Result<Option<TlogPart>> {
         let start = self.position();
         loop {
             self.fill()?;
             let damage = start..self.position();
-            let bytes = self.buffer.get(self.done..).unwrap_or_default();
+            let bytes = self.buffer.get(self.consumed..).unwrap_or_default();
             let (Some(time), Some(frame)) =
                 (bytes.first_chunk(), bytes.get(TIME_BYTES..))
             else {
-                // Less than a time is left.
-                self.done = self.buffer.len();
+                // The remaining bytes are shorter than a time.
+                self.consumed = self.buffer.len();
                 let damage = start..self.position();
                 return Ok((!damage.is_empty()).then_some(TlogPart::Damage(damage)));
             };
             let time = u64::from_be_bytes(*time);
             let (part, length) = match scan(frame) {
-                // A sound frame after damage is returned by the next call.
+                // A valid frame after damage is returned by the next call.
                 Scan::Frame(..) if !damage.is_empty() => {
                     return Ok(Some(TlogPart::Damage(damage)));
                 }
                 Scan::Frame(frame, length) => (TlogPart::Frame(time, frame), length),
-                // Its checksum cannot be checked: the next record must follow.
+                // The checksum cannot be verified, so the next record must follow.
                 Scan::Unknown(length)
                     if damage.is_empty() && is_record_or_end(frame, length) =>
                 {
                     (TlogPart::Unknown, length)
                 }
                 _ => {
-                    self.done += 1;
+                    self.consumed += 1;
                     continue;
                 }
             };
-            self.done += TIME_BYTES + length;
+            self.consumed += TIME_BYTES + length;
             return Ok(Some(part));
         }
     }
 
     fn position(&self) -> u64 {
-        self.offset + self.done as u64
+        self.offset + self.consumed as u64
     }
 
-    /// Reads until there are enough bytes to decide about the next record.
+    /// Fills the buffer with enough bytes to recognize the next record.
     fn fill(&mut self) -> io::Result<()> {
-        if self.is_at_end || self.buffer.len() - self.done >= LOOK_AHEAD {
+        if self.is_at_end || self.buffer.len() - self.consumed >= LOOK_AHEAD {
             return Ok(());
         }
-        self.buffer.drain(..self.done);
-        self.offset += self.done as u64;
-        self.done = 0;
+        self.buffer.drain(..self.consumed);
+        self.offset += self.consumed as u64;
+        self.consumed = 0;
         let block = (&mut self.source)
             .take(BLOCK_BYTES as u64)
             .read_to_end(&mut self.buffer)?;

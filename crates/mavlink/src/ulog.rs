@@ -1,4 +1,4 @@
-//! The few messages of a ULog that a stream must know.
+//! Parses the ULog messages from which the times of a stream are read.
 //!
 //! Source: PX4 User Guide, "ULog File Format".
 
@@ -11,13 +11,14 @@ pub(crate) const HEADER_BYTES: usize = 16;
 /// The length of the header of a message: the size and the type.
 const MESSAGE_HEADER_BYTES: usize = 3;
 
-/// The most formats and subscriptions that are retained.
-const MAX_DECLARED: usize = 1 << 16;
+/// The maximum number of formats that are retained.
+const MAX_DECLARATIONS: usize = 1 << 16;
 
-/// The start of the fields of a record whose first field is its time.
+/// The start of the fields of a format whose first field is the time.
 const TIME_FIELD: &[u8] = b"uint64_t timestamp;";
 
-/// Returns the length of the message at the start of `bytes` with its header, if the size is there.
+/// Returns the length of the message at the start of `bytes`, including its header. Returns `None`
+/// if the header is incomplete.
 pub(crate) fn message_bytes(bytes: &[u8]) -> Option<usize> {
     let &[low, high, _] = bytes.first_chunk::<MESSAGE_HEADER_BYTES>()?;
     Some(MESSAGE_HEADER_BYTES + usize::from(u16::from_le_bytes([low, high])))
@@ -41,8 +42,8 @@ pub(crate) struct MessageTimes {
 impl MessageTimes {
     /// Returns the time of a complete message in microseconds, if it has one.
     ///
-    /// Records have their times in the field `timestamp`. PX4 writes it first; others are not
-    /// looked for, because any message with a time serves.
+    /// The time of a record is its field `timestamp`. Only records with this field at their start
+    /// are supported, as PX4 writes them: the times of other records are not needed.
     pub(crate) fn read(&mut self, message: &[u8]) -> Option<u64> {
         let (&[_, _, kind], payload) = message.split_first_chunk()?;
         match kind {
@@ -50,7 +51,7 @@ impl MessageTimes {
                 let colon = payload.iter().position(|byte| *byte == b':')?;
                 let (name, fields) = payload.split_at_checked(colon)?;
                 let has_time = fields.strip_prefix(b":")?.starts_with(TIME_FIELD);
-                if has_time && self.formats.len() < MAX_DECLARED {
+                if has_time && self.formats.len() < MAX_DECLARATIONS {
                     self.formats.insert(name.to_vec());
                 }
                 None
@@ -68,9 +69,9 @@ impl MessageTimes {
             b'D' => {
                 let (id, record) = payload.split_first_chunk()?;
                 let id = u16::from_le_bytes(*id);
-                self.topics.contains(&id).then(|| time_at(record, 0)).flatten()
+                if self.topics.contains(&id) { time_at(record, 0) } else { None }
             }
-            // A level, then for `C` a tag.
+            // The time follows the level, and for `C` also the tag.
             b'L' => time_at(payload, 1),
             b'C' => time_at(payload, 3),
             _ => None,
@@ -78,6 +79,7 @@ impl MessageTimes {
     }
 }
 
+/// Returns the time in microseconds at `offset`.
 fn time_at(payload: &[u8], offset: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*payload.get(offset..)?.first_chunk()?))
 }

@@ -1,6 +1,6 @@
-//! The conversation with a vehicle that streams its log.
+//! The protocol for receiving the log stream of a vehicle.
 //!
-//! It has no sockets and no clock: frames and times in microseconds are passed to it.
+//! It does not use sockets or a clock: frames and times in microseconds are passed by the caller.
 
 use std::fmt::{self, Display};
 
@@ -17,25 +17,25 @@ use crate::{
     packet::StreamPacket,
 };
 
-/// Our system: that of ground stations.
-const OUR_SYSTEM: u8 = 255;
+/// The system id of the receiver: that of ground stations.
+const SYSTEM_ID: u8 = 255;
 
-/// Time between heartbeats, in microseconds (MAVLink, "Heartbeat Protocol": generally 1 Hz).
+/// The time between heartbeats in microseconds (MAVLink, "Heartbeat Protocol": generally 1 Hz).
 const HEARTBEAT_MICROS: u64 = 1_000_000;
-/// Time between commands that are not answered, in microseconds.
+/// The time after which an unacknowledged command is repeated, in microseconds.
 const COMMAND_MICROS: u64 = 500_000;
 
 /// A vehicle and the state of its log stream.
 #[derive(Debug)]
 pub struct Vehicle {
-    /// The system that is wanted; if `None`, the first autopilot is.
-    wanted: Option<u8>,
-    /// The system and component of the autopilot.
+    /// The id of the requested system; `None` for the first autopilot.
+    requested_system: Option<u8>,
+    /// The system and component ids of the autopilot.
     target: Option<(u8, u8)>,
     phase: Phase,
     next_heartbeat: u64,
     next_command: u64,
-    /// How often the command was sent.
+    /// The number of times that the current command was sent.
     attempts: u8,
     sequence: u8,
     outgoing: Vec<Vec<u8>>,
@@ -54,36 +54,36 @@ enum Phase {
 pub enum VehicleEvent {
     /// The autopilot was found.
     Found {
-        /// Its system.
+        /// The id of its system.
         system: u8,
     },
-    /// The vehicle answered the command that starts the stream.
+    /// The vehicle acknowledged the command that starts the stream, with this result.
     Start(CommandResult),
-    /// A part of the log.
+    /// A packet of the log stream.
     Packet(StreamPacket),
-    /// A part of the log that contradicts itself.
+    /// A packet of the log stream whose fields contradict each other.
     MalformedPacket,
-    /// The vehicle answered the command that stops the stream.
+    /// The vehicle acknowledged the command that stops the stream.
     Stopped,
 }
 
-/// The answer to a command (`MAV_RESULT`).
+/// The result of a command (`MAV_RESULT`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandResult {
-    /// The command is done.
+    /// The command was executed.
     Accepted,
-    /// The vehicle cannot do it now.
+    /// The command is valid, but cannot be executed now.
     TemporarilyRejected,
-    /// The command is being done.
+    /// The command is being executed.
     InProgress,
-    /// The vehicle does not do it.
+    /// The command was denied.
     Denied,
-    /// The vehicle does not know the command.
+    /// The vehicle does not support the command.
     Unsupported,
-    /// The vehicle tried and failed.
+    /// The command was executed, but failed.
     Failed,
-    /// Another answer.
+    /// Any other result.
     Other,
 }
 
@@ -102,11 +102,11 @@ impl Display for CommandResult {
 }
 
 impl Vehicle {
-    /// Creates the conversation with the vehicle `system`, or else with the first autopilot that
-    /// sends a heartbeat.
+    /// Creates the receiver for the vehicle with the system id `system`, or for the first autopilot
+    /// that sends a heartbeat.
     pub fn new(system: Option<u8>) -> Self {
         Self {
-            wanted: system,
+            requested_system: system,
             target: None,
             phase: Phase::Starting,
             next_heartbeat: 0,
@@ -122,11 +122,12 @@ impl Vehicle {
         self.target.is_some()
     }
 
-    /// Queues the heartbeat and the command that are due at `now`.
-    pub fn advance(&mut self, now: u64) {
-        if now >= self.next_heartbeat {
-            self.next_heartbeat = now + HEARTBEAT_MICROS;
-            // Not as a ground station: a vehicle would take its end for the loss of one.
+    /// Queues the heartbeat and the command that are due at `now_micros`.
+    pub fn advance(&mut self, now_micros: u64) {
+        if now_micros >= self.next_heartbeat {
+            self.next_heartbeat = now_micros + HEARTBEAT_MICROS;
+            // The type is not a ground station: otherwise, the vehicle would detect the loss of its
+            // data link after the end of the recording.
             self.send(&MavMessage::HEARTBEAT(HEARTBEAT_DATA {
                 mavtype: MavType::MAV_TYPE_LOG,
                 autopilot: MavAutopilot::MAV_AUTOPILOT_INVALID,
@@ -140,22 +141,25 @@ impl Vehicle {
             Phase::Stopping => MavCmd::MAV_CMD_LOGGING_STOP,
             Phase::Streaming | Phase::Stopped => return,
         };
-        if now >= self.next_command {
-            self.next_command = now + COMMAND_MICROS;
+        if now_micros >= self.next_command {
+            self.next_command = now_micros + COMMAND_MICROS;
             self.send_command(command, self.attempts);
             self.attempts = self.attempts.saturating_add(1);
         }
     }
 
-    /// Returns the meaning of `frame`, which arrived at `now`, if it is part of the conversation.
-    pub fn receive(&mut self, frame: Frame, now: u64) -> Option<VehicleEvent> {
+    /// Processes `frame`, which arrived at `now_micros`. Returns its meaning, or `None` if it is
+    /// not relevant for the log stream.
+    pub fn receive(&mut self, frame: Frame, now_micros: u64) -> Option<VehicleEvent> {
         let sender = (frame.system, frame.component);
         if self.target.is_none() {
-            let is_wanted = self.wanted.is_none_or(|system| system == frame.system);
-            if is_wanted && frame.content == (Content::Heartbeat { is_autopilot: true })
+            let is_requested =
+                self.requested_system.is_none_or(|system| system == frame.system);
+            if is_requested
+                && frame.content == (Content::Heartbeat { is_autopilot: true })
             {
                 self.target = Some(sender);
-                self.next_command = now;
+                self.next_command = now_micros;
                 return Some(VehicleEvent::Found { system: frame.system });
             }
             return None;
@@ -164,14 +168,15 @@ impl Vehicle {
             return None;
         }
         match frame.content {
-            Content::Stream { sequence, needs_answer, packet } => {
-                if needs_answer {
-                    // Each time: the vehicle repeats the packet if the answer was lost.
-                    self.send_answer(sequence);
+            Content::Stream { sequence, needs_ack, packet } => {
+                if needs_ack {
+                    // Repeated packets are acknowledged, too: the previous acknowledgement was
+                    // lost.
+                    self.send_ack(sequence);
                 }
                 Some(packet.map_or(VehicleEvent::MalformedPacket, VehicleEvent::Packet))
             }
-            Content::Answer { command: MavCmd::MAV_CMD_LOGGING_START, result }
+            Content::CommandAck { command: MavCmd::MAV_CMD_LOGGING_START, result }
                 if self.phase == Phase::Starting =>
             {
                 let result = command_result(result);
@@ -180,8 +185,9 @@ impl Vehicle {
                 }
                 Some(VehicleEvent::Start(result))
             }
-            // PX4 first answers that it is in progress, and sends its last counters before the end.
-            Content::Answer { command: MavCmd::MAV_CMD_LOGGING_STOP, result }
+            // PX4 first reports that the command is in progress, and sends its last data before the
+            // end.
+            Content::CommandAck { command: MavCmd::MAV_CMD_LOGGING_STOP, result }
                 if self.phase == Phase::Stopping
                     && result != MavResult::MAV_RESULT_IN_PROGRESS =>
             {
@@ -192,28 +198,29 @@ impl Vehicle {
         }
     }
 
-    /// States that the log arrives from its start on: the command that starts it is not repeated,
-    /// even if its answer was lost.
+    /// Declares that the start of the log has arrived. The start command is no longer repeated,
+    /// even if its acknowledgement was lost.
     pub fn confirm_start(&mut self) {
         if self.phase == Phase::Starting {
             self.phase = Phase::Streaming;
         }
     }
 
-    /// Stops the stream: the command is sent from `now` on, until the vehicle answers.
-    pub fn stop(&mut self, now: u64) {
+    /// Stops the stream: the stop command is sent from `now_micros` on, until the vehicle
+    /// acknowledges it.
+    pub fn stop(&mut self, now_micros: u64) {
         self.phase = Phase::Stopping;
         self.attempts = 0;
-        self.next_command = now;
+        self.next_command = now_micros;
     }
 
-    /// Sends one command that stops a stream which runs already, before the next command that starts
-    /// one.
+    /// Queues one stop command, which stops a stream that is already running before a new stream is
+    /// started.
     pub fn stop_earlier_stream(&mut self) {
         self.send_command(MavCmd::MAV_CMD_LOGGING_STOP, 0);
     }
 
-    /// Returns the frames that are to be sent, in order.
+    /// Removes and returns the queued frames, in the order in which they must be sent.
     pub fn take_outgoing(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.outgoing)
     }
@@ -230,7 +237,7 @@ impl Vehicle {
         }));
     }
 
-    fn send_answer(&mut self, sequence: u16) {
+    fn send_ack(&mut self, sequence: u16) {
         let Some((target_system, target_component)) = self.target else { return };
         self.send(&MavMessage::LOGGING_ACK(LOGGING_ACK_DATA {
             sequence,
@@ -241,7 +248,7 @@ impl Vehicle {
 
     fn send(&mut self, message: &MavMessage) {
         let header = MavHeader {
-            system_id: OUR_SYSTEM.into(),
+            system_id: SYSTEM_ID.into(),
             component_id: MavComponent::MAV_COMP_ID_LOG as u8,
             sequence: self.sequence,
         };

@@ -15,22 +15,23 @@ use parking_lot::{Condvar, Mutex};
 /// A chunk of an object.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    /// Its range in the object.
+    /// The range of the chunk in the object.
     pub(crate) range: Range<u64>,
-    /// The logical time of its last use; 0 if it was released.
-    pub(crate) used: AtomicU64,
+    /// The logical time of the last use; 0 if the chunk was released.
+    pub(crate) last_use: AtomicU64,
     state: Mutex<ChunkState>,
     settled: Condvar,
 }
 
 #[derive(Debug)]
 enum ChunkState {
-    Coming,
-    Here(Bytes),
-    Lost(io::ErrorKind, String),
+    Pending,
+    Ready(Bytes),
+    Failed(io::ErrorKind, String),
 }
 
-/// The obligation to deliver the bytes of a chunk. If it is dropped, the chunk has failed.
+/// The sending half of a pending chunk, which delivers the bytes. If it is dropped before, the
+/// chunk fails.
 #[derive(Debug)]
 pub(crate) struct Promise(Arc<Chunk>);
 
@@ -38,18 +39,18 @@ impl Chunk {
     /// Creates a chunk with its bytes.
     pub(crate) fn from_bytes(start: u64, bytes: Bytes) -> Arc<Self> {
         let range = start..start + bytes.len() as u64;
-        Arc::new(Self::new(range, ChunkState::Here(bytes)))
+        Arc::new(Self::new(range, ChunkState::Ready(bytes)))
     }
 
-    /// Creates a chunk that is being fetched, and the promise to deliver its bytes.
+    /// Creates a chunk that is being fetched, and the promise that delivers its bytes.
     pub(crate) fn pending(range: Range<u64>) -> (Arc<Self>, Promise) {
-        let chunk = Arc::new(Self::new(range, ChunkState::Coming));
+        let chunk = Arc::new(Self::new(range, ChunkState::Pending));
         (chunk.clone(), Promise(chunk))
     }
 
     fn new(range: Range<u64>, state: ChunkState) -> Self {
-        let (used, state) = (AtomicU64::new(0), Mutex::new(state));
-        Self { range, used, state, settled: Condvar::new() }
+        let (last_use, state) = (AtomicU64::new(0), Mutex::new(state));
+        Self { range, last_use, state, settled: Condvar::new() }
     }
 
     /// Returns the number of bytes.
@@ -57,35 +58,35 @@ impl Chunk {
         self.range.end - self.range.start
     }
 
-    /// Returns whether its bytes are being fetched.
-    pub(crate) fn is_coming(&self) -> bool {
-        matches!(*self.state.lock(), ChunkState::Coming)
+    /// Returns whether the bytes are being fetched.
+    pub(crate) fn is_pending(&self) -> bool {
+        matches!(*self.state.lock(), ChunkState::Pending)
     }
 
-    /// Returns whether fetching it has failed.
-    pub(crate) fn is_lost(&self) -> bool {
-        matches!(*self.state.lock(), ChunkState::Lost(..))
+    /// Returns whether fetching the bytes has failed.
+    pub(crate) fn is_failed(&self) -> bool {
+        matches!(*self.state.lock(), ChunkState::Failed(..))
     }
 
-    /// Waits for its bytes.
+    /// Waits for the bytes.
     pub(crate) fn wait(&self) -> io::Result<Bytes> {
         let mut state = self.state.lock();
         loop {
             match &*state {
-                ChunkState::Coming => {
+                ChunkState::Pending => {
                     self.settled.wait(&mut state);
                 }
-                ChunkState::Here(bytes) => return Ok(bytes.clone()),
-                ChunkState::Lost(kind, what) => {
-                    return Err(io::Error::new(*kind, what.clone()));
+                ChunkState::Ready(bytes) => return Ok(bytes.clone()),
+                ChunkState::Failed(kind, message) => {
+                    return Err(io::Error::new(*kind, message.clone()));
                 }
             }
         }
     }
 
-    /// Records that it is used at the logical time `now`.
+    /// Sets the logical time of the last use.
     pub(crate) fn touch(&self, now: u64) {
-        self.used.store(now, Ordering::Relaxed);
+        self.last_use.store(now, Ordering::Relaxed);
     }
 
     fn finish(&self, state: ChunkState) {
@@ -96,19 +97,20 @@ impl Chunk {
 
 impl Promise {
     /// Delivers the bytes, or the error.
-    pub(crate) fn keep(self, came: io::Result<Bytes>) {
-        self.0.finish(match came {
-            Ok(bytes) => ChunkState::Here(bytes),
-            Err(err) => ChunkState::Lost(err.kind(), err.to_string()),
+    pub(crate) fn fulfil(self, result: io::Result<Bytes>) {
+        self.0.finish(match result {
+            Ok(bytes) => ChunkState::Ready(bytes),
+            Err(err) => ChunkState::Failed(err.kind(), err.to_string()),
         });
     }
 }
 
 impl Drop for Promise {
     fn drop(&mut self) {
-        if self.0.is_coming() {
-            let what = "the request was cancelled".to_owned();
-            self.0.finish(ChunkState::Lost(io::ErrorKind::ConnectionAborted, what));
+        if self.0.is_pending() {
+            let message = "the request was cancelled".to_owned();
+            self.0
+                .finish(ChunkState::Failed(io::ErrorKind::ConnectionAborted, message));
         }
     }
 }

@@ -10,10 +10,10 @@ use std::{
 use crate::chunk::Chunk;
 
 /// Fetched ranges start and end at multiples of this, or at the end of the object.
-pub(crate) const BLOCK: u64 = 64 << 10;
+pub(crate) const BLOCK_BYTES: u64 = 64 << 10;
 
 /// The maximum length of one request; longer ranges are fetched by several requests at once.
-pub(crate) const MAX_BYTES: u64 = 2 << 20;
+pub(crate) const MAX_REQUEST_BYTES: u64 = 2 << 20;
 
 /// The cached chunks of an object.
 #[derive(Debug)]
@@ -21,98 +21,98 @@ pub(crate) struct ChunkCache {
     /// The length of the object.
     len: u64,
     by_start: BTreeMap<u64, Arc<Chunk>>,
-    /// The total number of bytes.
-    total: u64,
-    /// The logical time, which counts requests of the reader.
+    /// The total number of cached bytes.
+    total_bytes: u64,
+    /// The logical time: the number of requests of readers.
     now: u64,
 }
 
 impl ChunkCache {
     /// Creates an empty cache for an object of `len` bytes.
     pub(crate) fn new(len: u64) -> Self {
-        Self { len, by_start: BTreeMap::new(), total: 0, now: 0 }
+        Self { len, by_start: BTreeMap::new(), total_bytes: 0, now: 0 }
     }
 
-    /// Returns the chunks that cover `range`, which must be within the object, in order. Calls
-    /// `fetch` to start fetching missing ones.
+    /// Returns the chunks that cover `range`, in order. The range must be within the object.
+    /// `fetch` is called to start fetching missing chunks.
     pub(crate) fn cover(
         &mut self,
         range: Range<u64>,
         mut fetch: impl FnMut(Range<u64>) -> Arc<Chunk>,
     ) -> Vec<Arc<Chunk>> {
         self.now += 1;
-        let mut covering = Vec::new();
-        let mut at = range.start;
-        while at < range.end {
-            let chunk = match self.chunk_at(at) {
+        let mut chunks = Vec::new();
+        let mut offset = range.start;
+        while offset < range.end {
+            let chunk = match self.chunk_at(offset) {
                 Some(chunk) => chunk,
                 None => {
-                    let chunk = fetch(self.missing_range(at, range.end));
+                    let chunk = fetch(self.missing_range(offset, range.end));
                     self.insert(chunk.clone());
                     chunk
                 }
             };
             chunk.touch(self.now);
-            at = chunk.range.end;
-            covering.push(chunk);
+            offset = chunk.range.end;
+            chunks.push(chunk);
         }
-        covering
+        chunks
     }
 
-    /// Returns the chunk that contains `at`, unless fetching it failed.
-    fn chunk_at(&mut self, at: u64) -> Option<Arc<Chunk>> {
-        let (_, chunk) = self.by_start.range(..=at).next_back()?;
-        if !chunk.range.contains(&at) {
+    /// Returns the chunk that contains `offset`, unless fetching it failed.
+    fn chunk_at(&mut self, offset: u64) -> Option<Arc<Chunk>> {
+        let (_, chunk) = self.by_start.range(..=offset).next_back()?;
+        if !chunk.range.contains(&offset) {
             return None;
         }
         let chunk = chunk.clone();
-        if chunk.is_lost() {
+        if chunk.is_failed() {
             self.remove(chunk.range.start);
             return None;
         }
         Some(chunk)
     }
 
-    /// Returns the range to fetch for the bytes from `at` to `end`: whole blocks, up to the next
-    /// cached chunk.
-    fn missing_range(&self, at: u64, end: u64) -> Range<u64> {
-        let before = self.by_start.range(..=at).next_back();
-        let before = before.map_or(0, |(_, chunk)| chunk.range.end);
-        let after = self.by_start.range(at..).next();
-        let after = after.map_or(self.len, |(start, _)| *start);
-        let start = (at - at % BLOCK).max(before);
-        let end = end.div_ceil(BLOCK).saturating_mul(BLOCK);
-        start..end.min(after).min(start + MAX_BYTES)
+    /// Returns the range to fetch for the bytes from `offset` to `end`: whole blocks, up to the
+    /// next cached chunk.
+    fn missing_range(&self, offset: u64, end: u64) -> Range<u64> {
+        let previous_end = self.by_start.range(..=offset).next_back();
+        let previous_end = previous_end.map_or(0, |(_, chunk)| chunk.range.end);
+        let next_start = self.by_start.range(offset..).next();
+        let next_start = next_start.map_or(self.len, |(start, _)| *start);
+        let start = (offset - offset % BLOCK_BYTES).max(previous_end);
+        let end = end.div_ceil(BLOCK_BYTES).saturating_mul(BLOCK_BYTES);
+        start..end.min(next_start).min(start + MAX_REQUEST_BYTES)
     }
 
     /// Inserts a chunk that does not overlap others.
     pub(crate) fn insert(&mut self, chunk: Arc<Chunk>) {
-        self.total += chunk.len();
+        self.total_bytes += chunk.len();
         self.by_start.insert(chunk.range.start, chunk);
     }
 
     fn remove(&mut self, start: u64) {
         if let Some(chunk) = self.by_start.remove(&start) {
-            self.total -= chunk.len();
+            self.total_bytes -= chunk.len();
         }
     }
 
-    /// Evicts chunks that are neither being fetched nor part of the last request, until at most
-    /// `most` bytes are cached.
-    pub(crate) fn shrink(&mut self, most: u64) {
-        if self.total <= most {
+    /// Evicts the least recently used chunks until at most `max_bytes` bytes are cached. Chunks
+    /// that are being fetched, and chunks of the last request, are not evicted.
+    pub(crate) fn shrink(&mut self, max_bytes: u64) {
+        if self.total_bytes <= max_bytes {
             return;
         }
-        let may_go = |chunk: &&Arc<Chunk>| {
-            chunk.used.load(Ordering::Relaxed) < self.now && !chunk.is_coming()
+        let is_evictable = |chunk: &&Arc<Chunk>| {
+            chunk.last_use.load(Ordering::Relaxed) < self.now && !chunk.is_pending()
         };
-        let used = |chunk: &Arc<Chunk>| chunk.used.load(Ordering::Relaxed);
-        let old = self.by_start.values().filter(may_go);
-        let mut old: Vec<_> =
-            old.map(|chunk| (used(chunk), chunk.range.start)).collect();
-        old.sort_unstable();
-        for (_, start) in old {
-            if self.total <= most {
+        let last_use = |chunk: &Arc<Chunk>| chunk.last_use.load(Ordering::Relaxed);
+        let evictable = self.by_start.values().filter(is_evictable);
+        let mut evictable: Vec<_> =
+            evictable.map(|chunk| (last_use(chunk), chunk.range.start)).collect();
+        evictable.sort_unstable();
+        for (_, start) in evictable {
+            if self.total_bytes <= max_bytes {
                 break;
             }
             self.remove(start);
@@ -155,54 +155,60 @@ mod tests {
 
     #[test]
     fn missing_blocks_are_fetched_once() {
-        let mut chunks = ChunkCache::new(10 * BLOCK + 7);
-        assert_eq!(fetched(&mut chunks, 5..6), [(0, BLOCK)]);
-        assert!(fetched(&mut chunks, 0..BLOCK).is_empty());
-        let end = 10 * BLOCK;
+        let mut chunks = ChunkCache::new(10 * BLOCK_BYTES + 7);
+        assert_eq!(fetched(&mut chunks, 5..6), [(0, BLOCK_BYTES)]);
+        assert!(fetched(&mut chunks, 0..BLOCK_BYTES).is_empty());
+        let end = 10 * BLOCK_BYTES;
         assert_eq!(fetched(&mut chunks, end + 6..end + 7), [(end, end + 7)]);
-        assert_eq!(fetched(&mut chunks, 3..3 * BLOCK + 1), [(BLOCK, 4 * BLOCK)]);
-        assert_eq!(fetched(&mut chunks, 0..end + 7), [(4 * BLOCK, end)]);
+        assert_eq!(
+            fetched(&mut chunks, 3..3 * BLOCK_BYTES + 1),
+            [(BLOCK_BYTES, 4 * BLOCK_BYTES)]
+        );
+        assert_eq!(fetched(&mut chunks, 0..end + 7), [(4 * BLOCK_BYTES, end)]);
     }
 
     #[test]
     fn long_range_is_fetched_by_several_requests() {
         let mut chunks = ChunkCache::new(u64::MAX);
-        let all = fetched(&mut chunks, 0..2 * MAX_BYTES + 1);
+        let all = fetched(&mut chunks, 0..2 * MAX_REQUEST_BYTES + 1);
         assert_eq!(
             all,
             [
-                (0, MAX_BYTES),
-                (MAX_BYTES, 2 * MAX_BYTES),
-                (2 * MAX_BYTES, 2 * MAX_BYTES + BLOCK)
+                (0, MAX_REQUEST_BYTES),
+                (MAX_REQUEST_BYTES, 2 * MAX_REQUEST_BYTES),
+                (2 * MAX_REQUEST_BYTES, 2 * MAX_REQUEST_BYTES + BLOCK_BYTES)
             ]
         );
     }
 
     #[test]
     fn released_chunks_are_evicted_before_the_least_recently_used() {
-        let mut chunks = ChunkCache::new(8 * BLOCK);
+        let mut chunks = ChunkCache::new(8 * BLOCK_BYTES);
         for block in 0..4 {
-            fetched(&mut chunks, block * BLOCK..block * BLOCK + 1);
+            fetched(&mut chunks, block * BLOCK_BYTES..block * BLOCK_BYTES + 1);
         }
-        chunks.release(&(2 * BLOCK..3 * BLOCK));
-        chunks.shrink(3 * BLOCK);
-        assert_eq!(fetched(&mut chunks, 0..4 * BLOCK), [(2 * BLOCK, 3 * BLOCK)]);
-        fetched(&mut chunks, 7 * BLOCK..8 * BLOCK);
+        chunks.release(&(2 * BLOCK_BYTES..3 * BLOCK_BYTES));
+        chunks.shrink(3 * BLOCK_BYTES);
+        assert_eq!(
+            fetched(&mut chunks, 0..4 * BLOCK_BYTES),
+            [(2 * BLOCK_BYTES, 3 * BLOCK_BYTES)]
+        );
+        fetched(&mut chunks, 7 * BLOCK_BYTES..8 * BLOCK_BYTES);
         chunks.shrink(0);
         assert!(
-            fetched(&mut chunks, 7 * BLOCK..8 * BLOCK).is_empty(),
+            fetched(&mut chunks, 7 * BLOCK_BYTES..8 * BLOCK_BYTES).is_empty(),
             "part of the last request"
         );
-        assert_eq!(fetched(&mut chunks, 0..1), [(0, BLOCK)]);
+        assert_eq!(fetched(&mut chunks, 0..1), [(0, BLOCK_BYTES)]);
     }
 
     #[test]
     fn failed_chunk_is_fetched_again() {
-        let mut chunks = ChunkCache::new(BLOCK);
-        let (lost, promise) = Chunk::pending(0..BLOCK);
+        let mut chunks = ChunkCache::new(BLOCK_BYTES);
+        let (lost, promise) = Chunk::pending(0..BLOCK_BYTES);
         chunks.cover(0..1, |_| lost.clone());
         drop(promise);
         assert!(lost.wait().is_err());
-        assert_eq!(fetched(&mut chunks, 0..1), [(0, BLOCK)]);
+        assert_eq!(fetched(&mut chunks, 0..1), [(0, BLOCK_BYTES)]);
     }
 }

@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    chunk_cache::BLOCK,
+    chunk_cache::BLOCK_BYTES,
     failure::Failure,
     full_download,
     limits::Limits,
@@ -38,7 +38,8 @@ use crate::{
 pub struct Client {
     runtime: Runtime,
     transport: Arc<Transport>,
-    shares: Arc<()>,
+    /// A reference count of the open sources, which share the cache.
+    source_count: Arc<()>,
     stores: Mutex<HashMap<StoreKey, Arc<dyn ObjectStore>>>,
 }
 
@@ -57,9 +58,9 @@ pub struct ObjectInfo {
     pub location: Location,
     /// The size of the object in bytes.
     pub bytes: u64,
-    /// The time of its last change, in nanoseconds of Unix time, if the server states it.
+    /// The time of the last change in nanoseconds of Unix time, if the server reports it.
     pub modified: Option<i64>,
-    /// The entity tag of the object, or else its version, if the server states one.
+    /// The entity tag of the object, or its version if there is no tag, if the server reports one.
     pub tag: Option<String>,
 }
 
@@ -67,8 +68,9 @@ pub struct ObjectInfo {
 pub struct RemoteObject {
     /// The contents of the object.
     pub source: Arc<dyn Source>,
-    /// Whether the server does not support ranges, so that the object was downloaded completely.
-    pub is_whole: bool,
+    /// Whether the object was downloaded completely, because the server does not support range
+    /// requests.
+    pub is_downloaded: bool,
 }
 
 /// Statistics of the requests of a client.
@@ -84,7 +86,7 @@ impl Client {
     /// Creates a client. This does not send any request.
     ///
     /// # Errors
-    /// The system cannot start threads.
+    /// If the operating system cannot start threads.
     pub fn new(limits: Limits) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2) // they wait and decrypt
@@ -95,7 +97,7 @@ impl Client {
         Ok(Self {
             runtime,
             transport,
-            shares: Arc::default(),
+            source_count: Arc::default(),
             stores: Mutex::default(),
         })
     }
@@ -114,14 +116,14 @@ impl Client {
         store: Arc<dyn ObjectStore>,
         path: Path,
     ) -> io::Result<RemoteObject> {
-        let found = self.runtime.block_on(Object::find(
+        let result = self.runtime.block_on(Object::find(
             store.clone(),
             path.clone(),
             self.transport.clone(),
-            BLOCK,
+            BLOCK_BYTES,
         ))?;
-        let (object, head) = match found {
-            OpenResult::Ranged(object, head) => (object, head),
+        let (object, first_bytes) = match result {
+            OpenResult::Ranged(object, first_bytes) => (object, first_bytes),
             OpenResult::Whole => {
                 let file = self.runtime.block_on(full_download::fetch(
                     &store,
@@ -129,12 +131,13 @@ impl Client {
                     &self.transport,
                 ))?;
                 let source = Arc::new(FileSource::new(file)?);
-                return Ok(RemoteObject { source, is_whole: true });
+                return Ok(RemoteObject { source, is_downloaded: true });
             }
         };
-        let (handle, shares) = (self.runtime.handle().clone(), self.shares.clone());
-        let source = RemoteSource::new(object, head, handle, shares);
-        Ok(RemoteObject { source: Arc::new(source), is_whole: false })
+        let (handle, source_count) =
+            (self.runtime.handle().clone(), self.source_count.clone());
+        let source = RemoteSource::new(object, first_bytes, handle, source_count);
+        Ok(RemoteObject { source: Arc::new(source), is_downloaded: false })
     }
 
     /// Lists all objects in the folder `location` and its subfolders, sorted by name.
@@ -143,26 +146,26 @@ impl Client {
     /// `Unsupported` for web servers, or any error of a request.
     pub fn list(&self, location: &Location) -> io::Result<Vec<ObjectInfo>> {
         if location.scheme() == Scheme::Http {
-            let what = "web servers do not list folders";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+            let message = "web servers do not list folders";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
         let (store, path) = self.store_for_writing(location)?;
-        let listed = list::list(&store, &path, &self.transport.limits);
-        let listed = self.runtime.block_on(listed)?.into_iter();
-        Ok(listed
-            .map(|meta| listed_as(location.with_key(meta.location.as_ref()), &meta))
+        let objects = list::list(&store, &path, &self.transport.limits);
+        let objects = self.runtime.block_on(objects)?.into_iter();
+        Ok(objects
+            .map(|meta| object_info(location.with_key(meta.location.as_ref()), &meta))
             .collect())
     }
 
-    /// Calls `take` with the name of each object in the folder `location` and its subfolders,
-    /// relative to the folder, in any order, until `take` breaks.
+    /// Calls `visit` with the name of each object in the folder `location` and its subfolders,
+    /// until `visit` breaks. The names are relative to the folder and in any order.
     ///
     /// # Errors
     /// Like [`list`](Self::list), but the number of objects is not limited.
     pub fn names(
         &self,
         location: &Location,
-        take: &mut dyn FnMut(&str) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> io::Result<()> {
         let (store, path) = self.store_for_writing(location)?;
         let limits = &self.transport.limits;
@@ -173,21 +176,22 @@ impl Client {
             &mut |meta| {
                 let key = meta.location.as_ref();
                 let name = key.strip_prefix(path.as_ref()).unwrap_or(key);
-                Ok(take(name.trim_start_matches('/')))
+                Ok(visit(name.trim_start_matches('/')))
             },
         ))
     }
 
-    /// Reads the small object at `location`, and its version.
+    /// Reads a small object, and returns its contents and its version.
     ///
     /// # Errors
     /// `NotFound`, or any error of a request.
     pub fn get(&self, location: &Location) -> io::Result<(Bytes, ObjectVersion)> {
-        self.with_small_object(location, |short| self.runtime.block_on(short.get()))
+        self.with_small_object(location, |object| self.runtime.block_on(object.get()))
     }
 
-    /// Writes `bytes` as the small object at `location` if the existing object satisfies `condition`.
-    /// Otherwise writes nothing and returns `None`.
+    /// Writes `bytes` to the small object at `location` if the existing object satisfies
+    /// `condition`, and returns the new version. Otherwise nothing is written, and the result is
+    /// `None`.
     ///
     /// # Errors
     /// `Unsupported` if the store has no conditional writes, or any error of a request.
@@ -197,19 +201,23 @@ impl Client {
         bytes: &Bytes,
         condition: &WriteCondition,
     ) -> io::Result<Option<ObjectVersion>> {
-        self.with_small_object(location, |short| {
-            self.runtime.block_on(short.put(bytes, condition))
+        self.with_small_object(location, |object| {
+            self.runtime.block_on(object.put(bytes, condition))
         })
     }
 
     fn with_small_object<T>(
         &self,
         location: &Location,
-        work: impl FnOnce(SmallObject<'_>) -> io::Result<T>,
+        operation: impl FnOnce(SmallObject<'_>) -> io::Result<T>,
     ) -> io::Result<T> {
         let (store, path) =
             (self.store(location, READ_RETRIES)?, store::path(location)?);
-        work(SmallObject { store: &store, path: &path, transport: &self.transport })
+        operation(SmallObject {
+            store: &store,
+            path: &path,
+            transport: &self.transport,
+        })
     }
 
     /// Returns the properties of the object at `location`.
@@ -218,10 +226,10 @@ impl Client {
     /// `NotFound`, or any error of a request: some web servers do not provide them.
     pub fn metadata(&self, location: &Location) -> io::Result<ObjectInfo> {
         match self.find(location)? {
-            Some(meta) => Ok(listed_as(location.clone(), &meta)),
+            Some(meta) => Ok(object_info(location.clone(), &meta)),
             None => {
-                let what = "there is no such object";
-                Err(io::Error::new(io::ErrorKind::NotFound, what))
+                let message = "there is no such object";
+                Err(io::Error::new(io::ErrorKind::NotFound, message))
             }
         }
     }
@@ -238,20 +246,20 @@ impl Client {
         let (store, path) = self.store_for_writing(location)?;
         let (transport, if_exists) = (&*self.transport, IfExists::Fail);
         let upload = Upload { store: &store, path: &path, transport, if_exists };
-        let found = self.runtime.block_on(upload.existing_object());
-        found.map_err(Failure::into_error)
+        let existing = self.runtime.block_on(upload.existing_object());
+        existing.map_err(Failure::into_error)
     }
 
-    /// Uploads `file` to the object at `location`, which appears when it is complete. Failed
-    /// attempts are retried.
+    /// Uploads `file` to the object at `location`. The object becomes visible when it is complete.
+    /// Failed attempts are retried.
     ///
-    /// A file longer than 16 MiB is sent in parts. In this case, and if the store has no
-    /// conditional writes, an object that is created at the same time by another process may be
-    /// replaced even if replacing is not allowed.
+    /// A file longer than 16 MiB is sent in parts. In this case, and also if the store does not
+    /// support conditional writes, an object that another process creates at the same time may be
+    /// replaced even with [`IfExists::Fail`].
     ///
     /// # Errors
     /// `AlreadyExists` if the object exists and must not be replaced, or any error of a request.
-    /// The store then has no new object, unless only the last answer was lost.
+    /// After an error, the object is unchanged, unless only the last response was lost.
     pub fn upload(
         &self,
         file: &mut File,
@@ -280,9 +288,9 @@ impl Client {
         self.runtime.block_on(async {
             let mut attempts = Attempts::new(&self.transport);
             loop {
-                let removed = time::timeout(limits.wait, store.delete(&path)).await;
+                let result = time::timeout(limits.timeout, store.delete(&path)).await;
                 let timeout = |_| Failure::timeout("the server does not answer");
-                let failure = match removed.map_err(timeout) {
+                let failure = match result.map_err(timeout) {
                     Ok(Ok(()) | Err(object_store::Error::NotFound { .. })) => {
                         return Ok(());
                     }
@@ -330,8 +338,8 @@ impl Client {
 }
 
 /// Converts the metadata of the object at `location`.
-fn listed_as(location: Location, meta: &ObjectMeta) -> ObjectInfo {
-    // Servers without this header yield the epoch.
+fn object_info(location: Location, meta: &ObjectMeta) -> ObjectInfo {
+    // The library returns the epoch for servers that do not send this header.
     let modified = meta.last_modified.timestamp_nanos_opt().filter(|time| *time > 0);
     let tag = meta.e_tag.clone().or_else(|| meta.version.clone());
     ObjectInfo { location, bytes: meta.size, modified, tag }
@@ -339,9 +347,9 @@ fn listed_as(location: Location, meta: &ObjectMeta) -> ObjectInfo {
 
 impl std::fmt::Debug for RemoteObject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Opened")
+        f.debug_struct("RemoteObject")
             .field("bytes", &self.source.len())
-            .field("is_whole", &self.is_whole)
+            .field("is_downloaded", &self.is_downloaded)
             .finish()
     }
 }

@@ -1,17 +1,17 @@
 //! Errors of requests, and whether a retry may succeed.
 //!
 //! `object_store` 0.13 has variants for the statuses 304, 401, 403, 404, 409 and 412. For all
-//! others it returns `Error::Generic`, whose source is its private type `RetryError`: the module
-//! `client::retry` is not public, so no other crate can name the type, downcast to it, or call
-//! its `status`. Errors of token requests are wrapped in private types, too. This file is
-//! therefore the only one that reads the text of errors. Only the text of errors without an
-//! answer is not needed: they contain the public type [`HttpError`].
+//! others it returns `Error::Generic`, whose source is the private type `RetryError`: the module
+//! `client::retry` is not public, so other crates cannot downcast to the type or call its method
+//! `status`. Errors of token requests are wrapped in private types, too. Therefore this module
+//! parses the texts of errors; no other module does. Errors without a response contain the public
+//! type [`HttpError`], so their texts are not needed.
 
 use std::io;
 
 use object_store::client::{HttpError, HttpErrorKind};
 
-/// Why a request failed.
+/// The error of a request, with the possible effect of a retry.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A retry would fail, too.
@@ -21,8 +21,8 @@ pub(crate) enum Failure {
 }
 
 /// Returns the error of an invalid request of the caller.
-pub(crate) fn invalid_request(what: impl Into<String>) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, what.into())
+pub(crate) fn invalid_request(message: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message.into())
 }
 
 impl Failure {
@@ -33,83 +33,86 @@ impl Failure {
         }
     }
 
-    /// The object is not the one that was opened.
+    /// Returns the error for an object that was replaced after it was opened.
     pub(crate) fn object_changed() -> Self {
-        let what = "the object was changed while it was being read";
-        Self::Permanent(io::Error::other(what))
+        let message = "the object was changed while it was being read";
+        Self::Permanent(io::Error::other(message))
     }
 
-    /// There are no credentials, and the metadata service of the machine did not provide any.
+    /// Returns the error if there are no credentials, neither in the environment nor from the
+    /// metadata service of the machine.
     fn no_credentials(err: &object_store::Error) -> Self {
-        let answer = status(err).map(|(code, name)| format!("{code} {name}"));
-        let what = format!(
+        let response = status(err).map(|(code, name)| format!("{code} {name}"));
+        let message = format!(
             "no credentials in the environment, and none from the metadata service of this \
              machine: {}",
-            answer.unwrap_or_else(|| root_cause(err))
+            response.unwrap_or_else(|| root_cause(err))
         );
-        Self::Transient(io::Error::new(io::ErrorKind::PermissionDenied, what))
+        Self::Transient(io::Error::new(io::ErrorKind::PermissionDenied, message))
     }
 
-    /// The server did not answer in time.
-    pub(crate) fn timeout(what: &str) -> Self {
-        Self::Transient(io::Error::new(io::ErrorKind::TimedOut, what.to_owned()))
+    /// Returns the error for a timeout.
+    pub(crate) fn timeout(message: &str) -> Self {
+        Self::Transient(io::Error::new(io::ErrorKind::TimedOut, message.to_owned()))
     }
 }
 
 impl From<object_store::Error> for Failure {
     fn from(err: object_store::Error) -> Self {
         use object_store::Error as E;
-        if is_of_token(&err) {
+        if is_token_failure(&err) {
             return Self::no_credentials(&err);
         }
-        let fail =
-            |kind, what: &str| Self::Permanent(io::Error::new(kind, what.to_owned()));
+        let permanent = |kind, message: &str| {
+            Self::Permanent(io::Error::new(kind, message.to_owned()))
+        };
         match &err {
             E::NotFound { .. } => {
-                fail(io::ErrorKind::NotFound, "there is no such object")
+                permanent(io::ErrorKind::NotFound, "there is no such object")
             }
-            E::PermissionDenied { .. } => fail(
+            E::PermissionDenied { .. } => permanent(
                 io::ErrorKind::PermissionDenied,
                 "the server denies access to it (403)",
             ),
-            E::Unauthenticated { .. } => fail(
+            E::Unauthenticated { .. } => permanent(
                 io::ErrorKind::PermissionDenied,
                 "the server requires valid credentials (401)",
             ),
             E::Precondition { .. } => Self::object_changed(),
             E::AlreadyExists { .. } => {
-                fail(io::ErrorKind::AlreadyExists, "it exists already")
+                permanent(io::ErrorKind::AlreadyExists, "it exists already")
             }
             E::NotSupported { .. } | E::NotImplemented { .. } => {
-                fail(io::ErrorKind::Unsupported, &root_cause(&err))
+                permanent(io::ErrorKind::Unsupported, &root_cause(&err))
             }
             E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } => {
-                fail(io::ErrorKind::InvalidInput, &root_cause(&err))
+                permanent(io::ErrorKind::InvalidInput, &root_cause(&err))
             }
             _ => match status(&err) {
                 // Timeouts, rate limits and server errors are temporary.
                 Some((code @ (408 | 429 | 500..), name)) => {
-                    let what = format!("the server answers {code} {name}");
+                    let message = format!("the server answers {code} {name}");
                     let kind = match code {
                         // Some servers answer this to requests that they do not implement.
                         500 | 501 => io::ErrorKind::Other,
                         _ => io::ErrorKind::ResourceBusy,
                     };
-                    Self::Transient(io::Error::new(kind, what))
+                    Self::Transient(io::Error::new(kind, message))
                 }
                 // For objects, the store returns `NotFound` instead.
                 Some((404, _)) => {
-                    fail(io::ErrorKind::NotFound, "there is no such bucket")
+                    permanent(io::ErrorKind::NotFound, "there is no such bucket")
                 }
-                Some((416, _)) => {
-                    fail(io::ErrorKind::UnexpectedEof, "the range is not in the object")
-                }
-                Some((code, name)) => fail(
+                Some((416, _)) => permanent(
+                    io::ErrorKind::UnexpectedEof,
+                    "the range is not in the object",
+                ),
+                Some((code, name)) => permanent(
                     io::ErrorKind::Other,
                     &format!("the server answers {code} {name}"),
                 ),
                 None => {
-                    let kind = if is_of_network(&err) {
+                    let kind = if is_network_failure(&err) {
                         io::ErrorKind::NotConnected
                     } else {
                         io::ErrorKind::Other
@@ -121,27 +124,28 @@ impl From<object_store::Error> for Failure {
     }
 }
 
-/// Returns the HTTP status of an error, which is only in its text (see the module).
+/// Returns the code and the name of the HTTP status of an error. They are parsed from its text (see
+/// the module).
 fn status(err: &object_store::Error) -> Option<(u16, String)> {
     let text = err.to_string();
-    let (_, rest) = text.split_once("status code: ")?;
-    let (code, rest) = rest.split_at_checked(3)?;
-    let name = rest.split([':', '<', '\n']).next().unwrap_or_default();
+    let (_, remaining) = text.split_once("status code: ")?;
+    let (code, remaining) = remaining.split_at_checked(3)?;
+    let name = remaining.split([':', '<', '\n']).next().unwrap_or_default();
     Some((code.parse().ok()?, name.trim().chars().take(60).collect()))
 }
 
-/// Returns whether the request for credentials failed, not the request for the object. Machines
+/// Returns whether the request for credentials failed, and not the request for the object. Machines
 /// in a cloud get credentials from a metadata service.
-fn is_of_token(err: &object_store::Error) -> bool {
-    const SIGNS: [&str; 3] =
+fn is_token_failure(err: &object_store::Error) -> bool {
+    const PATTERNS: [&str; 3] =
         ["performing token request", "/latest/api/token", "/latest/meta-data/iam/"];
     let text = err.to_string();
     matches!(err, object_store::Error::Generic { .. })
-        && SIGNS.iter().any(|sign| text.contains(sign))
+        && PATTERNS.iter().any(|pattern| text.contains(pattern))
 }
 
-/// Returns whether there was no answer at all.
-fn is_of_network(err: &object_store::Error) -> bool {
+/// Returns whether the server sent no response at all.
+fn is_network_failure(err: &object_store::Error) -> bool {
     use HttpErrorKind::{Connect, Interrupted, Request, Timeout};
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(err);
     while let Some(err) = cause {
@@ -156,8 +160,8 @@ fn is_of_network(err: &object_store::Error) -> bool {
 /// Returns the root cause in one line, without URLs, which may contain secrets.
 fn root_cause(err: &object_store::Error) -> String {
     let mut cause: &dyn std::error::Error = err;
-    while let Some(beneath) = cause.source() {
-        cause = beneath;
+    while let Some(source) = cause.source() {
+        cause = source;
     }
     let text = cause.to_string();
     let words = text.split_whitespace().filter(|word| !word.contains("://"));

@@ -10,7 +10,7 @@ use object_store::{GetOptions, ObjectStore, path::Path};
 
 use crate::{
     failure::Failure,
-    object::{Attempts, Transport, begin, body},
+    object::{Attempts, Transport, receive_body, send_request},
 };
 
 /// Downloads the object at `path`.
@@ -31,7 +31,7 @@ pub(crate) async fn fetch(
     Ok(file)
 }
 
-/// Makes one attempt to download it into `file`.
+/// Makes one attempt to download the object into `file`.
 async fn attempt(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
@@ -39,17 +39,17 @@ async fn attempt(
     file: &mut File,
 ) -> Result<(), Failure> {
     file.set_len(0).and_then(|()| file.rewind()).map_err(Failure::Permanent)?;
-    let result = begin(store, path, transport, GetOptions::default()).await?;
-    let (len, most) = (result.meta.size, transport.limits.whole_bytes);
-    if len > most {
-        let what = format!(
+    let result = send_request(store, path, transport, GetOptions::default()).await?;
+    let (len, max_bytes) = (result.meta.size, transport.limits.max_download_bytes);
+    if len > max_bytes {
+        let message = format!(
             "the server does not support range requests, and the object is longer than \
-             {most} bytes: download it first"
+             {max_bytes} bytes: download it first"
         );
         return Err(Failure::Permanent(io::Error::new(
             io::ErrorKind::FileTooLarge,
-            what,
+            message,
         )));
     }
-    body(result, transport, len, |chunk| file.write_all(chunk)).await
+    receive_body(result, transport, len, |chunk| file.write_all(chunk)).await
 }

@@ -2,8 +2,8 @@
 //! `https://`).
 //!
 //! A [`Client`] opens an object as a [`Source`](logtool_core::Source). It fetches only the bytes
-//! that are read, caches them for a while, and prefetches for sequential readers. The interface is
-//! not `async`: the client contains the only async runtime of the workspace.
+//! that are read, caches them, and prefetches bytes for sequential readers. The interface is not
+//! `async`: the client contains the only async runtime of the workspace.
 //!
 //! ```no_run
 //! use logtool_core::Source as _;

@@ -17,32 +17,32 @@ pub(crate) async fn list(
     prefix: &Path,
     limits: &Limits,
 ) -> io::Result<Vec<ObjectMeta>> {
-    let mut all = Vec::new();
+    let mut objects = Vec::new();
     for_each_object(store, prefix, limits, &mut |meta| {
-        if all.len() == MAX_OBJECTS {
-            let what = format!("the folder has more than {MAX_OBJECTS} objects");
-            return Err(io::Error::other(what));
+        if objects.len() == MAX_OBJECTS {
+            let message = format!("the folder has more than {MAX_OBJECTS} objects");
+            return Err(io::Error::other(message));
         }
-        all.push(meta);
+        objects.push(meta);
         Ok(ControlFlow::Continue(()))
     })
     .await?;
-    all.sort_unstable_by(|a, b| a.location.as_ref().cmp(b.location.as_ref()));
-    Ok(all)
+    objects.sort_unstable_by(|a, b| a.location.as_ref().cmp(b.location.as_ref()));
+    Ok(objects)
 }
 
-/// Calls `take` with each object in the folder `prefix` and its subfolders, in any order, until it
-/// breaks.
+/// Calls `visit` with each object in the folder `prefix` and its subfolders, in any order, until
+/// `visit` breaks.
 pub(crate) async fn for_each_object(
     store: &Arc<dyn ObjectStore>,
     prefix: &Path,
     limits: &Limits,
-    take: &mut dyn FnMut(ObjectMeta) -> io::Result<ControlFlow<()>>,
+    visit: &mut dyn FnMut(ObjectMeta) -> io::Result<ControlFlow<()>>,
 ) -> io::Result<()> {
     let mut stream = store.list(Some(prefix));
     loop {
         let next =
-            time::timeout(limits.wait * limits.attempts, stream.try_next()).await;
+            time::timeout(limits.timeout * limits.attempts, stream.try_next()).await;
         let next = next.map_err(|_| Failure::timeout("the server does not answer"));
         let next = next.map_err(Failure::into_error)?;
         let Some(meta) = next.map_err(|err| Failure::from(err).into_error())? else {
@@ -51,7 +51,7 @@ pub(crate) async fn for_each_object(
         if meta.location == *prefix {
             continue; // some programs create an empty object so that the folder is visible
         }
-        if take(meta)?.is_break() {
+        if visit(meta)?.is_break() {
             return Ok(());
         }
     }

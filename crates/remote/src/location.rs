@@ -7,11 +7,11 @@ use crate::failure::invalid_request;
 /// The kind of storage of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// Amazon S3, and all that speak as it does: `s3://bucket/key`.
+    /// Amazon S3 and compatible services: `s3://bucket/key`.
     S3,
     /// Google Cloud Storage: `gs://bucket/key`.
     Gcs,
-    /// Azure Blob Storage: `az://container/key`; the account is in the environment.
+    /// Azure Blob Storage: `az://container/key`. The account is set in the environment.
     Azure,
     /// A web server: `http://host/path`, `https://host/path`.
     Http,
@@ -23,7 +23,7 @@ pub struct Location {
     scheme: Scheme,
     /// The bucket or container, or the web server with its scheme.
     root: String,
-    /// The key after the root, as it was typed. It is not percent-encoded, like in the tools of
+    /// The key after the root, as it was entered. It is not percent-encoded, like in the tools of
     /// the cloud providers.
     key: String,
     /// The query after `?`, only for web servers; it may contain a secret.
@@ -34,44 +34,46 @@ impl Location {
     /// Parses `url`.
     ///
     /// # Errors
-    /// `InvalidInput` if it is not a URL with a supported scheme, names no bucket, or has a key
-    /// that `object_store` would change, so that another object would be requested.
+    /// `InvalidInput` if `url` is not a URL with a supported scheme, has no bucket or server, or
+    /// has a key that `object_store` would change, so that another object would be requested.
     pub fn parse(url: &str) -> io::Result<Self> {
-        let Some((scheme, rest)) = url.split_once("://") else {
+        let Some((scheme, remaining)) = url.split_once("://") else {
             return Err(invalid_request(format!("{url} is not a URL")));
         };
-        let known = match scheme.to_ascii_lowercase().as_str() {
+        let storage = match scheme.to_ascii_lowercase().as_str() {
             "s3" | "s3a" => Scheme::S3,
             "gs" => Scheme::Gcs,
             "az" | "azure" | "abfs" | "abfss" => Scheme::Azure,
             "http" | "https" => Scheme::Http,
             _ => {
-                let what = format!(
+                let message = format!(
                     "unknown scheme {scheme}://; use s3, gs, az, http, https or file"
                 );
-                return Err(invalid_request(what));
+                return Err(invalid_request(message));
             }
         };
-        let (rest, query) = match rest.split_once('?') {
-            Some((rest, query)) if known == Scheme::Http => (rest, Some(query)),
-            _ => (rest, None),
+        let (remaining, query) = match remaining.split_once('?') {
+            Some((remaining, query)) if storage == Scheme::Http => {
+                (remaining, Some(query))
+            }
+            _ => (remaining, None),
         };
-        let (host, key) = rest.split_once('/').unwrap_or((rest, ""));
+        let (host, key) = remaining.split_once('/').unwrap_or((remaining, ""));
         if host.is_empty() {
             return Err(invalid_request(format!("{url} names no bucket or server")));
         }
-        let root = match known {
+        let root = match storage {
             Scheme::Http => format!("{}://{host}", scheme.to_ascii_lowercase()),
             _ => host.to_owned(),
         };
-        if known != Scheme::Http && !is_plain(key) {
-            let what = format!(
+        if storage != Scheme::Http && !is_plain(key) {
+            let message = format!(
                 "{url}: keys with an empty segment (`//`), `.` or `..` are not supported"
             );
-            return Err(invalid_request(what));
+            return Err(invalid_request(message));
         }
         let (key, query) = (key.to_owned(), query.map(str::to_owned));
-        Ok(Self { scheme: known, root, key, query })
+        Ok(Self { scheme: storage, root, key, query })
     }
 
     /// Returns the kind of storage.
@@ -79,7 +81,7 @@ impl Location {
         self.scheme
     }
 
-    /// The bucket or container, or the server, as `https://host`.
+    /// Returns the bucket or container, or the server in the form `https://host`.
     pub fn root(&self) -> &str {
         &self.root
     }
@@ -89,7 +91,7 @@ impl Location {
         &self.key
     }
 
-    /// Returns whether it is a folder, i.e. a prefix: its key is empty or ends with `/`.
+    /// Returns whether the location is a folder, i.e. a prefix: its key is empty or ends with `/`.
     pub fn is_folder(&self) -> bool {
         self.key.is_empty() || self.key.ends_with('/')
     }
@@ -113,7 +115,7 @@ impl Location {
     }
 }
 
-/// Returns whether `object_store` keeps `key` as it is.
+/// Returns whether `object_store` does not change `key`.
 fn is_plain(key: &str) -> bool {
     // A folder ends with a slash.
     let mut chunks = key.strip_suffix('/').unwrap_or(key).split('/');

@@ -31,7 +31,7 @@ pub(crate) struct Transport {
     pub(crate) bytes: AtomicU64,
 }
 
-/// An object as it was when it was opened.
+/// An object in the state in which it was opened.
 pub(crate) struct Object {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
@@ -53,12 +53,12 @@ impl Object {
         store: Arc<dyn ObjectStore>,
         path: Path,
         transport: Arc<Transport>,
-        head: u64,
+        first_len: u64,
     ) -> io::Result<OpenResult> {
         let mut attempts = Attempts::new(&transport);
-        let first = loop {
-            match get(&store, &path, &transport, 0..head, None).await {
-                Ok(found) => break Ok(found),
+        let first_response = loop {
+            match get(&store, &path, &transport, 0..first_len, None).await {
+                Ok(response) => break Ok(response),
                 Err(failure) => {
                     if let Err(err) = attempts.pause_or_fail(failure).await {
                         break Err(err);
@@ -66,12 +66,12 @@ impl Object {
                 }
             }
         };
-        let (bytes, meta) = match first {
-            Ok(found) => found,
+        let (bytes, meta) = match first_response {
+            Ok(response) => response,
             Err(err) if err.kind() == io::ErrorKind::Unsupported => {
                 return Ok(OpenResult::Whole);
             }
-            Err(err) if is_plain(&err) => {
+            Err(err) if may_be_empty(&err) => {
                 // An empty object has no first byte, so servers reject the range.
                 match request_metadata(&store, &path, &transport).await {
                     Ok(meta) if meta.size == 0 => (Bytes::new(), meta),
@@ -117,13 +117,13 @@ pub(crate) struct Attempts<'w> {
 }
 
 impl<'w> Attempts<'w> {
-    /// Starts with no failed attempt.
+    /// Creates a counter without failed attempts.
     pub(crate) fn new(transport: &'w Transport) -> Self {
         Self { transport, failed: 0 }
     }
 
-    /// Pauses before the next attempt after a `failure`, or returns the error if there is to be no
-    /// other attempt.
+    /// Pauses before the next attempt after a `failure`, or returns the error if no further attempt
+    /// is allowed.
     pub(crate) async fn pause_or_fail(&mut self, failure: Failure) -> io::Result<()> {
         let err = match failure {
             Failure::Permanent(err) => return Err(err),
@@ -132,47 +132,48 @@ impl<'w> Attempts<'w> {
         self.failed += 1;
         let Self { transport: Transport { limits, .. }, failed } = *self;
         if failed >= limits.attempts {
-            let what = format!("{err} (tried {failed} times)");
-            return Err(io::Error::new(err.kind(), what));
+            let message = format!("{err} (tried {failed} times)");
+            return Err(io::Error::new(err.kind(), message));
         }
-        let chance = RandomState::new().hash_one(failed);
-        time::sleep(limits.pause_after(failed, chance)).await;
+        let random = RandomState::new().hash_one(failed);
+        time::sleep(limits.pause_after(failed, random)).await;
         Ok(())
     }
 }
 
-/// Makes one attempt to fetch `range`. If `known` is given, the bytes must be of that object.
+/// Makes one attempt to fetch `range`. With `expected`, fails if the object is a different one.
 async fn get(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
     transport: &Transport,
     range: Range<u64>,
-    known: Option<&ObjectMeta>,
+    expected: Option<&ObjectMeta>,
 ) -> Result<(Bytes, ObjectMeta), Failure> {
-    // A weak tag never matches (RFC 9110, section 13.1.1); it is only compared afterwards.
-    let tag = known.and_then(|known| known.e_tag.clone());
+    // A weak tag never matches (RFC 9110, section 13.1.1), so it is only compared with the
+    // response.
+    let tag = expected.and_then(|expected| expected.e_tag.clone());
     let options = GetOptions {
         range: Some(GetRange::Bounded(range.clone())),
         if_match: tag.filter(|tag| !tag.starts_with("W/")),
-        version: known.and_then(|known| known.version.clone()),
+        version: expected.and_then(|expected| expected.version.clone()),
         ..GetOptions::default()
     };
     // The semaphore is never closed, so this never fails.
     let _slot = transport.slots.acquire().await;
-    let result = begin(store, path, transport, options).await?;
+    let result = send_request(store, path, transport, options).await?;
     let meta = result.meta.clone();
-    if known.is_some_and(|known| !is_same(known, &meta)) {
+    if expected.is_some_and(|expected| !is_same(expected, &meta)) {
         return Err(Failure::object_changed());
     }
-    let wanted = range.start..range.end.min(meta.size);
-    if result.range != wanted {
+    let expected_range = range.start..range.end.min(meta.size);
+    if result.range != expected_range {
         return Err(Failure::Transient(io::Error::other(
             "the server sent another range",
         )));
     }
     let mut bytes = BytesMut::new();
-    let len = wanted.end - wanted.start;
-    body(result, transport, len, |chunk| {
+    let len = expected_range.end - expected_range.start;
+    receive_body(result, transport, len, |chunk| {
         bytes.reserve(if bytes.is_empty() { len as usize } else { 0 });
         bytes.extend_from_slice(chunk);
         Ok(())
@@ -188,11 +189,11 @@ async fn request_metadata(
     transport: &Transport,
 ) -> Result<ObjectMeta, Failure> {
     let options = GetOptions { head: true, ..GetOptions::default() };
-    Ok(begin(store, path, transport, options).await?.meta)
+    Ok(send_request(store, path, transport, options).await?.meta)
 }
 
-/// Sends a request, and waits for the answer.
-pub(crate) async fn begin(
+/// Sends a request, and waits for the head of the response.
+pub(crate) async fn send_request(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
     transport: &Transport,
@@ -200,63 +201,68 @@ pub(crate) async fn begin(
 ) -> Result<GetResult, Failure> {
     transport.requests.fetch_add(1, Ordering::Relaxed);
     let answer =
-        time::timeout(transport.limits.wait, store.get_opts(path, options)).await;
+        time::timeout(transport.limits.timeout, store.get_opts(path, options)).await;
     Ok(answer.map_err(|_| Failure::timeout("the server does not answer"))??)
 }
 
-/// Receives a body of `len` bytes, and passes its chunks to `take`.
-pub(crate) async fn body(
+/// Receives a body of `len` bytes, and passes its chunks to `accept`.
+pub(crate) async fn receive_body(
     result: GetResult,
     transport: &Transport,
     len: u64,
-    mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    mut accept: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let Limits { wait, .. } = transport.limits;
+    let Limits { timeout, .. } = transport.limits;
     let mut stream = result.into_stream();
-    let mut came = 0;
-    let all = async {
+    let mut received_bytes = 0;
+    let receive = async {
         loop {
-            let next = time::timeout(wait, stream.try_next()).await;
-            let Some(chunk) = next.map_err(|_| stalled_failure(came, len))?? else {
+            let next = time::timeout(timeout, stream.try_next()).await;
+            let Some(chunk) =
+                next.map_err(|_| stalled_failure(received_bytes, len))??
+            else {
                 break;
             };
-            came += chunk.len() as u64;
+            received_bytes += chunk.len() as u64;
             transport.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
-            if came > len {
-                let what = "the server sends more than it announced";
-                return Err(Failure::Transient(io::Error::other(what)));
+            if received_bytes > len {
+                let message = "the server sends more than it announced";
+                return Err(Failure::Transient(io::Error::other(message)));
             }
-            take(&chunk).map_err(Failure::Permanent)?;
+            accept(&chunk).map_err(Failure::Permanent)?;
         }
         Ok(())
     };
-    match time::timeout(transport.limits.body_time(len), all).await {
-        Ok(done) => done?,
-        Err(_) => return Err(stalled_failure(came, len)),
+    match time::timeout(transport.limits.body_time(len), receive).await {
+        Ok(result) => result?,
+        Err(_) => return Err(stalled_failure(received_bytes, len)),
     }
-    if came < len {
-        let what = format!("the answer breaks off after {came} of {len} bytes");
-        return Err(Failure::Transient(io::Error::other(what)));
+    if received_bytes < len {
+        let message =
+            format!("the response ended after {received_bytes} of {len} bytes");
+        return Err(Failure::Transient(io::Error::other(message)));
     }
     Ok(())
 }
 
-fn stalled_failure(came: u64, len: u64) -> Failure {
-    Failure::timeout(&format!("the answer stalls after {came} of {len} bytes"))
+fn stalled_failure(received_bytes: u64, len: u64) -> Failure {
+    Failure::timeout(&format!(
+        "the response stalled after {received_bytes} of {len} bytes"
+    ))
 }
 
-/// Returns whether both are of the same object: compares the tags if there are any, else the length
-/// and the time of the last change.
-pub(crate) fn is_same(known: &ObjectMeta, now: &ObjectMeta) -> bool {
-    known.size == now.size
-        && match (&known.e_tag, &now.e_tag) {
-            (Some(known), Some(now)) => known == now,
-            _ => known.last_modified == now.last_modified,
+/// Returns whether two metadata belong to the same version of an object. The sizes are compared,
+/// and the tags, or the times of the last change if there are no tags.
+pub(crate) fn is_same(opened: &ObjectMeta, current: &ObjectMeta) -> bool {
+    opened.size == current.size
+        && match (&opened.e_tag, &current.e_tag) {
+            (Some(opened), Some(current)) => opened == current,
+            _ => opened.last_modified == current.last_modified,
         }
 }
 
-/// Returns whether the server does not support range requests.
-fn is_plain(err: &io::Error) -> bool {
+/// Returns whether a range request may have failed because the object is empty.
+fn may_be_empty(err: &io::Error) -> bool {
     matches!(err.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::Other)
 }
 

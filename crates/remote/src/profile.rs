@@ -17,24 +17,25 @@ impl Profile {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Reads the profile that the environment names, or the one called `default`. If the
-    /// environment itself provides credentials, only the region and the endpoint of the profile
-    /// are used.
+    /// Reads the profile that is selected in the environment, or the profile `default`. If the
+    /// environment itself contains credentials, only the region and the endpoint of the profile are
+    /// used.
     ///
     /// # Errors
-    /// The named profile does not exist, or has no keys.
+    /// If the selected profile does not exist, or has no keys.
     pub(crate) fn from_environment() -> io::Result<Self> {
-        const SAY_WHO: [&str; 3] = [
+        const CREDENTIAL_VARIABLES: [&str; 3] = [
             "AWS_WEB_IDENTITY_TOKEN_FILE",
             "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
             "AWS_CONTAINER_CREDENTIALS_FULL_URI",
         ];
-        let named =
+        let profile_name =
             env::var("AWS_PROFILE").or_else(|_| env::var("AWS_DEFAULT_PROFILE"));
-        let named = named.ok();
+        let profile_name = profile_name.ok();
         let is_set = |name: &str| env::var_os(name).is_some();
-        let says_who = named.is_none() && SAY_WHO.into_iter().any(is_set);
-        let name = named.as_deref().unwrap_or("default");
+        let has_credential_service =
+            profile_name.is_none() && CREDENTIAL_VARIABLES.into_iter().any(is_set);
+        let name = profile_name.as_deref().unwrap_or("default");
         let read = |variable, file: &str| {
             let home = || env::home_dir().map(|home| home.join(".aws").join(file));
             let path = env::var_os(variable).map(PathBuf::from).or_else(home);
@@ -43,11 +44,11 @@ impl Profile {
         let config = read("AWS_CONFIG_FILE", "config");
         let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials");
         let mut profile = Self::from_settings(name, &config, &credentials);
-        if is_set("AWS_ACCESS_KEY_ID") || says_who {
+        if is_set("AWS_ACCESS_KEY_ID") || has_credential_service {
             profile.0.retain(|key, _| ["region", "endpoint_url"].contains(&&**key));
             return Ok(profile);
         }
-        match named {
+        match profile_name {
             Some(name) if profile.0.is_empty() => {
                 Err(invalid_request(format!("there is no AWS profile `{name}`")))
             }
@@ -64,13 +65,13 @@ impl Profile {
 
     /// Combines the settings of both files for the profile `name`; `credentials` has precedence.
     fn from_settings(name: &str, config: &str, credentials: &str) -> Self {
-        let mut all = BTreeMap::new();
-        let in_config = match name {
+        let mut settings = BTreeMap::new();
+        let config_section = match name {
             "default" => "default".to_owned(),
             name => format!("profile {name}"),
         };
-        for (text, wanted) in [(config, &*in_config), (credentials, name)] {
-            let mut is_wanted = false;
+        for (text, section_name) in [(config, &*config_section), (credentials, name)] {
+            let mut is_in_section = false;
             for line in text.lines() {
                 if line.starts_with(['#', ';', ' ', '\t']) {
                     continue; // a comment, or a nested setting
@@ -78,36 +79,38 @@ impl Profile {
                 let section = line.trim().strip_prefix('[');
                 if let Some(section) = section.and_then(|text| text.split(']').next()) {
                     let mut words = section.split_whitespace();
-                    is_wanted =
-                        wanted.split(' ').all(|word| words.next() == Some(word));
+                    is_in_section =
+                        section_name.split(' ').all(|word| words.next() == Some(word));
                 } else if let Some((key, value)) = line.split_once('=')
-                    && is_wanted
+                    && is_in_section
                 {
                     let (key, value) = (key.trim(), value.trim());
-                    all.insert(key.to_ascii_lowercase(), value.to_owned());
+                    settings.insert(key.to_ascii_lowercase(), value.to_owned());
                 }
             }
         }
-        let services = all.get("services");
+        let services = settings.get("services");
         if let Some(url) = services.and_then(|name| endpoint(config, name)) {
-            all.insert("endpoint_url".to_owned(), url);
+            settings.insert("endpoint_url".to_owned(), url);
         }
-        Self(all)
+        Self(settings)
     }
 }
 
 /// Returns the endpoint of S3 from the section `[services NAME]` of `config`.
 fn endpoint(config: &str, name: &str) -> Option<String> {
-    let (mut is_wanted, mut is_s3) = (false, false);
+    let (mut is_in_section, mut is_s3) = (false, false);
     for line in config.lines().filter(|line| !line.starts_with(['#', ';'])) {
         let pair = line.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
         if let Some(section) = line.strip_prefix('[') {
             let section = section.split(']').next().unwrap_or_default();
-            is_wanted = section.split_whitespace().eq(["services", name]);
+            is_in_section = section.split_whitespace().eq(["services", name]);
             is_s3 = false;
         } else if !line.starts_with([' ', '\t']) {
             is_s3 = pair.is_some_and(|(key, _)| key == "s3");
-        } else if let (true, Some(("endpoint_url", url))) = (is_wanted && is_s3, pair) {
+        } else if let (true, Some(("endpoint_url", url))) =
+            (is_in_section && is_s3, pair)
+        {
             return Some(url.to_owned());
         }
     }

@@ -1,97 +1,107 @@
-//! Detects sequential readers of an object, and decides what to prefetch for them.
+//! Detects sequential readers of an object, and determines the ranges to prefetch for them.
 
 use std::ops::Range;
 
-use crate::chunk_cache::BLOCK;
+use crate::chunk_cache::BLOCK_BYTES;
 
 /// The maximum number of readers that are distinguished.
-const STREAMS: usize = 16;
-/// A reader that skips at most this many bytes is sequential, and skipped bytes are fetched, too.
-const GAP: u64 = 256 << 10;
-/// A reader that skips at most this many bytes, several times, reads through the whole object. Then
-/// everything is fetched: one long range arrives sooner than many short ones.
-const HOP: u64 = 2 << 20;
-const HOPS: u32 = 32;
+const MAX_READERS: usize = 16;
+/// The maximum number of bytes that a sequential reader skips between two reads. Skipped bytes are
+/// fetched, too.
+const MAX_GAP_BYTES: u64 = 256 << 10;
+/// A reader that skips up to `MAX_HOP_BYTES` bytes more than `MAX_HOPS` times reads through the
+/// whole object. Then all bytes are fetched, because one long range arrives sooner than many short
+/// ranges.
+const MAX_HOP_BYTES: u64 = 2 << 20;
+const MAX_HOPS: u32 = 32;
 /// The minimum length of a prefetch.
-const MIN_PREFETCH: u64 = 2 * BLOCK;
+const MIN_PREFETCH: u64 = 2 * BLOCK_BYTES;
 
 /// The readers of an object.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
-    read_ahead: Vec<SequentialReader>,
+    readers: Vec<SequentialReader>,
     now: u64,
 }
 
 #[derive(Debug)]
 struct SequentialReader {
     /// The start of its first read.
-    begin: u64,
+    start: u64,
     /// The range of its last read.
     last: Range<u64>,
-    /// The length of the prefetch, and the end of the prefetched range.
+    /// The length of the next prefetch.
     window: u64,
-    ahead: u64,
-    hops: u32,
-    used: u64,
+    /// The end of the prefetched range.
+    prefetched_end: u64,
+    /// The number of skips that were longer than [`MAX_GAP_BYTES`].
+    hop_count: u32,
+    /// The logical time of the last read.
+    last_use: u64,
 }
 
 impl ReadAhead {
-    /// Records a read of `range`, and returns the range to prefetch, which has at most `most`
+    /// Records a read of `range`. Returns the range to prefetch, which has at most `max_bytes`
     /// bytes.
-    pub(crate) fn read(&mut self, range: &Range<u64>, most: u64) -> Option<Range<u64>> {
+    pub(crate) fn read(
+        &mut self,
+        range: &Range<u64>,
+        max_bytes: u64,
+    ) -> Option<Range<u64>> {
         self.now += 1;
-        let goes_on = |stream: &&mut SequentialReader| {
-            let Range { start, end } = stream.last;
-            (start..=end.saturating_add(HOP)).contains(&range.start)
+        let continues = |reader: &&mut SequentialReader| {
+            let Range { start, end } = reader.last;
+            (start..=end.saturating_add(MAX_HOP_BYTES)).contains(&range.start)
         };
         let nearest =
-            |stream: &&mut SequentialReader| stream.last.end.abs_diff(range.start);
-        let found = self.read_ahead.iter_mut().filter(goes_on).min_by_key(nearest);
-        let Some(stream) = found else {
-            self.begin(range);
+            |reader: &&mut SequentialReader| reader.last.end.abs_diff(range.start);
+        let sequential_reader =
+            self.readers.iter_mut().filter(continues).min_by_key(nearest);
+        let Some(reader) = sequential_reader else {
+            self.add_reader(range);
             return None;
         };
-        stream.used = self.now;
-        if range.end <= stream.last.end {
+        reader.last_use = self.now;
+        if range.end <= reader.last.end {
             return None; // it reads the same bytes again
         }
-        let is_hop = range.start > stream.last.end.saturating_add(GAP);
-        stream.last = range.clone();
-        if is_hop && stream.hops < HOPS {
-            (stream.begin, stream.window) = (range.start, 0);
-            stream.hops += 1;
+        let is_hop = range.start > reader.last.end.saturating_add(MAX_GAP_BYTES);
+        reader.last = range.clone();
+        if is_hop && reader.hop_count < MAX_HOPS {
+            (reader.start, reader.window) = (range.start, 0);
+            reader.hop_count += 1;
             return None;
         }
-        if range.end - stream.begin <= BLOCK {
+        if range.end - reader.start <= BLOCK_BYTES {
             return None; // it is still within one block
         }
         let len = range.end - range.start;
-        let wider = stream.window.max(len).saturating_mul(2);
-        stream.window = wider.max(MIN_PREFETCH).min(most);
-        let until = range.end.saturating_add(stream.window);
-        if stream.ahead >= range.end.saturating_add(stream.window / 2) {
+        let window = reader.window.max(len).saturating_mul(2);
+        reader.window = window.max(MIN_PREFETCH).min(max_bytes);
+        let end = range.end.saturating_add(reader.window);
+        if reader.prefetched_end >= range.end.saturating_add(reader.window / 2) {
             return None; // enough is being fetched
         }
-        let from = stream.ahead.clamp(range.end, until);
-        stream.ahead = until;
-        Some(from..until)
+        let start = reader.prefetched_end.clamp(range.end, end);
+        reader.prefetched_end = end;
+        Some(start..end)
     }
 
-    fn begin(&mut self, range: &Range<u64>) {
-        if self.read_ahead.len() >= STREAMS {
+    fn add_reader(&mut self, range: &Range<u64>) {
+        if self.readers.len() >= MAX_READERS {
             let oldest =
-                (0..).zip(&self.read_ahead).min_by_key(|(_, stream)| stream.used);
+                (0..).zip(&self.readers).min_by_key(|(_, reader)| reader.last_use);
             let oldest = oldest.map(|(index, _)| index);
-            oldest.map(|index| self.read_ahead.swap_remove(index));
+            oldest.map(|index| self.readers.swap_remove(index));
         }
-        let (begin, last, used) = (range.start, range.clone(), self.now);
-        self.read_ahead.push(SequentialReader {
-            begin,
+        let (start, last, last_use) = (range.start, range.clone(), self.now);
+        self.readers.push(SequentialReader {
+            start,
             last,
             window: 0,
-            ahead: 0,
-            hops: 0,
-            used,
+            prefetched_end: 0,
+            hop_count: 0,
+            last_use,
         });
     }
 }
@@ -159,7 +169,7 @@ mod tests {
         let asked: Vec<_> =
             heads.map(|head| read_ahead.read(&head, MAX_OBJECTS)).collect();
         let first = asked.iter().position(Option::is_some);
-        assert_eq!(first, Some(HOPS as usize + 1));
+        assert_eq!(first, Some(MAX_HOPS as usize + 1));
         let fetched = asked.into_iter().flatten();
         assert!(fetched.map(|ahead| ahead.end - ahead.start).sum::<u64>() > 900 * MIB);
     }

@@ -1,5 +1,5 @@
-//! Small objects, e.g. markers and locks. They are read and written with one request, on request
-//! only if no other process has written them meanwhile.
+//! Small objects, e.g. markers and locks. They are read and written with single requests. A write
+//! can depend on the condition that no other process has written the object.
 
 use std::{io, sync::Arc};
 
@@ -12,11 +12,11 @@ use tokio::time;
 
 use crate::{
     failure::Failure,
-    object::{Attempts, Transport, begin, body},
+    object::{Attempts, Transport, receive_body, send_request},
 };
 
 /// The maximum size of a small object in bytes.
-const MAX_BYTES: u64 = 256 << 20;
+const MAX_OBJECT_BYTES: u64 = 256 << 20;
 
 /// The version of an object, which distinguishes it from a later object at the same location.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +25,11 @@ pub struct ObjectVersion(UpdateVersion);
 /// The condition for writing an object.
 #[derive(Clone, Debug)]
 pub enum WriteCondition {
-    /// Always; an existing object is replaced.
+    /// The object is written in any case; an existing object is replaced.
     Always,
-    /// Only if there is no object.
+    /// The object is written only if it does not exist.
     IfAbsent,
-    /// Only if the existing object has this version.
+    /// The object is written only if the existing object has this version.
     IfUnchanged(ObjectVersion),
 }
 
@@ -46,33 +46,35 @@ impl SmallObject<'_> {
         let mut attempts = Attempts::new(self.transport);
         loop {
             match self.get_once().await {
-                Ok(got) => return Ok(got),
+                Ok(result) => return Ok(result),
                 Err(failure) => attempts.pause_or_fail(failure).await?,
             }
         }
     }
 
     async fn get_once(&self) -> Result<(Bytes, ObjectVersion), Failure> {
-        let found =
-            begin(self.store, self.path, self.transport, GetOptions::default()).await?;
-        let meta = found.meta.clone();
-        if meta.size > MAX_BYTES {
-            let what = format!("it has {} bytes, more than {MAX_BYTES}", meta.size);
-            return Err(Failure::Permanent(io::Error::other(what)));
+        let response =
+            send_request(self.store, self.path, self.transport, GetOptions::default())
+                .await?;
+        let meta = response.meta.clone();
+        if meta.size > MAX_OBJECT_BYTES {
+            let message =
+                format!("it has {} bytes, more than {MAX_OBJECT_BYTES}", meta.size);
+            return Err(Failure::Permanent(io::Error::other(message)));
         }
         let mut bytes = BytesMut::new();
-        body(found, self.transport, meta.size, |chunk| {
+        receive_body(response, self.transport, meta.size, |chunk| {
             bytes.extend_from_slice(chunk);
             Ok(())
         })
         .await?;
-        let tag = UpdateVersion { e_tag: meta.e_tag, version: meta.version };
-        Ok((bytes.freeze(), ObjectVersion(tag)))
+        let version = UpdateVersion { e_tag: meta.e_tag, version: meta.version };
+        Ok((bytes.freeze(), ObjectVersion(version)))
     }
 
-    /// Writes `bytes` as the object if it satisfies `condition`; otherwise returns `None`. If the
-    /// object already has exactly these bytes, the previous attempt succeeded and only its
-    /// answer was lost.
+    /// Writes `bytes` to the object if it satisfies `condition`; otherwise returns `None`. If the
+    /// object already has exactly these contents, an earlier attempt succeeded, and only its
+    /// response was lost.
     pub(crate) async fn put(
         &self,
         bytes: &Bytes,
@@ -81,13 +83,13 @@ impl SmallObject<'_> {
         let mut attempts = Attempts::new(self.transport);
         loop {
             match self.put_once(bytes, condition).await {
-                Ok(Some(tag)) => return Ok(Some(tag)),
+                Ok(Some(version)) => return Ok(Some(version)),
                 Ok(None) => break,
                 Err(failure) => attempts.pause_or_fail(failure).await?,
             }
         }
         match self.get().await {
-            Ok((if_exists, tag)) => Ok((if_exists == bytes).then_some(tag)),
+            Ok((existing, version)) => Ok((existing == bytes).then_some(version)),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(err),
         }
@@ -106,11 +108,11 @@ impl SmallObject<'_> {
             }
         };
         let options = PutOptions { mode, ..PutOptions::default() };
-        let put =
+        let result =
             self.store.put_opts(self.path, PutPayload::from(bytes.clone()), options);
         let time = self.transport.limits.body_time(bytes.len() as u64);
-        let put = time::timeout(time, put).await;
-        match put.map_err(|_| Failure::timeout("the server does not answer"))? {
+        let result = time::timeout(time, result).await;
+        match result.map_err(|_| Failure::timeout("the server does not answer"))? {
             Ok(done) => Ok(Some(ObjectVersion(done.into()))),
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(None),
             // Stores report a deleted object in one of these two ways.

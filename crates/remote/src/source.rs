@@ -9,21 +9,21 @@ use tokio::runtime::Handle;
 
 use crate::{
     chunk::Chunk,
-    chunk_cache::{ChunkCache, MAX_BYTES},
+    chunk_cache::{ChunkCache, MAX_REQUEST_BYTES},
     object::Object,
     read_ahead::ReadAhead,
 };
 
 /// An object that is read by ranges.
 ///
-/// Fetched chunks are cached for a while: small reads that are close together need one request, and
-/// sequential readers find the next bytes in the cache.
+/// Fetched chunks are cached: small reads that are close together need only one request, and the
+/// next bytes of sequential readers are prefetched into the cache.
 pub(crate) struct RemoteSource {
     object: Arc<Object>,
     runtime: Handle,
     state: Mutex<ReadState>,
-    /// A reference for each source of the client; they share the cache limit.
-    shares: Arc<()>,
+    /// The reference count of the open sources of the client, which share the cache limit.
+    source_count: Arc<()>,
 }
 
 #[derive(Debug)]
@@ -33,34 +33,35 @@ struct ReadState {
 }
 
 impl RemoteSource {
-    /// Creates the source of `object`, whose first bytes are `head`.
+    /// Creates the source of `object`. `first_bytes` are its first bytes.
     pub(crate) fn new(
         object: Object,
-        head: Bytes,
+        first_bytes: Bytes,
         runtime: Handle,
-        shares: Arc<()>,
+        source_count: Arc<()>,
     ) -> Self {
         let mut chunks = ChunkCache::new(object.meta.size);
-        if !head.is_empty() {
-            chunks.insert(Chunk::from_bytes(0, head));
+        if !first_bytes.is_empty() {
+            chunks.insert(Chunk::from_bytes(0, first_bytes));
         }
         let state = Mutex::new(ReadState { chunks, read_ahead: ReadAhead::default() });
-        Self { object: Arc::new(object), runtime, state, shares }
+        Self { object: Arc::new(object), runtime, state, source_count }
     }
 
     /// Starts to fetch `range`.
     fn fetch(&self, range: Range<u64>) -> Arc<Chunk> {
         let (chunk, promise) = Chunk::pending(range.clone());
         let object = self.object.clone();
-        self.runtime.spawn(async move { promise.keep(object.fetch(range).await) });
+        self.runtime.spawn(async move { promise.fulfil(object.fetch(range).await) });
         chunk
     }
 
-    /// Returns how many bytes this source may cache.
+    /// Returns the number of bytes that this source may cache.
     fn cache_share(&self) -> u64 {
-        // The client has one reference itself.
-        let sources = (Arc::strong_count(&self.shares) as u64).saturating_sub(1).max(1);
-        (self.object.transport.limits.kept_bytes / sources).max(2 * MAX_BYTES)
+        // One of the references belongs to the client.
+        let sources =
+            (Arc::strong_count(&self.source_count) as u64).saturating_sub(1).max(1);
+        (self.object.transport.limits.cache_bytes / sources).max(2 * MAX_REQUEST_BYTES)
     }
 }
 
@@ -75,31 +76,33 @@ impl Source for RemoteSource {
         if start >= end {
             return Ok(Bytes::new());
         }
-        let most = self.cache_share();
-        let covering = if end - start > most / 2 {
+        let max_bytes = self.cache_share();
+        let chunks = if end - start > max_bytes / 2 {
             // It is too long for the cache, so it is fetched only for this call.
             ChunkCache::new(len).cover(start..end, |range| self.fetch(range))
         } else {
             let mut state = self.state.lock();
-            let ReadState { chunks, read_ahead } = &mut *state;
-            let covering = chunks.cover(start..end, |range| self.fetch(range));
-            if let Some(ahead) = read_ahead.read(&(start..end), most / 4) {
-                let ahead = ahead.start.min(len)..ahead.end.min(len);
-                chunks.cover(ahead, |range| self.fetch(range));
+            let ReadState { chunks: cache, read_ahead } = &mut *state;
+            let chunks = cache.cover(start..end, |range| self.fetch(range));
+            if let Some(prefetch) = read_ahead.read(&(start..end), max_bytes / 4) {
+                let prefetch = prefetch.start.min(len)..prefetch.end.min(len);
+                cache.cover(prefetch, |range| self.fetch(range));
             }
-            chunks.shrink(most);
-            covering
+            cache.shrink(max_bytes);
+            chunks
         };
-        if let [chunk] = &*covering {
-            let at = (start - chunk.range.start) as usize;
-            return Ok(chunk.wait()?.slice(at..at + (end - start) as usize));
+        if let [chunk] = &*chunks {
+            let offset = (start - chunk.range.start) as usize;
+            return Ok(chunk.wait()?.slice(offset..offset + (end - start) as usize));
         }
         let mut bytes = BytesMut::new();
-        for chunk in covering {
-            let here = chunk.wait()?;
-            let from = start.max(chunk.range.start) - chunk.range.start;
-            let to = end.min(chunk.range.end) - chunk.range.start;
-            bytes.extend_from_slice(&here.slice(from as usize..to as usize));
+        for chunk in chunks {
+            let chunk_bytes = chunk.wait()?;
+            let start_in_chunk = start.max(chunk.range.start) - chunk.range.start;
+            let end_in_chunk = end.min(chunk.range.end) - chunk.range.start;
+            bytes.extend_from_slice(
+                &chunk_bytes.slice(start_in_chunk as usize..end_in_chunk as usize),
+            );
         }
         Ok(bytes.freeze())
     }

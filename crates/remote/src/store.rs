@@ -85,18 +85,18 @@ pub(crate) fn store(
     built.map_err(|err| {
         let cause = Failure::from(err).into_error();
         // No request was sent, because the settings are incomplete.
-        let what = format!("invalid settings in the environment: {cause}");
-        io::Error::new(io::ErrorKind::PermissionDenied, what)
+        let message = format!("invalid settings in the environment: {cause}");
+        io::Error::new(io::ErrorKind::PermissionDenied, message)
     })
 }
 
-/// Returns whether `endpoint` has no TLS, in which case the user wants plain HTTP.
+/// Returns whether `endpoint` uses plain HTTP, without TLS.
 fn is_without_tls(endpoint: &str) -> bool {
     endpoint.starts_with("http://")
 }
 
-/// Returns the path in the store. For a web server, the store contains the whole URL, so that it is
-/// requested exactly as it was typed.
+/// Returns the path in the store. It is empty for a web server, because its store contains the
+/// whole URL, which is requested exactly as it was entered.
 pub(crate) fn path(location: &Location) -> io::Result<Path> {
     if location.scheme() == Scheme::Http {
         return Ok(Path::default());

@@ -1,4 +1,4 @@
-//! Uploads files as objects, which are complete or absent.
+//! Uploads files as objects. An object becomes visible only when it is complete.
 
 use std::{
     fs::File,
@@ -20,19 +20,19 @@ use crate::{
     object::{Attempts, Transport},
 };
 
-/// What happens if the object already exists.
+/// The behaviour if the object already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfExists {
-    /// It is kept, and an error is returned.
+    /// The existing object is kept, and an error is returned.
     Fail,
-    /// It is replaced.
+    /// The existing object is replaced.
     Replace,
 }
 
 /// The minimum size of a part of an upload; shorter files are sent with one request.
-const PART: u64 = 16 << 20;
+const MIN_PART_BYTES: u64 = 16 << 20;
 /// The maximum number of parts that all stores accept.
-const PARTS: u64 = 9_000;
+const MAX_PARTS: u64 = 9_000;
 /// The number of parts that are sent at the same time.
 const CONCURRENT_PARTS: usize = 4;
 
@@ -52,48 +52,48 @@ impl Upload<'_> {
     pub(crate) async fn send(&self, file: &mut File) -> io::Result<()> {
         let len = file.metadata()?.len();
         let mut attempts = Attempts::new(self.transport);
-        let mut may_be_there = false;
+        let mut may_exist = false;
         while let Err(failure) = self.send_once(file, len).await {
-            // The object may be complete, and only the answer lost.
-            may_be_there |= matches!(failure, Failure::Transient(_));
-            if may_be_there && self.has_contents(file, len).await? {
+            // The object may be complete, and only the response may be lost.
+            may_exist |= matches!(failure, Failure::Transient(_));
+            if may_exist && self.has_contents(file, len).await? {
                 return Ok(());
             }
             attempts.pause_or_fail(failure).await?;
         }
-        let if_exists = self.existing_object().await.map_err(Failure::into_error)?;
-        if if_exists.is_none_or(|if_exists| if_exists.size != len) {
-            let what = "the store confirmed the upload, but has no complete object";
-            return Err(io::Error::other(what));
+        let object = self.existing_object().await.map_err(Failure::into_error)?;
+        if object.is_none_or(|object| object.size != len) {
+            let message = "the store confirmed the upload, but has no complete object";
+            return Err(io::Error::other(message));
         }
         Ok(())
     }
 
     async fn send_once(&self, file: &mut File, len: u64) -> Result<(), Failure> {
         file.rewind().map_err(Failure::Permanent)?;
-        let part = len.div_ceil(PARTS).max(PART);
-        if len <= part {
+        let part_bytes = len.div_ceil(MAX_PARTS).max(MIN_PART_BYTES);
+        if len <= part_bytes {
             self.send_at_once(read(file, len).map_err(Failure::Permanent)?).await
         } else {
-            self.send_in_parts(file, len, part).await
+            self.send_in_parts(file, len, part_bytes).await
         }
     }
 
-    /// Returns whether the object has the contents of `file`; `false` if it cannot be compared.
+    /// Returns whether the object has the contents of `file`; `false` if they cannot be compared.
     async fn has_contents(&self, file: &mut File, len: u64) -> io::Result<bool> {
         match self.existing_object().await {
-            Ok(Some(if_exists)) if if_exists.size == len => {}
+            Ok(Some(existing)) if existing.size == len => {}
             _ => return Ok(false),
         }
         file.rewind()?;
         let mut start = 0;
         while start < len {
-            let wanted = read(file, PART.min(len - start))?;
-            let end = start + wanted.len() as u64;
+            let expected = read(file, MIN_PART_BYTES.min(len - start))?;
+            let end = start + expected.len() as u64;
             let get = self.store.get_range(self.path, start..end);
             match with_timeout(self.transport.limits.body_time(end - start), get).await
             {
-                Ok(if_exists) if if_exists == wanted => start = end,
+                Ok(existing) if existing == expected => start = end,
                 _ => return Ok(false),
             }
         }
@@ -104,8 +104,8 @@ impl Upload<'_> {
     pub(crate) async fn existing_object(&self) -> Result<Option<ObjectMeta>, Failure> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         let head = self.store.get_opts(self.path, options);
-        match with_timeout(self.transport.limits.wait, head).await {
-            Ok(found) => Ok(Some(found.meta)),
+        match with_timeout(self.transport.limits.timeout, head).await {
+            Ok(response) => Ok(Some(response.meta)),
             Err(Failure::Permanent(err)) if err.kind() == io::ErrorKind::NotFound => {
                 Ok(None)
             }
@@ -126,9 +126,9 @@ impl Upload<'_> {
                 Err(Failure::Permanent(err))
                     if err.kind() == io::ErrorKind::Unsupported =>
                 {
-                    self.refuse_existing().await?;
+                    self.fail_if_exists().await?;
                 }
-                done => return done.map(drop),
+                result => return result.map(drop),
             }
         }
         put(PutMode::Overwrite).await.map(drop)
@@ -138,26 +138,26 @@ impl Upload<'_> {
         &self,
         file: &mut File,
         len: u64,
-        part: u64,
+        part_bytes: u64,
     ) -> Result<(), Failure> {
         if self.if_exists == IfExists::Fail {
-            self.refuse_existing().await?;
+            self.fail_if_exists().await?;
         }
-        let begun = self.store.put_multipart(self.path);
-        let mut upload = with_timeout(self.transport.limits.wait, begun).await?;
-        let sent = match self.send_parts(&mut *upload, file, len, part).await {
+        let start = self.store.put_multipart(self.path);
+        let mut upload = with_timeout(self.transport.limits.timeout, start).await?;
+        let result = match self.send_parts(&mut *upload, file, len, part_bytes).await {
             Ok(()) => {
                 let time = self.transport.limits.body_time(len);
                 with_timeout(time, upload.complete()).await.map(drop)
             }
             Err(failure) => Err(failure),
         };
-        if sent.is_err() {
+        if result.is_err() {
             // The uploaded parts are unusable and cost money. If deleting them fails, too, the
             // first error is returned.
-            let _ = with_timeout(self.transport.limits.wait, upload.abort()).await;
+            let _ = with_timeout(self.transport.limits.timeout, upload.abort()).await;
         }
-        sent
+        result
     }
 
     async fn send_parts(
@@ -165,28 +165,29 @@ impl Upload<'_> {
         upload: &mut dyn MultipartUpload,
         file: &mut File,
         len: u64,
-        part: u64,
+        part_bytes: u64,
     ) -> Result<(), Failure> {
-        let mut lanes = FuturesUnordered::new();
-        let mut left = len;
-        while left > 0 || !lanes.is_empty() {
-            if left > 0 && lanes.len() < CONCURRENT_PARTS {
-                let bytes = read(file, left.min(part)).map_err(Failure::Permanent)?;
-                left -= bytes.len() as u64;
+        let mut uploads = FuturesUnordered::new();
+        let mut remaining = len;
+        while remaining > 0 || !uploads.is_empty() {
+            if remaining > 0 && uploads.len() < CONCURRENT_PARTS {
+                let bytes = read(file, remaining.min(part_bytes))
+                    .map_err(Failure::Permanent)?;
+                remaining -= bytes.len() as u64;
                 let time = self.transport.limits.body_time(bytes.len() as u64);
-                lanes.push(with_timeout(time, upload.put_part(bytes.into())));
-            } else if let Some(done) = lanes.next().await {
-                done?;
+                uploads.push(with_timeout(time, upload.put_part(bytes.into())));
+            } else if let Some(result) = uploads.next().await {
+                result?;
             }
         }
         match self.if_exists {
             // Another process may have created it meanwhile.
-            IfExists::Fail => self.refuse_existing().await,
+            IfExists::Fail => self.fail_if_exists().await,
             IfExists::Replace => Ok(()),
         }
     }
 
-    async fn refuse_existing(&self) -> Result<(), Failure> {
+    async fn fail_if_exists(&self) -> Result<(), Failure> {
         match self.existing_object().await? {
             None => Ok(()),
             Some(_) => Err(Failure::Permanent(io::Error::new(
@@ -200,10 +201,10 @@ impl Upload<'_> {
 /// Waits at most `time` for an operation of a store.
 async fn with_timeout<T>(
     time: Duration,
-    doing: impl Future<Output = object_store::Result<T>>,
+    operation: impl Future<Output = object_store::Result<T>>,
 ) -> Result<T, Failure> {
-    let done = time::timeout(time, doing).await;
-    Ok(done.map_err(|_| Failure::timeout("the server does not answer"))??)
+    let result = time::timeout(time, operation).await;
+    Ok(result.map_err(|_| Failure::timeout("the server does not answer"))??)
 }
 
 /// Reads the next `len` bytes of `file`.

@@ -1,25 +1,25 @@
-//! Names of columns that differ from each other.
+//! Unique names of columns.
 
 use std::collections::HashMap;
 
-/// Returns a name for each of `names`, which differs from all others and from `time`: the second `x`
-/// is `x_2`.
+/// Makes names unique, and different from `time`: the second `x` becomes `x_2`.
 pub(crate) fn unique_names<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    // The number of the next column with this name, so that many equal names take no longer.
-    let mut used: HashMap<String, u64> = HashMap::from([("time".to_owned(), 2)]);
+    // The number of the next column with each name, so that many equal names need linear time.
+    let mut next_numbers: HashMap<String, u64> =
+        HashMap::from([("time".to_owned(), 2)]);
     let unique = |name: &str| {
-        let Some(next) = used.get(name) else {
-            used.insert(name.to_owned(), 2);
+        let Some(next) = next_numbers.get(name) else {
+            next_numbers.insert(name.to_owned(), 2);
             return name.to_owned();
         };
         let mut number = *next;
         let mut unique = format!("{name}_{number}");
-        while used.contains_key(&unique) {
+        while next_numbers.contains_key(&unique) {
             number += 1;
             unique = format!("{name}_{number}");
         }
-        used.insert(name.to_owned(), number + 1);
-        used.insert(unique.clone(), 2);
+        next_numbers.insert(name.to_owned(), number + 1);
+        next_numbers.insert(unique.clone(), 2);
         unique
     };
     names.map(unique).collect()

@@ -6,8 +6,8 @@
 //! 5520174,,3.58,3.59,                                empty cells are null
 //! ```
 //!
-//! The type of a column follows from all of its cells. A record is a row, and its payload is the
-//! row as it is in the file, without the end of the line.
+//! The type of a column is derived from all of its cells. A record is a row, and its payload
+//! consists of the bytes of the row in the file, without the line end.
 
 // In reading order: each module uses only those above it.
 mod row_parser;

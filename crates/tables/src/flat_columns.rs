@@ -1,5 +1,5 @@
-//! Nested columns as flat ones: each scalar in a struct or in an array of fixed length becomes a
-//! column with a path as its name, such as `a.b[1].c`.
+//! Converts nested columns to flat columns: each scalar in a struct or in an array of fixed length
+//! becomes a column whose name is a path, such as `a.b[1].c`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) const MAX_COLUMNS: usize = 1 << 16;
 /// The maximum length of an array whose elements become columns.
 const MAX_ARRAY_LEN: i32 = 256;
 
-/// A column, and the path from the columns of the table to it.
+/// A flat column, and the path to its values in the columns of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnPath {
     pub(crate) field: FieldRef,
@@ -25,16 +25,16 @@ pub(crate) struct ColumnPath {
     steps: Vec<Step>,
 }
 
-/// A step from an array to the values in it.
+/// A step of a path, from an array to values in it.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// To the child of a struct.
+    /// The child of a struct.
     Child(usize),
-    /// To an element of an array of fixed length.
+    /// An element of an array of fixed length.
     Element(i32),
 }
 
-/// Returns the paths of the nested columns `fields`, which are the columns themselves.
+/// Returns the paths of the nested columns `fields`. They have no steps.
 pub(crate) fn nested(fields: &[FieldRef]) -> Vec<ColumnPath> {
     let path = |(column, field): (usize, &FieldRef)| ColumnPath {
         field: field.clone(),
@@ -44,25 +44,26 @@ pub(crate) fn nested(fields: &[FieldRef]) -> Vec<ColumnPath> {
     fields.iter().enumerate().map(path).collect()
 }
 
-/// Returns the flat columns in `fields`. If they are too many, they are the nested ones.
+/// Returns the paths of the flat columns in `fields`. If there are too many, returns the paths of
+/// the nested columns.
 pub(crate) fn flat(fields: &[FieldRef]) -> Vec<ColumnPath> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for path in nested(fields) {
-        if !add(path, &mut found) {
+        if !add(path, &mut paths) {
             return nested(fields);
         }
     }
-    // A struct `a` with a child `b` may be beside a column `a.b`.
-    let names = unique_names(found.iter().map(|path| path.field.name().as_str()));
-    for (path, name) in found.iter_mut().zip(names) {
+    // A table may have both a struct `a` with a child `b` and a column `a.b`.
+    let names = unique_names(paths.iter().map(|path| path.field.name().as_str()));
+    for (path, name) in paths.iter_mut().zip(names) {
         path.field = Arc::new(path.field.as_ref().clone().with_name(name));
     }
-    found
+    paths
 }
 
-/// Adds the flat columns in `path` to `found`. Returns `false` if they are too many.
-fn add(path: ColumnPath, found: &mut Vec<ColumnPath>) -> bool {
-    let inner = |name: String, field: &Field, step: Step| {
+/// Adds the flat columns in `path` to `paths`. Returns `false` if there are too many.
+fn add(path: ColumnPath, paths: &mut Vec<ColumnPath>) -> bool {
+    let inner_path = |name: String, field: &Field, step: Step| {
         let is_nullable = path.field.is_nullable() || field.is_nullable();
         let field = field.clone().with_name(name).with_nullable(is_nullable);
         let steps = [&path.steps[..], &[step]].concat();
@@ -73,27 +74,27 @@ fn add(path: ColumnPath, found: &mut Vec<ColumnPath>) -> bool {
         DataType::Struct(children) => {
             children.iter().enumerate().all(|(index, child)| {
                 let name = format!("{name}.{}", child.name());
-                add(inner(name, child, Step::Child(index)), found)
+                add(inner_path(name, child, Step::Child(index)), paths)
             })
         }
         DataType::FixedSizeList(item, len) if (1..=MAX_ARRAY_LEN).contains(len) => {
             (0..*len).all(|index| {
                 let name = format!("{name}[{index}]");
-                add(inner(name, item, Step::Element(index)), found)
+                add(inner_path(name, item, Step::Element(index)), paths)
             })
         }
         _ => {
-            found.push(path);
-            found.len() <= MAX_COLUMNS
+            paths.push(path);
+            paths.len() <= MAX_COLUMNS
         }
     }
 }
 
 impl ColumnPath {
-    /// Returns the values of the column in the columns `table`.
+    /// Returns the values of the column. `table` are the columns of the table.
     ///
     /// # Errors
-    /// `Malformed` if the arrays do not have the types that the path was made for.
+    /// `Malformed` if the arrays do not have the types for which the path was created.
     pub(crate) fn values(&self, table: &[ArrayRef]) -> Result<ArrayRef> {
         let mut values = table.get(self.column).cloned().ok_or_else(mismatch)?;
         for step in &self.steps {
@@ -105,8 +106,10 @@ impl ColumnPath {
                 Step::Element(index) => {
                     let parent =
                         values.as_fixed_size_list_opt().ok_or_else(mismatch)?;
-                    let at = |row| u32::try_from(parent.value_offset(row) + index);
-                    let rows: Result<Vec<u32>, _> = (0..parent.len()).map(at).collect();
+                    let value_index =
+                        |row| u32::try_from(parent.value_offset(row) + index);
+                    let rows: Result<Vec<u32>, _> =
+                        (0..parent.len()).map(value_index).collect();
                     let rows = UInt32Array::from(rows.map_err(|_| mismatch())?);
                     arrow_select::take::take(parent.values(), &rows, None)
                         .map_err(|err| mismatch().with_source(err))?

@@ -1,7 +1,7 @@
 //! Tables in CSV and Parquet files as logs.
 //!
-//! A file is a log with one topic. One column, the [time column](time_column), contains the times
-//! of the rows; the others are the columns of the topic.
+//! Each file is a log with one topic. One column, the [time column](time_column), contains the
+//! times of the rows. The other columns are the columns of the topic.
 //!
 //! ```text
 //! flight.csv                          the topic "flight"

@@ -29,7 +29,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Returns the name in a request, or `None` for text.
+    /// Returns the symbol of the unit, or `None` for text.
     pub const fn symbol(self) -> Option<&'static str> {
         match self {
             Self::Seconds => Some("s"),
@@ -40,7 +40,7 @@ impl TimeUnit {
         }
     }
 
-    /// Returns the description for users: `in microseconds`.
+    /// Returns the description for messages, e.g. `in microseconds`.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Seconds => "in seconds",
@@ -51,7 +51,7 @@ impl TimeUnit {
         }
     }
 
-    /// Returns the power of ten of the nanoseconds in the unit.
+    /// Returns the exponent of the number of nanoseconds in the unit, as a power of ten.
     const fn exponent(self) -> u32 {
         match self {
             Self::Seconds => 9,
@@ -76,7 +76,7 @@ impl TimeUnit {
 pub struct TimeColumnChoice {
     /// The name of the column.
     pub name: String,
-    /// The unit, unless it follows from the name and the values.
+    /// The unit; `None` to derive it from the name and the values.
     pub unit: Option<TimeUnit>,
 }
 
@@ -84,12 +84,12 @@ impl FromStr for TimeColumnChoice {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        const NUMBERS: [TimeUnit; 4] =
+        const UNITS: [TimeUnit; 4] =
             [TimeUnit::Seconds, TimeUnit::Millis, TimeUnit::Micros, TimeUnit::Nanos];
-        // A name may contain colons, so that only a known unit is one.
+        // A name may contain colons, so the last part is a unit only if it is known.
         let split = text.rsplit_once(':').and_then(|(name, unit)| {
             let unit =
-                NUMBERS.into_iter().find(|known| known.symbol() == Some(unit))?;
+                UNITS.into_iter().find(|candidate| candidate.symbol() == Some(unit))?;
             Some((name, Some(unit)))
         });
         let (name, unit) = split.unwrap_or((text, None));
@@ -108,7 +108,7 @@ pub(crate) struct TimeColumn {
     pub(crate) index: usize,
     pub(crate) name: String,
     pub(crate) unit: TimeUnit,
-    /// Whether the file states that the times are UTC.
+    /// Whether the file declares that the times are UTC.
     pub(crate) is_utc: bool,
 }
 
@@ -129,8 +129,8 @@ impl fmt::Display for TimeColumn {
     }
 }
 
-/// The names that time columns usually have, the most certain ones first, and the units of numbers
-/// in them.
+/// The usual names of time columns, and the default units of numbers in them. The most certain
+/// names come first.
 const KNOWN_NAMES: [(&str, TimeUnit); 9] = [
     // ulog2csv of pyulog, and logtool.
     ("timestamp", TimeUnit::Micros),
@@ -146,17 +146,17 @@ const KNOWN_NAMES: [(&str, TimeUnit); 9] = [
     ("stamp", TimeUnit::Nanos),
 ];
 
-/// Returns the indices of the columns in `names` that may be the time column, the most certain ones
-/// first, with the units of numbers in them.
+/// Returns the indices of the columns in `names` that may be the time column, and the default units
+/// of numbers in them. The most certain columns come first.
 pub(crate) fn candidates(names: &[String]) -> Vec<(usize, TimeUnit)> {
-    let known = KNOWN_NAMES.iter().filter_map(|(known, unit)| {
+    let columns = KNOWN_NAMES.iter().filter_map(|(known, unit)| {
         let index = names.iter().position(|name| name.eq_ignore_ascii_case(known))?;
         Some((index, *unit))
     });
-    known.collect()
+    columns.collect()
 }
 
-/// Returns the index of the column that the user chose, and its unit if it has a known name.
+/// Returns the index of the chosen column, and its unit if it was chosen or follows from the name.
 ///
 /// # Errors
 /// `NoSuch` if no column has this name.
@@ -173,8 +173,9 @@ pub(crate) fn chosen(
             );
             Error::new(ErrorKind::NoSuch, message)
         })?;
-    let known = candidates(names).into_iter().find(|(at, _)| *at == index);
-    Ok((index, choice.unit.or(known.map(|(_, unit)| unit))))
+    let default_unit =
+        candidates(names).into_iter().find(|(candidate, _)| *candidate == index);
+    Ok((index, choice.unit.or(default_unit.map(|(_, unit)| unit))))
 }
 
 /// Returns the error of a table with the columns `names` and without a time column.
@@ -187,41 +188,41 @@ pub(crate) fn without_time_column(names: &[String]) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// Returns a sentence with the first of `names`.
+/// Returns a clause that lists the first `names`.
 fn name_list(names: &[String]) -> String {
-    const MOST: usize = 20;
-    const MOST_CHARS: usize = 60;
-    let shorten = |name: &String| name.chars().take(MOST_CHARS).collect::<String>();
-    let shown: Vec<String> = names.iter().take(MOST).map(shorten).collect();
-    let more = match names.len().saturating_sub(MOST) {
+    const MAX_NAMES: usize = 20;
+    const MAX_CHARS: usize = 60;
+    let shorten = |name: &String| name.chars().take(MAX_CHARS).collect::<String>();
+    let listed: Vec<String> = names.iter().take(MAX_NAMES).map(shorten).collect();
+    let remaining = match names.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
-        more => format!(" and {more} more"),
+        remaining => format!(" and {remaining} more"),
     };
-    format!("its columns are {}{more}", shown.join(", "))
+    format!("its columns are {}{remaining}", listed.join(", "))
 }
 
 /// 2000-01-01 in nanoseconds of Unix time.
 const YEAR_2000_NANOS: i64 = 946_684_800_000_000_000;
 
-/// Returns the unit of numbers in a column whose name suggests the unit `named`, and whose first
-/// value is `first`.
+/// Returns the unit of numbers in a column whose name suggests the unit `default_unit`, and whose
+/// first value is `first`.
 ///
-/// A number that is Unix time after the year 2000 in a smaller unit is in that unit: it would be
-/// thousands of years in the suggested one. A number with a fraction that is Unix time in seconds is
-/// in seconds, because times in small units are whole numbers.
-pub(crate) fn unit_of(named: TimeUnit, first: f64) -> TimeUnit {
+/// A value that would be a Unix time after the year 2000 in a smaller unit has that unit, because
+/// it would be thousands of years in the default unit. A value with a fraction that would be a Unix
+/// time in seconds is in seconds, because times in smaller units are integers.
+pub(crate) fn unit_of(default_unit: TimeUnit, first: f64) -> TimeUnit {
     const YEAR_2000_SECONDS: f64 = 946_684_800.0;
     const YEAR_2100_SECONDS: f64 = 4_102_444_800.0;
     let is_seconds = (YEAR_2000_SECONDS..YEAR_2100_SECONDS).contains(&first);
     if is_seconds && first.fract() != 0.0 {
         return TimeUnit::Seconds;
     }
-    let finer =
+    let smaller_units =
         [(TimeUnit::Nanos, 1e9), (TimeUnit::Micros, 1e6), (TimeUnit::Millis, 1e3)];
-    let found = finer
-        .into_iter()
-        .find(|(unit, scale)| *unit > named && first >= YEAR_2000_SECONDS * scale);
-    found.map_or(named, |(unit, _)| unit)
+    let unit = smaller_units.into_iter().find(|(unit, scale)| {
+        *unit > default_unit && first >= YEAR_2000_SECONDS * scale
+    });
+    unit.map_or(default_unit, |(unit, _)| unit)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Addresses of connections, as tools for MAVLink write them.
+//! Addresses of connections, in the notation of MAVLink tools.
 
 use std::{
     error,
@@ -7,7 +7,7 @@ use std::{
     str::FromStr,
 };
 
-/// The speed of a serial port if the address has none, in bauds.
+/// The default speed of a serial port in bauds.
 const DEFAULT_BAUD: u32 = 57_600;
 
 /// The address of a connection.
@@ -16,7 +16,7 @@ const DEFAULT_BAUD: u32 = 57_600;
 pub enum Address {
     /// Receives datagrams at this address of the machine: `udp:14550`, `udp:127.0.0.1:14550`.
     UdpListen(String, u16),
-    /// Sends datagrams to this address first: `udpout:192.168.1.10:14550`.
+    /// Starts by sending datagrams to this address: `udpout:192.168.1.10:14550`.
     UdpSend(String, u16),
     /// Connects to this address: `tcp:127.0.0.1:5760`.
     Tcp(String, u16),
@@ -24,7 +24,7 @@ pub enum Address {
     Serial(PathBuf, u32),
 }
 
-/// Why a text is not the address of a connection.
+/// The error for a text that is not the address of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressError;
 
@@ -46,26 +46,26 @@ impl FromStr for Address {
     /// (also `tcpout:`) and `serial:PATH:BAUD`. The names are those of pymavlink and of the crate
     /// `mavlink`; `udp://HOST:PORT` of MAVSDK is accepted too.
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let (kind, rest) = text.split_once(':').ok_or(AddressError)?;
+        let (kind, remaining) = text.split_once(':').ok_or(AddressError)?;
         match kind {
             "udp" | "udpin" => {
-                let (host, port) = host_and_port(rest)?;
+                let (host, port) = host_and_port(remaining)?;
                 Ok(Self::UdpListen(host.unwrap_or("0.0.0.0").to_owned(), port))
             }
-            "udpout" => match host_and_port(rest)? {
+            "udpout" => match host_and_port(remaining)? {
                 (Some(host), port) => Ok(Self::UdpSend(host.to_owned(), port)),
                 _ => Err(AddressError),
             },
             "tcp" | "tcpout" => {
-                let (host, port) = host_and_port(rest)?;
+                let (host, port) = host_and_port(remaining)?;
                 Ok(Self::Tcp(host.unwrap_or("127.0.0.1").to_owned(), port))
             }
             "serial" => {
                 let with_baud =
-                    rest.rsplit_once([':', ',']).and_then(|(path, baud)| {
+                    remaining.rsplit_once([':', ',']).and_then(|(path, baud)| {
                         Some((path, baud.parse().ok().filter(|baud| *baud > 0)?))
                     });
-                let (path, baud) = with_baud.unwrap_or((rest, DEFAULT_BAUD));
+                let (path, baud) = with_baud.unwrap_or((remaining, DEFAULT_BAUD));
                 if path.is_empty() {
                     return Err(AddressError);
                 }
@@ -76,11 +76,11 @@ impl FromStr for Address {
     }
 }
 
-/// Splits `HOST:PORT`, `:PORT` or `PORT`, perhaps after two slashes.
+/// Splits `HOST:PORT`, `:PORT` or `PORT`, optionally after two slashes.
 fn host_and_port(text: &str) -> Result<(Option<&str>, u16), AddressError> {
     let text = text.strip_prefix("//").unwrap_or(text);
     let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
-    // An address of IPv6 is in brackets.
+    // An IPv6 address is in brackets.
     let host =
         host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let port = port.parse().ok().filter(|port| *port > 0).ok_or(AddressError)?;
@@ -89,13 +89,13 @@ fn host_and_port(text: &str) -> Result<(Option<&str>, u16), AddressError> {
 
 impl Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let write =
-            |f: &mut fmt::Formatter<'_>, kind: &str, host: &str, port: &u16| match host
-                .contains(':')
-            {
-                true => write!(f, "{kind}:[{host}]:{port}"),
-                false => write!(f, "{kind}:{host}:{port}"),
-            };
+        let write = |f: &mut fmt::Formatter<'_>, kind: &str, host: &str, port: &u16| {
+            if host.contains(':') {
+                write!(f, "{kind}:[{host}]:{port}")
+            } else {
+                write!(f, "{kind}:{host}:{port}")
+            }
+        };
         match self {
             Self::UdpListen(host, port) => write(f, "udp", host, port),
             Self::UdpSend(host, port) => write(f, "udpout", host, port),

@@ -1,4 +1,4 @@
-//! A UDP socket whose datagrams a thread receives.
+//! A UDP socket with a thread that receives its datagrams.
 
 use std::{
     io,
@@ -11,11 +11,11 @@ use std::{
     time::Duration,
 };
 
-use crate::link::{WAIT, is_passing};
+use crate::link::{READ_TIMEOUT, is_temporary};
 
-/// The maximum number of datagrams that wait. A vehicle sends some 300 each second at most, so they
-/// are the data of several seconds.
-const MAX_WAITING: usize = 2048;
+/// The maximum number of queued datagrams. A vehicle sends at most about 300 datagrams per second,
+/// so the queue holds the data of several seconds.
+const MAX_QUEUED: usize = 2048;
 
 /// The maximum length of a datagram over IP.
 const MAX_BYTES: usize = 1 << 16;
@@ -23,10 +23,10 @@ const MAX_BYTES: usize = 1 << 16;
 /// A datagram and its sender.
 type Datagram = (Vec<u8>, SocketAddr);
 
-/// A socket whose datagrams are received at once.
+/// A socket whose datagrams are received immediately by a thread of its own.
 ///
-/// The system drops datagrams when its buffer is full. It holds those of less than a second, and
-/// writing to a file may take longer than that.
+/// The operating system drops datagrams when its buffer is full. The buffer holds less than a
+/// second of data, and writing to a file may take longer.
 #[derive(Debug)]
 pub(super) struct DatagramSocket {
     socket: UdpSocket,
@@ -39,10 +39,10 @@ impl DatagramSocket {
     /// Starts to receive the datagrams of `socket`.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub(super) fn new(socket: UdpSocket) -> io::Result<Self> {
-        socket.set_read_timeout(Some(WAIT))?;
-        let (sender, received) = sync_channel(MAX_WAITING);
+        socket.set_read_timeout(Some(READ_TIMEOUT))?;
+        let (sender, received) = sync_channel(MAX_QUEUED);
         let is_open = Arc::new(());
         let (receiver, open) = (socket.try_clone()?, Arc::downgrade(&is_open));
         thread::Builder::new()
@@ -54,7 +54,7 @@ impl DatagramSocket {
     /// Sends `bytes` to `peer`.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub(super) fn send_to(&self, bytes: &[u8], peer: SocketAddr) -> io::Result<usize> {
         self.socket.send_to(bytes, peer)
     }
@@ -62,7 +62,7 @@ impl DatagramSocket {
     /// Returns the next datagram, after waiting for at most `timeout`.
     ///
     /// # Errors
-    /// `TimedOut` if none came, and those of the system.
+    /// `TimedOut` if no datagram arrived; errors of the operating system.
     pub(super) fn next(&self, timeout: Duration) -> io::Result<Datagram> {
         match self.received.recv_timeout(timeout) {
             Ok(received) => received,
@@ -74,7 +74,7 @@ impl DatagramSocket {
     }
 }
 
-/// Receives datagrams until the socket fails, or is not open any more.
+/// Receives datagrams until the socket fails, or until `is_open` returns false.
 fn receive(
     socket: &UdpSocket,
     sender: &SyncSender<io::Result<Datagram>>,
@@ -86,7 +86,7 @@ fn receive(
             (bytes.get(..length).unwrap_or_default().to_vec(), peer)
         });
         let is_last = match &received {
-            Err(err) if is_passing(err) => continue,
+            Err(err) if is_temporary(err) => continue,
             received => received.is_err(),
         };
         if sender.send(received).is_err() || is_last {

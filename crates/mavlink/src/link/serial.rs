@@ -39,11 +39,12 @@ impl SerialPort {
         Ok(Self(file))
     }
 
-    /// Reads bytes; none if there were none for 0.1 seconds.
+    /// Reads bytes. Returns 0 if no byte arrives within 0.1 seconds.
     pub(super) fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.0.read(bytes)
     }
 
+    /// Writes all bytes.
     pub(super) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.write_all(bytes)
     }

@@ -345,8 +345,8 @@ fn long_message_in_short_packets_is_not_copied_for_each_packet() {
     ulog.resize(ulog.len() + usize::from(u16::MAX), b'x');
     let mut stream = UlogStream::default();
     let mut written = Vec::new();
-    let mut places = 0;
-    let mut place = stream.partial.as_ptr();
+    let mut moves = 0;
+    let mut buffer = stream.partial.as_ptr();
     // The first packet has the header; the others have one byte each.
     for (index, data) in
         std::iter::once(&ulog[..17]).chain(ulog[17..].chunks(1)).enumerate()
@@ -354,11 +354,11 @@ fn long_message_in_short_packets_is_not_copied_for_each_packet() {
         let first_message = (index == 0).then_some(0);
         let sequence = u16::try_from(index & 0xffff).unwrap();
         stream.push(packet(sequence, first_message, data), 0, &mut written).unwrap();
-        places += usize::from(place != stream.partial.as_ptr());
-        place = stream.partial.as_ptr();
+        moves += usize::from(buffer != stream.partial.as_ptr());
+        buffer = stream.partial.as_ptr();
     }
     assert!(written == ulog);
     assert_eq!(stream.statistics().messages, 1);
     // A buffer that doubles its length moves 17 times while it gets 65,538 bytes.
-    assert!(places <= 17, "the buffer moved {places} times");
+    assert!(moves <= 17, "the buffer moved {moves} times");
 }

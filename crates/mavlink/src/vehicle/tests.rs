@@ -14,12 +14,12 @@ fn heartbeat() -> Frame {
 }
 
 fn answer(command: MavCmd, result: MavResult) -> Frame {
-    frame(1, Content::Answer { command, result })
+    frame(1, Content::CommandAck { command, result })
 }
 
-fn stream(sequence: u16, needs_answer: bool) -> Frame {
+fn stream(sequence: u16, needs_ack: bool) -> Frame {
     let packet = StreamPacket::new(sequence, None, vec![1]);
-    frame(1, Content::Stream { sequence, needs_answer, packet })
+    frame(1, Content::Stream { sequence, needs_ack, packet })
 }
 
 /// Returns the ids of the messages that are to be sent, which are sound frames.
@@ -74,7 +74,7 @@ fn each_acknowledged_packet_is_answered_also_a_repeated_one() {
         assert_eq!(frames[0][7..14], [ACK, 1, 0, 2, 1, 3, 1]);
     }
     vehicle.receive(stream(0x0103, false), 0);
-    let broken = Content::Stream { sequence: 9, needs_answer: true, packet: None };
+    let broken = Content::Stream { sequence: 9, needs_ack: true, packet: None };
     let event = vehicle.receive(frame(1, broken), 0);
     assert_eq!(event, Some(VehicleEvent::MalformedPacket));
     assert_eq!(sent(&mut vehicle), [ACK]);

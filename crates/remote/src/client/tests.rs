@@ -18,8 +18,8 @@ fn noise(len: u64) -> Vec<u8> {
 }
 
 fn client() -> Client {
-    let pause = Duration::from_millis(1);
-    let limits = Limits { pause, ..Limits::default() };
+    let retry_pause = Duration::from_millis(1);
+    let limits = Limits { retry_pause, ..Limits::default() };
     Client::new(limits).unwrap()
 }
 
@@ -58,8 +58,8 @@ fn reads_return_the_bytes_of_the_object_at_any_offset() {
 fn opening_is_one_request_and_fetches_the_first_bytes() {
     let (client, _, bytes, source) = opened(9 * MIB);
     assert_eq!(source.read_at(0..4096).unwrap(), bytes[..4096]);
-    assert_eq!(source.read_at(0..BLOCK).unwrap(), bytes[..BLOCK as usize]);
-    assert_eq!(client.traffic(), Traffic { requests: 1, bytes: BLOCK });
+    assert_eq!(source.read_at(0..BLOCK_BYTES).unwrap(), bytes[..BLOCK_BYTES as usize]);
+    assert_eq!(client.traffic(), Traffic { requests: 1, bytes: BLOCK_BYTES });
 }
 
 #[test]
@@ -82,12 +82,12 @@ fn random_reads_fetch_little() {
         source.read_at(at..at + 9000).unwrap();
         source.read_at(at..at + 100).unwrap();
     }
-    assert_eq!(client.traffic(), Traffic { requests: 5, bytes: 5 * BLOCK });
+    assert_eq!(client.traffic(), Traffic { requests: 5, bytes: 5 * BLOCK_BYTES });
 }
 
 #[test]
 fn ranges_longer_than_the_cache_are_read() {
-    let limits = Limits { kept_bytes: 1, ..Limits::default() };
+    let limits = Limits { cache_bytes: 1, ..Limits::default() };
     let (client, store) = (Client::new(limits).unwrap(), Arc::new(InMemory::new()));
     let bytes = noise(20 * MIB);
     put(&client, &store, &bytes);

@@ -1,8 +1,8 @@
-//! The type of a column, which follows from its cells.
+//! The types of columns, which are derived from their cells.
 
 use serde::{Deserialize, Serialize};
 
-/// The type of cells: the narrowest one that holds all of them.
+/// The type of the cells of a column: the narrowest type that can represent all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CellType {
@@ -10,11 +10,11 @@ pub(super) enum CellType {
     #[default]
     Empty,
     Bool,
-    /// Whole numbers that fit into 64 bits with and without a sign.
+    /// Integers that fit into both a signed and an unsigned 64-bit integer.
     Natural,
-    /// Whole numbers that fit into 64 bits with a sign.
+    /// Integers that fit into a signed 64-bit integer.
     Signed,
-    /// Whole numbers that fit into 64 bits without a sign.
+    /// Integers that fit into an unsigned 64-bit integer.
     Unsigned,
     Float,
     Text,
@@ -22,7 +22,7 @@ pub(super) enum CellType {
 
 impl CellType {
     /// Returns the type of `cell`.
-    pub(super) fn of(cell: &[u8]) -> Self {
+    pub(super) fn detect(cell: &[u8]) -> Self {
         let cell = cell.trim_ascii();
         if cell.is_empty() {
             return Self::Empty;
@@ -44,17 +44,17 @@ impl CellType {
         }
     }
 
-    /// Returns the type that holds the cells of both types.
+    /// Returns the narrowest type that can represent the cells of both types.
     pub(super) fn join(self, other: Self) -> Self {
         use CellType::{Empty, Float, Natural, Signed, Text, Unsigned};
         match (self, other) {
-            (one, Empty) | (Empty, one) => one,
-            (one, other) if one == other => one,
+            (kind, Empty) | (Empty, kind) => kind,
+            (kind, other) if kind == other => kind,
             (Natural, Signed) | (Signed, Natural) => Signed,
             (Natural, Unsigned) | (Unsigned, Natural) => Unsigned,
             (Float, Natural | Signed | Unsigned) => Float,
             (Natural | Signed | Unsigned, Float) => Float,
-            // Floats would change such whole numbers: text keeps them.
+            // Floats cannot represent all of these integers exactly.
             (Signed, Unsigned) | (Unsigned, Signed) => Text,
             _ => Text,
         }
@@ -66,7 +66,7 @@ impl CellType {
     }
 }
 
-/// Returns the Boolean `text`.
+/// Parses a Boolean.
 pub(super) fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
@@ -99,9 +99,9 @@ mod tests {
             ("1.2.3", Text),
             ("2024-06-01", Text),
         ] {
-            assert_eq!(CellType::of(cell.as_bytes()), kind, "{cell}");
+            assert_eq!(CellType::detect(cell.as_bytes()), kind, "{cell}");
         }
-        assert_eq!(CellType::of(b"1\xff"), Text);
+        assert_eq!(CellType::detect(b"1\xff"), Text);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::csv::cell_type::CellType;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CsvColumn {
     pub(super) name: String,
-    /// The index of its cells in a row.
+    /// The index of the cells of this column in a row.
     pub(super) cell: usize,
     pub(super) kind: CellType,
 }
@@ -21,20 +21,21 @@ pub(super) struct CsvColumn {
 #[derive(Clone, Debug)]
 pub(super) struct TableColumn {
     pub(super) field: FieldRef,
-    /// The indices of the columns of the file; several ones are the elements of an array.
+    /// The indices of the columns of the file. Several columns are the elements of an array.
     pub(super) parts: Vec<usize>,
 }
 
-/// Sets one type for the columns of each array, so that they can be one column.
+/// Sets a common type for the columns of each array, so that they can be combined.
 pub(super) fn join_array_types(columns: &mut [CsvColumn]) {
     let mut start = 0;
     while start < columns.len() {
         let len = array_len(columns, start).max(1);
         let elements = columns.get_mut(start..start + len).unwrap_or_default();
-        let joined =
-            elements.iter().fold(CellType::Empty, |all, one| all.join(one.kind));
-        if joined.is_number() {
-            elements.iter_mut().for_each(|element| element.kind = joined);
+        let array_type = elements
+            .iter()
+            .fold(CellType::Empty, |kind, column| kind.join(column.kind));
+        if array_type.is_number() {
+            elements.iter_mut().for_each(|element| element.kind = array_type);
         }
         start += len;
     }
@@ -52,40 +53,43 @@ pub(super) fn with_time(fields: impl Iterator<Item = FieldRef>) -> SchemaRef {
 }
 
 /// Returns the columns of the table in the nested view: adjacent columns `x[0]`, `x[1]`, ... of
-/// numbers are one array `x`.
+/// numbers are combined to one array `x`.
 pub(super) fn nested(columns: &[CsvColumn]) -> Vec<TableColumn> {
     let mut names: HashSet<&str> =
-        columns.iter().map(|one| one.name.as_str()).collect();
+        columns.iter().map(|column| column.name.as_str()).collect();
     names.insert("time");
-    let (mut found, mut start) = (Vec::new(), 0);
+    let (mut table_columns, mut start) = (Vec::new(), 0);
     while let Some(column) = columns.get(start) {
         let len = array_len(columns, start);
         let array = columns.get(start..start + len).unwrap_or_default();
         let base = column.name.strip_suffix("[0]").filter(|base| names.insert(base));
         match base {
-            Some(base) if len > 1 && array.iter().all(|one| one.kind.is_number()) => {
+            Some(base)
+                if len > 1 && array.iter().all(|column| column.kind.is_number()) =>
+            {
                 let item = Field::new("item", data_type(column.kind), true);
                 let count = i32::try_from(len).unwrap_or(i32::MAX);
                 let kind = DataType::FixedSizeList(Arc::new(item), count);
                 let field = Arc::new(Field::new(base, kind, false));
-                found
+                table_columns
                     .push(TableColumn { field, parts: (start..start + len).collect() });
                 start += len;
             }
             _ => {
-                found.push(single(columns, start));
+                table_columns.push(single(columns, start));
                 start += 1;
             }
         }
     }
-    found
+    table_columns
 }
 
-/// Returns the columns of the table in the flat view, which are those of the file.
+/// Returns the columns of the table in the flat view, which are the columns of the file.
 pub(super) fn flat(columns: &[CsvColumn]) -> Vec<TableColumn> {
     (0..columns.len()).map(|index| single(columns, index)).collect()
 }
 
+/// Returns a column of the table that consists of the column of the file at `index`.
 fn single(columns: &[CsvColumn], index: usize) -> TableColumn {
     let (name, kind) = columns
         .get(index)
@@ -94,19 +98,20 @@ fn single(columns: &[CsvColumn], index: usize) -> TableColumn {
     TableColumn { field, parts: vec![index] }
 }
 
-/// Returns the number of columns from `start` on that are the elements of one array, or 0.
+/// Returns the number of columns from `start` on that are the elements of one array; 0 if the
+/// column at `start` is not the first element of an array.
 fn array_len(columns: &[CsvColumn], start: usize) -> usize {
     let Some(base) =
         columns.get(start).and_then(|column| column.name.strip_suffix("[0]"))
     else {
         return 0;
     };
-    let rest = columns.get(start..).unwrap_or_default();
+    let remaining = columns.get(start..).unwrap_or_default();
     let is_element = |(index, column): &(usize, &CsvColumn)| {
         let suffix = column.name.strip_prefix(base);
         suffix.is_some_and(|suffix| suffix == format!("[{index}]"))
     };
-    rest.iter().enumerate().take_while(is_element).count()
+    remaining.iter().enumerate().take_while(is_element).count()
 }
 
 /// Returns the Arrow type of cells.

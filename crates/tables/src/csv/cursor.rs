@@ -15,7 +15,7 @@ use crate::{
 /// The only topic.
 pub(super) const TOPIC: TopicId = TopicId(0);
 
-/// What all rows of a file have in common.
+/// The properties that all rows of a file share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowLayout {
     pub(super) delimiter: u8,
@@ -50,8 +50,8 @@ impl RowCursor {
         Self { source, scanner, rows, selection, end }
     }
 
-    /// Refills `block` like [`Cursor::fill`], and calls `inspect` for each row with its cells and
-    /// its line.
+    /// Refills `block` like [`Cursor::fill`], and calls `inspect` with the cells and the line
+    /// number of each row.
     pub(super) fn fill_with(
         &mut self,
         block: &mut Block,
@@ -59,14 +59,14 @@ impl RowCursor {
     ) -> Result<bool> {
         let Self { source, scanner, rows, selection, end } = self;
         let start = scanner.position();
-        scanner.fill(block, |block, bytes, used| {
+        scanner.fill(block, |block, bytes, position| {
             let is_end = start + bytes.len() as u64 == *end;
-            let rest = bytes.get(used..).unwrap_or_default();
-            match rows.next(rest, is_end) {
+            let remaining = bytes.get(position..).unwrap_or_default();
+            match rows.next(remaining, is_end) {
                 RowStep::Row { time, payload, len } => {
                     inspect(&rows.parser, rows.row_line);
                     if selection.contains(TOPIC, time) {
-                        let payload = used + payload.start..used + payload.end;
+                        let payload = position + payload.start..position + payload.end;
                         block.push(TOPIC, time, payload);
                     }
                     ScanStep::Whole { len }
@@ -74,27 +74,33 @@ impl RowCursor {
                 RowStep::Blank { len } => ScanStep::Whole { len },
                 RowStep::Partial { len } => ScanStep::Partial { len },
                 RowStep::Unreadable { len, kind, reason } => {
-                    let at = start + used as u64;
-                    let is_line = rest.get(..len).is_some_and(ends_line);
-                    let next = at + len as u64;
-                    let next =
-                        if is_line { next } else { line_end(source, next..*end) };
-                    rows.line += u64::from(!is_line);
-                    let damage = Damage::new(kind, at..next)
+                    let offset = start + position as u64;
+                    let ends_with_line = remaining.get(..len).is_some_and(ends_line);
+                    let end_of_row = offset + len as u64;
+                    let end_of_row = if ends_with_line {
+                        end_of_row
+                    } else {
+                        line_end(source, end_of_row..*end)
+                    };
+                    rows.line += u64::from(!ends_with_line);
+                    let damage = Damage::new(kind, offset..end_of_row)
                         .with_records(1, Some(TOPIC))
                         .with_reason(reason);
-                    ScanStep::Damaged { len: next - at, damage: Box::new(damage) }
+                    ScanStep::Damaged {
+                        len: end_of_row - offset,
+                        damage: Box::new(damage),
+                    }
                 }
             }
         })
     }
 
-    /// Returns the file offset of the next row, and its line.
+    /// Returns the file offset of the next row, and its line number.
     pub(super) fn position(&self) -> (u64, u64) {
         (self.scanner.position(), self.rows.line)
     }
 
-    /// Returns whether the last row had no end of its line.
+    /// Returns whether the last row had no line end.
     pub(super) fn is_unterminated(&self) -> bool {
         self.rows.is_unterminated
     }
@@ -118,9 +124,9 @@ enum RowStep {
 struct RowReader {
     parser: RowParser,
     layout: RowLayout,
-    /// The line at the start of the bytes that follow, from 1.
+    /// The line number of the next row, counted from 1.
     line: u64,
-    /// The line of the last row.
+    /// The line number of the last row.
     row_line: u64,
     max_bytes: usize,
     is_unterminated: bool,
@@ -133,7 +139,7 @@ impl RowReader {
         Self { parser, layout, line, row_line: line, max_bytes, is_unterminated: false }
     }
 
-    /// Returns the first row of `bytes`. `is_end` states that nothing follows them.
+    /// Returns the first row of `bytes`. `is_end` is set if the file ends after them.
     fn next(&mut self, bytes: &[u8], is_end: bool) -> RowStep {
         let blank = bytes.iter().take_while(|byte| matches!(byte, b'\n' | b'\r'));
         self.row_line = self.line + newlines(blank);
@@ -173,8 +179,9 @@ impl RowReader {
     fn row(&self, payload: Range<usize>, len: usize) -> RowStep {
         let RowLayout { cells, time: (index, unit), .. } = self.layout;
         if self.parser.cells() != cells {
-            let is_cut = self.is_unterminated && self.parser.cells() < cells;
-            let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
+            let is_truncated = self.is_unterminated && self.parser.cells() < cells;
+            let kind =
+                if is_truncated { DamageKind::Truncated } else { DamageKind::Garbled };
             let count = self.parser.cells();
             return self.unreadable(
                 len,
@@ -197,21 +204,21 @@ impl RowReader {
     }
 }
 
-/// Returns the end of the line in `bytes` of `source`. A source that fails does so again when the
-/// next row is read.
+/// Returns the offset of the end of the line that starts in `bytes` of `source`. Errors of the
+/// source are ignored, because they occur again when the next row is read.
 fn line_end(source: &Arc<dyn Source>, bytes: Range<u64>) -> u64 {
-    const PIECE_BYTES: u64 = 1 << 20;
+    const BLOCK_BYTES: u64 = 1 << 20;
     let mut start = bytes.start;
     while start < bytes.end {
-        let piece = source.read_at(start..bytes.end.min(start + PIECE_BYTES));
-        let Ok(piece) = piece else { return start };
-        if piece.is_empty() {
+        let block = source.read_at(start..bytes.end.min(start + BLOCK_BYTES));
+        let Ok(block) = block else { return start };
+        if block.is_empty() {
             return start;
         }
-        if let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
+        if let Some(end) = block.iter().position(|byte| *byte == b'\n') {
             return start + end as u64 + 1;
         }
-        start += piece.len() as u64;
+        start += block.len() as u64;
     }
     bytes.end
 }
@@ -229,7 +236,7 @@ fn newlines<'b>(bytes: impl Iterator<Item = &'b u8>) -> u64 {
 /// Returns the length of the first line of `bytes` that is not empty, with its end.
 fn line_len(bytes: &[u8]) -> usize {
     let start = bytes.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
-    let rest = bytes.get(start..).unwrap_or_default();
-    let end = rest.iter().position(|byte| *byte == b'\n');
-    start + end.map_or(rest.len(), |end| end + 1)
+    let line = bytes.get(start..).unwrap_or_default();
+    let end = line.iter().position(|byte| *byte == b'\n');
+    start + end.map_or(line.len(), |end| end + 1)
 }

@@ -21,11 +21,11 @@ use crate::csv::{
     row_parser::{ParsedRow, RowParser},
 };
 
-/// The maximum size of the rows of a batch in bytes: decoding Latin-1 can double the size of
-/// strings, and an `i32` must be able to count their bytes.
+/// The maximum size of the rows of a batch in bytes. Decoding Latin-1 can double the size of
+/// strings, and their total size must fit into an `i32`.
 const MAX_BATCH_BYTES: usize = i32::MAX as usize / 3;
 
-/// The size of pending rows at which they should be taken.
+/// The size of pending rows in bytes from which on the batch is full.
 const FULL_BATCH_BYTES: usize = 64 << 20;
 
 /// Decodes rows into the selected columns.
@@ -45,7 +45,7 @@ struct SelectedColumn {
 
 /// The pending values of a column of the file.
 struct CellBuilder {
-    /// The index of the cells.
+    /// The index of the cells of this column in a row.
     cell: usize,
     values: Values,
 }
@@ -64,12 +64,12 @@ impl RowDecoder {
     /// # Errors
     /// `NoSuch` if a selected column does not exist.
     pub(super) fn new(state: &CsvState, columns: &Columns) -> Result<Self> {
-        let all = match columns.view {
+        let table_columns = match columns.view {
             View::Nested => columns::nested(&state.columns),
             View::Flat => columns::flat(&state.columns),
         };
-        let count = all.len() + 1;
-        let mut selected: Vec<TableColumn> = all;
+        let count = table_columns.len() + 1;
+        let mut selected: Vec<TableColumn> = table_columns;
         if let Some(indices) = &columns.indices {
             if indices.iter().any(|index| *index >= count) {
                 let message = format!("the table has {count} columns");
@@ -106,8 +106,9 @@ impl Decoder for RowDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
             if self.bytes + record.payload.len() > MAX_BATCH_BYTES {
-                let lost = record.undecodable_damage().with_kind(DamageKind::OverLimit);
-                lost.add_to(damage);
+                let over_limit =
+                    record.undecodable_damage().with_kind(DamageKind::OverLimit);
+                over_limit.add_to(damage);
                 continue;
             }
             let row = self.parser.parse(record.payload, true);
@@ -119,17 +120,18 @@ impl Decoder for RowDecoder {
             }
             self.bytes += record.payload.len();
             self.times.push(record.time.as_nanos());
-            let (mut is_latin1, mut is_misfit) = (false, false);
+            let (mut is_latin1, mut is_type_mismatch) = (false, false);
             for part in self.columns.iter_mut().flat_map(|column| &mut column.parts) {
                 let cell = self.parser.cell(part.cell).unwrap_or_default();
-                is_misfit |= !part.values.push(cell);
+                is_type_mismatch |= !part.values.push(cell);
                 is_latin1 |= matches!(part.values, Values::Text(_))
                     && str::from_utf8(cell).is_err();
             }
-            for (is_found, kind) in
-                [(is_latin1, DamageKind::Latin1), (is_misfit, DamageKind::TypeMismatch)]
-            {
-                if is_found {
+            for (is_set, kind) in [
+                (is_latin1, DamageKind::Latin1),
+                (is_type_mismatch, DamageKind::TypeMismatch),
+            ] {
+                if is_set {
                     record.undecodable_damage().with_kind(kind).add_to(damage);
                 }
             }
@@ -187,39 +189,45 @@ impl Values {
         }
     }
 
-    /// Appends the value of `cell`, which is null if it is empty. Returns `false` if it does not
-    /// have the type, which then is null too.
+    /// Appends the value of `cell`. An empty cell is null. A cell that does not have the type of
+    /// the column is also null; in this case, returns `false`.
     fn push(&mut self, cell: &[u8]) -> bool {
-        if let Self::Text(all) = self {
-            all.append_option((!cell.is_empty()).then(|| decode_text(cell)));
+        if let Self::Text(builder) = self {
+            builder.append_option((!cell.is_empty()).then(|| decode_text(cell)));
             return true;
         }
         let text = str::from_utf8(cell).map(str::trim);
         let is_empty = text == Ok("");
         let text = text.ok().filter(|_| !is_empty);
         macro_rules! push {
-            ($all:expr, $value:expr) => {{
+            ($builder:expr, $value:expr) => {{
                 let value = $value;
-                $all.append_option(value);
+                $builder.append_option(value);
                 is_empty || value.is_some()
             }};
         }
         match self {
-            Self::Bool(all) => push!(all, text.and_then(parse_bool)),
-            Self::Signed(all) => push!(all, text.and_then(|text| text.parse().ok())),
-            Self::Unsigned(all) => push!(all, text.and_then(|text| text.parse().ok())),
-            Self::Float(all) => push!(all, text.and_then(|text| text.parse().ok())),
+            Self::Bool(builder) => push!(builder, text.and_then(parse_bool)),
+            Self::Signed(builder) => {
+                push!(builder, text.and_then(|text| text.parse().ok()))
+            }
+            Self::Unsigned(builder) => {
+                push!(builder, text.and_then(|text| text.parse().ok()))
+            }
+            Self::Float(builder) => {
+                push!(builder, text.and_then(|text| text.parse().ok()))
+            }
             Self::Text(_) => true,
         }
     }
 
     fn take(&mut self) -> ArrayRef {
         match self {
-            Self::Bool(all) => Arc::new(all.finish()),
-            Self::Signed(all) => Arc::new(all.finish()),
-            Self::Unsigned(all) => Arc::new(all.finish()),
-            Self::Float(all) => Arc::new(all.finish()),
-            Self::Text(all) => Arc::new(all.finish()),
+            Self::Bool(builder) => Arc::new(builder.finish()),
+            Self::Signed(builder) => Arc::new(builder.finish()),
+            Self::Unsigned(builder) => Arc::new(builder.finish()),
+            Self::Float(builder) => Arc::new(builder.finish()),
+            Self::Text(builder) => Arc::new(builder.finish()),
         }
     }
 }

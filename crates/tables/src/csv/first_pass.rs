@@ -1,4 +1,5 @@
-//! The first pass over a CSV file, which finds the types of the columns, the parts and the times.
+//! The first pass over a CSV file, which determines the types of the columns, the parts and the
+//! times.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub(super) const NAME: &str = "csv";
 /// The minimum length of a part.
 const PART_BYTES: u64 = 1 << 20;
 
-/// The bytes in which the first row is searched.
+/// The maximum number of bytes that are searched for the first row.
 const FIRST_ROW_BYTES: u64 = 16 << 20;
 
 /// The private state of the format.
@@ -40,7 +41,7 @@ pub(super) struct CsvState {
     pub(super) cells: usize,
     pub(super) columns: Vec<CsvColumn>,
     pub(super) time: TimeColumn,
-    /// The start of each part, and the line there.
+    /// The start offset of each part, and its first line number.
     lines: Vec<(u64, u64)>,
 }
 
@@ -53,18 +54,18 @@ impl CsvState {
         }
     }
 
-    /// Returns the line of the row at `offset`, which starts a part.
+    /// Returns the line number of the row at `offset`, which is the start of a part.
     pub(super) fn line_at(&self, offset: u64) -> u64 {
-        let after = self.lines.partition_point(|(start, _)| *start <= offset);
-        let found = after.checked_sub(1).and_then(|index| self.lines.get(index));
-        found.map_or(1, |(_, line)| *line)
+        let next = self.lines.partition_point(|(start, _)| *start <= offset);
+        let entry = next.checked_sub(1).and_then(|index| self.lines.get(index));
+        entry.map_or(1, |(_, line)| *line)
     }
 }
 
-/// Reads `source` once, and returns its manifest with the topic called `topic`.
+/// Reads `source` once, and returns its manifest with a topic called `topic`.
 ///
 /// # Errors
-/// `Unsupported` if no column contains times, those of the header, and errors of reading.
+/// `Unsupported` if no column contains times; errors of [`header::read`]; errors of the source.
 pub(super) fn manifest(
     source: &Arc<dyn Source>,
     topic: &str,
@@ -86,23 +87,23 @@ pub(super) fn manifest(
     let mut pass = FirstPass::new(cells, (header.end, line));
     let bytes = header.end..source.len();
     let layout = state.layout();
-    let all = Selection::default();
+    let everything = Selection::default();
     let mut cursor =
-        RowCursor::new((source.clone(), bytes), line, layout, all, options);
+        RowCursor::new((source.clone(), bytes), line, layout, everything, options);
     pass.read(&mut cursor)?;
 
     let kinds = pass.kinds.iter().map(|(kind, _)| *kind).enumerate();
     let names = header.names.iter().zip(kinds);
-    let own: Vec<_> =
+    let columns: Vec<_> =
         names.filter(|(_, (index, _))| *index != state.time.index).collect();
-    let unique = unique_names(own.iter().map(|(name, _)| name.as_str()));
-    let own = own.iter().zip(unique);
-    let own = own.map(|((_, (cell, kind)), name)| CsvColumn {
+    let unique = unique_names(columns.iter().map(|(name, _)| name.as_str()));
+    let columns = columns.iter().zip(unique);
+    let columns = columns.map(|((_, (cell, kind)), name)| CsvColumn {
         name,
         cell: *cell,
         kind: *kind,
     });
-    state.columns = own.collect();
+    state.columns = columns.collect();
     columns::join_array_types(&mut state.columns);
     state.lines = std::mem::take(&mut pass.lines);
 
@@ -136,8 +137,8 @@ pub(super) fn manifest(
     })
 }
 
-/// Returns the time column: the one that was chosen, else the first one with a known name and a
-/// time in the first row, else the first one with a date and a time there.
+/// Returns the time column: the chosen column, or the first column with a known name and a time in
+/// the first row, or the first column with a date and a time in the first row.
 fn time_column(
     source: &dyn Source,
     header: &Header,
@@ -154,30 +155,29 @@ fn time_column(
         cell(index).is_some_and(|cell| cell_nanos(cell, TimeUnit::Iso8601).is_some())
     };
     let number = |index: usize| str::from_utf8(cell(index)?).ok()?.trim().parse().ok();
-    let detect = |index: usize, named: TimeUnit| -> Option<TimeColumn> {
+    let detect = |index: usize, default_unit: TimeUnit| -> Option<TimeColumn> {
         if is_iso(index) {
             return Some(column(index, TimeUnit::Iso8601));
         }
-        number(index).map(|first: f64| column(index, unit_of(named, first)))
+        number(index).map(|first: f64| column(index, unit_of(default_unit, first)))
     };
     if let Some(choice) = choice {
         let (index, unit) = time_column::chosen(choice, names)?;
         let detected = || detect(index, unit.unwrap_or(TimeUnit::Seconds));
-        let is_stated = choice.unit.is_some();
-        let stated = unit.filter(|_| is_stated).map(|unit| column(index, unit));
-        return stated.or_else(detected).ok_or_else(|| {
+        let has_unit = choice.unit.is_some();
+        let chosen = unit.filter(|_| has_unit).map(|unit| column(index, unit));
+        return chosen.or_else(detected).ok_or_else(|| {
             let message = format!("the first row has no time in `{}`", choice.name);
             Error::new(ErrorKind::Unsupported, message)
         });
     }
     let candidates = time_column::candidates(names);
-    // A table without rows has the column that its rows would have.
+    // Without rows, the first column with a known name is used.
     let is_empty = row.cells() == 0;
-    let known = candidates.iter().find_map(|(index, unit)| match is_empty {
-        true => Some(column(*index, *unit)),
-        false => detect(*index, *unit),
+    let named_column = candidates.iter().find_map(|(index, unit)| {
+        if is_empty { Some(column(*index, *unit)) } else { detect(*index, *unit) }
     });
-    known
+    named_column
         .or_else(|| {
             let index = (0..names.len()).find(|index| is_iso(*index))?;
             Some(column(index, TimeUnit::Iso8601))
@@ -187,16 +187,16 @@ fn time_column(
 
 /// Returns a parser with the cells of the first row. A table without rows has no cells.
 fn first_row(source: &dyn Source, header: &Header) -> Result<RowParser> {
-    let mut want = 64 << 10;
+    let mut read_len = 64 << 10;
     loop {
-        let end = (header.end + want).min(source.len());
+        let end = (header.end + read_len).min(source.len());
         let bytes = source.read_at(header.end..end)?;
         let mut parser = RowParser::new(header.delimiter);
-        let is_end = end == source.len() || want >= FIRST_ROW_BYTES;
+        let is_end = end == source.len() || read_len >= FIRST_ROW_BYTES;
         match parser.parse(&bytes, is_end) {
-            ParsedRow::Partial => want *= 2,
+            ParsedRow::Partial => read_len *= 2,
             ParsedRow::Row { .. } => return Ok(parser),
-            ParsedRow::Blank if !is_end => want *= 2,
+            ParsedRow::Blank if !is_end => read_len *= 2,
             _ => return Ok(RowParser::new(header.delimiter)),
         }
     }
@@ -204,8 +204,8 @@ fn first_row(source: &dyn Source, header: &Header) -> Result<RowParser> {
 
 /// The results of the first pass.
 struct FirstPass {
-    /// The type of each column, and where it became text.
-    kinds: Vec<(CellType, Option<Misfit>)>,
+    /// The type of each column, and the cell because of which it became text.
+    kinds: Vec<(CellType, Option<MismatchedCell>)>,
     records: u64,
     bytes: u64,
     time: TimeRange,
@@ -218,8 +218,8 @@ struct FirstPass {
     part_start: (u64, u64),
 }
 
-/// A cell that does not fit to those before it.
-struct Misfit {
+/// A cell whose type does not match the preceding cells of its column.
+struct MismatchedCell {
     line: u64,
     cell: String,
 }
@@ -248,8 +248,8 @@ impl FirstPass {
             if !is_filled {
                 break;
             }
-            for found in block.damage() {
-                found.clone().add_to(&mut self.damage);
+            for damage in block.damage() {
+                damage.clone().add_to(&mut self.damage);
             }
             for record in block.iter() {
                 self.records += 1;
@@ -269,7 +269,8 @@ impl FirstPass {
         Ok(())
     }
 
-    /// Ends the part before `position`, where the next one starts.
+    /// Ends the current part at `position`: an offset and a line number, at which the next part
+    /// starts.
     fn end_part(&mut self, position: (u64, u64)) {
         let (start, _) = self.part_start;
         let time = std::mem::replace(&mut self.part_time, TimeRange::EMPTY);
@@ -279,36 +280,40 @@ impl FirstPass {
         self.time = self.time.cover(&time);
     }
 
-    /// Returns a remark for each column that is text because of one cell.
+    /// Returns a remark for each column that became text because of a single cell.
     fn mixed_types(&self, names: &[String], time: usize) -> Vec<String> {
-        const MOST: usize = 20;
+        const MAX_REMARKS: usize = 20;
         let columns = names.iter().zip(&self.kinds).enumerate();
         let mixed = columns.filter(|(index, _)| *index != time);
-        let mixed = mixed.filter_map(|(_, (name, (_, misfit)))| {
-            let Misfit { line, cell } = misfit.as_ref()?;
+        let mixed = mixed.filter_map(|(_, (name, (_, mismatch)))| {
+            let MismatchedCell { line, cell } = mismatch.as_ref()?;
             let text = format!(
                 "the column `{name}` is text, because `{cell}` in line {line} does not have the \
                  type of the cells before it"
             );
             Some(text)
         });
-        mixed.take(MOST).collect()
+        mixed.take(MAX_REMARKS).collect()
     }
 }
 
-/// Extends the types `kinds` to those of the cells of `row`.
-fn update_types(kinds: &mut [(CellType, Option<Misfit>)], row: &RowParser, line: u64) {
-    const MOST_CHARS: usize = 40;
-    for (index, (kind, misfit)) in kinds.iter_mut().enumerate() {
+/// Widens the types of the columns so that they can represent the cells of `row`.
+fn update_types(
+    kinds: &mut [(CellType, Option<MismatchedCell>)],
+    row: &RowParser,
+    line: u64,
+) {
+    const MAX_CHARS: usize = 40;
+    for (index, (kind, mismatch)) in kinds.iter_mut().enumerate() {
         if *kind == CellType::Text {
             continue;
         }
         let cell = row.cell(index).unwrap_or_default();
-        let joined = kind.join(CellType::of(cell));
-        if joined == CellType::Text && *kind != CellType::Empty {
-            let cell = decode_text(cell).trim().chars().take(MOST_CHARS).collect();
-            *misfit = Some(Misfit { line, cell });
+        let common = kind.join(CellType::detect(cell));
+        if common == CellType::Text && *kind != CellType::Empty {
+            let cell = decode_text(cell).trim().chars().take(MAX_CHARS).collect();
+            *mismatch = Some(MismatchedCell { line, cell });
         }
-        *kind = joined;
+        *kind = common;
     }
 }

@@ -1,4 +1,4 @@
-//! The format, and its open logs.
+//! The format CSV, and its open logs.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     time_column::TimeColumnChoice,
 };
 
-/// The format, for lists of formats.
+/// The format with default settings, for lists of formats.
 pub const FORMAT: Csv = Csv { topic: None, time: None };
 
 /// CSV files.
@@ -27,13 +27,13 @@ pub struct Csv {
 }
 
 impl Csv {
-    /// Sets the name of the topic, which is `table` otherwise.
+    /// Sets the name of the topic. The default is `table`.
     #[must_use]
     pub fn with_topic(self, name: impl Into<String>) -> Self {
         Self { topic: Some(name.into()), ..self }
     }
 
-    /// Sets the time column, which is found by its name otherwise.
+    /// Sets the time column. By default, it is found by its name.
     #[must_use]
     pub fn with_time_column(self, choice: TimeColumnChoice) -> Self {
         Self { time: Some(choice), ..self }
@@ -45,7 +45,7 @@ impl Format for Csv {
         NAME
     }
 
-    /// Text can be anything, so that only the name of the file shows the format.
+    /// Only the name of the file indicates the format, because any text can be CSV.
     fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence {
         let has_extension = name
             .rsplit_once('.')
@@ -115,7 +115,7 @@ impl Log for CsvLog {
         Ok(Box::new(RowDecoder::new(&self.state, columns)?))
     }
 
-    /// Remarks describe how the table is read, which is no finding.
+    /// The remarks describe how the table is read, so they are not findings.
     fn check(&self, _: &mut Findings) -> Result<()> {
         Ok(())
     }

@@ -1,48 +1,49 @@
-//! The first line of a CSV file, which has the names of the columns.
+//! The first line of a CSV file, which contains the names of the columns.
 
 use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, decode_text};
 
 use crate::csv::row_parser::{ParsedRow, RowParser};
 
-/// The bytes of UTF-8 that some programs write before the text.
+/// The UTF-8 byte order mark, which some programs write before the text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The maximum length of the line in bytes.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
-/// The bytes that are read first.
+/// The number of bytes that are read first.
 const FIRST_BYTES: u64 = 64 << 10;
 
-/// The names of the columns, and where the rows start.
+/// The names of the columns, and the position of the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) delimiter: u8,
     pub(super) names: Vec<String>,
-    /// The file offset after the line.
+    /// The file offset of the first byte after the header.
     pub(super) end: u64,
 }
 
 /// Reads the header of `source`.
 ///
 /// # Errors
-/// `Malformed` for a file without names, `Limit` for a line that is too long, and errors of reading.
+/// `Malformed` for a file without names; `Limit` for a line that is too long; errors of the source.
 pub(super) fn read(source: &dyn Source, options: OpenOptions) -> Result<Header> {
     let limit = MAX_HEADER_BYTES.min(u64::from(options.record_bytes)).max(FIRST_BYTES);
-    let mut want = FIRST_BYTES;
+    let mut read_len = FIRST_BYTES;
     loop {
-        let bytes = source.read_at(0..want.min(source.len()))?;
+        let bytes = source.read_at(0..read_len.min(source.len()))?;
         if let Some(header) = parse(&bytes, bytes.len() as u64 == source.len())? {
             return Ok(header);
         }
-        if want >= limit {
+        if read_len >= limit {
             let message = format!("the line with the names is over {limit} bytes long");
             return Err(Error::new(ErrorKind::Limit, message).with_offset(0));
         }
-        want = (want * 2).min(limit);
+        read_len = (read_len * 2).min(limit);
     }
 }
 
-/// Parses the header at the start of `bytes`. Returns `None` if it continues after them.
+/// Parses the header at the start of `bytes`. Returns `None` if it continues after them. `is_end`
+/// is set if the file ends after them.
 fn parse(bytes: &[u8], is_end: bool) -> Result<Option<Header>> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         let message = "the text is in UTF-16; only UTF-8 is read";
@@ -73,7 +74,7 @@ fn parse(bytes: &[u8], is_end: bool) -> Result<Option<Header>> {
         .map(|index| {
             let name = decode_text(parser.cell(index).unwrap_or_default());
             match name.trim() {
-                // pandas writes an index without a name.
+                // pandas writes an index column without a name.
                 "" => format!("column_{}", index + 1),
                 name => name.to_owned(),
             }
@@ -85,20 +86,24 @@ fn parse(bytes: &[u8], is_end: bool) -> Result<Option<Header>> {
     Ok(Some(Header { delimiter, names, end: (mark_len + len) as u64 }))
 }
 
-/// Returns the delimiter that the first line of `text` has most often.
+/// Returns the most frequent delimiter in the first line of `text`.
 fn delimiter(text: &[u8]) -> u8 {
     let line = text.iter().take_while(|byte| !matches!(byte, b'\n' | b'\r'));
     let mut counts = [(b'\t', 0_usize), (b';', 0), (b',', 0)];
     let mut is_quoted = false;
     for byte in line {
         is_quoted ^= *byte == b'"';
-        let count = counts.iter_mut().find(|(known, _)| known == byte && !is_quoted);
+        let count =
+            counts.iter_mut().find(|(candidate, _)| candidate == byte && !is_quoted);
         if let Some((_, count)) = count {
             *count += 1;
         }
     }
-    // The last one of equal counts: a comma.
-    counts.iter().max_by_key(|(_, count)| *count).map_or(b',', |(known, _)| *known)
+    // The last of several equal counts is used; it is that of the comma.
+    counts
+        .iter()
+        .max_by_key(|(_, count)| *count)
+        .map_or(b',', |(candidate, _)| *candidate)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Rows of a CSV file: bytes to cells.
+//! Parses the bytes of rows to cells.
 
 use std::ops::Range;
 
@@ -6,23 +6,23 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use crate::flat_columns::MAX_COLUMNS;
 
-/// The first row of some bytes.
+/// The result of parsing the first row of some bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ParsedRow {
-    /// There are only ends of lines.
+    /// The bytes contain only line ends.
     Blank,
-    /// A row, whose cells the parser has.
+    /// A row. Its cells are in the parser.
     Row {
-        /// Its bytes without the end of the line.
+        /// The bytes of the row without the line end.
         payload: Range<usize>,
-        /// The number of bytes up to the next row.
+        /// The number of bytes before the next row.
         len: usize,
-        /// Whether the row has an end of its line, or the bytes end with it.
+        /// Whether the row has a line end.
         is_terminated: bool,
     },
     /// The bytes are the start of a longer row.
     Partial,
-    /// The file ends in a cell with quotes.
+    /// The file ends within a quoted cell.
     OpenQuotes,
     /// The row has more cells than a table may have.
     TooManyCells,
@@ -43,7 +43,7 @@ impl RowParser {
         Self { reader, text: vec![0; 256], ends: vec![0; 16], cells: 0 }
     }
 
-    /// Parses the first row of `bytes`. `is_end` states that nothing follows them.
+    /// Parses the first row of `bytes`. `is_end` is set if the file ends after them.
     pub(super) fn parse(&mut self, bytes: &[u8], is_end: bool) -> ParsedRow {
         let is_line_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
         let start = bytes.iter().take_while(|byte| is_line_end(byte)).count();
@@ -51,26 +51,26 @@ impl RowParser {
             return ParsedRow::Blank;
         }
         self.reader.reset();
-        let (mut read, mut written, mut ends) = (start, 0, 0);
+        let (mut position, mut text_len, mut cell_count) = (start, 0, 0);
         let mut is_terminated = true;
         loop {
-            let input = bytes.get(read..).unwrap_or_default();
-            // A newline after the last row ends it, unless quotes are open.
+            let input = bytes.get(position..).unwrap_or_default();
+            // A line feed ends the last row of a file, unless a quoted cell is open.
             let input = if is_terminated { input } else { b"\n" };
-            let (result, nin, nout, nend) = self.reader.read_record(
+            let (result, read_len, written_len, end_count) = self.reader.read_record(
                 input,
-                self.text.get_mut(written..).unwrap_or_default(),
-                self.ends.get_mut(ends..).unwrap_or_default(),
+                self.text.get_mut(text_len..).unwrap_or_default(),
+                self.ends.get_mut(cell_count..).unwrap_or_default(),
             );
-            (written, ends) = (written + nout, ends + nend);
+            (text_len, cell_count) = (text_len + written_len, cell_count + end_count);
             if is_terminated {
-                read += nin;
+                position += read_len;
             }
             match result {
                 ReadRecordResult::OutputFull => {
                     self.text.resize(self.text.len() * 2, 0);
                 }
-                ReadRecordResult::OutputEndsFull if ends > MAX_COLUMNS => {
+                ReadRecordResult::OutputEndsFull if cell_count > MAX_COLUMNS => {
                     return ParsedRow::TooManyCells;
                 }
                 ReadRecordResult::OutputEndsFull => {
@@ -84,18 +84,18 @@ impl RowParser {
                 ReadRecordResult::Record | ReadRecordResult::End => break,
             }
         }
-        self.cells = ends;
-        if ends > MAX_COLUMNS {
+        self.cells = cell_count;
+        if cell_count > MAX_COLUMNS {
             return ParsedRow::TooManyCells;
         }
-        let row = bytes.get(start..read).unwrap_or_default();
-        let line_end =
+        let row = bytes.get(start..position).unwrap_or_default();
+        let line_end_len =
             usize::from(is_terminated && row.last().is_some_and(is_line_end));
-        let payload = start..read.saturating_sub(line_end).max(start);
-        if row.last() == Some(&b'\r') && bytes.get(read) == Some(&b'\n') {
-            read += 1;
+        let payload = start..position.saturating_sub(line_end_len).max(start);
+        if row.last() == Some(&b'\r') && bytes.get(position) == Some(&b'\n') {
+            position += 1;
         }
-        ParsedRow::Row { payload, len: read, is_terminated }
+        ParsedRow::Row { payload, len: position, is_terminated }
     }
 
     /// Returns the number of cells of the last row.

@@ -29,7 +29,7 @@ pub(super) struct RowCursor {
     groups: vec::IntoIter<RowGroup>,
     /// The row group that is being read.
     current: Option<(RowGroup, RowBatches)>,
-    /// The converter of columns to payloads, unless there are no other columns.
+    /// The converter of columns to payloads; `None` if the time column is the only column.
     converter: Option<RowConverter>,
 }
 
@@ -45,7 +45,7 @@ impl RowCursor {
         Self { file, time, selection, groups, current: None, converter }
     }
 
-    /// Adds the rows of `batch` to `block`. `offset` is where their row group starts.
+    /// Adds the rows of `batch`, which belongs to `group`, to `block`.
     fn add(
         &self,
         batch: &RecordBatch,
@@ -110,22 +110,22 @@ impl Cursor for RowCursor {
                 }
             }
         };
-        let left = batches.left();
+        let remaining = batches.remaining();
         let batch = match batches.next() {
             Ok(batch) => batch,
-            Err(err) => return report(err, &group, left, block),
+            Err(err) => return report(err, &group, remaining, block),
         };
         match batch {
             Some(batch) => {
                 if let Err(err) = self.add(&batch, &group, block) {
-                    return report(err, &group, left, block);
+                    return report(err, &group, remaining, block);
                 }
                 self.current = Some((group, batches));
             }
-            None if left > 0 => {
+            None if remaining > 0 => {
                 let message = "a row group with fewer rows than the footer states";
                 let err = Error::new(ErrorKind::Malformed, message);
-                return report(err, &group, left, block);
+                return report(err, &group, remaining, block);
             }
             None => block.reset_unpacked(bytes::Bytes::new(), group.bytes.start),
         }
@@ -143,7 +143,7 @@ fn report(err: Error, group: &RowGroup, rows: u64, block: &mut Block) -> Result<
     Ok(true)
 }
 
-/// Returns the damage of the last `rows` rows of `group`, which `err` makes unreadable.
+/// Returns the damage of the last `rows` rows of `group`, which cannot be read because of `err`.
 pub(super) fn lost_rows(err: &Error, group: &RowGroup, rows: u64) -> Damage {
     let kind = match err.kind() {
         ErrorKind::Limit => DamageKind::OverLimit,

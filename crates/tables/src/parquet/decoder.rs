@@ -15,10 +15,10 @@ use crate::{
     parquet::open_file::row_converter,
 };
 
-/// The maximum size of the payloads of a batch in bytes: an `i32` must be able to count them.
+/// The maximum size of the payloads of a batch in bytes, which must fit into an `i32`.
 const MAX_BATCH_BYTES: usize = i32::MAX as usize;
 
-/// The size of pending rows at which they should be taken.
+/// The size of pending rows in bytes from which on the batch is full.
 const FULL_BATCH_BYTES: usize = 64 << 20;
 
 /// Decodes payloads into the selected columns.
@@ -31,7 +31,7 @@ pub(super) struct RowDecoder {
     ends: Vec<usize>,
 }
 
-/// Returns the columns of the nested view of a file with `fields` besides the time column.
+/// Returns the columns of the nested view of a file with the time column and `fields`.
 pub(super) fn schema(fields: &[FieldRef]) -> SchemaRef {
     schema_of(fields.iter().cloned())
 }
@@ -42,12 +42,13 @@ fn schema_of(fields: impl Iterator<Item = FieldRef>) -> SchemaRef {
 }
 
 impl RowDecoder {
-    /// Creates a decoder of the selected `columns` of a topic with the columns `all`.
+    /// Creates a decoder of the selected `columns` of a topic with the schema `topic_schema`.
     ///
     /// # Errors
     /// `NoSuch` if a selected column does not exist.
-    pub(super) fn new(all: &Schema, columns: &Columns) -> Result<Self> {
-        let fields: Vec<FieldRef> = all.fields().iter().skip(1).cloned().collect();
+    pub(super) fn new(topic_schema: &Schema, columns: &Columns) -> Result<Self> {
+        let fields: Vec<FieldRef> =
+            topic_schema.fields().iter().skip(1).cloned().collect();
         let converter =
             if fields.is_empty() { None } else { Some(row_converter(&fields)?) };
         let mut paths = match columns.view {
@@ -86,8 +87,9 @@ impl Decoder for RowDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
             if self.payloads.len() + record.payload.len() > MAX_BATCH_BYTES {
-                let lost = record.undecodable_damage().with_kind(DamageKind::OverLimit);
-                lost.add_to(damage);
+                let over_limit =
+                    record.undecodable_damage().with_kind(DamageKind::OverLimit);
+                over_limit.add_to(damage);
                 continue;
             }
             self.times.push(record.time.as_nanos());

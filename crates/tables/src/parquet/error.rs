@@ -1,4 +1,4 @@
-//! Errors of the crate `parquet` as those of this one.
+//! Converts errors and panics of the crate `parquet`.
 
 use std::{
     cell::Cell,
@@ -13,29 +13,29 @@ thread_local! {
     static CATCHES_PANICS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns whether a panic of this thread now is caught, and becomes an error. Programs with a panic
-/// hook can leave out its message.
+/// Returns whether a panic of this thread is currently caught and converted to an error. A panic
+/// hook can then omit its message.
 pub fn catches_panics() -> bool {
     CATCHES_PANICS.get()
 }
 
 /// Calls `read`, which reads a part of a file with the crate `parquet`. That crate may panic on a
-/// damaged file, which is an error like others.
+/// damaged file; the panic is converted to an error with the text `message`.
 pub(super) fn read<T>(
-    what: &'static str,
+    message: &'static str,
     read: impl FnOnce() -> std::result::Result<T, ParquetError>,
 ) -> Result<T> {
-    let outer = CATCHES_PANICS.replace(true);
+    let previous = CATCHES_PANICS.replace(true);
     let result = catch_unwind(AssertUnwindSafe(read));
-    CATCHES_PANICS.set(outer);
+    CATCHES_PANICS.set(previous);
     match result {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(err)) => Err(from_parquet(what, err)),
-        Err(_) => Err(Error::new(ErrorKind::Malformed, what)),
+        Ok(Err(err)) => Err(from_parquet(message, err)),
+        Err(_) => Err(Error::new(ErrorKind::Malformed, message)),
     }
 }
 
-fn from_parquet(what: &'static str, err: ParquetError) -> Error {
+fn from_parquet(message: &'static str, err: ParquetError) -> Error {
     let kind = match &err {
         ParquetError::NYI(_) => ErrorKind::Unsupported,
         ParquetError::External(source) if source.is::<std::io::Error>() => {
@@ -43,5 +43,5 @@ fn from_parquet(what: &'static str, err: ParquetError) -> Error {
         }
         _ => ErrorKind::Malformed,
     };
-    Error::new(kind, what).with_source(err)
+    Error::new(kind, message).with_source(err)
 }

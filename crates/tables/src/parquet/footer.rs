@@ -1,4 +1,4 @@
-//! The footer of a file, and the checks that make the rest safe to read.
+//! Reads the footer of a file, and checks that the row groups can be read safely.
 
 use std::{
     io::{self, Read},
@@ -28,10 +28,14 @@ pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 /// The bytes at both ends of a file with an encrypted footer.
 const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
 
-/// A file of more than this many rows for each byte, …
+/// The number of rows that a file may have for each of its bytes, in addition to
+/// [`MIN_ROW_LIMIT`].
+///
+/// A file with more rows is rejected as a decompression bomb.
 const MAX_ROWS_PER_BYTE: u64 = 1_000;
-/// … and of more than this many rows, is a decompression bomb and rejected.
-const ROW_SLACK: u64 = 64 << 20;
+
+/// The number of rows that a file of any size may have.
+const MIN_ROW_LIMIT: u64 = 64 << 20;
 
 /// A source as the crate `parquet` reads it.
 #[derive(Clone)]
@@ -75,8 +79,10 @@ impl Read for SourceReader {
         let end = self.offset.saturating_add(buffer.len() as u64);
         let bytes = self.source.read_at(self.offset..end)?;
         let len = bytes.len().min(buffer.len());
-        if let (Some(to), Some(from)) = (buffer.get_mut(..len), bytes.get(..len)) {
-            to.copy_from_slice(from);
+        if let (Some(target), Some(received)) =
+            (buffer.get_mut(..len), bytes.get(..len))
+        {
+            target.copy_from_slice(received);
         }
         self.offset += len as u64;
         Ok(len)
@@ -86,36 +92,36 @@ impl Read for SourceReader {
 /// Reads and checks the footer of `source`.
 ///
 /// # Errors
-/// `Malformed` if it is missing or damaged, `Unsupported` if the file is encrypted, `Limit` if it
-/// describes more than may be read, and errors of reading.
+/// `Malformed` if the footer is missing or damaged; `Unsupported` if the file is encrypted; `Limit`
+/// if the file has too many columns or rows; errors of the source.
 pub(super) fn read(source: &Arc<dyn Source>) -> Result<ArrowReaderMetadata> {
     let len = source.len();
-    let end = source.read_at(len.saturating_sub(4)..len)?;
-    if *end == *ENCRYPTED_MAGIC {
+    let trailing_bytes = source.read_at(len.saturating_sub(4)..len)?;
+    if *trailing_bytes == *ENCRYPTED_MAGIC {
         let message = "the Parquet file is encrypted";
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
-    if *end != *MAGIC || len < 12 {
+    if *trailing_bytes != *MAGIC || len < 12 {
         let message = "the Parquet file has no footer, which is at its end: it is cut, or was not \
                        finished, and cannot be recovered";
         return Err(Error::new(ErrorKind::Malformed, message).with_offset(len));
     }
     let chunks = SourceChunks(source.clone());
-    let what = "the footer of the Parquet file";
-    let (metadata, schema) = error::read(what, || {
+    let message = "the footer of the Parquet file";
+    let (metadata, schema) = error::read(message, || {
         let options = ArrowReaderOptions::new();
         let metadata = ArrowReaderMetadata::load(&chunks, options)?;
         let schema = readable_schema(metadata.schema());
         Ok((metadata.metadata().clone(), schema))
     })?;
     check(&metadata, len)?;
-    error::read(what, || {
+    error::read(message, || {
         let options = ArrowReaderOptions::new().with_schema(schema);
         ArrowReaderMetadata::try_new(metadata, options)
     })
 }
 
-/// Checks that the row groups follow each other, and that they are within the file.
+/// Checks that the row groups are in order, do not overlap, and are within the file.
 fn check(metadata: &ParquetMetaData, len: u64) -> Result<()> {
     let malformed = |message: &'static str| Error::new(ErrorKind::Malformed, message);
     let columns = metadata.file_metadata().schema_descr().num_columns();
@@ -148,14 +154,14 @@ fn check(metadata: &ParquetMetaData, len: u64) -> Result<()> {
         }
         end = range.end;
     }
-    if rows > ROW_SLACK.saturating_add(len.saturating_mul(MAX_ROWS_PER_BYTE)) {
+    if rows > MIN_ROW_LIMIT.saturating_add(len.saturating_mul(MAX_ROWS_PER_BYTE)) {
         let message = format!("{rows} rows in a file of {len} bytes");
         return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(())
 }
 
-/// Returns the bytes of a column of a row group, if they are in a file of `len` bytes.
+/// Returns the byte range of a column of a row group, if it is within a file of `len` bytes.
 fn column_range(column: &ColumnChunkMetaData, len: u64) -> Option<Range<u64>> {
     if column.file_path().is_some() {
         return None;
@@ -163,17 +169,18 @@ fn column_range(column: &ColumnChunkMetaData, len: u64) -> Option<Range<u64>> {
     let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
     let start = u64::try_from(start).ok()?;
     let end = start.checked_add(u64::try_from(column.compressed_size()).ok()?)?;
-    // Other offsets and counts that the reader uses.
+    // The reader also uses this offset and this count.
     u64::try_from(column.data_page_offset()).ok()?;
     u64::try_from(column.num_values()).ok()?;
     (end <= len).then_some(start..end)
 }
 
-/// Returns the bytes of the `columns` of a row group. They are empty if there are no columns.
+/// Returns the byte range of the `columns` of a row group. Returns `None` if there are no columns,
+/// or if a column is not within the file.
 fn group_range(columns: &[ColumnChunkMetaData], len: u64) -> Option<Range<u64>> {
     let ranges = columns.iter().map(|column| column_range(column, len));
-    let cover = |all: Range<u64>, next: Range<u64>| {
-        all.start.min(next.start)..all.end.max(next.end)
+    let cover = |range: Range<u64>, next: Range<u64>| {
+        range.start.min(next.start)..range.end.max(next.end)
     };
     ranges.collect::<Option<Vec<_>>>()?.into_iter().reduce(cover)
 }
@@ -185,7 +192,7 @@ pub(super) struct RowGroup {
     pub(super) index: usize,
     pub(super) bytes: Range<u64>,
     pub(super) rows: u64,
-    /// The size of its columns without compression, as the footer states it.
+    /// The uncompressed size of its columns according to the footer.
     pub(super) uncompressed_bytes: u64,
 }
 
@@ -204,35 +211,37 @@ pub(super) fn row_groups(metadata: &ParquetMetaData, len: u64) -> Vec<RowGroup> 
     groups.collect()
 }
 
-/// Returns the bytes of the column chunks of `group`, also those of nested columns: of the top-level
-/// column at the index `column`, or of all.
+/// Returns the byte ranges of the column chunks of `group`, including those of nested columns. With
+/// `top_level_column`, returns only the column chunks of the top-level column with this index.
 pub(super) fn chunks(
     metadata: &ParquetMetaData,
     group: &RowGroup,
-    column: Option<usize>,
+    top_level_column: Option<usize>,
     len: u64,
 ) -> Vec<Range<u64>> {
     let schema = metadata.file_metadata().schema_descr();
     let columns = metadata.row_groups().get(group.index).map(|group| group.columns());
     let columns = columns.unwrap_or_default().iter().enumerate();
-    let wanted = columns.filter(|(leaf, _)| {
-        column.is_none_or(|column| schema.get_column_root_idx(*leaf) == column)
+    let selected = columns.filter(|(leaf, _)| {
+        top_level_column.is_none_or(|top_level_column| {
+            schema.get_column_root_idx(*leaf) == top_level_column
+        })
     });
-    wanted.filter_map(|(_, column)| column_range(column, len)).collect()
+    selected.filter_map(|(_, column)| column_range(column, len)).collect()
 }
 
-/// Returns the footer of a file that has `group` only.
-pub(super) fn only_group(
-    all: &ArrowReaderMetadata,
+/// Returns the footer of a file that contains only `group`.
+pub(super) fn single_group_footer(
+    footer: &ArrowReaderMetadata,
     group: &RowGroup,
 ) -> Result<ArrowReaderMetadata, ParquetError> {
-    let metadata = all.metadata();
+    let metadata = footer.metadata();
     let file = metadata.file_metadata();
     let rows = i64::try_from(group.rows).unwrap_or(i64::MAX);
     let schema = file.schema_descr_ptr();
     let file = FileMetaData::new(file.version(), rows, None, None, schema, None);
     let groups = metadata.row_groups().get(group.index).cloned();
     let metadata = ParquetMetaData::new(file, groups.into_iter().collect());
-    let options = ArrowReaderOptions::new().with_schema(all.schema().clone());
+    let options = ArrowReaderOptions::new().with_schema(footer.schema().clone());
     ArrowReaderMetadata::try_new(Arc::new(metadata), options)
 }

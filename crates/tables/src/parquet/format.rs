@@ -1,4 +1,4 @@
-//! The format, its manifests, and its open logs.
+//! The format Parquet, its manifests, and its open logs.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::{
         cursor::{RowCursor, TOPIC, lost_rows, untimed_rows},
         decoder::{self, RowDecoder},
         footer::{MAGIC, RowGroup},
-        open_file::{OpenFile, own_fields, row_converter},
+        open_file::{OpenFile, data_fields, row_converter},
         times::{first_number, nanos_of, time_column},
     },
     time_column::{TimeColumn, TimeColumnChoice},
 };
 
-/// The format, for lists of formats.
+/// The format with default settings, for lists of formats.
 pub const FORMAT: Parquet = Parquet { topic: None, time: None };
 
 const NAME: &str = "parquet";
 
-/// The keys of the metadata of a file with the name of its topic, as logtool writes it.
+/// The metadata keys with the name and the instance of the topic, in files that logtool wrote.
 const TOPIC_KEY: &str = "logtool.topic";
 const INSTANCE_KEY: &str = "logtool.topic.instance";
 
@@ -39,13 +39,13 @@ pub struct Parquet {
 }
 
 impl Parquet {
-    /// Sets the name of the topic, unless the file states one. It is `table` otherwise.
+    /// Sets the name of the topic for files without the name of a topic. The default is `table`.
     #[must_use]
     pub fn with_topic(self, name: impl Into<String>) -> Self {
         Self { topic: Some(name.into()), ..self }
     }
 
-    /// Sets the time column, which is found by its name or its type otherwise.
+    /// Sets the time column. By default, it is found by its name or its type.
     #[must_use]
     pub fn with_time_column(self, choice: TimeColumnChoice) -> Self {
         Self { time: Some(choice), ..self }
@@ -102,7 +102,7 @@ fn manifest(
     choice: Option<&TimeColumnChoice>,
 ) -> Result<(Manifest, ParquetState)> {
     let groups = file.row_groups()?;
-    let first = |column: usize| {
+    let first_value = |column: usize| {
         let Some(group) = groups.first() else { return Ok(None) };
         let batch = file.batches(group, Some(column)).and_then(|mut rows| rows.next());
         // A damaged row group is reported when it is read.
@@ -110,20 +110,20 @@ fn manifest(
         Ok(batch.and_then(|batch| first_number(batch.columns().first()?)))
     };
     let schema = file.schema()?;
-    let time_column = time_column(schema, choice, first)?;
-    let fields = own_fields(schema, time_column.index);
+    let time_column = time_column(schema, choice, first_value)?;
+    let fields = data_fields(schema, time_column.index);
     row_converter(&fields)?;
-    let found = TimesOfFile::read(file, groups, &time_column)?;
+    let file_times = FileTimes::read(file, groups, &time_column)?;
 
     let metadata = file.metadata()?.metadata().clone();
     let entries = metadata.file_metadata().key_value_metadata();
-    let stated = |key: &str| {
+    let metadata_value = |key: &str| {
         let entry = entries?.iter().find(|entry| entry.key == key)?;
         entry.value.clone().filter(|value| !value.is_empty())
     };
-    let name = stated(TOPIC_KEY).unwrap_or_else(|| topic.to_owned());
-    let instance = stated(INSTANCE_KEY).and_then(|text| text.parse().ok());
-    let time = (!found.time.is_empty()).then_some(found.time);
+    let name = metadata_value(TOPIC_KEY).unwrap_or_else(|| topic.to_owned());
+    let instance = metadata_value(INSTANCE_KEY).and_then(|text| text.parse().ok());
+    let time = (!file_times.time.is_empty()).then_some(file_times.time);
     let state = ParquetState { time: time_column };
     let manifest = Manifest {
         format: NAME.to_owned(),
@@ -132,14 +132,14 @@ fn manifest(
         topics: vec![Topic {
             encoding: NAME.to_owned(),
             instance: instance.unwrap_or_default(),
-            records: Some(found.records),
+            records: Some(file_times.records),
             time,
             ..Topic::new(name, schema_of(&fields))
         }],
-        parts: found.parts,
+        parts: file_times.parts,
         clock: state.time.clock(time),
         time,
-        damage: found.damage,
+        damage: file_times.damage,
         remarks: vec![state.time.to_string()],
         format_state: Manifest::encode_state(&state)?,
         ..Manifest::default()
@@ -147,7 +147,7 @@ fn manifest(
     Ok((manifest, state))
 }
 
-/// Returns the columns of a topic with `fields`, whose names differ from each other.
+/// Returns the schema of a topic with `fields`, which get unique names.
 fn schema_of(fields: &[FieldRef]) -> SchemaRef {
     let names = unique_names(fields.iter().map(|field| field.name().as_str()));
     let fields = fields.iter().zip(names);
@@ -160,31 +160,31 @@ fn schema_of(fields: &[FieldRef]) -> SchemaRef {
 }
 
 /// The times of the rows of a file.
-struct TimesOfFile {
+struct FileTimes {
     records: u64,
     time: TimeRange,
     parts: Vec<Part>,
     damage: Vec<Damage>,
 }
 
-impl TimesOfFile {
+impl FileTimes {
     /// Reads the column `time` of all `groups`.
     fn read(file: &OpenFile, groups: &[RowGroup], time: &TimeColumn) -> Result<Self> {
-        let mut found = Self {
+        let mut times = Self {
             records: 0,
             time: TimeRange::EMPTY,
             parts: Vec::new(),
             damage: Vec::new(),
         };
         for group in groups {
-            let range = found.add(file, group, time)?;
-            // Parts touch each other, so that small row groups are read together.
-            let start = found.parts.last().map_or(0, |last| last.bytes.end);
+            let range = times.add(file, group, time)?;
+            // There is no gap between parts, so that small row groups can be read together.
+            let start = times.parts.last().map_or(0, |last| last.bytes.end);
             let bytes = start..group.bytes.end;
-            found.parts.push(Part { bytes, topics: TopicSet::All, time: range });
-            found.time = found.time.cover(&range);
+            times.parts.push(Part { bytes, topics: TopicSet::All, time: range });
+            times.time = times.time.cover(&range);
         }
-        Ok(found)
+        Ok(times)
     }
 
     /// Adds the rows of `group`, and returns the range of their times.
@@ -204,13 +204,13 @@ impl TimesOfFile {
             }
         };
         loop {
-            let left = batches.left();
+            let remaining = batches.remaining();
             let batch = match batches.next() {
                 Ok(Some(batch)) => batch,
                 Ok(None) => break,
                 Err(err) if err.kind() == ErrorKind::Io => return Err(err),
                 Err(err) => {
-                    lost_rows(&err, group, left).add_to(&mut self.damage);
+                    lost_rows(&err, group, remaining).add_to(&mut self.damage);
                     break;
                 }
             };
@@ -250,12 +250,12 @@ impl Log for ParquetLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let all = self.file.row_groups()?;
-        let first = all.partition_point(|group| group.bytes.end <= part.bytes.start);
-        let end = all.partition_point(|group| group.bytes.end <= part.bytes.end);
-        let groups = all.get(first..end).unwrap_or_default().to_vec();
+        let groups = self.file.row_groups()?;
+        let first = groups.partition_point(|group| group.bytes.end <= part.bytes.start);
+        let end = groups.partition_point(|group| group.bytes.end <= part.bytes.end);
+        let groups = groups.get(first..end).unwrap_or_default().to_vec();
         let time = self.state.time.clone();
-        let fields = own_fields(self.file.schema()?, time.index);
+        let fields = data_fields(self.file.schema()?, time.index);
         let converter =
             if fields.is_empty() { None } else { Some(row_converter(&fields)?) };
         let (file, selection) = (self.file.clone(), selection.clone());
@@ -268,7 +268,7 @@ impl Log for ParquetLog {
         Ok(Box::new(RowDecoder::new(&topic.schema, columns)?))
     }
 
-    /// Remarks describe how the table is read, which is no finding.
+    /// The remarks describe how the table is read, so they are not findings.
     fn check(&self, _: &mut Findings) -> Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! An open Parquet file: its columns, row groups and times.
+//! An open Parquet file: its columns and row groups.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +19,7 @@ use crate::parquet::{
     pages,
 };
 
-/// The size of the rows that are read at once, and their maximum number.
+/// The approximate size in bytes of the rows that are read at once, and their maximum number.
 const BATCH_BYTES: u64 = 4 << 20;
 const BATCH_ROWS: u64 = 1_024;
 
@@ -73,7 +73,8 @@ impl OpenFile {
         Ok(self.groups.get_or_init(groups))
     }
 
-    /// Starts to read the column `column`, or all columns, of the rows of `group`.
+    /// Starts to read the rows of `group`: only the top-level column with this index, or all
+    /// columns.
     ///
     /// # Errors
     /// `Malformed` if the crate `parquet` cannot read them, and `Limit` if they would take too much
@@ -81,50 +82,55 @@ impl OpenFile {
     pub(super) fn batches(
         &self,
         group: &RowGroup,
-        column: Option<usize>,
+        top_level_column: Option<usize>,
     ) -> Result<RowBatches> {
         let metadata = self.metadata()?.clone();
-        let chunks =
-            footer::chunks(metadata.metadata(), group, column, self.source.len());
+        let chunks = footer::chunks(
+            metadata.metadata(),
+            group,
+            top_level_column,
+            self.source.len(),
+        );
         pages::check(&*self.source, chunks.into_iter(), self.max_page)?;
         let row_bytes = (group.uncompressed_bytes / group.rows.max(1)).max(1);
         let rows = (BATCH_BYTES / row_bytes).clamp(1, BATCH_ROWS);
         let reader = error::read("a row group", || {
             let columns = metadata.parquet_schema();
-            let mask = match column {
+            let mask = match top_level_column {
                 Some(index) => ProjectionMask::roots(columns, [index]),
                 None => ProjectionMask::all(),
             };
             let chunks = SourceChunks(self.source.clone());
-            // A reader that knows all row groups takes time for each of them.
-            let column = footer::only_group(&metadata, group)?;
-            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, column)
+            // The time to create a reader is proportional to the number of row groups in the
+            // footer.
+            let footer = footer::single_group_footer(&metadata, group)?;
+            ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, footer)
                 .with_batch_size(usize::try_from(rows).unwrap_or(1))
                 .with_projection(mask)
                 .build()
         })?;
-        Ok(RowBatches { reader, left: group.rows })
+        Ok(RowBatches { reader, remaining: group.rows })
     }
 }
 
-/// The rows of a row group, some at a time.
+/// Reads the rows of a row group in batches.
 pub(super) struct RowBatches {
     reader: ParquetRecordBatchReader,
-    left: u64,
+    remaining: u64,
 }
 
 impl RowBatches {
-    /// Returns the number of rows that were not read.
-    pub(super) fn left(&self) -> u64 {
-        self.left
+    /// Returns the number of rows that have not been read yet.
+    pub(super) fn remaining(&self) -> u64 {
+        self.remaining
     }
 
     /// Returns the next rows, or `None` after the last one.
     ///
     /// # Errors
-    /// `Malformed` if the rest cannot be read.
+    /// `Malformed` if the remaining rows cannot be read.
     pub(super) fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let Self { reader, left } = self;
+        let Self { reader, remaining } = self;
         let batch = error::read("a row group", || {
             reader.next().transpose().map_err(|err| match err {
                 arrow_schema::ArrowError::ParquetError(text) => {
@@ -135,18 +141,18 @@ impl RowBatches {
         })?;
         let Some(batch) = batch else { return Ok(None) };
         let rows = batch.num_rows() as u64;
-        if rows == 0 || rows > *left {
+        if rows == 0 || rows > *remaining {
             let message =
                 "a row group with another number of rows than the footer states";
             return Err(Error::new(ErrorKind::Malformed, message));
         }
-        *left -= rows;
+        *remaining -= rows;
         Ok(Some(batch))
     }
 }
 
 /// Returns the columns of `schema` without the time column.
-pub(super) fn own_fields(schema: &Schema, time: usize) -> Vec<FieldRef> {
+pub(super) fn data_fields(schema: &Schema, time: usize) -> Vec<FieldRef> {
     let fields = schema.fields().iter().enumerate();
     fields.filter(|(index, _)| *index != time).map(|(_, field)| field.clone()).collect()
 }

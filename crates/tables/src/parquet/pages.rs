@@ -1,6 +1,7 @@
-//! The headers of pages, which state how much memory the pages take.
+//! Checks the headers of pages, which contain the sizes of the pages in memory.
 //!
-//! The crate `parquet` allocates the memory that a header states. So the headers are checked before.
+//! The crate `parquet` allocates the memory that a header declares. Therefore the headers are
+//! checked first.
 //!
 //! ```text
 //! column chunk   header | page | header | page | ...
@@ -12,12 +13,12 @@ use std::ops::Range;
 
 use logtool_core::{Error, ErrorKind, Result, Source};
 
-/// Pages of more than this many times their size in the file, …
+/// The maximum memory for the pages of a row group is `MIN_MEMORY_LIMIT` plus this number of times
+/// their size in the file. Larger pages are a decompression bomb.
 const MAX_RATIO: u64 = 1_000;
-/// … and of more than this many bytes in a row group, are a decompression bomb.
-const SLACK: u64 = 64 << 20;
+const MIN_MEMORY_LIMIT: u64 = 64 << 20;
 
-/// The bytes that are read at once, and the maximum length of a header.
+/// The number of bytes that are read at once, and the maximum length of a header.
 const WINDOW_BYTES: u64 = 64 << 10;
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
@@ -32,12 +33,12 @@ struct PageSizes {
     in_file: u64,
 }
 
-/// Checks the pages of the column chunks `chunks`. One page of each chunk is in memory at a time.
-/// No page may have more than `max_page` bytes.
+/// Checks the pages of the column chunks `chunks`, of which one page each is in memory at a time. A
+/// page may have at most `max_page` bytes.
 ///
 /// # Errors
-/// `Limit` if they would take too much memory, `Malformed` if a header cannot be read, and errors
-/// of reading.
+/// `Limit` if the pages need too much memory; `Malformed` if a header cannot be read; errors of the
+/// source.
 pub(super) fn check(
     source: &dyn Source,
     chunks: impl Iterator<Item = Range<u64>>,
@@ -49,7 +50,7 @@ pub(super) fn check(
         let largest = largest_page(source, chunk)?;
         memory = memory.saturating_add(largest);
         if largest > max_page
-            || memory > SLACK.saturating_add(in_file.saturating_mul(MAX_RATIO))
+            || memory > MIN_MEMORY_LIMIT.saturating_add(in_file.saturating_mul(MAX_RATIO))
         {
             let message = format!("pages of {largest} bytes");
             return Err(Error::new(ErrorKind::Limit, message));
@@ -63,23 +64,25 @@ fn largest_page(source: &dyn Source, chunk: Range<u64>) -> Result<u64> {
     let (mut position, mut largest) = (chunk.start, 0);
     let mut window = (position, source.read_at(position..position)?);
     while position < chunk.end {
-        let mut want = WINDOW_BYTES;
+        let mut read_len = WINDOW_BYTES;
         let sizes = loop {
             let offset = usize::try_from(position - window.0).unwrap_or(usize::MAX);
-            let header = Compact { bytes: window.1.get(offset..).unwrap_or_default() };
+            let header =
+                CompactReader { bytes: window.1.get(offset..).unwrap_or_default() };
             if let Some(sizes) = header.page_sizes() {
                 break sizes;
             }
-            let is_all = window.0 == position && window.1.len() as u64 >= want;
-            if is_all && want >= MAX_HEADER_BYTES {
+            let is_complete_window =
+                window.0 == position && window.1.len() as u64 >= read_len;
+            if is_complete_window && read_len >= MAX_HEADER_BYTES {
                 return Err(unreadable(position));
             }
-            if is_all {
-                want *= 4;
+            if is_complete_window {
+                read_len *= 4;
             } else if window.0 == position && !window.1.is_empty() {
                 return Err(unreadable(position));
             }
-            let end = chunk.end.min(position + want);
+            let end = chunk.end.min(position + read_len);
             window = (position, source.read_at(position..end)?);
             if window.1.is_empty() {
                 return Err(unreadable(position));
@@ -96,31 +99,31 @@ fn unreadable(position: u64) -> Error {
     Error::new(ErrorKind::Malformed, message).with_offset(position)
 }
 
-/// The rest of some bytes in Thrift's compact protocol.
+/// Parses bytes in Thrift's compact protocol.
 #[derive(Clone, Copy)]
-struct Compact<'b> {
+struct CompactReader<'b> {
     bytes: &'b [u8],
 }
 
-impl Compact<'_> {
-    /// Parses a page header, unless the bytes end before it does.
+impl CompactReader<'_> {
+    /// Parses a page header. Returns `None` if it is incomplete or malformed.
     fn page_sizes(mut self) -> Option<PageSizes> {
         let len = self.bytes.len();
-        let (mut uncompressed, mut in_file, mut field) = (None, None, 0_i64);
+        let (mut uncompressed, mut in_file, mut field_id) = (None, None, 0_i64);
         loop {
-            let head = self.byte()?;
-            let (delta, kind) = (head >> 4, head & 15);
-            if kind == 0 {
+            let field_header = self.byte()?;
+            let (id_delta, field_type) = (field_header >> 4, field_header & 15);
+            if field_type == 0 {
                 break;
             }
-            field = match delta {
+            field_id = match id_delta {
                 0 => self.integer()?,
-                delta => field + i64::from(delta),
+                id_delta => field_id + i64::from(id_delta),
             };
-            match (field, kind) {
+            match (field_id, field_type) {
                 (2, 5) => uncompressed = Some(u64::try_from(self.integer()?).ok()?),
                 (3, 5) => in_file = Some(u64::try_from(self.integer()?).ok()?),
-                _ => self.skip(kind, MAX_DEPTH)?,
+                _ => self.skip(field_type, MAX_DEPTH)?,
             }
         }
         let header = (len - self.bytes.len()) as u64;
@@ -140,8 +143,8 @@ impl Compact<'_> {
                 self.take(usize::try_from(len).ok()?)
             }
             9 | 10 => {
-                let head = self.byte()?;
-                let (count, item) = (u64::from(head >> 4), head & 15);
+                let header = self.byte()?;
+                let (count, item) = (u64::from(header >> 4), header & 15);
                 let count = if count == 15 { self.varint()? } else { count };
                 for _ in 0..count {
                     match item {
@@ -153,22 +156,22 @@ impl Compact<'_> {
                 Some(())
             }
             12 => loop {
-                let head = self.byte()?;
-                if head & 15 == 0 {
+                let header = self.byte()?;
+                if header & 15 == 0 {
                     return Some(());
                 }
-                if head >> 4 == 0 {
+                if header >> 4 == 0 {
                     self.varint()?;
                 }
-                self.skip(head & 15, depth)?;
+                self.skip(header & 15, depth)?;
             },
             _ => None,
         }
     }
 
     fn byte(&mut self) -> Option<u8> {
-        let (first, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
+        let (first, remaining) = self.bytes.split_first()?;
+        self.bytes = remaining;
         Some(*first)
     }
 
@@ -189,7 +192,7 @@ impl Compact<'_> {
         None
     }
 
-    /// Returns a signed integer, whose lowest bit is the sign.
+    /// Reads a signed integer in zigzag encoding, in which the lowest bit is the sign.
     fn integer(&mut self) -> Option<i64> {
         let value = self.varint()?;
         Some((value >> 1) as i64 ^ -((value & 1) as i64))
@@ -217,12 +220,16 @@ mod tests {
     #[test]
     fn header_states_the_sizes_of_its_page() {
         let sizes = PageSizes { header: 16, uncompressed: 100, in_file: 3 };
-        assert_eq!(Compact { bytes: &HEADER }.page_sizes(), Some(sizes));
+        assert_eq!(CompactReader { bytes: &HEADER }.page_sizes(), Some(sizes));
         for len in 0..HEADER.len() {
-            assert_eq!(Compact { bytes: &HEADER[..len] }.page_sizes(), None, "{len}");
+            assert_eq!(
+                CompactReader { bytes: &HEADER[..len] }.page_sizes(),
+                None,
+                "{len}"
+            );
         }
         let deep = [0x1c; 100];
-        assert_eq!(Compact { bytes: &deep }.page_sizes(), None);
+        assert_eq!(CompactReader { bytes: &deep }.page_sizes(), None);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The types of the columns as they are read.
+//! The types with which columns are read.
 
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 
-/// Returns `schema` with types that all outputs know: dictionaries become the values in them, and
-/// strings, binary data and lists have 32-bit offsets.
+/// Returns `schema` with types that all outputs support: dictionaries are replaced by their values,
+/// and strings, binary data and lists have 32-bit offsets.
 pub(super) fn readable_schema(schema: &Schema) -> SchemaRef {
     let fields: Vec<FieldRef> = schema.fields().iter().map(readable_field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))

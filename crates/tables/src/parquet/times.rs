@@ -9,53 +9,56 @@ use crate::time_column::{
     integer_nanos, unit_of, without_time_column,
 };
 
-/// Returns the time column of a file with `schema`: the one that was chosen, else the first one
-/// with a known name, else the first one with timestamps. `first` returns the first value of a
-/// column of numbers.
+/// Returns the time column of a file with `schema`: the chosen column, or the first column with a
+/// known name, or the first column of timestamps. `first_value` returns the first value of a column
+/// of numbers.
 ///
 /// # Errors
-/// `NoSuch` if the chosen column does not exist, `Unsupported` without a time column, and errors of
-/// `first`.
+/// `NoSuch` if the chosen column does not exist; `Unsupported` without a time column; errors of
+/// `first_value`.
 pub(super) fn time_column(
     schema: &Schema,
     choice: Option<&TimeColumnChoice>,
-    first: impl Fn(usize) -> Result<Option<f64>>,
+    first_value: impl Fn(usize) -> Result<Option<f64>>,
 ) -> Result<TimeColumn> {
     let names: Vec<String> =
         schema.fields().iter().map(|field| field.name().clone()).collect();
     if let Some(choice) = choice {
         let (index, unit) = time_column::chosen(choice, &names)?;
-        let named = unit.unwrap_or(TimeUnit::Seconds);
-        let found = column(schema, index, named, choice.unit.is_some(), &first)?;
-        return found.ok_or_else(|| {
+        let default_unit = unit.unwrap_or(TimeUnit::Seconds);
+        let time_column =
+            column(schema, index, default_unit, choice.unit.is_some(), &first_value)?;
+        return time_column.ok_or_else(|| {
             let message = format!("the column `{}` has no times", choice.name);
             Error::new(ErrorKind::Unsupported, message)
         });
     }
     for (index, unit) in time_column::candidates(&names) {
-        if let Some(found) = column(schema, index, unit, false, &first)? {
-            return Ok(found);
+        if let Some(time_column) = column(schema, index, unit, false, &first_value)? {
+            return Ok(time_column);
         }
     }
     let is_timestamp = |index: &usize| {
         matches!(schema.field(*index).data_type(), DataType::Timestamp(..))
     };
     if let Some(index) = (0..names.len()).find(is_timestamp)
-        && let Some(found) = column(schema, index, TimeUnit::Nanos, false, &first)?
+        && let Some(time_column) =
+            column(schema, index, TimeUnit::Nanos, false, &first_value)?
     {
-        return Ok(found);
+        return Ok(time_column);
     }
     Err(without_time_column(&names))
 }
 
-/// Returns the column at `index` as the time column, unless it has another type. The unit of
-/// numbers is `named`, or follows from their first value unless it `is_stated`.
+/// Returns the column at `index` as the time column, or `None` if its type cannot represent times.
+/// The unit of numbers is `default_unit` if `is_explicit` is set; otherwise it also depends on
+/// their first value.
 fn column(
     schema: &Schema,
     index: usize,
-    named: TimeUnit,
-    is_stated: bool,
-    first: &impl Fn(usize) -> Result<Option<f64>>,
+    default_unit: TimeUnit,
+    is_explicit: bool,
+    first_value: &impl Fn(usize) -> Result<Option<f64>>,
 ) -> Result<Option<TimeColumn>> {
     let field = schema.field(index);
     let mut is_utc = false;
@@ -70,10 +73,10 @@ fn column(
             }
         }
         DataType::Utf8 => TimeUnit::Iso8601,
-        kind if kind.is_integer() || kind.is_floating() => match is_stated {
-            true => named,
-            false => first(index)?.map_or(named, |first| unit_of(named, first)),
-        },
+        kind if kind.is_integer() || kind.is_floating() => {
+            let value = if is_explicit { None } else { first_value(index)? };
+            value.map_or(default_unit, |value| unit_of(default_unit, value))
+        }
         _ => return Ok(None),
     };
     Ok(Some(TimeColumn { index, name: field.name().clone(), unit, is_utc }))
@@ -102,8 +105,8 @@ pub(super) fn first_number(array: &ArrayRef) -> Option<f64> {
     }
 }
 
-/// Returns the times of the rows of `array` in nanoseconds. They are missing where it is null, and
-/// where they do not fit into 64 bits.
+/// Returns the times of the rows of `array` in nanoseconds. A time is `None` if the value is null,
+/// or if the time does not fit into 64 bits.
 pub(super) fn nanos_of(array: &ArrayRef, unit: TimeUnit) -> Vec<Option<i64>> {
     macro_rules! times {
         ($type:ty, $convert:expr) => {{

@@ -1,14 +1,14 @@
-//! Numbers as nanoseconds.
+//! Converts numbers to nanoseconds.
 
 use crate::time_column::TimeUnit;
 
-/// Returns the nanoseconds of the whole number `value` of `unit`, if they fit into 64 bits.
+/// Converts the integer `value` in `unit` to nanoseconds, if they fit into 64 bits.
 pub(crate) fn integer_nanos(value: i128, unit: TimeUnit) -> Option<i64> {
     let nanos = value.checked_mul(10_i128.pow(unit.exponent()))?;
     usable(i64::try_from(nanos).ok()?)
 }
 
-/// Returns the nanoseconds of `value` of `unit`, rounded, if they fit into 64 bits.
+/// Converts `value` in `unit` to rounded nanoseconds, if they fit into 64 bits.
 pub(crate) fn float_nanos(value: f64, unit: TimeUnit) -> Option<i64> {
     let nanos = (value * 10_f64.powi(i32::try_from(unit.exponent()).ok()?)).round();
     // 2^63 is a float, and the greatest integer is not.
@@ -16,8 +16,8 @@ pub(crate) fn float_nanos(value: f64, unit: TimeUnit) -> Option<i64> {
     usable(is_inside.then_some(nanos as i64)?)
 }
 
-/// Returns the nanoseconds of the decimal number `text` of `unit`. Digits below a nanosecond are
-/// dropped. All others count, unlike those of a float.
+/// Converts the decimal number `text` in `unit` to nanoseconds. Digits below a nanosecond are
+/// dropped. All other digits are exact, unlike in a float.
 pub(super) fn decimal_nanos(text: &str, unit: TimeUnit) -> Option<i64> {
     let (is_negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),

@@ -25,14 +25,14 @@ pub fn open(url: &str, session: &Session) -> Result<Remote> {
     let client = session.connection.client()?;
     let opened = client.open(&location).map_err(|err| explain(err, &location));
     let opened = opened.cannot_open(&name)?;
-    if opened.is_whole {
+    if opened.is_downloaded {
         let len = units::Bytes(opened.source.len());
         let message = format!(
             "downloads the whole file ({len}): the server does not support ranges"
         );
         session.note(&name, &message);
     }
-    Ok(Remote { name, source: opened.source, is_whole: opened.is_whole })
+    Ok(Remote { name, source: opened.source, is_whole: opened.is_downloaded })
 }
 
 /// Returns whether `url` is a folder whose contents can be listed.

@@ -30,7 +30,7 @@ impl Connection {
             return Ok(client);
         }
         let mut limits = Limits::default();
-        limits.wait = self.timeout.unwrap_or(limits.wait);
+        limits.timeout = self.timeout.unwrap_or(limits.timeout);
         let client =
             Client::new(limits).context("cannot start threads for the network")?;
         Ok(self.client.get_or_init(|| client))
