@@ -218,7 +218,7 @@ impl Cursor for UsableTimesCursor {
 
 impl fmt::Debug for UsableTimesLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UsableTimes")
+        f.debug_struct("UsableTimesLog")
             .field("usable", &self.usable)
             .finish_non_exhaustive()
     }

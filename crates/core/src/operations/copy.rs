@@ -211,7 +211,7 @@ impl RunningCopy<'_> {
         // Encoding in the reading threads does not pay off for few records.
         let encodes = self.retime.is_none()
             && plan.iter().all(|part| verbatim_parts.is_fully_selected(part));
-        let encoder = encodes.then(|| self.sink.encoder()).flatten();
+        let encoder = if encodes { self.sink.encoder() } else { None };
         let encodes = encoder.is_some();
         let read_ahead = ReadAhead::new(log, plan, selection.clone());
         let mut read_ahead = match encoder {

@@ -68,10 +68,10 @@ impl AccelerationReader {
         // Of an even number of intervals, the higher one of the two in the middle.
         let (median, _) = self.intervals.nth(self.count / 2);
         let rate_hz = 1.0 / (median as f64 / 1e9);
-        let is_fast = self.count > 0 && rate_hz >= MIN_SPECTRUM_RATE_HZ;
-        let finish =
-            || self.builder.finish(ACCELERATION.title, ACCELERATION.topic, rate_hz);
-        is_fast.then(finish).flatten()
+        if self.count == 0 || rate_hz < MIN_SPECTRUM_RATE_HZ {
+            return None;
+        }
+        self.builder.finish(ACCELERATION.title, ACCELERATION.topic, rate_hz)
     }
 }
 

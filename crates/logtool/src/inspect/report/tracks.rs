@@ -155,7 +155,7 @@ fn find(log: &dyn Log) -> Vec<PositionTopic> {
         let decoder = log.decoder(id, &Columns::new(View::Flat)).ok()?;
         let schema = decoder.schema();
         let label = topic.label().into_owned();
-        let local = is_px4.then(|| local_columns(&label, schema)).flatten();
+        let local = if is_px4 { local_columns(&label, schema) } else { None };
         let is_local = local.is_some();
         let columns = local.or_else(|| position_columns(topic, schema))?;
         let is_receiver = schema.fields().iter().any(|field| {

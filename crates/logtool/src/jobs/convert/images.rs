@@ -122,15 +122,15 @@ fn length(part: &Part) -> u64 {
 /// Splits `parts` into groups that are read in parallel; a long part is a group of its own.
 fn groups(parts: &[Part]) -> impl Iterator<Item = &[Part]> {
     let max_parts = rayon::current_num_threads() * 2;
-    let mut rest = parts;
+    let mut remaining = parts;
     std::iter::from_fn(move || {
-        let short = rest
+        let short = remaining
             .iter()
             .take(max_parts)
             .take_while(|part| length(part) <= LONG_PART_BYTES);
-        let count = short.count().max(1).min(rest.len());
-        let (group, others) = rest.split_at(count);
-        rest = others;
+        let count = short.count().max(1).min(remaining.len());
+        let (group, following) = remaining.split_at(count);
+        remaining = following;
         (!group.is_empty()).then_some(group)
     })
 }

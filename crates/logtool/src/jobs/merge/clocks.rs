@@ -71,11 +71,11 @@ pub(super) fn offsets(
     unknown: UnknownClocks,
 ) -> Result<Vec<ClockOffset>> {
     let Some(first) = logs.iter().find(|log| log.offset.is_none()) else {
-        let offsets = |log: &MergeSource| ClockOffset {
+        let offset = |log: &MergeSource| ClockOffset {
             nanos: log.offset.unwrap_or(0),
             is_unix: false,
         };
-        return Ok(logs.iter().map(offsets).collect());
+        return Ok(logs.iter().map(offset).collect());
     };
     let clock = &first.log.manifest().clock;
     let zero = unix_offset(clock);
@@ -93,7 +93,7 @@ pub(super) fn offsets(
     logs.iter().map(offset_of).collect::<Result<_, _>>()
 }
 
-/// Returns the offsets `offsets`, changed so that no record is before 1970, as files cannot hold
+/// Returns `offsets`, changed so that no record is before 1970, as files cannot hold
 /// such times: to the Unix time of a log that knows it, if the common clock does not, or else
 /// later by whole seconds.
 ///
@@ -104,27 +104,28 @@ pub(super) fn since_1970(
     logs: &[MergeSource],
     offsets: Vec<ClockOffset>,
 ) -> Result<Vec<ClockOffset>> {
-    let knows = |log: &MergeSource| unix_offset(&log.log.manifest().clock);
-    let is_unix = offsets.iter().any(|offsets| offsets.is_unix);
+    let unix_offset_of = |log: &MergeSource| unix_offset(&log.log.manifest().clock);
+    let is_unix = offsets.iter().any(|offset| offset.is_unix);
     let early = earliest_record(logs, &offsets).filter(|(nanos, _)| *nanos < 0);
-    let is_aligned = |log: &MergeSource| log.is_aligned && knows(log).is_some();
+    let is_aligned =
+        |log: &MergeSource| log.is_aligned && unix_offset_of(log).is_some();
     if early.is_none() && (is_unix || !logs.iter().any(is_aligned)) {
         return Ok(offsets);
     }
-    let later = |by: i64, is_unix: bool| -> Vec<ClockOffset> {
-        let of = |offsets: &ClockOffset| ClockOffset {
-            nanos: offsets.nanos.saturating_add(by),
+    let later = |delay_nanos: i64, is_unix: bool| -> Vec<ClockOffset> {
+        let delayed = |offset: &ClockOffset| ClockOffset {
+            nanos: offset.nanos.saturating_add(delay_nanos),
             is_unix,
         };
-        offsets.iter().map(of).collect()
+        offsets.iter().map(delayed).collect()
     };
     // The offset from the common clock to Unix time, as each log with an offset knows it.
     let others = logs.iter().zip(&offsets).filter(|(log, _)| log.offset.is_some());
-    let to_unix =
-        others.filter_map(|(log, offsets)| knows(log)?.checked_sub(offsets.nanos));
-    let mut on_unix = to_unix.filter(|_| !is_unix).map(|by| later(by, true));
+    let to_unix = others
+        .filter_map(|(log, offset)| unix_offset_of(log)?.checked_sub(offset.nanos));
+    let mut on_unix = to_unix.filter(|_| !is_unix).map(|nanos| later(nanos, true));
     let is_late = |offsets: &Vec<ClockOffset>| {
-        earliest_record(logs, offsets).is_none_or(|(at, _)| at >= 0)
+        earliest_record(logs, offsets).is_none_or(|(nanos, _)| nanos >= 0)
     };
     if let Some(on_unix) = on_unix.find(is_late) {
         return Ok(on_unix);
@@ -154,9 +155,9 @@ fn earliest_record<'l>(
     logs: &'l [MergeSource],
     offsets: &[ClockOffset],
 ) -> Option<(i64, &'l MergeSource)> {
-    let starts = logs.iter().zip(offsets).filter_map(|(log, offsets)| {
+    let starts = logs.iter().zip(offsets).filter_map(|(log, offset)| {
         let start = log.log.manifest().time?.start.as_nanos();
-        Some((start.saturating_add(offsets.nanos), log))
+        Some((start.saturating_add(offset.nanos), log))
     });
     starts.min_by_key(|(start, _)| *start)
 }

@@ -32,7 +32,7 @@ impl PreparedLog {
     }
 }
 
-/// Prepares `sources` for a log of `format`, with the offsets `offsets`, and passes on remarks
+/// Prepares `sources` for a log of `format`, with these clock `offsets`, and passes on remarks
 /// about what changes. Warnings are added to `output`.
 pub(super) fn prepare(
     sources: &[MergeSource],
@@ -48,26 +48,25 @@ pub(super) fn prepare(
         sources.iter().map(translation).collect();
     messages.check(&translations)?;
     let mut prepared_logs = Vec::new();
-    for ((source, offsets), translation) in
-        sources.iter().zip(offsets).zip(translations)
+    for ((source, offset), translation) in sources.iter().zip(offsets).zip(translations)
     {
         let name = &source.input.name;
         let mut remarks = Vec::new();
         let prepared = match translation {
             Some(translation) => translate(
                 source,
-                *offsets,
+                *offset,
                 (translation, format),
                 (&mut remarks, output),
                 session,
             )?,
-            None => move_times(source, *offsets, format, output, session)?,
+            None => move_times(source, *offset, format, output, session)?,
         };
         if source.drift.is_some() {
             remarks.push("the drift of its clock is corrected".to_owned());
         }
-        let zero = if offsets.is_unix { ", to Unix time" } else { "" };
-        remarks.extend(offsets.description().map(|change| format!("{change}{zero}")));
+        let zero = if offset.is_unix { ", to Unix time" } else { "" };
+        remarks.extend(offset.description().map(|change| format!("{change}{zero}")));
         remarks.iter().for_each(|remark| session.note(name, remark));
         prepared_logs.push(prepared);
     }

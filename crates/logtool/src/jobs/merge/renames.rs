@@ -41,7 +41,7 @@ pub(super) fn rename(
     }
     let mut names = names::MergedNames::default();
     let each = logs.iter_mut().zip(sources).zip(offsets.iter().zip(&translations));
-    for (index, ((log, source), (offsets, translation))) in each.enumerate() {
+    for (index, ((log, source), (offset, translation))) in each.enumerate() {
         let manifest = source.log.manifest();
         let is_same_vehicle =
             |(other, translation): (&MergeSource, &Option<TranslationKind>)| {
@@ -66,7 +66,7 @@ pub(super) fn rename(
             let prepared = translation.prepare(
                 source.log.clone(),
                 &selection,
-                *offsets,
+                *offset,
                 &frames,
             )?;
             log.log = prepared.log;

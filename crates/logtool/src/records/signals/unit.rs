@@ -117,9 +117,9 @@ pub(super) fn column_unit(
 
 fn px4(topic: &Topic, name: &str) -> Option<&'static str> {
     let name = name.split_once('[').map_or(name, |(name, _)| name);
-    let own = PX4.iter().find(|(prefix, names, _)| {
+    let by_topic = PX4.iter().find(|(prefix, names, _)| {
         topic.name.starts_with(prefix) && names.contains(&name)
     });
     let by_suffix = || SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix));
-    own.map(|(.., unit)| *unit).or_else(|| by_suffix().map(|(_, unit)| *unit))
+    by_topic.map(|(.., unit)| *unit).or_else(|| by_suffix().map(|(_, unit)| *unit))
 }
