@@ -75,7 +75,8 @@ pub(super) fn diagnose(data: &FlightData, _: &Phases) -> Vec<Diagnosis> {
 fn dropouts(data: &FlightData) -> Option<Diagnosis> {
     let lost: f64 = data.dropouts.iter().map(|dropout| dropout.seconds).sum();
     let lasts = seconds(data.time.1.saturating_sub(data.time.0));
-    let share = if lasts > 0.0 { lost / lasts } else { 0.0 };
+    // Dropouts of a broken log may last longer than the log.
+    let share = if lasts > 0.0 { (lost / lasts).min(1.0) } else { 0.0 };
     if lost <= DROPOUT_S && share <= DROPOUT_SHARE {
         return None;
     }
@@ -143,5 +144,10 @@ mod tests {
         assert_eq!(with(&[0.1, 0.02]), []);
         assert_eq!(with(&[0.7, 0.6])[0].severity, Severity::Warning);
         assert_eq!(with(&[12.0])[0].severity, Severity::Critical);
+        // Of a log of 200 seconds, not more than all is lost.
+        let broken = with(&[65.0, 65.0, 65.0, 65.0]);
+        let mut evidence = broken[0].evidence.iter();
+        let share = evidence.find(|own| own.name == "share of the log").unwrap();
+        assert_eq!(share.value, 1.0);
     }
 }
