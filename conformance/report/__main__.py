@@ -99,6 +99,7 @@ LAYOUT = """
   const parts = (color) => (color.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
   const linear = (part) => (part /= 255, part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
   const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const isDrawn = (element) => element.closest("svg") && element.tagName === "text";
   const ground = (element) => {
     for (let at = element; at; at = at.parentElement) {
       const color = parts(getComputedStyle(at).backgroundColor);
@@ -108,13 +109,43 @@ LAYOUT = """
   };
   for (const element of document.querySelectorAll("body *")) {
     const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!own || element.closest("svg, script, style") || !element.getClientRects().length) continue;
-    const [text, behind] = [parts(getComputedStyle(element).color), ground(element)].map(luminance);
+    if (!own || element.closest("script, style") || !element.getClientRects().length) continue;
+    const { color, fill } = getComputedStyle(element);
+    const [text, behind] = [parts(isDrawn(element) ? fill : color), ground(element)].map(luminance);
     const contrast = (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05);
     if (contrast < 4.5) told.push(`contrast ${contrast.toFixed(1)} of "${element.textContent.trim().slice(0, 40)}"`);
   }
   return [...new Set(told)].slice(0, 3);
 }
+"""
+
+#: Hooks of plots that change the state of the canvas: uPlot remembers the colours that it set, and
+#: would draw its grid in those of a mark.
+LEAKS = """
+() => window.charts.flatMap((chart) => {
+  const state = () => ["strokeStyle", "fillStyle", "lineWidth", "font"].map((name) => chart.ctx[name]).join();
+  return ["drawClear", "draw"].flatMap((name) => chart.hooks[name] || []).flatMap((hook) => {
+    const before = state();
+    hook(chart);
+    return state() === before ? [] : [`a hook leaves ${state()} after ${before}`];
+  });
+}).slice(0, 3)
+"""
+
+#: Boxes that can be scrolled to the right, and do not fade out there.
+UNMARKED = """
+() => [...document.querySelectorAll("*")].filter((box) => {
+  const scrolls = ["auto", "scroll"].includes(getComputedStyle(box).overflowX);
+  return scrolls && box.scrollWidth > box.clientWidth + 1 && !box.classList.contains("more");
+}).map((box) => `${box.tagName} is ${box.scrollWidth} px wide and does not show it`)
+"""
+
+#: Texts of SVGs that a phone shows too small to read.
+SMALL = """
+() => [...document.querySelectorAll("svg text")].map((text) => {
+  const { a, b } = text.getScreenCTM();
+  return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b);
+}).filter((size) => size < 9).map((size) => `a text of an SVG has ${size.toFixed(1)} px`).slice(0, 1)
 """
 
 WIDTHS = (400, 700, 1280, 1920)
@@ -196,7 +227,8 @@ def faults_of_layout(page):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_timeout(250)
-            told += [f"{width} px, {scheme}: {fault}" for fault in page.evaluate(LAYOUT)]
+            for check in (LAYOUT, UNMARKED, SMALL, LEAKS):
+                told += [f"{width} px, {scheme}: {fault}" for fault in page.evaluate(check)]
     page.emulate_media(color_scheme="light")
     return told
 

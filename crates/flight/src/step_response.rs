@@ -72,9 +72,11 @@ pub struct StepResponse {
 pub struct ResponseMetrics {
     /// The final value: the mean of the last 40 percent.
     pub final_value: f64,
-    /// The time until half of the final value is reached.
+    /// The time until half of the final value is reached. `None` also if the first value exceeds
+    /// it, as the samples of a slow logger do.
     pub delay_s: Option<f64>,
-    /// The time from 10 to 90 percent of the final value.
+    /// The time from 10 to 90 percent of the final value. `None` also if it is shorter than the
+    /// time between two values.
     pub rise_s: Option<f64>,
     /// The excess of the highest value over the final value, in percent of the final value.
     pub overshoot_percent: Option<f64>,
@@ -370,8 +372,11 @@ impl ResponseMetrics {
         let highest = response.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Self {
             final_value,
-            delay_s: reaches(0.5),
-            rise_s: reaches(0.9).zip(reaches(0.1)).map(|(end, start)| end - start),
+            delay_s: reaches(0.5).filter(|delay| *delay > 0.0),
+            rise_s: reaches(0.9)
+                .zip(reaches(0.1))
+                .map(|(end, start)| end - start)
+                .filter(|rise| *rise > 0.0),
             overshoot_percent: Some(
                 ((highest - final_value) / final_value * 100.0).max(0.0),
             ),

@@ -345,6 +345,20 @@ mod tests {
     }
 
     #[test]
+    fn range_shorter_than_the_resolution_is_widened() {
+        let mut sampler = Sampler::new(0, 10_000_000_000, 10);
+        sampler.add(3_000_000_000, 2.0);
+        sampler.add(3_000_000_018, 4.0);
+        let signal = sampler.signal();
+        let line = Line { name: "x".into(), signal, is_held: false };
+        let panel = Panel { lines: vec![line], ..Panel::default() };
+        let chart = Chart { panels: vec![panel], ..Chart::default() };
+        let blocks = vec![Block::Plot("one".into(), chart)];
+        let json = PlotData::new(&[Section { title: String::new(), blocks }]).json();
+        assert!(json.contains("\"range\":[2.5,3.5]"), "{json}");
+    }
+
+    #[test]
     fn svg_colors_follow_a_dark_scheme() {
         let svg = "<svg><path stroke=\"#0072B2\" fill=\"none\"/>\
                    <text fill=\"#333333\">#ABCDEF</text></svg>";

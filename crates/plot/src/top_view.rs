@@ -113,6 +113,8 @@ impl TopView {
 
 #[cfg(test)]
 mod tests {
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+
     use super::*;
 
     fn size(png: &[u8]) -> [u32; 2] {
@@ -160,22 +162,24 @@ mod tests {
         let mut view = TopView::new(about);
         view.add(-5.0, 5.0, 0.0, 0.0);
         let svg = view.svg().unwrap();
-        let tree = crate::paint::parse(&svg).unwrap().0;
-        let images: Vec<_> = tree.root().children().iter().collect();
-        assert!(svg.matches("<image ").count() == 2 && images.len() > 2, "{svg}");
-        // On a transparent ground, the only dot has the first colour of viridis.
-        let size = tree.size();
-        let mut pixmap =
-            resvg::tiny_skia::Pixmap::new(size.width() as u32, size.height() as u32)
-                .unwrap();
-        let transform = resvg::tiny_skia::Transform::identity();
-        resvg::render(&tree, transform, &mut pixmap.as_mut());
-        let dots = pixmap.pixels().iter().filter(|pixel| {
-            (pixel.alpha(), pixel.red(), pixel.green(), pixel.blue())
-                == (255, 68, 1, 84)
-        });
-        assert!(dots.count() > 4);
-        assert_eq!(pixmap.pixel(0, 0).unwrap().alpha(), 0);
+        let images: Vec<_> = svg
+            .split("href=\"data:image/png;base64,")
+            .skip(1)
+            .map(|rest| rest.split('"').next().unwrap())
+            .map(|text| BASE64_STANDARD.decode(text).unwrap())
+            .map(|png| resvg::tiny_skia::Pixmap::decode_png(&png).unwrap())
+            .collect();
+        let [points, bar] = &images[..] else { panic!("{} images", images.len()) };
+        let at = |image: &resvg::tiny_skia::Pixmap, x: u32, y: u32| {
+            let color = image.pixel(x, y).unwrap();
+            [color.red(), color.green(), color.blue(), color.alpha()]
+        };
+        // The point is at a quarter of the width and of the height from the top left.
+        assert_eq!(at(points, SIDE / 4, SIDE / 4), [68, 1, 84, 255]);
+        assert_eq!(at(points, SIDE / 2, SIDE / 2), [0; 4]);
+        // The first and the last colour of viridis.
+        assert_eq!(at(bar, 0, bar.height() - 1), [68, 1, 84, 255]);
+        assert_eq!(at(bar, 0, 0), [253, 231, 37, 255]);
     }
 
     #[test]

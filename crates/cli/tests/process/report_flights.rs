@@ -46,6 +46,17 @@ fn sound_flight_says_that_there_are_no_diagnoses_and_a_bag_nothing() {
 }
 
 #[test]
+fn log_that_cannot_be_analysed_is_not_called_sound() {
+    let nothing = "the log has no topics of PX4 that are analysed";
+    let page = page_of(&crate::bytes::log());
+    assert!(page.contains(nothing) && !page.contains("No diagnoses"));
+    // A ULog of nothing but its header lasts for no time.
+    let page = page_of(b"ULog\x01\x12\x35\x01\0\0\0\0\0\0\0\0");
+    assert!(page.contains("<dt>log</dt><dd>0 s</dd>"), "{page}");
+    assert!(page.contains(nothing) && !page.contains("No diagnoses"));
+}
+
+#[test]
 fn sections_are_in_the_order_in_which_they_are_needed() {
     let Some(log) = sample("ulog/pyulog_sample_log_small.ulg") else { return };
     let folder = Folder::new();

@@ -78,7 +78,9 @@ pub(super) fn diagnose(data: &FlightData, _: &Phases) -> Vec<Diagnosis> {
 fn dropouts(data: &FlightData) -> Option<Diagnosis> {
     let lost_seconds: f64 = data.dropouts.iter().map(|dropout| dropout.seconds).sum();
     let log_seconds = seconds(data.time.1.saturating_sub(data.time.0));
-    let share = if log_seconds > 0.0 { lost_seconds / log_seconds } else { 0.0 };
+    // Dropouts of a damaged log may last longer than the log.
+    let share =
+        if log_seconds > 0.0 { (lost_seconds / log_seconds).min(1.0) } else { 0.0 };
     if lost_seconds <= DROPOUT_S && share <= DROPOUT_SHARE {
         return None;
     }
@@ -148,5 +150,10 @@ mod tests {
         assert_eq!(with(&[0.1, 0.02]), []);
         assert_eq!(with(&[0.7, 0.6])[0].severity, Severity::Warning);
         assert_eq!(with(&[12.0])[0].severity, Severity::Critical);
+        // Of a log of 200 seconds, not more than all is lost.
+        let broken = with(&[65.0, 65.0, 65.0, 65.0]);
+        let mut evidence = broken[0].evidence.iter();
+        let share = evidence.find(|own| own.name == "share of the log").unwrap();
+        assert_eq!(share.value, 1.0);
     }
 }

@@ -97,4 +97,7 @@ fn metrics_are_those_of_the_curve() {
     assert!((metrics.rise_s.unwrap() - 0.02).abs() < 1e-12);
     assert!((metrics.overshoot_percent.unwrap() - 20.0).abs() < 1e-9);
     assert_eq!(ResponseMetrics::new(&[0.0; 5], 0.01).rise_s, None);
+    // A response that is complete at its first sample has no measurable times.
+    let slow = ResponseMetrics::new(&[1.1, 1.0, 1.0, 1.0, 1.0], 0.03);
+    assert_eq!((slow.delay_s, slow.rise_s), (None, None));
 }

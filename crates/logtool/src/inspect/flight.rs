@@ -165,6 +165,8 @@ pub(crate) struct AnalysedLog {
     pub(crate) signals: Option<SignalAnalysis>,
     /// The topics that were read.
     pub(crate) topics: TopicSet,
+    /// Whether the log has none of the topics that are analysed.
+    pub(crate) is_empty: bool,
     pub(crate) damage: Vec<Damage>,
     pub(crate) remarks: Vec<String>,
     pub(crate) fifos: Vec<FifoSamples>,
@@ -195,8 +197,8 @@ pub(crate) fn analyse(
     let data = with_metadata(read.add(collected), manifest);
     let remarks = read.remarks();
     let analysis = logtool_flight::analyze(&data);
-    let ReadTopics { topics, damage, fifos, .. } = read;
-    Ok(AnalysedLog { analysis, signals, fifos, topics, damage, remarks })
+    let ReadTopics { topics, is_empty, damage, fifos, .. } = read;
+    Ok(AnalysedLog { analysis, signals, fifos, topics, is_empty, damage, remarks })
 }
 
 /// The topics that were read in several passes, with the damage and the remarks.

@@ -265,12 +265,14 @@ fn write_time(
     background: usize,
 ) {
     let day = time.day.map_or_else(|| "null".to_owned(), |day| day.to_string());
+    // A range that is shorter than the resolution of the times would be an axis without length.
+    let is_short = seconds(start) == seconds(end);
+    let (start, end) = if is_short { (start - 0.5, end + 0.5) } else { (start, end) };
+    let (first, last) = (seconds(start), seconds(end));
     let _ = write!(
         json,
-        ",\"time\":{},\"day\":{day},\"range\":[{},{}],\"background\":{background}",
+        ",\"time\":{},\"day\":{day},\"range\":[{first},{last}],\"background\":{background}",
         text(&time.name),
-        seconds(start),
-        seconds(end),
     );
 }
 

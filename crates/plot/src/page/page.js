@@ -271,9 +271,9 @@
   };
   const seriesOf = (plot) => {
     if (plot.kind === "curves") {
-      return plot.curves.map(({ name, color }) => ({
-        label: name,
-        stroke: () => `rgb(${lineColor(color)})`,
+      return plot.curves.map((curve) => ({
+        label: nameOf(curve, plot.limits),
+        stroke: () => `rgb(${lineColor(curve.color)})`,
         width: 1,
         points: { show: false },
         value: (u, y) => (y === null || y === undefined ? "--" : String(y)),
@@ -309,6 +309,12 @@
     const isTimed = plot.kind !== "curves";
     const grid = { stroke: faint, width: 1 };
     const shared = { stroke: ink, grid, ticks: { stroke: faint, width: 1 } };
+    // uPlot remembers the colours that it set, so that ours must not stay.
+    const isolated = (draw) => (u) => {
+      u.ctx.save();
+      draw(u);
+      u.ctx.restore();
+    };
     const before = [];
     const after = [];
     if (plot.kind === "heat") before.push(drawHeat(plot));
@@ -340,8 +346,8 @@
           ...(hasRight ? [{ ...shared, grid: { show: false }, side: 1, scale: "right", label: plot.right.unit, size: 58, labelSize: 20, ...valueAxis }] : []),
         ],
         hooks: {
-          drawClear: before,
-          draw: after,
+          drawClear: before.map(isolated),
+          draw: after.map(isolated),
           setScale: [
             (u, key) => {
               const { min, max } = u.scales.x;

@@ -50,7 +50,8 @@ pub(super) fn check(
         let largest = largest_page(source, chunk)?;
         memory = memory.saturating_add(largest);
         if largest > max_page
-            || memory > MIN_MEMORY_LIMIT.saturating_add(in_file.saturating_mul(MAX_RATIO))
+            || memory
+                > MIN_MEMORY_LIMIT.saturating_add(in_file.saturating_mul(MAX_RATIO))
         {
             let message = format!("pages of {largest} bytes");
             return Err(Error::new(ErrorKind::Limit, message));

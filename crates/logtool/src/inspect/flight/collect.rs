@@ -199,8 +199,11 @@ impl<'l> Collection<'l> {
             progress,
         };
         let report = export_tables(log, &job, &sink)?;
-        let last = time.end.as_nanos().saturating_sub(1);
-        let mut data = FlightData::new((time.start.as_nanos(), last));
+        // A log without records has no duration.
+        let span = manifest.time.map_or((0, 0), |time| {
+            (time.start.as_nanos(), time.end.as_nanos().saturating_sub(1))
+        });
+        let mut data = FlightData::new(span);
         let (mut remarks, mut fifos) = (Vec::new(), Vec::new());
         let mut has_acceleration = false;
         for table in done.lock().drain(..) {

@@ -95,9 +95,10 @@ fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
     let mut blocks = Vec::new();
     let diagnoses = &analysed.analysis.diagnoses;
     if diagnoses.is_empty() {
-        let kinds = count_of(DiagnosisKind::ALL.len() as u64, "kind");
-        let note = format!("No diagnoses: none of {kinds} of faults was found.");
-        blocks.push(Block::Note(note));
+        // Nothing is known of a log that could not be analysed: a remark says so.
+        if !analysed.is_empty {
+            blocks.push(no_diagnoses());
+        }
     } else {
         let head = ["severity", "time", "diagnosis", "evidence", "look at"];
         let rows = diagnoses.iter().take(MAX_DIAGNOSES);
@@ -118,6 +119,12 @@ fn summary(analysed: &AnalysedLog, clock: &ShownClock) -> Vec<Block> {
     blocks.push(Block::Facts(facts.collect()));
     blocks.extend(analysed.remarks.iter().cloned().map(Block::Note));
     blocks
+}
+
+/// Returns the note that the flight has no faults.
+fn no_diagnoses() -> Block {
+    let kinds = count_of(DiagnosisKind::ALL.len() as u64, "kind");
+    Block::Note(format!("No diagnoses: none of {kinds} of faults was found."))
 }
 
 fn row(diagnosis: &Diagnosis, clock: &ShownClock) -> TableRow {

@@ -53,11 +53,28 @@ fn table(list: &[ListedParameter]) -> Vec<Block> {
         let cells = vec![name, value, default.unwrap_or_default(), changes];
         TableRow { cells, ..TableRow::default() }
     };
-    let head = ["name", "value", "default", "while logging"];
+    let head = ["name", "value", "default", "while logging"].map(str::to_owned);
     let rows = list.iter().take(MAX_PARAMETERS).map(row).collect();
-    let mut blocks = vec![Block::Table(head.map(str::to_owned).to_vec(), rows)];
+    let mut blocks = vec![without_empty_columns(head.to_vec(), rows)];
     blocks.extend(rest_note(list.len(), MAX_PARAMETERS));
     blocks
+}
+
+/// Returns a table of the columns of which at least one cell is not empty.
+fn without_empty_columns(head: Vec<String>, rows: Vec<TableRow>) -> Block {
+    let is_used = |column: usize| {
+        let mut cells = rows.iter().filter_map(|row| row.cells.get(column));
+        cells.any(|cell| !cell.is_empty())
+    };
+    let used: Vec<bool> = (0..head.len()).map(is_used).collect();
+    let select = |cells: Vec<String>| -> Vec<String> {
+        let cells = cells.into_iter().zip(&used);
+        cells.filter(|(_, used)| **used).map(|(cell, _)| cell).collect()
+    };
+    let head = select(head);
+    let rows = rows.into_iter();
+    let rows = rows.map(|row| TableRow { cells: select(row.cells), ..row });
+    Block::Table(head, rows.collect())
 }
 
 /// Returns a note about the rows of a table beyond the first `shown`.
@@ -90,4 +107,24 @@ fn changes(ulog: &UlogLog, clock: &ShownClock) -> Option<Block> {
     let mut blocks = vec![Block::Table(head.to_vec(), rows.collect())];
     blocks.extend(rest_note(changes.len(), MAX_CHANGES));
     Some(Block::Details(format!("{count} while logging"), blocks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_columns_are_omitted() {
+        let cells = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let row = |own| TableRow { cells: cells(own), ..TableRow::default() };
+        let rows = vec![row(["A", "", "1"]), row(["B", "", ""])];
+        let Block::Table(head, rows) =
+            without_empty_columns(cells(["name", "default", "value"]), rows)
+        else {
+            panic!("not a table")
+        };
+        assert_eq!(head, ["name", "value"]);
+        assert_eq!(rows[0].cells, ["A", "1"]);
+        assert_eq!(rows[1].cells, ["B", ""]);
+    }
 }

@@ -363,9 +363,10 @@ fn draw(
             lines: lines(signals),
         });
         let PlannedPlot { title, unit, limits, levels, .. } = planned;
+        let signals = left.iter().map(|line| &line.signal);
         let panel = Panel {
             unit,
-            limits,
+            limits: limits.filter(|limits| are_visible(signals, *limits)),
             lines: left,
             right: right.filter(|right| !right.lines.is_empty()),
             levels: levels.iter().map(ValueLevel::level).collect(),
@@ -417,7 +418,39 @@ fn flag_block<'s>(
     })
 }
 
+/// Returns whether any of `signals` has values within the limits of an axis.
+fn are_visible<'s>(
+    mut signals: impl Iterator<Item = &'s Signal>,
+    (low, high): (f64, f64),
+) -> bool {
+    signals.any(|signal| {
+        signal.span().is_some_and(|(least, most)| least <= high && most >= low)
+    })
+}
+
 /// Returns whether all values are 0.
 fn is_zero(signal: &Signal) -> bool {
     signal.span() == Some((0.0, 0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use logtool_plot::Sampler;
+
+    use super::*;
+
+    #[test]
+    fn limits_apply_only_if_a_line_is_within_them() {
+        let signal = |values: [f64; 2]| {
+            let mut sampler = Sampler::new(0, 100, 10);
+            (0..).zip(values).for_each(|(at, value)| sampler.add(at, value));
+            sampler.signal()
+        };
+        // The intervals of a sensor at 250 Hz, and of one at 10 Hz, in microseconds.
+        let (fast, slow) = (signal([3_900.0, 4_100.0]), signal([99_000.0, 101_000.0]));
+        let limits = (0.0, 25_000.0);
+        assert!(are_visible([&slow, &fast].into_iter(), limits));
+        assert!(!are_visible([&slow].into_iter(), limits));
+        assert!(are_visible([&signal([-1.0, 30_000.0])].into_iter(), limits));
+    }
 }

@@ -167,10 +167,27 @@ fn response_curves(responses: &[&StepResponse]) -> CurvePlot {
         first: 0.0,
         step,
         unit: "response".to_owned(),
-        limits: None,
+        limits: response_limits(&curves),
         curves,
         marks: Vec::new(),
     }
+}
+
+/// The range of the responses of controllers that work.
+const RESPONSES: (f64, f64) = (-0.5, 2.0);
+
+/// Returns the limits of the value axis, if responses are beyond [`RESPONSES`]: an axis that was
+/// hardly excited has a response of noise, beside which the others would be flat.
+fn response_limits(curves: &[Curve]) -> Option<(f64, f64)> {
+    let values = curves.iter().flat_map(|curve| &curve.values);
+    let (low, high) = values
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(*value), high.max(*value))
+        });
+    let (least, most) = RESPONSES;
+    let is_beyond = low < least || high > most;
+    // The range includes 0 and 1, also if all values are on one side.
+    is_beyond.then(|| (low.clamp(least, 0.0), high.clamp(1.0, most)))
 }
 
 fn response_row(response: &StepResponse) -> TableRow {
@@ -190,5 +207,21 @@ fn response_row(response: &StepResponse) -> TableRow {
             response.windows.to_string(),
         ],
         ..TableRow::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn response_of_noise_does_not_flatten_the_others() {
+        let curve =
+            |values: &[f64]| Curve { name: String::new(), values: values.to_vec() };
+        let usual = curve(&[0.0, 0.8, 1.2, 1.0]);
+        assert_eq!(response_limits(std::slice::from_ref(&usual)), None);
+        let noise = curve(&[-7.0, -3.0]);
+        assert_eq!(response_limits(&[usual, noise]), Some((-0.5, 1.2)));
+        assert_eq!(response_limits(&[curve(&[3.0, 9.0])]), Some((0.0, 2.0)));
     }
 }
