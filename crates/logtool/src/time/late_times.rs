@@ -24,8 +24,8 @@ pub struct LateTime {
 }
 
 /// Returns a warning if `start` or `end` counts from the start of the log of `manifest` and is
-/// after its end. Such an end selects the rest of the log, so there is only a warning if it would
-/// be in the log as a time on its clock or as Unix time.
+/// after its end. Such an end selects the rest of the log, so there is only a warning if it is far
+/// away, and would be in the log as a time on its clock or as Unix time.
 pub fn find(
     manifest: &Manifest,
     start: Option<TypedTime>,
@@ -58,12 +58,15 @@ pub fn find(
     Some(LateTime { text, remedy: Remedy::TypeOtherTime { seconds, date } })
 }
 
-/// Returns whether `nanos` is a time of the `log` on its own clock, or as Unix time.
+/// Returns whether `nanos`, which is far from the start of the `log`, is a time of it on its own
+/// clock, or as Unix time.
 fn has_other_meaning(nanos: i64, log: TimeRange, manifest: &Manifest) -> bool {
+    let is_far = u64::try_from(nanos / 2).is_ok_and(|half| half > log.span_nanos());
     let is_in_log =
         |nanos: i64| (log.start.as_nanos()..=log.end.as_nanos()).contains(&nanos);
     let offset = unix_offset(&manifest.clock);
-    is_in_log(nanos) || offset.is_some_and(|to| is_in_log(nanos.saturating_sub(to)))
+    let is_unix = offset.is_some_and(|offset| is_in_log(nanos.saturating_sub(offset)));
+    is_far && (is_in_log(nanos) || is_unix)
 }
 
 #[cfg(test)]
@@ -113,8 +116,10 @@ mod tests {
         let bag = log(ClockZero::Unix, 1_396_293_880);
         let flight = log(ClockZero::Boot, 5);
         let is_late = |log, end| found(log, "", end).is_some();
-        assert!(is_late(&bag, "1396293890") && is_late(&flight, "32"));
+        let late_flight = log(ClockZero::Boot, 605);
+        assert!(is_late(&bag, "1396293890") && is_late(&late_flight, "620"));
         // The rest of the log is a sensible selection.
         assert!(!is_late(&bag, "1h") && !is_late(&flight, "1h"));
+        assert!(!is_late(&flight, "30") && !is_late(&flight, "33"));
     }
 }
