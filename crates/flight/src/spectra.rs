@@ -12,9 +12,9 @@ use crate::{
 
 pub use self::filters::{FilterMark, FilterMarks};
 
-/// The minimum sampling rate of signals with a spectrum or a spectrogram: slower signals do not show
-/// vibrations. Flight Review requires 100 Hz, but logs of the default logging profile of PX4 are
-/// slower.
+/// The minimum sampling rate of signals with a spectrum or a spectrogram: slower signals do not
+/// show vibrations. Flight Review requires 100 Hz, but logs of the default logging profile of PX4
+/// are slower.
 pub const MIN_SPECTRUM_RATE_HZ: f64 = 40.0;
 
 /// The lowest frequency of the mean amplitude that describes the noise (Flight Review,
@@ -107,10 +107,10 @@ pub(crate) fn flight_spectra(data: &FlightData) -> Vec<Spectrum> {
     spectra
 }
 
-/// Computes the spectrum of columns of a series, given as names and values. The amplitudes are
-/// `2 / N` times the absolute values of the discrete Fourier transform of all samples, without a
-/// window function, as in Flight Review's `DataPlotFFT`. Series of more than 2^20 samples are divided
-/// into blocks, whose amplitudes are averaged. A missing value is replaced by the value before it.
+/// Computes the spectrum of columns of a series, given as names and values. The amplitudes are `2 /
+/// N` times the absolute values of the discrete Fourier transform of all samples, without a window
+/// function, as in Flight Review's `DataPlotFFT`. Series of more than 2^20 samples are divided into
+/// blocks, whose amplitudes are averaged. A missing value is replaced by the value before it.
 /// Returns `None` if the sampling rate is below [`MIN_SPECTRUM_RATE_HZ`].
 pub fn spectrum_of(
     title: &str,
@@ -148,7 +148,7 @@ pub fn spectrum_of(
         topic: series.topic.clone(),
         sample_rate_hz: rate,
         samples,
-        frequency_step_hz: frequency_step_hz,
+        frequency_step_hz,
         lines,
     })
 }

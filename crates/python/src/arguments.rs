@@ -38,7 +38,7 @@ impl<'py> FromPyObject<'_, 'py> for Names {
     }
 }
 
-/// Returns the names, or none.
+/// Returns the names in `names`, or an empty list.
 pub(crate) fn names(names: Option<Names>) -> Vec<String> {
     names.map(|names| names.0).unwrap_or_default()
 }
@@ -106,10 +106,11 @@ impl OpenArguments {
             }
             "calibration" => {
                 let path: std::path::PathBuf = value.extract()?;
-                let read = lidar::calibration(&path);
+                let calibration = lidar::calibration(&path);
                 let path = path.display().to_string();
-                let read = read.map_err(|err| to_python(py, &err, Some(&path)))?;
-                lidar.calibration = Some(Arc::new(read));
+                let calibration =
+                    calibration.map_err(|err| to_python(py, &err, Some(&path)))?;
+                lidar.calibration = Some(Arc::new(calibration));
                 session
             }
             "model" => {
@@ -146,8 +147,8 @@ impl OpenArguments {
                 session
             }
             _ => {
-                let what = format!("unexpected keyword argument {name:?}");
-                return Err(PyTypeError::new_err(what));
+                let message = format!("unexpected keyword argument {name:?}");
+                return Err(PyTypeError::new_err(message));
             }
         };
         Ok(())
@@ -163,8 +164,8 @@ fn azimuth(degrees: f64) -> PyResult<u16> {
     }
 }
 
-/// Returns `session` with the key of encrypted logs: a private key in PEM format for ULogs; 16 bytes
-/// or 32 hexadecimal digits for bags.
+/// Returns `session` with the key of encrypted logs: a private key in PEM format for ULogs; 16
+/// bytes or 32 hexadecimal digits for bags.
 fn with_key(session: Session, value: &Bound<'_, PyAny>) -> PyResult<Session> {
     let text = value.extract::<String>().ok();
     let bytes = match &text {

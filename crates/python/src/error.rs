@@ -10,9 +10,9 @@ pub(crate) fn to_python(py: Python<'_>, err: &Error, path: Option<&str>) -> PyEr
     exception(py, err, path).unwrap_or_else(|err| err)
 }
 
-/// Returns an argument that is not valid as an error.
-pub(crate) fn invalid(what: impl ToString) -> PyErr {
-    PyValueError::new_err(what.to_string())
+/// Returns the error for an argument that is not valid.
+pub(crate) fn invalid(message: impl ToString) -> PyErr {
+    PyValueError::new_err(message.to_string())
 }
 
 fn exception(py: Python<'_>, err: &Error, path: Option<&str>) -> PyResult<PyErr> {

@@ -59,12 +59,13 @@ impl Report {
 }
 
 /// Returns the damage in `losses`.
-fn found(losses: &mut Findings) -> Vec<Damage> {
+fn damage_of(losses: &mut Findings) -> Vec<Damage> {
     losses.list().iter().map(Damage::from_finding).collect()
 }
 
 impl Report {
-    /// Returns how Python gets the report about the log `name`, and a warning about damage.
+    /// Returns the function that gives Python the report about the log `name`, and warns about
+    /// harmful damage.
     fn finish(mut self, name: String, meter: &Meter) -> Finish {
         self.remarks.extend(meter.take_notices());
         Box::new(move |py| {

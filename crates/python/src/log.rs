@@ -28,11 +28,11 @@ use crate::{
 
 /// Opens a log: a path, a URL, bytes, or a binary file object.
 ///
-/// Keywords: `key` of encrypted logs (the private key of a ULog in PEM format; 16 bytes or 32
-/// hexadecimal digits for a bag), `utc_start`, `input_format`, `time_column` of CSV and Parquet
+/// The keywords are `key` for encrypted logs (the private key of a ULog in PEM format; 16 bytes or
+/// 32 hexadecimal digits for a bag), `utc_start`, `input_format`, `time_column` of CSV and Parquet
 /// files (`"name"` or `"name:ms"`), `record_limit` in bytes, `strict_index`, `read_anyway`,
 /// `remote_timeout` in seconds; for lidars `calibration` (a path), `model`, `formula`, `axes`,
-/// `cut`, `lidar_clock`. They are those of the command.
+/// `cut`, `lidar_clock`. They have the meaning of the options of the command with the same names.
 #[pyfunction]
 #[pyo3(signature = (input, **options))]
 pub(crate) fn open(
@@ -55,7 +55,7 @@ pub(crate) fn open(
     Ok(Log { log, arguments, owner: Owner::new() })
 }
 
-/// The lowest and the highest value of an axis, where they are given.
+/// The lower and the upper limit of an axis, if they are given.
 type LimitPair = (Option<f64>, Option<f64>);
 
 /// An open log: a mapping from the names of topics to their tables.
@@ -82,7 +82,7 @@ impl Log {
         Call::new(self.arguments.session(), Some(self.log.name().to_owned()))
     }
 
-    fn labels(&self) -> Vec<String> {
+    fn topic_labels(&self) -> Vec<String> {
         self.log.topics().iter().map(|topic| topic.label().into_owned()).collect()
     }
 }
@@ -165,14 +165,15 @@ impl Log {
         })
     }
 
-    /// Plots fields over time, each a topic and a column, `battery_status.voltage_v`, or an
-    /// expression.
+    /// Plots fields, for example `battery_status.voltage_v`, or expressions over time.
     ///
-    /// Each of `panels` is a list of fields with a plot of their own; a second unit has an axis on
-    /// the right. Each of `xy` is a list of x and one or several y, which are plotted against x.
-    /// `limits` are pairs for the value axes in their order, with None for no limit. `clock` is `"relative"`, `"boot"` or `"utc"`, `size` the width and the height in pixels.
-    /// PX4's flight modes are in the background, unless `flight_modes` is false. Damage, dropouts
-    /// and changes of parameters are marked, unless `marks` is false.
+    /// Each item of `panels` is a list of fields that share a panel. Fields with a second unit use
+    /// an axis on the right. Each item of `xy` is a list of an expression for x, and of one or more
+    /// for y, which are plotted against x. `limits` has a pair of a lower and an upper limit for
+    /// each value axis, in the order of the axes, with `None` for no limit. `clock` is
+    /// `"relative"`, `"boot"` or `"utc"`, `size` the width and the height in pixels. PX4's flight
+    /// modes are in the background, unless `flight_modes` is false. Damage, dropouts and changes of
+    /// parameters are marked, unless `marks` is false.
     #[pyo3(signature = (
         *fields, start=None, end=None, clock=None, size=None, flight_modes=true, marks=true,
         panels=None, xy=None, title=None, limits=None
@@ -236,7 +237,7 @@ impl Log {
         Plot::new(py, plot)
     }
 
-    /// Computes the series of `expression` from fields: `deg(yaw(vehicle_attitude.q))`.
+    /// Computes an expression of fields, for example `deg(yaw(vehicle_attitude.q))`.
     ///
     /// Returns the times, the values and the unit. The values of a vector have a column for each
     /// component. `clock` is that of the times, as in tables.
@@ -289,22 +290,22 @@ impl Log {
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.labels().into_pyobject(py)?.call_method0("__iter__")
+        self.topic_labels().into_pyobject(py)?.call_method0("__iter__")
     }
 
     /// Returns the names of the topics.
     fn keys(&self) -> Vec<String> {
-        self.labels()
+        self.topic_labels()
     }
 
     /// Returns the tables of all topics.
     fn values(&self, py: Python<'_>) -> PyResult<Vec<Table>> {
-        self.labels().iter().map(|topic| self.__getitem__(py, topic)).collect()
+        self.topic_labels().iter().map(|topic| self.__getitem__(py, topic)).collect()
     }
 
     /// Returns pairs of the name of a topic and its table.
     fn items(&self, py: Python<'_>) -> PyResult<Vec<(String, Table)>> {
-        self.labels().into_iter().zip(self.values(py)?).map(Ok).collect()
+        self.topic_labels().into_iter().zip(self.values(py)?).map(Ok).collect()
     }
 
     fn __repr__(&self) -> String {

@@ -40,8 +40,8 @@ use crate::{
     },
 };
 
-/// One table of several topics of `log`, with `rate` rows per second: the last value of each
-/// column at that time or before.
+/// Returns one table of several topics of `log`, with `rate` rows per second. A row has the last
+/// value of each column at its time or before it.
 ///
 /// Values that are older than `max_age` are missing. `labels` adds columns with the names of
 /// values.
@@ -156,7 +156,7 @@ impl MergedTable {
         to_numpy(py, self.reader(py)?)
     }
 
-    /// Reads the columns that `read_parts` describes.
+    /// Reads the table as [`read_parts`] does.
     fn _read_parts<'py>(
         &self,
         py: Python<'py>,
@@ -164,7 +164,7 @@ impl MergedTable {
         read_parts(py, self.reader(py)?)
     }
 
-    /// Returns the error that ended the last read, once.
+    /// Takes the error that ended the last read.
     fn _take_error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let error = self.state.lock().error.take();
         error.map(|error| error.into_value(py).into_any())
@@ -175,7 +175,7 @@ impl MergedTable {
     }
 }
 
-/// The batches of a merged table, which a thread makes.
+/// The batches of a merged table, which a separate thread reads.
 struct MergedBatches {
     schema: SchemaRef,
     receiver: Receiver<RecordBatch>,
@@ -188,15 +188,15 @@ impl MergedBatches {
         let schema = table.schema()?;
         let (sender, receiver) = sync_channel(1);
         let outcome = Arc::new(Mutex::new(None));
-        let of_thread = Arc::clone(&outcome);
-        // With threads of its own, because this one waits for the reader of the batches.
+        let thread_outcome = Arc::clone(&outcome);
+        // It has its own pool, because its thread waits while the channel is full.
         let pool = ThreadPoolBuilder::new().build().map_err(|err| {
             Error::failed(format!("the threads cannot be started: {err}"))
         })?;
         thread::Builder::new().spawn(move || {
             let read =
                 pool.install(|| table.read(&mut |batch| sender.send(batch).is_ok()));
-            *of_thread.lock() = Some(read);
+            *thread_outcome.lock() = Some(read);
             // The sender is dropped here, after the outcome is known.
             drop(sender);
         })?;

@@ -50,14 +50,14 @@ impl Split {
         self.0.bytes()
     }
 
-    /// An estimate of the number of records, if the log states how many its topic has.
+    /// An estimate of the number of records, if the log states the number of records of its topic.
     #[getter]
     fn records(&self) -> Option<u64> {
         self.0.records()
     }
 
-    /// The first time and the end of the times that the records can have, in nanoseconds on the
-    /// clock of the log, if they are known.
+    /// The range of the times of the records, if it is known: the start and the exclusive end in
+    /// nanoseconds on the clock of the log.
     #[getter]
     fn time(&self) -> Option<(i64, i64)> {
         self.0.time().map(|time| (time.start.as_nanos(), time.end.as_nanos()))
@@ -103,12 +103,12 @@ impl Split {
 
 /// Plans splits of the topics of logs: `inputs` are logs, folders, patterns, lists and URLs.
 ///
-/// `topics` and `columns` are patterns, `time` is a pair of a start and an end,
-/// `target_bytes` the bytes of a log for each split. `flat`, `clock` and `spark` are as for
-/// tables. With `messages`, `"mcap"` or `"bag"`, the tables are those of the messages that
-/// `convert` writes to this format: their times, and their bytes in the column `payload`;
-/// `foxglove` makes those of lidars for MCAP Foxglove's. A log that cannot be opened is an error,
-/// unless `failed` is a list, which then gets its exception. Other keywords are those of `open`.
+/// `topics` and `columns` are patterns, `time` is a pair of a start and an end, `target_bytes` the
+/// bytes of a log for each split. `flat`, `clock` and `spark` are as for tables. With `messages`,
+/// `"mcap"` or `"bag"`, the tables are those of the messages that `convert` writes to this format:
+/// their times, and their bytes in the column `payload`. With `foxglove`, the messages of lidars in
+/// MCAP have the types of Foxglove. A log that cannot be opened is an error, unless `failed` is a
+/// list, which then gets its exception. Other keywords are those of `open`.
 #[pyfunction]
 #[pyo3(signature = (
     inputs, topics=None, columns=None, time=None, target_bytes=None, *, flat=false, clock=None,
@@ -169,7 +169,7 @@ pub(crate) fn plan(
 
 /// Returns the table with the rows of `split`.
 ///
-/// The keywords are those of `open`: a key, for example, must be given again.
+/// The keywords are those of `open`. For example, a key must be given again.
 #[pyfunction]
 #[pyo3(signature = (split, **options))]
 pub(crate) fn read(
@@ -184,7 +184,7 @@ pub(crate) fn read(
         .map(|table| Table::new(table, Owner::new()))
 }
 
-/// Returns the paths in one path or several.
+/// Returns the paths in `inputs`, which is one path or a sequence of paths.
 pub(crate) fn paths(inputs: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     if let Ok(path) = inputs.extract::<PathBuf>() {
         return Ok(vec![path]);

@@ -140,16 +140,16 @@ impl Table {
         if let Some(clock) = clock {
             let zero = table.log().manifest().clock.zero;
             if *clock == TableClock::Boot && zero == ClockZero::Unix {
-                let what = "the clock of the log does not start with the vehicle";
-                return Err(Error::invalid(what).with_hint("its clock is \"log\""));
+                let message = "the clock of the log does not start with the vehicle";
+                return Err(Error::invalid(message).with_hint("its clock is \"log\""));
             }
             table = table.with_clock(clock.choice())?;
         }
         Ok(if *has_spark_types { table.with_spark_types() } else { table })
     }
 
-    /// Returns this table with another selection, which `change` makes.
-    fn with(
+    /// Returns this table with the selection that `change` has modified.
+    fn with_selection(
         &self,
         py: Python<'_>,
         change: impl FnOnce(&mut TableSelection),
@@ -200,10 +200,10 @@ impl Table {
         self.state.lock().damage.clone()
     }
 
-    /// Selects the columns that match `columns`, where `*` and `?` match anything. The time is
-    /// always there.
+    /// Selects the columns that match `columns`, where `*` matches any text, and `?` any character.
+    /// The time is always selected.
     fn select(&self, py: Python<'_>, columns: Names) -> PyResult<Self> {
-        self.with(py, |selection| selection.columns = columns.0)
+        self.with_selection(py, |selection| selection.columns = columns.0)
     }
 
     /// Selects the records from `start` to before `end`.
@@ -216,7 +216,7 @@ impl Table {
     ) -> PyResult<Self> {
         let log = self.base.log();
         let range = self.call().run(py, || times::range(log, start, end))?;
-        self.with(py, |selection| {
+        self.with_selection(py, |selection| {
             let time = &mut selection.time;
             time.start = time.start.max(range.start);
             time.end = time.end.min(range.end).max(time.start);
@@ -225,24 +225,24 @@ impl Table {
 
     /// Makes a column of each number: `q[0]`, `pose.x`.
     fn flat(&self, py: Python<'_>) -> PyResult<Self> {
-        self.with(py, |selection| selection.is_flat = true)
+        self.with_selection(py, |selection| selection.is_flat = true)
     }
 
     /// Sets the clock of the times: `"log"` is that of the log, `"boot"` the time since the
     /// start of the vehicle, `"utc"` UTC, and `"relative"` the time since the start of the log.
     fn clock(&self, py: Python<'_>, clock: TableClock) -> PyResult<Self> {
-        self.with(py, |selection| selection.clock = Some(clock))
+        self.with_selection(py, |selection| selection.clock = Some(clock))
     }
 
     /// Converts the columns to types that Apache Spark reads.
     fn spark(&self, py: Python<'_>) -> PyResult<Self> {
-        self.with(py, |selection| selection.has_spark_types = true)
+        self.with_selection(py, |selection| selection.has_spark_types = true)
     }
 
     /// Adds the column `payload` with the bytes of records that cannot be decoded, each a row
-    /// without other values than the time. Without it, they are only damage.
+    /// with no other value than the time. Without this method, such records have no rows.
     fn payloads(&self, py: Python<'_>) -> PyResult<Self> {
-        self.with(py, |selection| selection.has_payloads = true)
+        self.with_selection(py, |selection| selection.has_payloads = true)
     }
 
     /// Selects times with a slice, or columns with names.
@@ -270,7 +270,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface allows to ignore the request: it is no more than a wish.
+        // The interface permits producers to ignore the requested schema.
         let _ = requested_schema;
         stream(py, self.reader(py)?)
     }
@@ -285,13 +285,13 @@ impl Table {
     }
 
     /// Reads the table as a dictionary of NumPy arrays, by the name of the column. A field of a
-    /// struct is `header.stamp`, a list of fixed length one more dimension.
+    /// struct has a name such as `header.stamp`. A list of fixed length adds a dimension.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let reader = self.reader(py)?;
         to_numpy(py, reader)
     }
 
-    /// Reads the columns that `read_parts` describes.
+    /// Reads the table as [`read_parts`] does.
     fn _read_parts<'py>(
         &self,
         py: Python<'py>,
@@ -300,7 +300,7 @@ impl Table {
         read_parts(py, reader)
     }
 
-    /// Returns the error that ended the last read, once.
+    /// Takes the error that ended the last read.
     fn _take_error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let error = self.state.lock().error.take();
         error.map(|error| error.into_value(py).into_any())
@@ -326,50 +326,52 @@ pub(crate) fn to_numpy(
     mut reader: TableReader,
 ) -> PyResult<Bound<'_, PyDict>> {
     let path = reader.path();
-    let (one, all) = py.detach(|| -> PyResult<_> {
+    let (single_batch, columns) = py.detach(|| -> PyResult<_> {
         let mut columns = NumpyColumns::new(reader.schema());
         let mut first = reader.next_batch()?;
-        let mut is_one = true;
+        let mut is_single = true;
         while let Some(batch) = reader.next_batch()? {
             for batch in first.take().iter().chain([&batch]) {
                 columns.add(batch).map_err(|err| {
                     Python::attach(|py| to_python(py, &err, Some(&path)))
                 })?;
             }
-            is_one = false;
+            is_single = false;
         }
-        Ok((first.filter(|_| is_one), columns))
+        Ok((first.filter(|_| is_single), columns))
     })?;
-    match one {
+    match single_batch {
         Some(batch) => numpy::of_batch(py, &batch),
-        None => all.into_python(py),
+        None => columns.into_python(py),
     }
 }
 
-/// Reads all batches: columns of numbers and times as NumPy arrays, each in one piece, and the
-/// other columns as batches, the first of which is empty.
+/// Reads all batches. Returns the columns of numbers and times as NumPy arrays, and batches of the
+/// other columns. The first batch is empty.
 pub(crate) fn read_parts(
     py: Python<'_>,
     mut reader: TableReader,
 ) -> PyResult<(Bound<'_, PyDict>, Vec<Batch>)> {
     let path = reader.path();
     let schema = reader.schema().clone();
-    let (plain, other): (Vec<usize>, Vec<usize>) = (0..schema.fields().len())
-        .partition(|index| numpy::is_plain(schema.field(*index).data_type()));
-    let part = |batch: &RecordBatch, columns: &[usize]| {
-        let part = batch.project(columns);
-        part.map_err(|err| invalid(err.to_string()))
+    let is_number =
+        |index: &usize| numpy::is_number_or_time(schema.field(*index).data_type());
+    let (number_columns, other_columns): (Vec<usize>, Vec<usize>) =
+        (0..schema.fields().len()).partition(is_number);
+    let project = |batch: &RecordBatch, columns: &[usize]| {
+        batch.project(columns).map_err(|err| invalid(err.to_string()))
     };
     let empty = RecordBatch::new_empty(schema.clone());
     let (columns, batches) = py.detach(|| -> PyResult<_> {
-        let mut columns = NumpyColumns::new(&part(&empty, &plain)?.schema());
-        let mut batches = vec![Batch(part(&empty, &other)?)];
+        let mut columns =
+            NumpyColumns::new(&project(&empty, &number_columns)?.schema());
+        let mut batches = vec![Batch(project(&empty, &other_columns)?)];
         while let Some(batch) = reader.next_batch()? {
             columns
-                .add(&part(&batch, &plain)?)
+                .add(&project(&batch, &number_columns)?)
                 .map_err(|err| Python::attach(|py| to_python(py, &err, Some(&path))))?;
-            if !other.is_empty() {
-                batches.push(Batch(part(&batch, &other)?));
+            if !other_columns.is_empty() {
+                batches.push(Batch(project(&batch, &other_columns)?));
             }
         }
         Ok((columns, batches))

@@ -27,7 +27,7 @@ use crate::{
     writer::new_log::{NewLog, NewMessage, NewTopic, TopicOfLog, micros},
 };
 
-/// How many bytes of messages are collected before they are written.
+/// The number of bytes of messages that are collected before they are written.
 const PENDING_BYTES: usize = 1 << 20;
 
 /// Writes a new log, message by message: a ULog, a bag, or an MCAP file, by the extension of the
@@ -38,13 +38,13 @@ const PENDING_BYTES: usize = 1 << 20;
 #[pyclass(frozen, module = "logtool")]
 pub(crate) struct Writer {
     path: PathBuf,
-    /// `None` after the end.
+    /// The open log; `None` after it was closed or abandoned.
     state: Mutex<Option<OpenLog>>,
 }
 
 /// A log that is being written.
 struct OpenLog {
-    // Dropped before the outputs, which are guarded to the end.
+    // It is dropped before `outputs`, which guards the file until then.
     log: NewLog,
     topics: HashMap<String, TopicOfLog>,
     pending: Vec<NewMessage>,
@@ -62,7 +62,7 @@ impl OpenLog {
 }
 
 impl Writer {
-    /// Runs `work` with the open log. To be called with the GIL.
+    /// Runs `work` with the open log. It must be called with the GIL.
     fn with_log<T: Send>(
         &self,
         py: Python<'_>,
@@ -76,7 +76,7 @@ impl Writer {
         })
     }
 
-    /// Runs `work` with the writer of a ULog, after the messages before.
+    /// Runs `work` with the writer of a ULog, after all pending messages are written.
     fn with_ulog<T: Send>(
         &self,
         py: Python<'_>,
@@ -89,7 +89,10 @@ impl Writer {
             open.flush()?;
             match &mut open.log {
                 NewLog::Ulog(writer) => Ok(work(writer)?),
-                _ => Err(Error::new(ErrorKind::Unsupported, "only ULogs have these")),
+                _ => Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "this can only be added to a ULog",
+                )),
             }
         })
     }
@@ -140,9 +143,10 @@ impl Writer {
     /// Adds a topic.
     ///
     /// In a ULog, `name` is the name of its format, and `definition` its fields, such as
-    /// `"uint64_t timestamp;float x;"`; empty for a format that is already defined. In a bag,
-    /// `type` and `definition` are those of ROS. In an MCAP file, `encoding` is that of the
-    /// messages; that of the schema follows from it, unless it is given.
+    /// `"uint64_t timestamp;float x;"`, or empty if the format is already defined. In a bag,
+    /// `type_name` and `definition` are those of the ROS message. In an MCAP file, `encoding` is
+    /// the encoding of the messages. It also determines the encoding of the schema, unless
+    /// `schema_encoding` is given.
     #[pyo3(signature = (
         name, type_name="", definition=None, *, encoding=None,
         schema_encoding=None, instance=0, latched=false, caller=None, metadata=None
@@ -189,7 +193,7 @@ impl Writer {
         self.with_ulog(py, |writer| writer.format(name, fields))
     }
 
-    /// Adds an information to a ULog: text, or an integer of 32 bits.
+    /// Adds an information message to a ULog: text, or an integer of 32 bits.
     fn add_info(
         &self,
         py: Python<'_>,
@@ -247,7 +251,7 @@ impl Writer {
                 NewLog::Mcap(writer) => Ok(writer.metadata(name, &entries)?),
                 _ => Err(Error::new(
                     ErrorKind::Unsupported,
-                    "only MCAP files have these",
+                    "metadata can only be added to an MCAP file",
                 )),
             }
         })
@@ -269,8 +273,8 @@ impl Writer {
                 return Err(to_python(py, &closed, None));
             };
             let Some(&topic) = open.topics.get(topic) else {
-                let what = format!("the new log has no topic {topic:?}");
-                return Err(to_python(py, &Error::not_found(what), None));
+                let message = format!("the new log has no topic {topic:?}");
+                return Err(to_python(py, &Error::not_found(message), None));
             };
             open.pending_bytes += payload.len() + size_of::<NewMessage>();
             let time = Timestamp::from_nanos(time_ns);

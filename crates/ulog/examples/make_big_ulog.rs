@@ -81,7 +81,9 @@ impl Repeat {
                             bytes.extend((size + 2).to_le_bytes());
                             bytes.push(b'D');
                             bytes.extend(id.to_le_bytes());
-                            times.extend(offsets.iter().map(|at| bytes.len() + at));
+                            times.extend(
+                                offsets.iter().map(|offset| bytes.len() + offset),
+                            );
                         }
                         None => {
                             // A message from its type on. The time of a string is after
@@ -137,14 +139,14 @@ fn ids(log: &UlogLog) -> Result<Vec<Option<Message>>, Box<dyn Error>> {
 fn times(layout: &Layout, base: usize, offsets: &mut Vec<usize>) {
     for field in &layout.fields {
         for index in 0..field.count.unwrap_or(1) {
-            let at = base + (field.offset + index * field.kind.size()) as usize;
+            let offset = base + (field.offset + index * field.kind.size()) as usize;
             match &field.kind {
-                LayoutKind::Nested(inner) => times(inner, at, offsets),
+                LayoutKind::Nested(inner) => times(inner, offset, offsets),
                 LayoutKind::Primitive(Primitive::U64)
                     if field.name.starts_with("timestamp")
                         && field.role != FieldRole::Hidden =>
                 {
-                    offsets.push(at);
+                    offsets.push(offset);
                 }
                 _ => {}
             }

@@ -21,11 +21,11 @@ impl Made {
 
     /// Adds a message, and returns its offset.
     fn message(&mut self, kind: u8, payload: &[u8]) -> u64 {
-        let at = self.0.len() as u64;
+        let offset = self.0.len() as u64;
         self.0.extend((payload.len() as u16).to_le_bytes());
         self.0.push(kind);
         self.0.extend(payload);
-        at
+        offset
     }
 
     fn subscribe(&mut self, id: u8, name: &str) -> u64 {
@@ -35,8 +35,8 @@ impl Made {
     /// Adds a record with a time and a byte, with or without trailing padding.
     fn record(&mut self, id: u8, millis: u64, is_padded: bool) -> u64 {
         let time = (millis * 1_000).to_le_bytes();
-        let rest: &[u8] = if is_padded { &[7, 0, 0, 0, 0, 0, 0, 0] } else { &[7] };
-        self.message(b'D', &[&[id, 0], &time[..], rest].concat())
+        let value: &[u8] = if is_padded { &[7, 0, 0, 0, 0, 0, 0, 0] } else { &[7] };
+        self.message(b'D', &[&[id, 0], &time[..], value].concat())
     }
 
     /// Adds valid records of id 0.
@@ -57,8 +57,8 @@ type Found = (&'static str, Option<u32>, Option<u64>, u64);
 
 fn summary_of(finding: &Finding) -> Found {
     let topic = finding.topic.map(|topic| topic.0);
-    let at = finding.bytes.as_ref().map(|bytes| bytes.start);
-    (finding.code.name, topic, at, finding.count)
+    let start = finding.bytes.as_ref().map(|bytes| bytes.start);
+    (finding.code.name, topic, start, finding.count)
 }
 
 /// Returns all findings of `check`, which must be the same in thread pools of several
@@ -121,7 +121,8 @@ fn findings_are_in_file_order_across_parts() {
     let of_messages = |finding: &&Finding| finding.code.name.starts_with("ulog.");
     let reported: Vec<Found> = all.iter().filter(of_messages).map(summary_of).collect();
     assert_eq!(reported, expected);
-    let text = |name| &*all.iter().find(|one| one.code.name == name).unwrap().text;
+    let text =
+        |name| &*all.iter().find(|finding| finding.code.name == name).unwrap().text;
     assert_eq!(text("ulog.dropout"), "300 ms in total, the longest 200 ms");
     assert_eq!(text("ulog.id.reused"), "the message id 1 is reassigned to \"t\"");
 
@@ -146,9 +147,9 @@ fn messages_in_garbage_are_not_checked() {
     file.sound(61..120);
     let log = file.open();
     let all = checked(&log);
-    let garbled = all.iter().filter(|one| one.code.name == "damage.garbled");
-    let garbled: Vec<_> = garbled.map(|one| one.bytes.clone()).collect();
+    let garbled = all.iter().filter(|finding| finding.code.name == "damage.garbled");
+    let garbled: Vec<_> = garbled.map(|finding| finding.bytes.clone()).collect();
     assert_eq!(garbled, [Some(start..end)]);
-    let names: Vec<_> = all.iter().map(|one| one.code.name).collect();
+    let names: Vec<_> = all.iter().map(|finding| finding.code.name).collect();
     assert_eq!(names, ["ulog.flags.missing", "damage.garbled"]);
 }

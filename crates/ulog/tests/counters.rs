@@ -72,9 +72,9 @@ fn dropouts(pause: u64, mark: Mark) -> Vec<u8> {
     };
     let mut marks = Vec::new();
     while millis > 0 {
-        let one = millis.min(60_000);
-        marks.extend(message(b'O', &[&(one as u16).to_le_bytes()]));
-        millis -= one;
+        let chunk_millis = millis.min(60_000);
+        marks.extend(message(b'O', &[&(chunk_millis as u16).to_le_bytes()]));
+        millis -= chunk_millis;
     }
     marks
 }
@@ -102,7 +102,7 @@ fn wrong(bytes: Vec<u8>) -> Vec<(usize, String, i64)> {
     let log = UlogLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default());
     let log = log.unwrap();
     let parts = &log.manifest().parts;
-    let mut all: Vec<Vec<(String, i64)>> = Vec::new();
+    let mut errors_by_part: Vec<Vec<(String, i64)>> = Vec::new();
     thread::scope(|scope| {
         let threads = parts.chunks(parts.len().div_ceil(3).max(1)).rev();
         let read = |parts: &'_ [Part]| {
@@ -111,11 +111,11 @@ fn wrong(bytes: Vec<u8>) -> Vec<(usize, String, i64)> {
         let threads: Vec<_> =
             threads.map(|parts| scope.spawn(move || read(parts))).collect();
         for thread in threads {
-            all.extend(thread.join().unwrap());
+            errors_by_part.extend(thread.join().unwrap());
         }
     });
-    let all = all.into_iter().rev().flatten().enumerate();
-    let wrong = all.filter(|(_, (_, error))| *error != 0);
+    let errors_by_part = errors_by_part.into_iter().rev().flatten().enumerate();
+    let wrong = errors_by_part.filter(|(_, (_, error))| *error != 0);
     wrong.map(|(index, (name, error))| (index, name, error)).collect()
 }
 

@@ -59,7 +59,7 @@ fn any_range_is_decrypted_alone() {
     assert_eq!(source.len(), 304);
     for start in 0..=306 {
         for end in [start, start + 1, start + 63, start + 64, start + 65, u64::MAX] {
-            let clamp = |at: u64| at.min(304) as usize;
+            let clamp = |offset: u64| offset.min(304) as usize;
             let expected = &PLAINTEXT[clamp(start)..clamp(end)];
             assert_eq!(source.read_at(start..end).unwrap(), expected, "{start}..{end}");
             assert_eq!(source.peek(start..end).unwrap(), expected, "{start}..{end}");

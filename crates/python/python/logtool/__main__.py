@@ -1,4 +1,4 @@
-"""``python -m logtool`` is the command."""
+"""The command ``logtool``, run by ``python -m logtool``."""
 
 import sys
 

@@ -9,8 +9,8 @@ from logtool._errors import InvalidRequestError
 from logtool._logtool import Split
 from logtool._scan import SOURCE_COLUMNS, Bounds, SplitReader, TopicScan
 
-ROWS = 65_536
-"""The number of rows that engines get at a time."""
+MAX_BLOCK_ROWS = 65_536
+"""The maximum number of rows of a block."""
 
 
 def common_schema(scan: TopicScan) -> Any:
@@ -35,8 +35,8 @@ def common_schema(scan: TopicScan) -> Any:
     if scan.reader.sources:
         for name in SOURCE_COLUMNS:
             if name in schema.names:
-                what = f"the topic has a column {name!r} of its own"
-                raise InvalidRequestError(what, kind="invalid_request")
+                message = f"the topic has a column {name!r} of its own"
+                raise InvalidRequestError(message, kind="invalid_request")
             columns.append(pyarrow.field(name, pyarrow.string(), nullable=False))
     return pyarrow.schema(columns)
 
@@ -44,26 +44,26 @@ def common_schema(scan: TopicScan) -> Any:
 def read_blocks(
     reader: SplitReader, split: Split, schema: Any, bounds: Bounds | None = None
 ) -> Iterator[Any]:
-    """Read ``split`` as record batches with ``schema``, of at most 65,536 rows."""
+    """Read ``split`` as record batches with ``schema``, each of at most ``MAX_BLOCK_ROWS`` rows."""
     import pyarrow
 
     table = reader.table(split, schema.names, bounds)
     source = reader.source(split)
     for batch in pyarrow.RecordBatchReader.from_stream(table):
-        for start in range(0, batch.num_rows, ROWS):
-            yield _conform(batch.slice(start, ROWS), schema, source)
+        for start in range(0, batch.num_rows, MAX_BLOCK_ROWS):
+            yield _conform(batch.slice(start, MAX_BLOCK_ROWS), schema, source)
     reader.check(split, table)
 
 
 def select(schema: Any, names: Sequence[str]) -> Any:
-    """Return the fields of ``schema`` with these names, in their order."""
+    """Return a schema of the fields of ``schema`` with these names, in the order of ``names``."""
     import pyarrow
 
     return pyarrow.schema([schema.field(name) for name in names])
 
 
 def _conform(batch: Any, schema: Any, source: dict[str, str]) -> Any:
-    """Return ``batch`` with the columns of ``schema``."""
+    """Return ``batch`` with the columns and types of ``schema``. Missing columns are null."""
     import pyarrow
 
     columns = []
@@ -77,7 +77,7 @@ def _conform(batch: Any, schema: Any, source: dict[str, str]) -> Any:
         else:
             columns.append(batch.column(index).cast(column.type))
     if not columns:
-        # Only a structure keeps the number of rows without columns.
+        # A batch without columns keeps its number of rows only if it is made from structs.
         rows = pyarrow.array([{}] * batch.num_rows, pyarrow.struct([]))
         return pyarrow.RecordBatch.from_struct_array(rows)
     return pyarrow.RecordBatch.from_arrays(columns, schema=schema)

@@ -32,7 +32,7 @@ class Error(Exception):
     offset: int | None
     """The byte offset in the log at which the error occurred, if it is known."""
     hint: str | None
-    """What may help, if that is known."""
+    """How to avoid the error, if that is known."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class UnrecognizedError(Error, ValueError):
 
 
 class MalformedError(Error, ValueError):
-    """The log is broken in a place that everything else depends on."""
+    """The log cannot be read, because a part that all others depend on is invalid."""
 
 
 class DamagedError(Error, ValueError):
@@ -108,11 +108,11 @@ class NotFoundError(Error, KeyError):
 
 
 class InvalidRequestError(Error, ValueError):
-    """The arguments contradict each other, or make no sense."""
+    """The arguments are invalid, or contradict each other."""
 
 
 class DamageWarning(UserWarning):
-    """Some of a log could not be read. ``.damage`` of what was read has the places."""
+    """Some of a log could not be read. The attribute ``damage`` of the object lists the damage."""
 
 
 _CLASSES: dict[str, type[Error]] = {
@@ -138,5 +138,5 @@ def create(message: str, *, kind: str, **details: Any) -> Error:
     return _CLASSES.get(kind, Error)(message, kind=kind, **details)
 
 
-def _restore(error: type[Error], message: str, details: dict[str, Any]) -> Error:
-    return error(message, **details)
+def _restore(error_type: type[Error], message: str, details: dict[str, Any]) -> Error:
+    return error_type(message, **details)

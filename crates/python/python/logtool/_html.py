@@ -1,4 +1,4 @@
-"""Logs and tables in notebooks."""
+"""The HTML of logs and tables in notebooks."""
 
 from __future__ import annotations
 

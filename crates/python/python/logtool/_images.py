@@ -30,7 +30,7 @@ _CHANNELS = {
     "uyvy": ("u1", 2),
     "yuyv": ("u1", 2),
 }
-"""The type and the number of the values of a pixel, by the name of the encoding."""
+"""The NumPy type and the number of the values of a pixel, by the name of the encoding."""
 
 _OPENCV = re.compile(r"(8|16|32|64)([USF])C(\d*)")
 _BAYER = re.compile(r"bayer_\w{4}(8|16)")
@@ -47,12 +47,12 @@ class Image:
     encoding: str
     """The encoding of the pixels, e.g. ``"rgb8"``, or the format, e.g. ``"jpeg"``."""
     data: Any
-    """The pixels as an array of rows, columns and channels; bytes if they are compressed or of
-    an encoding that is not known."""
+    """The pixels as an array of shape (rows, columns, channels), or (rows, columns) for a single
+    channel. Bytes if the image is compressed, or if its encoding is not known."""
 
 
 def images(log: Log, topic: str) -> Iterator[Image]:
-    """Return the images of a topic: messages of ROS or Foxglove with pixels or compressed.
+    """Return the images of a topic with raw or compressed images of ROS or Foxglove.
 
     Further selections are possible on the table of the topic: ``log[topic].time(...)`` and
     ``images_of``.
@@ -62,7 +62,7 @@ def images(log: Log, topic: str) -> Iterator[Image]:
 
 def images_of(table: Table) -> Iterator[Image]:
     """Return the images of a table."""
-    times = table.schema.names[0]
+    time_column = table.schema.names[0]
     for batch in table.batches():
         columns = batch.to_numpy()
         names = columns.keys()
@@ -75,36 +75,36 @@ def images_of(table: Table) -> Iterator[Image]:
             if "height" in names:
                 shape = int(columns["height"][row]), int(columns["width"][row])
                 step = int(columns["step"][row]) if "step" in names else 0
-                is_big = "is_bigendian" in names and bool(columns["is_bigendian"][row])
-                pixels = _pixels(pixels, encoding, shape, step, is_big)
-            yield Image(table.topic, columns[times][row], encoding, pixels)
+                is_big_endian = "is_bigendian" in names and bool(columns["is_bigendian"][row])
+                pixels = _pixels(pixels, encoding, shape, step, is_big_endian)
+            yield Image(table.topic, columns[time_column][row], encoding, pixels)
 
 
 def _value_type(encoding: str) -> tuple[str, int] | None:
-    """Return the type and the number of the values of a pixel."""
-    if found := _OPENCV.fullmatch(encoding):
-        kind = {"U": "u", "S": "i", "F": "f"}[found[2]]
-        return f"{kind}{int(found[1]) // 8}", int(found[3] or 1)
-    if found := _BAYER.fullmatch(encoding):
-        return f"u{int(found[1]) // 8}", 1
+    """Return the NumPy type and the number of the values of a pixel, if they are known."""
+    if parsed := _OPENCV.fullmatch(encoding):
+        kind = {"U": "u", "S": "i", "F": "f"}[parsed[2]]
+        return f"{kind}{int(parsed[1]) // 8}", int(parsed[3] or 1)
+    if parsed := _BAYER.fullmatch(encoding):
+        return f"u{int(parsed[1]) // 8}", 1
     return _CHANNELS.get(encoding.lower())
 
 
 def _pixels(
-    data: bytes, encoding: str, shape: tuple[int, int], step: int, is_big: bool
+    data: bytes, encoding: str, shape: tuple[int, int], step: int, is_big_endian: bool
 ) -> Any:
     """Return an array of the pixels, or ``data`` if the encoding is not known."""
     import numpy
 
-    known = _value_type(encoding)
-    if known is None:
+    pixel_type = _value_type(encoding)
+    if pixel_type is None:
         return data
-    (height, width), (kind, channels) = shape, known
-    dtype = numpy.dtype(kind).newbyteorder(">" if is_big else "<")
+    (height, width), (value_type, channels) = shape, pixel_type
+    dtype = numpy.dtype(value_type).newbyteorder(">" if is_big_endian else "<")
     row_bytes = width * channels * dtype.itemsize
     step = max(step, row_bytes)
-    last = (height - 1) * step + row_bytes if height else 0
-    if len(data) < last:
+    min_bytes = (height - 1) * step + row_bytes if height else 0
+    if len(data) < min_bytes:
         raise ValueError(f"an image of {width} × {height} pixels has {len(data)} bytes")
     strides = (step, channels * dtype.itemsize, dtype.itemsize)
     array = numpy.ndarray((height, width, channels), dtype, data, strides=strides)

@@ -1,8 +1,8 @@
 """Conversions and copies of logs, with the options of the command as keywords.
 
-All functions take ``progress``. It is called several times a second with the progress, the
-total and the unit (``"bytes"`` or ``"records"``). An exception in it, such as that of Ctrl-C,
-ends the work: its outputs are removed.
+All functions take ``progress``, a function. It is called several times a second with the amount
+that is done, the total amount and their unit (``"bytes"`` or ``"records"``). An exception in it,
+such as that of Ctrl-C, ends the work, and the outputs are removed.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ Clock: TypeAlias = Literal["boot", "utc", "relative"]
 Layout: TypeAlias = Literal["arrow", "flat", "px4", "spark"]
 Compression: TypeAlias = Literal["none", "bz2", "lz4", "zstd"]
 
-_PERIOD = 0.05
-"""How often progress is shown, in seconds."""
+_PROGRESS_PERIOD = 0.05
+"""The time between two calls of ``progress``, in seconds."""
 
 
 def _run(job: _logtool.Job, progress: Progress | None) -> object:
     """Wait for the end of ``job`` and return its result."""
     try:
-        while not job.wait(_PERIOD):
-            _show(job, progress)
-        _show(job, progress)
+        while not job.wait(_PROGRESS_PERIOD):
+            _report_progress(job, progress)
+        _report_progress(job, progress)
     except BaseException:
         job.stop()
-        while not job.wait(_PERIOD):
+        while not job.wait(_PROGRESS_PERIOD):
             pass
         raise
     return job.result()
 
 
-def _show(job: _logtool.Job, progress: Progress | None) -> None:
+def _report_progress(job: _logtool.Job, progress: Progress | None) -> None:
     state = job.progress()
     if progress is not None and state is not None:
         progress(*state)
@@ -86,8 +86,8 @@ def convert(
     """Convert a log to tables, points, images or tracks, or to a log of another format.
 
     ``out`` is one file if its extension names the format, else a folder. The default format
-    is Parquet. With ``rate`` (Hz), all topics become one table. ``derive`` adds tables of
-    expressions by their names. Other keywords are those of ``open``.
+    is Parquet. With ``rate`` (Hz), all topics become one table. ``derive`` maps the names of
+    additional tables to their expressions. Other keywords are those of ``open``.
     """
     derived = [f"{name}={expression}" for name, expression in (derive or {}).items()]
     options |= {
@@ -142,7 +142,8 @@ def filter(
     """Copy some topics and times of a log to a new log.
 
     ``latch`` also copies the last latched messages from before the start, ``rename`` maps old
-    to new names of topics, and ``restamp`` names a field whose times the records get.
+    to new names of topics, and ``restamp`` names a field whose value becomes the time of the
+    record.
     """
     options |= {
         "topics": topics,
@@ -184,7 +185,8 @@ def merge(
     """Merge logs into one, sorted by time.
 
     ``offsets`` maps inputs to durations that are added to their times, ``drifts`` maps inputs
-    to the parts per million of their clocks, and ``align`` has results of ``align``.
+    to the drifts of their clocks in parts per million, and ``align`` is a list of results of
+    the function ``align``.
     """
     options |= {
         "offsets": None if offsets is None else dict(offsets),
@@ -241,7 +243,7 @@ def align(
 ) -> Alignment:
     """Find the offset between the clocks of two logs from a motion that both recorded.
 
-    ``signals`` is a field of each log, for example ``sensor_combined.gyro_rad[2]``.
+    ``signals`` has a field of each log, for example ``sensor_combined.gyro_rad[2]``.
     """
     options |= {"strict": strict}
     job = _logtool.start_align(first, second, signals, options)
@@ -274,8 +276,8 @@ def batch(
     """Convert many logs to one dataset. Logs that have not changed are not converted again.
 
     ``inputs`` are logs, folders, patterns, lists and URLs. ``shard`` is the index, from 0, and
-    the number of the parts that several runs share. ``analysis`` adds the statistics and
-    diagnoses of flights to the catalog. Other keywords are those of ``convert``
+    the number of the parts into which several runs divide the logs. ``analysis`` adds the
+    statistics and diagnoses of flights to the catalog. Other keywords are those of ``convert``
     and ``open``.
     """
     options |= {
@@ -313,7 +315,7 @@ def assign_tables(
 ) -> None:
     """Assign the topics in ``surveys`` to tables, in the order of the logs.
 
-    Shards that are converted afterwards give the same tables in whatever order.
+    Shards that are converted afterwards create the same tables in any order.
     """
     _run(_logtool.start_table_assignment(inputs, out, surveys, options), None)
 

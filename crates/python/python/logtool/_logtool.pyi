@@ -77,11 +77,12 @@ def open(
 ) -> Log:
     """Open a log: a path, a URL, bytes, or a binary file object.
 
-    ``key`` is that of encrypted logs: the private key of a ULog in PEM format, or that of a bag,
-    16 bytes or 32 hexadecimal digits. ``time_column`` is the column with the times of a CSV or
-    Parquet file, as ``"name"`` or, with the unit ``s``, ``ms``, ``us`` or ``ns``, as
+    ``key`` decrypts an encrypted log. It is the private key of a ULog in PEM format, or the key of
+    a bag: 16 bytes or 32 hexadecimal digits. ``time_column`` is the column with the times of a
+    CSV or Parquet file, as ``"name"`` or, with the unit ``s``, ``ms``, ``us`` or ``ns``, as
     ``"name:ms"``. ``record_limit`` is in bytes, ``remote_timeout`` in seconds. ``calibration``
-    is the path of the calibration of a lidar. All keywords are those of the command.
+    is the path of the calibration of a lidar. The keywords have the meaning of the options of
+    the command with the same names.
     """
 
 @final
@@ -137,11 +138,12 @@ class Log(Mapping[str, Table]):
         title: str | None = None,
         limits: Sequence[tuple[float | None, float | None] | None] | None = None,
     ) -> Plot:
-        """Plot fields or expressions over time, as ``battery_status.voltage_v``.
+        """Plot fields, for example ``battery_status.voltage_v``, or expressions over time.
 
-        Each of ``panels`` is a list of fields with a plot of their own; a second unit has an axis
-        on the right. Each of ``xy`` is x and one or several y, which are plotted against x.
-        ``limits`` are pairs for the value axes in their order.
+        Each item of ``panels`` is a list of fields that share a panel. Fields with a second unit use
+        an axis on the right. Each item of ``xy`` is a list of an expression for x, and of one or
+        more for y, which are plotted against x. ``limits`` has a pair of a lower and an upper
+        limit for each value axis, in the order of the axes. ``None`` is no limit.
         """
     def series(
         self,
@@ -150,7 +152,7 @@ class Log(Mapping[str, Table]):
         end: _Time | None = None,
         clock: Literal["log", "boot", "utc", "relative"] | None = None,
     ) -> Series:
-        """Compute a series from fields: ``deg(yaw(vehicle_attitude.q))``."""
+        """Compute an expression of fields, for example ``deg(yaw(vehicle_attitude.q))``."""
     def __getitem__(self, topic: str, /) -> Table: ...
     def __contains__(self, topic: object, /) -> bool: ...
     def __len__(self) -> int: ...
@@ -246,7 +248,10 @@ class Table:
     def damage(self) -> list[Damage]:
         """The damage that the last read of the table found."""
     def select(self, columns: _Names) -> Table:
-        """Select the columns that match ``columns``; ``*`` and ``?`` match anything."""
+        """Select the columns that match ``columns``.
+
+        ``*`` matches any text, and ``?`` any character. The time is always selected.
+        """
     def time(self, start: _Time | None = None, end: _Time | None = None) -> Table:
         """Select the records from ``start`` to before ``end``."""
     def flat(self) -> Table:
@@ -262,8 +267,8 @@ class Table:
     def payloads(self) -> Table:
         """Add the column ``payload`` with the bytes of records that cannot be decoded.
 
-        Each of them is a row without other values than the time, and is still reported as
-        damage. Without this, it is only damage.
+        Each of them is a row with no other value than the time, and is still reported as
+        damage. Without this method, such records have no rows.
         """
     def __getitem__(self, key: _Names | slice, /) -> Table:
         """Select times with a slice, or columns with names."""
@@ -281,8 +286,9 @@ class Table:
     def to_numpy(self) -> _Arrays:
         """Read the table as a dictionary of NumPy arrays, by the name of the column.
 
-        A field of a struct is ``header.stamp``, a list of fixed length one more dimension.
-        Missing floats are NaN, missing times NaT; other missing values are masked.
+        A field of a struct has a name such as ``header.stamp``. A list of fixed length adds a
+        dimension to the array. Missing floats are NaN, missing times NaT. Other missing values
+        are masked.
         """
     def scans(self) -> Iterator[_Arrays]:
         """Return the scans of a table of points: a dictionary of NumPy arrays for each."""
@@ -335,7 +341,7 @@ class Batch:
     def schema(self) -> Schema:
         """The columns."""
     def to_numpy(self) -> _Arrays:
-        """Return the columns as NumPy arrays, without a copy of numbers."""
+        """Return the columns as NumPy arrays. Numbers are not copied."""
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(
@@ -364,7 +370,7 @@ class Damage:
         """The byte offset in the log."""
     @property
     def length(self) -> int:
-        """The number of affected bytes from there on."""
+        """The number of affected bytes, from ``offset`` on."""
     @property
     def lost_bytes(self) -> int:
         """The number of bytes that are lost."""
@@ -373,7 +379,7 @@ class Damage:
         """The number of records that are lost or wrong; 0 if they cannot be counted."""
     @property
     def topic(self) -> str | None:
-        """The topic, if the damage is of one."""
+        """The topic, if the damage affects only one."""
     @property
     def is_harmful(self) -> bool:
         """Whether data is lost, or may be wrong."""
@@ -390,7 +396,7 @@ class Messages(Iterator[Message]):
 
 @final
 class Message:
-    """A message as the file has it."""
+    """A message of a log, with its undecoded payload."""
 
     @property
     def topic(self) -> str:
@@ -449,10 +455,13 @@ class Split:
         """The number of bytes of the log that are read."""
     @property
     def records(self) -> int | None:
-        """An estimate of the number of records, if it is known."""
+        """An estimate of the number of records, if there is one."""
     @property
     def time(self) -> tuple[int, int] | None:
-        """The first time and the end of the times, in nanoseconds on the clock of the log."""
+        """The range of the times of the records, if it is known.
+
+        It is the start and the exclusive end in nanoseconds on the clock of the log.
+        """
     def to_json(self) -> str:
         """Return the split as JSON, as ``logtool plan --json`` prints it."""
     @classmethod
@@ -478,8 +487,8 @@ def plan(
     """Plan splits of the topics of logs: paths, folders, patterns, lists and URLs.
 
     With ``messages``, the tables are those of the messages that ``convert`` writes to this
-    format: their times, and their bytes in the column ``payload``. ``foxglove`` makes those of
-    lidars for MCAP Foxglove's.
+    format: their times, and their bytes in the column ``payload``. With
+    ``foxglove``, the messages of lidars in MCAP have the types of Foxglove.
 
     A log that cannot be opened is an error, unless ``failed`` is a list, which then gets its
     exception. Other keywords are those of ``open``.
@@ -503,7 +512,7 @@ def merge_asof(
 ) -> MergedTable:
     """Return one table of several topics, with ``rate`` rows per second.
 
-    A row has the last value of each column at its time or before. Values that are older than
+    A row has the last value of each column at its time or before it. Values that are older than
     ``max_age`` are missing. ``labels`` adds columns with the names of values.
     """
 
@@ -541,13 +550,14 @@ class Writer:
         """Add a topic.
 
         In a ULog, ``name`` is the name of its format, and ``definition`` its fields, such as
-        ``"uint64_t timestamp;float x;"``. In a bag, type and definition are those of ROS. In an
-        MCAP file, ``encoding`` is that of the messages; that of the schema follows from it.
+        ``"uint64_t timestamp;float x;"``. In a bag, ``type_name`` and ``definition`` are those of
+        the ROS message. In an MCAP file, ``encoding`` is the encoding of the messages. It also
+        determines the encoding of the schema, unless ``schema_encoding`` is given.
         """
     def add_type(self, name: str, fields: str) -> None:
         """Add a format to a ULog, which fields of other formats can have as their type."""
     def add_info(self, name: str, value: str | int) -> None:
-        """Add an information to a ULog: text, or an integer of 32 bits."""
+        """Add an information message to a ULog: text, or an integer of 32 bits."""
     def add_parameter(self, name: str, value: float) -> None:
         """Add a parameter to a ULog: an integer of 32 bits, or a float."""
     def add_metadata(self, name: str, entries: Mapping[str, str]) -> None:
@@ -555,7 +565,10 @@ class Writer:
     def log_message(self, level: int, text: str, time_ns: int) -> None:
         """Write a text message to a ULog; ``level`` is that of syslog, from 0 to 7."""
     def write(self, topic: str, payload: bytes | bytearray | memoryview, time_ns: int) -> None:
-        """Write a message, at a time since boot in a ULog, since 1970 in others."""
+        """Write a message.
+
+        ``time_ns`` is since boot in a ULog, and since 1970 in other formats.
+        """
     def close(self) -> None:
         """Complete the log. The file appears now."""
     def abandon(self) -> None:
@@ -638,7 +651,7 @@ class Alignment:
         """The path of the other log."""
     @property
     def aligned(self) -> bool:
-        """Whether the signals fit."""
+        """Whether the signals match, so that the result has no ``doubts``."""
     @property
     def doubts(self) -> list[str]:
         """Why the result is doubtful, one sentence each."""
@@ -647,7 +660,7 @@ class Alignment:
         """The nanoseconds to add to times of the second log."""
     @property
     def reference_ns(self) -> int:
-        """The time at which the offset is right, in nanoseconds."""
+        """The nanoseconds on the clock of the second log at which ``offset_ns`` is exact."""
     @property
     def drift_ppm(self) -> float:
         """How much faster the first clock runs, in parts per million."""
@@ -666,9 +679,9 @@ class Job:
     """A call that runs in the background."""
 
     def wait(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` for the end; return whether the job has ended."""
+        """Wait up to ``seconds`` for the end. Return whether the job has ended."""
     def progress(self) -> tuple[int, int, str] | None:
-        """Return the progress, the total and the unit, if they are known."""
+        """Return the amount that is done, the total and the unit, if they are known."""
     def stop(self) -> None:
         """End the job. Its outputs are removed."""
     def result(self) -> object:

@@ -1,7 +1,7 @@
-"""The methods of tables and logs that other libraries and Python itself implement.
+"""The methods of tables and logs that are implemented in Python.
 
-They are in Python because other libraries call back into the stream of a table, which may not
-happen inside of a native method.
+They are not native, because other libraries call back into the stream of a table, which must not
+happen inside a native method.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _AnyTable: TypeAlias = Table | MergedTable
 
 
 def _consume(table: _AnyTable, read: Callable[[Any], _T]) -> _T:
-    """Call ``read``; an error of logtool replaces that of the library which it stopped."""
+    """Return ``read(table)``. Raise errors of logtool in place of those that the library raises."""
     try:
         return read(table)
     except Exception as error:
@@ -39,7 +39,8 @@ def to_arrow(self: _AnyTable) -> Any:
 def to_pandas(self: _AnyTable) -> Any:
     """Read the table as a ``pandas.DataFrame``.
 
-    It is that of ``pandas.DataFrame.from_arrow``, but needs no second copy of numbers and times.
+    The result equals that of ``pandas.DataFrame.from_arrow``, but numbers and times are not copied
+    a second time.
     """
     import pandas
 
@@ -55,12 +56,12 @@ def to_pandas(self: _AnyTable) -> Any:
 
 
 def _series(array: Any, arrow_type: str) -> Any:
-    """Return the column of pandas with the values of an array of NumPy."""
+    """Return ``array``, an array of NumPy, as a series of pandas."""
     import numpy
     import pandas
 
     if isinstance(array, numpy.ma.MaskedArray):
-        # As pyarrow does it: pandas has no missing integers.
+        # Like pyarrow, convert integers to floats: pandas has no missing integers.
         array = numpy.ma.filled(array.astype(numpy.float64), numpy.nan)
     if arrow_type.endswith('"UTC")'):
         dtype = pandas.DatetimeTZDtype(numpy.datetime_data(array.dtype)[0], "UTC")

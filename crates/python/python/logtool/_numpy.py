@@ -29,7 +29,7 @@ def number_array(numbers: Buffered, valid: Buffered | None) -> Any:
 
 
 def object_array(objects: list[Any]) -> Any:
-    """Return an array of these objects, also if they are arrays of the same shape."""
+    """Return a one-dimensional array of these objects, even if they are arrays of equal shape."""
     import numpy
 
     array = numpy.empty(len(objects), dtype=object)

@@ -23,7 +23,7 @@ from typing import Any
 
 import logtool
 
-NOT_OURS = 66
+TRY_OTHER_IMPORTERS = 66
 """The exit status that makes Rerun try other importers."""
 
 
@@ -41,19 +41,19 @@ def _run(arguments: Sequence[str] | None) -> int:
     parser.add_argument("--application-id")
     parser.add_argument("--opened-application-id")
     parser.add_argument("--recording-id")
-    # Rerun may pass more, such as the time of the data, which logs have themselves.
-    known, _ = parser.parse_known_args(arguments)
-    if not os.path.isfile(known.path):
-        return NOT_OURS
+    # Rerun may pass other options, such as the time of the data. Logs have their own times.
+    options, _ = parser.parse_known_args(arguments)
+    if not os.path.isfile(options.path):
+        return TRY_OTHER_IMPORTERS
     try:
-        log = logtool.open(known.path)
+        log = logtool.open(options.path)
         if not _needs_conversion(log):
-            return NOT_OURS
-        application = known.application_id or os.path.basename(known.path)
-        recording = known.recording_id or str(uuid.uuid4())
+            return TRY_OTHER_IMPORTERS
+        application = options.application_id or os.path.basename(options.path)
+        recording = options.recording_id or str(uuid.uuid4())
         _import(log, application, recording)
     except logtool.UnrecognizedError:
-        return NOT_OURS
+        return TRY_OTHER_IMPORTERS
     except (logtool.Error, OSError, subprocess.CalledProcessError) as error:
         print(f"rerun-importer-logtool: {error}", file=sys.stderr)
         return 1
@@ -97,14 +97,14 @@ _AXES_METRES = 1.0
 """The length of the axes of the vehicle."""
 
 _MAX_GAP_NS = 5_000_000_000
-"""The line of the track is interrupted if no position is known for longer."""
+"""The longest time between two positions that the line of the track connects."""
 
 
 def _write_track(mcap: str, path: str, application: str, recording: str) -> bool:
-    """Write what draws the vehicle to the recording at ``path``: the axes of the frames, and the
-    line of its positions, in the frame of the map.
+    """Write the axes of the vehicle and the line of its positions to the recording at ``path``.
 
-    Return False if the file has no poses, or without the Python package of Rerun.
+    Both are in the frame of the map. Return False if the file has no poses, or if the Python
+    package of Rerun is not installed.
     """
     log = logtool.open(mcap)
     if _POSES not in log:
@@ -113,7 +113,7 @@ def _write_track(mcap: str, path: str, application: str, recording: str) -> bool
         import numpy
         import rerun
     except ImportError:
-        reason = "the track is not drawn: that takes the Python package rerun-sdk"
+        reason = "the track is not drawn: it needs the Python package rerun-sdk"
         print(f"rerun-importer-logtool: {reason}", file=sys.stderr)
         return False
     poses = log[_POSES].to_numpy()
@@ -125,7 +125,7 @@ def _write_track(mcap: str, path: str, application: str, recording: str) -> bool
     stream = rerun.RecordingStream(application, recording_id=recording)
     stream.save(path)
     frame, axes = rerun.CoordinateFrame("map"), rerun.TransformAxes3D(_AXES_METRES)
-    # Views of all entities are in the frame of the root.
+    # A view of all entities is in the frame of the root entity.
     stream.log("/", frame, rerun.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
     stream.log("/tf", axes, static=True)
     stream.log(_TRACK, rerun.LineStrips3D(lines), frame, static=True)
@@ -145,9 +145,9 @@ def _is_since_boot(mcap: str) -> bool:
 
 
 def _run_rerun(arguments: list[str]) -> None:
-    """Run the command of Rerun. What it prints goes to standard error."""
-    beside = os.path.join(os.path.dirname(sys.executable), "rerun")
-    found = shutil.which("rerun") or shutil.which(beside)
-    if found is None:
+    """Run the command of Rerun. Its output goes to standard error."""
+    in_environment = os.path.join(os.path.dirname(sys.executable), "rerun")
+    program = shutil.which("rerun") or shutil.which(in_environment)
+    if program is None:
         raise FileNotFoundError("the command rerun is not on PATH")
-    subprocess.run([found, *arguments], check=True, stdout=sys.stderr)
+    subprocess.run([program, *arguments], check=True, stdout=sys.stderr)

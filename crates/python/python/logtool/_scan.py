@@ -30,7 +30,7 @@ class Bounds:
 
     @classmethod
     def of_comparison(cls, operator: str, nanos: int) -> Bounds:
-        """Return the times that compare with ``nanos`` as the operator says."""
+        """Return the times for which ``time <operator> nanos`` can be true."""
         if operator in (">", ">="):
             return cls(first=nanos)
         if operator in ("<", "<="):
@@ -54,18 +54,18 @@ class Bounds:
 
 
 def opposite(operator: str) -> str:
-    """Return the operator of a comparison whose sides are exchanged."""
+    """Return the operator for the same comparison with exchanged sides."""
     return operator.translate(str.maketrans("<>", "><"))
 
 
 def _time_text(nanos: float) -> str:
-    seconds, rest = divmod(int(nanos), 1_000_000_000)
-    return f"boot:{seconds}.{rest:09d}"
+    seconds, subsecond_nanos = divmod(int(nanos), 1_000_000_000)
+    return f"boot:{seconds}.{subsecond_nanos:09d}"
 
 
 @dataclass(frozen=True)
 class SplitReader:
-    """How the splits of a topic are read. It is small and can be pickled, unlike the scan."""
+    """Reads the splits of a topic. Unlike the scan, it is small and can be pickled."""
 
     sources: bool
     strict: bool
@@ -76,12 +76,12 @@ class SplitReader:
     def table(
         self, split: Split, columns: Sequence[str], bounds: Bounds | None = None
     ) -> Table:
-        """Return the table of ``split`` with those of ``columns`` that it has."""
+        """Return the table of ``split``, with those of ``columns`` that the split has."""
         table = read(split, **self.options)
         names = table.schema.names
         wanted = [name for name in names if name in columns]
         if wanted != names:
-            # The time counts the rows if nothing else is wanted.
+            # Without any column, the table would lose its number of rows, so read the time.
             table = table.select(wanted or names[:1])
         if bounds is not None and self.is_on_log_clock:
             table = bounds.select(table)
@@ -93,7 +93,7 @@ class SplitReader:
         return dict(zip(SOURCE_COLUMNS, values, strict=True)) if self.sources else {}
 
     def check(self, split: Split, table: Table) -> None:
-        """Raise the damage that reading ``table`` found, if that is wanted."""
+        """Raise an error if reading ``table`` has found harmful damage and ``strict`` is set."""
         for damage in table.damage:
             if self.strict and damage.is_harmful:
                 raise DamagedError(
@@ -110,7 +110,7 @@ class TopicScan:
 
     splits: tuple[Split, ...]
     schemas: tuple[Schema, ...]
-    """The different columns that the topic has in the logs."""
+    """The distinct schemas of the topic in the logs."""
     reader: SplitReader
 
     @property
@@ -157,8 +157,8 @@ def scan_topic(
         **options,
     )
     if not splits:
-        what = f"no log has records of the topic {topic!r}"
-        raise NotFoundError(what, kind="not_found")
+        message = f"no log has records of the topic {topic!r}"
+        raise NotFoundError(message, kind="not_found")
     schemas = _schemas(splits, options)
     if len({schema.types[0] for schema in schemas}) > 1:
         raise InvalidRequestError(
@@ -179,12 +179,12 @@ def scan_topic(
 
 
 def _schemas(splits: Sequence[Split], options: dict[str, Any]) -> list[Schema]:
-    """Return the different columns in the logs, without reading them."""
-    first = {(split.path, split.topic): split for split in reversed(splits)}
-    known: list[Schema] = []
+    """Return the distinct schemas in the logs, without reading records."""
+    first_splits = {(split.path, split.topic): split for split in reversed(splits)}
+    schemas: list[Schema] = []
     with ThreadPoolExecutor(16) as threads:
-        tables = threads.map(lambda split: read(split, **options), first.values())
+        tables = threads.map(lambda split: read(split, **options), first_splits.values())
         for table in tables:
-            if all(schema != table.schema for schema in known):
-                known.append(table.schema)
-    return known
+            if all(schema != table.schema for schema in schemas):
+                schemas.append(table.schema)
+    return schemas

@@ -21,37 +21,40 @@ def scans(table: Table) -> Iterator[dict[str, Any]]:
     if not {"x", "y", "z"} <= set(names):
         raise ValueError(f"{table.topic} has no points")
     pieces: list[dict[str, Any]] = []
-    last: int | None = None
+    previous: int | None = None
     for batch in table.batches():
         columns = batch.to_numpy()
-        starts, last = _starts(columns, last)
-        begin = 0
+        starts, previous = _starts(columns, previous)
+        piece_start = 0
         for start in [*starts, len(batch)]:
-            if start > begin:
-                pieces.append({name: values[begin:start] for name, values in columns.items()})
+            if start > piece_start:
+                rows = slice(piece_start, start)
+                pieces.append({name: values[rows] for name, values in columns.items()})
             if start < len(batch) and pieces:
                 yield _joined(numpy, pieces)
                 pieces = []
-            begin = start
+            piece_start = start
     if pieces:
         yield _joined(numpy, pieces)
 
 
-def _starts(columns: dict[str, Any], last: int | None) -> tuple[list[int], int | None]:
-    """Return the rows at which scans start, and the last number.
+def _starts(columns: dict[str, Any], previous: int | None) -> tuple[list[int], int | None]:
+    """Return the rows at which scans start, and the number of the last row.
 
-    Points of lidars have the number of their scan. Those of messages count from 0 in each.
+    Points of lidars have the number of their scan in ``scan``. Points of messages have their index
+    in the message in ``index``. ``previous`` is the number of the row before ``columns``.
     """
     import numpy
 
     is_message = "index" in columns and "stamp" in columns
     numbers = columns.get("index" if is_message else "scan")
     if numbers is None or len(numbers) == 0:
-        return [], last
+        return [], previous
     numbers = numbers.astype(numpy.int64)
-    before = numpy.concatenate(([numbers[0] if last is None else last], numbers[:-1]))
-    is_start = numbers <= before if is_message else numbers != before
-    if last is None:
+    first_previous = numbers[0] if previous is None else previous
+    previous_numbers = numpy.concatenate(([first_previous], numbers[:-1]))
+    is_start = numbers <= previous_numbers if is_message else numbers != previous_numbers
+    if previous is None:
         is_start[0] = False
     return numpy.flatnonzero(is_start).tolist(), int(numbers[-1])
 

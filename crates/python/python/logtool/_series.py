@@ -19,7 +19,7 @@ class Series(NamedTuple):
 
 
 def from_columns(columns: dict[str, Any], names: list[str], units: list[str]) -> Series:
-    """Return the series of the column of times and those of the components."""
+    """Create the series from the column of times and the columns of the components."""
     import numpy
 
     times, *values = columns.values()

@@ -82,10 +82,10 @@ class LogtoolSource(DataSource):
         return daft.Schema.from_pyarrow_schema(self._schema)
 
     async def get_tasks(self, pushdowns: Pushdowns) -> AsyncIterator[DataSourceTask]:
-        """Return a task for each split that can have some of the wanted rows."""
+        """Return a task for each split that can have rows of the query."""
         bounds, schema = Bounds(), self._schema
         if pushdowns.filters is not None:
-            bounds = _TimeBounds(self._scan.time_column).of(pushdowns.filters)
+            bounds = _TimeBounds(self._scan.time_column).bounds_of(pushdowns.filters)
         if pushdowns.columns is not None:
             names = set(pushdowns.columns)
             if pushdowns.filters is not None:
@@ -120,24 +120,24 @@ class LogtoolTask(DataSourceTask):
 
     async def read(self) -> AsyncIterator[RecordBatch]:
         """Read the rows, in a thread, so that other tasks run meanwhile."""
-        rest = self.limit
+        remaining = self.limit
         blocks = read_blocks(self.reader, self.split, self.arrow_schema, self.bounds)
         while (block := await asyncio.to_thread(next, blocks, None)) is not None:
             rows = RecordBatch.from_arrow_record_batches([block], block.schema)
             if self.condition is not None:
                 rows = rows.filter(ExpressionsProjection([self.condition]))
-            if rest is not None:
-                rows = rows.head(rest)
-                rest -= len(rows)
+            if remaining is not None:
+                rows = rows.head(remaining)
+                remaining -= len(rows)
             yield rows
-            if rest == 0:
+            if remaining == 0:
                 return
 
 
 def _possible_columns(condition: Expression, names: Sequence[str]) -> set[str]:
-    """Return all of ``names`` that ``condition`` may use, perhaps some more.
+    """Return those of ``names`` that ``condition`` uses, and possibly others.
 
-    Daft has no way to ask for them that understands functions, such as fields of structs.
+    Daft has no function that returns them for all expressions, such as fields of structs.
     """
     serialized = pickle.dumps(condition)
     return {name for name in names if name.encode() in serialized}
@@ -149,17 +149,17 @@ class _TimeBounds(PredicateVisitor[Bounds]):
     def __init__(self, time_column: str) -> None:
         self._time_column = time_column
 
-    def of(self, condition: Expression) -> Bounds:
+    def bounds_of(self, condition: Expression) -> Bounds:
         """Return the times that ``condition`` can select."""
         try:
             return self.visit(condition)
         except (ValueError, NotImplementedError, AttributeError):
-            # Daft's visitors do not know all expressions.
+            # The visitors of Daft do not support all expressions.
             return Bounds()
 
     def visit_and(self, left: Expression, right: Expression) -> Bounds:
         """Return the times that both conditions can select."""
-        return self.of(left) & self.of(right)
+        return self.bounds_of(left) & self.bounds_of(right)
 
     def _compare(self, operator: str, left: Expression, right: Expression) -> Bounds:
         if left.is_literal():

@@ -20,22 +20,28 @@ class DatasetLog:
     """A log of a dataset or of a catalog."""
 
     name: str
-    """The name in the dataset, which the folders of its tables have."""
+    """The name in the dataset, which is also the name of the folders of its tables."""
     source: str
     """The path or the URL of the log."""
     format: str | None
     """The name of the format; ``None`` if the log could not be opened."""
     records: int | None
+    """The number of records, if it is known."""
+
     start_ns: int | None
     """The time of the first record in nanoseconds, on the clock of the log."""
     end_ns: int | None
     """The time of the last record in nanoseconds, on the clock of the log."""
     error: str | None
-    """Why the log could not be read, if it could not."""
+    """The reason why the log could not be read; ``None`` if it was read."""
     damage: str | None
-    """A summary of the damage, if there is some."""
+    """A summary of the damage; ``None`` if the log has no damage."""
     lost_bytes: int | None
+    """The number of lost bytes, if it is known."""
+
     lost_records: int | None
+    """The number of lost records, if it is known."""
+
     topics: tuple[str, ...] = field(repr=False)
     """The names of the topics, with the number of the instance if it is not 0."""
 
@@ -43,7 +49,7 @@ class DatasetLog:
 class Dataset:
     """The folder or the URL of a dataset, or a catalog that ``logtool index`` has written.
 
-    It needs pyarrow. A URL of an object store is opened as pyarrow opens it.
+    It needs pyarrow, which also opens the URLs of object stores.
 
     >>> dataset = logtool.Dataset("tables")
     >>> dataset.failed
@@ -88,8 +94,8 @@ class Dataset:
         from pyarrow.fs import FileSelector
 
         if table not in self.tables:
-            what = f"the dataset has no table {table!r}"
-            raise NotFoundError(what, kind="not_found", path=self.path)
+            message = f"the dataset has no table {table!r}"
+            raise NotFoundError(message, kind="not_found", path=self.path)
         folder = FileSelector(f"{self._root}/{table}", recursive=True)
         found = self._filesystem.get_file_info(folder)
         return sorted(file.path for file in found if file.path.endswith(".parquet"))
@@ -104,14 +110,14 @@ class Dataset:
         import pyarrow.dataset
 
         files = self.files(table)
-        fragments = pyarrow.dataset.ParquetFileFormat()
+        file_format = pyarrow.dataset.ParquetFileFormat()
         schemas = [
-            fragments.inspect(file, self._filesystem).remove_metadata() for file in files
+            file_format.inspect(file, self._filesystem).remove_metadata() for file in files
         ]
         keys = [pyarrow.field("log", pyarrow.string())]
         if any("/instance=" in file for file in files):
             keys.append(pyarrow.field("instance", pyarrow.int64()))
-        # A column of the log that is called like one of these has precedence.
+        # A column of the log with the same name takes precedence.
         names = {name for schema in schemas for name in schema.names}
         keys = [key for key in keys if key.name not in names]
         schema = pyarrow.unify_schemas(
@@ -120,7 +126,7 @@ class Dataset:
         return pyarrow.dataset.dataset(
             files,
             schema=schema,
-            format=fragments,
+            format=file_format,
             filesystem=self._filesystem,
             partitioning=pyarrow.dataset.partitioning(pyarrow.schema(keys), flavor="hive"),
             partition_base_dir=f"{self._root}/{table}",
@@ -151,11 +157,11 @@ class Dataset:
 
         kind = self._filesystem.get_file_info(self._root).type
         if kind == FileType.NotFound:
-            what = f"there is no dataset {self.path}"
-            raise NoSuchFileError(what, kind="no_such_file", path=self.path)
+            message = f"there is no dataset {self.path}"
+            raise NoSuchFileError(message, kind="no_such_file", path=self.path)
         files = [self._root]
         if kind == FileType.Directory:
-            # A batch in shards writes a catalog for each.
+            # A batch in shards writes one catalog per shard.
             found = self._filesystem.get_file_info(FileSelector(self._root))
             files = sorted(
                 file.path
@@ -163,8 +169,8 @@ class Dataset:
                 if file.base_name.startswith("_catalog") and file.extension == "parquet"
             )
         if not files:
-            what = f"{self.path} is not a dataset: it has no _catalog.parquet"
-            raise MalformedError(what, kind="malformed", path=self.path)
+            message = f"{self.path} is not a dataset: it has no _catalog.parquet"
+            raise MalformedError(message, kind="malformed", path=self.path)
         catalogs = [
             parquet.read_table(file, filesystem=self._filesystem, partitioning=None)
             for file in files

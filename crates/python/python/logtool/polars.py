@@ -67,7 +67,7 @@ def scan(
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[polars.DataFrame]:
-        # The size of batches is no more than a hint.
+        # The batch size is only a hint.
         del batch_size
         names = list(schema) if with_columns is None else with_columns
         return _read(topic_scan, schema, names, predicate, n_rows)
@@ -97,8 +97,8 @@ def _common_schema(topic_scan: TopicScan) -> polars.Schema:
         ) from error
     for name in SOURCE_COLUMNS if topic_scan.reader.sources else ():
         if name in schema:
-            what = f"the topic has a column {name!r} of its own"
-            raise InvalidRequestError(what, kind="invalid_request")
+            message = f"the topic has a column {name!r} of its own"
+            raise InvalidRequestError(message, kind="invalid_request")
         schema[name] = polars.String()
     return schema
 
@@ -123,7 +123,7 @@ def _read(
     if predicate is not None:
         needed += [name for name in predicate.meta.root_names() if name not in names]
         bounds = _bounds(predicate, topic_scan.time_column)
-    reader, rest = topic_scan.reader, n_rows
+    reader, remaining = topic_scan.reader, n_rows
     for split in topic_scan.splits_within(bounds):
         table = reader.table(split, needed, bounds)
         source = reader.source(split)
@@ -132,11 +132,11 @@ def _read(
             if predicate is not None:
                 frame = frame.filter(predicate)
             frame = frame.select(names)
-            if rest is not None:
-                frame = frame.head(rest)
-                rest -= len(frame)
+            if remaining is not None:
+                frame = frame.head(remaining)
+                remaining -= len(frame)
             yield frame
-            if rest == 0:
+            if remaining == 0:
                 return
         reader.check(split, table)
 
@@ -169,7 +169,7 @@ def _bounds(predicate: polars.Expr, time_column: str) -> Bounds:
     import warnings
 
     with warnings.catch_warnings():
-        # Polars may change this form. Then all times are selected.
+        # The serialized form can differ in other versions of Polars. Then all times are selected.
         warnings.simplefilter("ignore")
         try:
             tree = json.loads(predicate.meta.serialize(format="json"))

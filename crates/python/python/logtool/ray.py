@@ -64,7 +64,7 @@ def read(
         failed=failed,
         **options,
     )
-    # Without the number, Ray would repeat the partition of the rows that the plan has made.
+    # Without a number, Ray would divide the rows again, after the plan has divided them.
     blocks = len(scan.splits) if override_num_blocks is None else override_num_blocks
     return ray.data.read_datasource(
         _datasource(scan),
@@ -85,7 +85,7 @@ def _datasource(scan: TopicScan) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self._schema = common_schema(scan)
-            # Ray expects this of a source that selects columns.
+            # Ray reads this attribute of sources that select columns.
             self._projection_map: dict[str, str] | None = None
 
         def supports_projection_pushdown(self) -> bool:
@@ -108,11 +108,11 @@ def _datasource(scan: TopicScan) -> Any:
             if predicate is not None:
                 bounds = _bounds(predicate, scan.time_column)
                 condition = predicate.to_pyarrow()
-            wanted = self._get_data_columns()
-            schema = self._schema if wanted is None else select(self._schema, wanted)
+            column_names = self._get_data_columns()
+            schema = self._schema if column_names is None else select(self._schema, column_names)
             tasks = []
             for splits in _groups(scan.splits_within(bounds), parallelism):
-                # The number of rows is an estimate, which Ray would take for the count.
+                # The number of rows is only an estimate, but Ray would take it as exact.
                 metadata = BlockMetadata(
                     num_rows=None,
                     size_bytes=sum(_memory_bytes(split, schema) for split in splits),
@@ -124,7 +124,7 @@ def _datasource(scan: TopicScan) -> Any:
                     scan.reader,
                     splits,
                     self._schema,
-                    wanted,
+                    column_names,
                     condition,
                     bounds,
                 )
@@ -184,24 +184,24 @@ def _read_splits(
 
 
 _ROWS_ONLY = "__bsp_stub"
-"""The column that Ray uses to count rows without columns, whose number its blocks lose."""
+"""The column that Ray adds to blocks without columns, which would lose their number of rows."""
 
-_VARIABLE_BYTES = 24
-"""The estimated bytes of a short text."""
+_TEXT_BYTES = 24
+"""The estimated size of a text in bytes."""
 
 
 def _memory_bytes(split: Split, schema: Any) -> int:
-    """Return about how many bytes the rows of ``split`` need in memory."""
+    """Return an estimate of the bytes of the rows of ``split`` in memory."""
     if split.records is None:
         return int(split.bytes)
     widths = [_width(column.type) for column in schema]
     known = split.records * sum(width for width in widths if width is not None)
-    # Lists and images can have any length: then the bytes in the log are a better estimate.
+    # Lists and images can have any length. With them, the bytes in the log are a better estimate.
     return int(max(known, split.bytes) if None in widths else known)
 
 
 def _width(data_type: Any) -> int | None:
-    """Return the bytes of a value; ``None`` if they can be many."""
+    """Return the size of a value in bytes; ``None`` if it has no limit."""
     from pyarrow import types
 
     if types.is_struct(data_type):
@@ -211,7 +211,7 @@ def _width(data_type: Any) -> int | None:
         width = _width(data_type.value_type)
         return None if width is None else width * int(data_type.list_size)
     if types.is_string(data_type) or types.is_large_string(data_type):
-        return _VARIABLE_BYTES
+        return _TEXT_BYTES
     try:
         return max(1, data_type.bit_width // 8)
     except ValueError:
@@ -253,15 +253,21 @@ def _nanos(value: Any) -> int | None:
 
 @dataclass
 class ConvertReport:
-    """What the tasks of ``convert`` have done, in total."""
+    """The total results of the tasks of ``convert``."""
 
     new_logs: int = 0
     """The number of logs that were read."""
     unchanged_logs: int = 0
-    """The number of logs that were finished before, also by a task that died."""
+    """The number of logs that had been converted before, by an earlier call or a failed task."""
     files: int = 0
+    """The number of files that were written."""
+
     rows: int = 0
+    """The number of rows that were written."""
+
     bytes: int = 0
+    """The number of bytes that were written."""
+
     damaged: dict[str, str] = field(default_factory=dict)
     """The damaged logs, each with a description of what was lost."""
     failed: dict[str, Exception] = field(default_factory=dict)
@@ -292,10 +298,10 @@ def convert(
     """Convert logs to a dataset with the workers of a Ray cluster.
 
     Each of ``shards`` tasks converts its share of the logs; by default there are two for each CPU
-    of the cluster. Workers read ``inputs`` and write ``out`` themselves, which are URLs or in
-    folders that all nodes have. The files of a log appear when they are complete, and a log that
-    is finished is not converted again. So a task that runs twice, or whose worker has died, makes
-    no difference to the dataset.
+    of the cluster. Workers read ``inputs`` and write ``out`` themselves, so both must be URLs or
+    be in folders that all nodes share. The files of a log appear when they are complete, and a
+    complete log is not converted again. So the dataset is the same if a task runs twice, or if
+    its worker dies.
 
     ``ray_options`` are those of ``ray.remote``; the other keywords are those of
     ``logtool.batch``.
@@ -303,7 +309,7 @@ def convert(
     import ray
 
     if not ray.is_initialized():
-        # As Ray does it for tasks.
+        # Ray does the same for tasks.
         ray.init()
     if shards is None:
         shards = max(1, int(2 * ray.cluster_resources().get("CPU", 1)))

@@ -21,7 +21,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from logtool._blocks import ROWS, common_schema, read_blocks
+from logtool._blocks import MAX_BLOCK_ROWS, common_schema, read_blocks
 from logtool._errors import InvalidRequestError
 from logtool._jobs import index
 from logtool._logtool import Split
@@ -57,7 +57,7 @@ class LogtoolDataSource(DataSource):
         return from_arrow_schema(common_schema(self._scan()))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads the rows."""
+        """Return the reader of the rows."""
         if "topic" not in self.options:
             return CatalogReader(self._path(), _open_options(self.options), schema)
         scan = self._scan()
@@ -66,9 +66,9 @@ class LogtoolDataSource(DataSource):
     def _path(self) -> str:
         path = self.options.get("path")
         if path is None:
-            what = "the source needs a path: load(PATH)"
-            raise InvalidRequestError(what, kind="invalid_request")
-        # Spark makes URLs of paths.
+            message = "the source needs a path: load(PATH)"
+            raise InvalidRequestError(message, kind="invalid_request")
+        # Spark turns paths into URLs.
         return str(path).removeprefix("file://")
 
     def _scan(self) -> TopicScan:
@@ -100,7 +100,7 @@ class TopicReader(DataSourceReader):
         self._schema = schema
 
     def __getstate__(self) -> dict[str, Any]:
-        # Each task gets a copy, besides its partition.
+        # Each task gets a copy of the reader, and only needs the split in its partition.
         return {**self.__dict__, "_splits": ()}
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -114,7 +114,7 @@ class TopicReader(DataSourceReader):
 
 
 class CatalogReader(DataSourceReader):
-    """Makes the catalog of logs."""
+    """Creates the catalog of logs."""
 
     def __init__(self, path: str, options: dict[str, Any], schema: StructType) -> None:
         self._path = path
@@ -122,15 +122,15 @@ class CatalogReader(DataSourceReader):
         self._schema = schema
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return one partition: a catalog is made on all cores of one executor."""
+        """Return one partition: a catalog is created on all cores of one executor."""
         return [InputPartition(self._path)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Describe the logs. An executor runs this."""
         schema = to_arrow_schema(self._schema, timezone="UTC")
-        # Spark has microseconds; the columns of nanoseconds are exact.
+        # Timestamps of Spark have microseconds. Columns of nanoseconds keep the exact times.
         rows = _catalog(partition.value, self._options).cast(schema, safe=False)
-        return iter(rows.to_batches(max_chunksize=ROWS))
+        return iter(rows.to_batches(max_chunksize=MAX_BLOCK_ROWS))
 
 
 def _catalog_schema() -> Any:
@@ -184,6 +184,6 @@ def _open_options(options: Mapping[str, str]) -> dict[str, Any]:
 def _flag(options: Mapping[str, str], name: str) -> bool:
     value = options.get(name, "false").lower()
     if value not in ("true", "false"):
-        what = f"the option {name} is true or false, not {value!r}"
-        raise InvalidRequestError(what, kind="invalid_request")
+        message = f"the option {name} is true or false, not {value!r}"
+        raise InvalidRequestError(message, kind="invalid_request")
     return value == "true"

@@ -25,11 +25,11 @@ __all__ = ["WindowDataset"]
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of a log: the windows that start in it are made by one worker."""
+    """A part of a log. One worker creates the windows that start in it."""
 
     path: str
     splits: dict[str, list[Split]]
-    """The splits of each topic of the log. All parts of a log have the same."""
+    """The splits of each topic of the log, which are the same for all parts of the log."""
     index: int
     """The index of the split of the first topic in which the windows start."""
     start: int | None
@@ -41,19 +41,20 @@ class _Part:
 class WindowDataset(IterableDataset[dict[str, Any]]):
     """Windows of the values of several topics, a sample for each.
 
-    ``signals`` maps topics to their flat columns (``q[0]``, ``angular_velocity.z``). The rows of a
-    window are ``rate`` times a second, or, without ``rate``, at the records of the first topic. A
-    row has the last value of each signal at its time or before, unless it is older than
+    ``signals`` maps topics to their flat columns (``q[0]``, ``angular_velocity.z``). A window has
+    ``rate`` rows per second, or, without ``rate``, one row for each record of the first topic. A
+    row has the last value of each signal at its time or before it, unless it is older than
     ``max_age`` seconds.
 
     A sample is a dictionary: ``values`` of shape (window, signals), the ``time`` of each row in
     nanoseconds on the clock of the log, and the path of the ``log``. Windows with missing values
-    are left out, unless ``keep_missing`` is set: then those values are NaN.
+    are left out, unless ``keep_missing`` is set. Then missing values are NaN.
 
-    The workers of a ``DataLoader`` share the splits of the logs, and read no others than those of
-    their windows and what precedes them by ``max_age``. ``shard`` is the index and the number of
-    processes that share the logs. ``stride`` is the number of rows from one window to the next; it
-    starts anew at each split.
+    The workers of a ``DataLoader`` share the splits of the logs. A worker reads only the splits
+    that its windows need, including those up to ``max_age`` before a window. ``shard`` is the
+    index and the number of processes that share the logs. ``stride`` is the number of rows from
+    the start of one window to the start of the next. Without ``rate``, the first window of each
+    split starts at its first row.
 
     ``target_bytes`` and the other keywords are those of ``logtool.plan``.
     """
@@ -77,8 +78,8 @@ class WindowDataset(IterableDataset[dict[str, Any]]):
         super().__init__()
         stride = window if stride is None else stride
         if window < 1 or stride < 1 or not signals or (rate is not None and rate <= 0):
-            what = "windows need signals, at least one row, and a positive stride and rate"
-            raise InvalidRequestError(what, kind="invalid_request")
+            message = "windows need signals, at least one row, and a positive stride and rate"
+            raise InvalidRequestError(message, kind="invalid_request")
         self.signals = [
             f"{topic}.{column}" for topic, columns in signals.items() for column in columns
         ]
@@ -99,8 +100,8 @@ class WindowDataset(IterableDataset[dict[str, Any]]):
         )
         self._parts = list(_parts(splits, list(signals)))
         if not self._parts:
-            what = "no log has all topics of the signals"
-            raise NotFoundError(what, kind="not_found")
+            message = "no log has all topics of the signals"
+            raise NotFoundError(message, kind="not_found")
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         worker = get_worker_info()
@@ -137,46 +138,47 @@ class WindowDataset(IterableDataset[dict[str, Any]]):
     def _rows(self, part: _Part) -> tuple[Any, range]:
         """Return the times of the rows of the windows, and the rows at which windows start."""
         topic = next(iter(self._columns))
-        base, column = part.splits[topic], self._columns[topic][:1]
-        own = self._read(base[part.index : part.index + 1], column)[0]
-        wanted = self._window - 1
+        splits, column = part.splits[topic], self._columns[topic][:1]
+        part_times = self._read(splits[part.index : part.index + 1], column)[0]
+        following_rows = self._window - 1
         if self._period is None:
-            after = self._read(base[part.index + 1 :], column, rows=wanted)[0]
-            rows = numpy.concatenate([own, after[:wanted]])
-            return rows, range(0, len(own), self._stride)
-        if len(own) == 0:
-            return own, range(0)
-        # Multiples of the period and of the stride: the same rows, however the log is split.
-        last = base[-1].time
-        end = int(own[-1]) + 1 if last is None else last[1]
-        first = _round_up(int(own[0]) if part.start is None else part.start, self._period)
+            following_times = self._read(splits[part.index + 1 :], column, rows=following_rows)[0]
+            rows = numpy.concatenate([part_times, following_times[:following_rows]])
+            return rows, range(0, len(part_times), self._stride)
+        if len(part_times) == 0:
+            return part_times, range(0)
+        # Rows are at multiples of the period, and windows start at multiples of the stride. So they
+        # do not depend on how the log is split.
+        last = splits[-1].time
+        end = int(part_times[-1]) + 1 if last is None else last[1]
+        first = _round_up(int(part_times[0]) if part.start is None else part.start, self._period)
         stop = _round_up(end if part.end is None else part.end, self._period)
         rows = numpy.arange(
-            first, min(stop + wanted, _round_up(end, self._period)), dtype=numpy.int64
+            first, min(stop + following_rows, _round_up(end, self._period)), dtype=numpy.int64
         )
         return rows * self._period, range(-first % self._stride, stop - first, self._stride)
 
     def _values(self, splits: Sequence[Split], columns: list[str], times: Any) -> Any:
         """Return the last values of ``columns`` at each of ``times``."""
         first, last = int(times[0]) - self._max_age, int(times[-1])
-        near = [
+        needed_splits = [
             split
             for split in splits
             if split.time is None or (split.time[0] <= last and first < split.time[1])
         ]
-        known, values = self._read(near, columns)
-        order = numpy.argsort(known, kind="stable")
-        known, values = known[order], values[order]
-        index = numpy.searchsorted(known, times, side="right") - 1
-        if len(known) == 0:
+        record_times, values = self._read(needed_splits, columns)
+        order = numpy.argsort(record_times, kind="stable")
+        record_times, values = record_times[order], values[order]
+        index = numpy.searchsorted(record_times, times, side="right") - 1
+        if len(record_times) == 0:
             return numpy.full((len(times), len(columns)), numpy.nan)
-        is_missing = (index < 0) | (times - known[index] > self._max_age)
+        is_missing = (index < 0) | (times - record_times[index] > self._max_age)
         return numpy.where(is_missing[:, None], numpy.nan, values[index])
 
     def _read(
         self, splits: Sequence[Split], columns: list[str], rows: int | None = None
     ) -> tuple[Any, Any]:
-        """Read the times and the values of ``splits``, or of at least ``rows`` first rows."""
+        """Return the times and values of ``splits``, or at least of their first ``rows`` rows."""
         times = [numpy.empty(0, numpy.int64)]
         values = [numpy.empty((0, len(columns)))]
         for split in splits:
@@ -194,7 +196,7 @@ def _parts(splits: Sequence[Split], topics: Sequence[str]) -> Iterator[_Part]:
     logs: dict[str, dict[str, list[Split]]] = {}
     for split in splits:
         topics_of_log = logs.setdefault(split.path, {topic: [] for topic in topics})
-        # A name without a number also selects the other instances of the topic.
+        # A name without the number of an instance also selects the other instances of the topic.
         if split.topic in topics_of_log:
             topics_of_log[split.topic].append(split)
     for path, by_topic in logs.items():
@@ -204,8 +206,8 @@ def _parts(splits: Sequence[Split], topics: Sequence[str]) -> Iterator[_Part]:
         # Splits of a log whose records are not in the order of time can overlap.
         starts = list(accumulate((time[0] for time in times if time is not None), max))
         if len(starts) < len(times):
-            what = f"the times of {topics[0]} are not known"
-            raise InvalidRequestError(what, kind="invalid_request", path=path)
+            message = f"the times of {topics[0]} are not known"
+            raise InvalidRequestError(message, kind="invalid_request", path=path)
         ends = [*starts, None]
         for index, (start, end) in enumerate(zip([None, *starts], ends, strict=True)):
             yield _Part(path, by_topic, index, start, end)

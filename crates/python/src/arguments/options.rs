@@ -52,7 +52,7 @@ impl<'py> Options<'py> {
         Ok(self.take::<TimeArgument>(name)?.map(|time| time.0))
     }
 
-    /// Takes an argument that is one of the names that the command has for `T`.
+    /// Takes an argument whose values have the same names as in the command.
     pub(crate) fn choice<T: ValueEnum>(&self, name: &str) -> PyResult<Option<T>> {
         choice(name, self.take::<String>(name)?.as_deref())
     }
@@ -63,13 +63,13 @@ impl<'py> Options<'py> {
         Ok(if is_strict { Strictness::Strict } else { Strictness::Tolerant })
     }
 
-    /// Takes the rest: the arguments of `open`.
+    /// Takes the remaining arguments, which are those of `open`.
     pub(crate) fn finish(self, py: Python<'py>) -> PyResult<OpenArguments> {
         OpenArguments::new(py, Some(&self.0))
     }
 }
 
-/// Returns which of the values that the command has for `T` the argument `name` is.
+/// Parses `text`, the argument `name`, as one of the values that the command has for `T`.
 pub(crate) fn choice<T: ValueEnum>(
     name: &str,
     text: Option<&str>,
@@ -92,7 +92,7 @@ pub(crate) fn period(hz: f64) -> PyResult<Duration> {
     }
 }
 
-/// Returns a duration that is not negative.
+/// Returns `time` as an age: a duration that is not negative.
 pub(crate) fn age(time: TypedTime) -> PyResult<Duration> {
     match time {
         TypedTime::Relative(nanos) => u64::try_from(nanos)

@@ -22,7 +22,7 @@ impl<'py> FromPyObject<'_, 'py> for TimeArgument {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        time(&object).map(Self)
+        typed_time(&object).map(Self)
     }
 }
 
@@ -36,7 +36,8 @@ pub(crate) fn range(
     clock.range(start.map(|time| time.0), end.map(|time| time.0))
 }
 
-fn time(object: &Bound<'_, PyAny>) -> PyResult<TypedTime> {
+/// Converts `object` to a time.
+fn typed_time(object: &Bound<'_, PyAny>) -> PyResult<TypedTime> {
     if object.cast::<PyString>().is_ok() {
         let text: String = object.extract()?;
         return text.parse().map_err(invalid);
@@ -59,8 +60,8 @@ fn time(object: &Bound<'_, PyAny>) -> PyResult<TypedTime> {
             text.parse().map_err(invalid)
         }
         _ => {
-            let what = format!("a time cannot be {}", object.repr()?);
-            Err(PyTypeError::new_err(what))
+            let message = format!("a time cannot be {}", object.repr()?);
+            Err(PyTypeError::new_err(message))
         }
     }
 }
@@ -73,16 +74,16 @@ fn numpy_nanos(object: &Bound<'_, PyAny>, unit: &str) -> PyResult<i64> {
 
 /// Returns the nanoseconds of a `timedelta`, exactly.
 fn nanos(object: &Bound<'_, PyAny>) -> PyResult<i64> {
-    let part = |name: &str| object.getattr(name)?.extract::<i64>();
-    let seconds = part("days")?.checked_mul(86_400);
-    let seconds =
-        seconds.zip(Some(part("seconds")?)).and_then(|(a, b)| a.checked_add(b));
+    let attribute = |name: &str| object.getattr(name)?.extract::<i64>();
+    let (days, seconds) = (attribute("days")?, attribute("seconds")?);
+    let mut subsecond_nanos = attribute("microseconds")? * 1_000;
+    // A Timedelta of pandas also has nanoseconds.
+    if let Some(nanos) = object.getattr_opt("nanoseconds")? {
+        subsecond_nanos += nanos.extract::<i64>()?;
+    }
+    let seconds = days.checked_mul(86_400).and_then(|sum| sum.checked_add(seconds));
     let nanos = seconds.and_then(|seconds| seconds.checked_mul(1_000_000_000));
-    let more = part("microseconds")? * 1_000;
-    // A Timestamp of pandas is exact to nanoseconds.
-    let more =
-        more + object.getattr_opt("nanoseconds")?.map_or(Ok(0), |n| n.extract())?;
-    let nanos = nanos.and_then(|nanos| nanos.checked_add(more));
+    let nanos = nanos.and_then(|nanos| nanos.checked_add(subsecond_nanos));
     nanos.ok_or_else(|| {
         invalid("a time is at most 292 years from the zero of its clock")
     })
@@ -101,20 +102,20 @@ pub(crate) fn utc_text(object: &Bound<'_, PyAny>) -> PyResult<String> {
     object.call_method0("isoformat")?.extract()
 }
 
-/// Returns `time`, which is on a clock with this `zero`, as a `datetime` in UTC or a
-/// `timedelta`, with microseconds.
-pub(crate) fn shown<'py>(
+/// Returns `time` on a clock with this `zero` as a `datetime` in UTC, or as a `timedelta` if the
+/// clock does not start in 1970. Both are rounded down to microseconds.
+pub(crate) fn to_datetime<'py>(
     py: Python<'py>,
     time: Timestamp,
     zero: ClockZero,
 ) -> PyResult<Bound<'py, PyAny>> {
     let datetime = py.import("datetime")?;
     let micros = time.as_nanos().div_euclid(1_000);
-    let since = datetime.getattr("timedelta")?.call1((0, 0, micros))?;
+    let duration = datetime.getattr("timedelta")?.call1((0, 0, micros))?;
     if zero != ClockZero::Unix {
-        return Ok(since);
+        return Ok(duration);
     }
     let utc = datetime.getattr("timezone")?.getattr("utc")?;
     let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?;
-    epoch.add(since)
+    epoch.add(duration)
 }

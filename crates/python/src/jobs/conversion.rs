@@ -21,7 +21,7 @@ use crate::{
         options::{Options, age, period},
     },
     error::{invalid, to_python},
-    jobs::{Report, found, start},
+    jobs::{Report, damage_of, start},
     runtime::job::Job,
 };
 
@@ -60,7 +60,7 @@ pub(crate) fn start_convert<'py>(
             records: report.records,
             bytes: report.bytes(),
             remarks,
-            damage: found(&mut report.losses),
+            damage: damage_of(&mut report.losses),
         };
         Ok(result.finish(report.name, meter))
     })
@@ -96,10 +96,10 @@ pub(super) fn conversion<'py>(
     let has_labels = options.flag("labels")?;
     request.labels = match options.path("msg_dir")? {
         Some(folder) => {
-            let read = labels::read_folder(&folder);
+            let labels = labels::read_folder(&folder);
             let folder = folder.display().to_string();
-            let read = read.map_err(|err| to_python(py, &err, Some(&folder)))?;
-            Some(LabelSource::Labels(read))
+            let labels = labels.map_err(|err| to_python(py, &err, Some(&folder)))?;
+            Some(LabelSource::Labels(labels))
         }
         None => has_labels.then_some(LabelSource::Log),
     };
@@ -134,7 +134,7 @@ pub(super) fn conversion<'py>(
     Ok((request, arguments))
 }
 
-/// Returns the format that `format` names, or else the extension of `out`.
+/// Returns the format that the option `format` or the extension of `out` names, or else `default`.
 pub(super) fn output_format(
     options: &Options<'_>,
     out: Option<&Path>,

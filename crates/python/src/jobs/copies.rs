@@ -16,7 +16,7 @@ use pyo3::{prelude::*, types::PyDict};
 use crate::{
     arguments::{options::Options, times::TimeArgument},
     error::invalid,
-    jobs::{Report, align::Alignment, found, start},
+    jobs::{Report, align::Alignment, damage_of, start},
     runtime::job::Job,
     split::paths,
 };
@@ -71,7 +71,7 @@ pub(crate) fn start_filter<'py>(
     }
     start(py, "filter", options.finish(py)?, Some(&input), move |session, meter| {
         let mut report = filter.run(session)?;
-        let damage = found(&mut report.losses);
+        let damage = damage_of(&mut report.losses);
         Ok(Report::of_log(report.output, damage).finish(report.name, meter))
     })
 }
@@ -92,7 +92,7 @@ pub(crate) fn start_repair<'py>(
     }
     start(py, "repair", options.finish(py)?, Some(&input), move |session, meter| {
         let mut report = repair.run(session)?;
-        let damage = found(&mut report.losses);
+        let damage = damage_of(&mut report.losses);
         Ok(Report::of_log(report.output, damage).finish(report.name, meter))
     })
 }
@@ -115,34 +115,35 @@ pub(crate) fn start_merge<'py>(
 ) -> PyResult<Job> {
     let options = Options::new(options)?;
     let inputs = paths(inputs)?;
-    let mut corrected: Vec<MergeInput> = inputs.iter().map(MergeInput::new).collect();
-    let of = |name: PathBuf| {
+    let mut merge_inputs: Vec<MergeInput> =
+        inputs.iter().map(MergeInput::new).collect();
+    let input_index = |name: PathBuf| {
         let index = inputs.iter().position(|input| *input == name);
         index.ok_or_else(|| invalid(format!("{} is not an input", name.display())))
     };
     let offsets: Option<Bound<'_, PyDict>> = options.take("offsets")?;
     for (name, value) in offsets.into_iter().flatten() {
-        let index = of(name.extract()?)?;
+        let index = input_index(name.extract()?)?;
         let time: TimeArgument = value.extract()?;
-        corrected[index] = corrected[index].clone().with_offset(offset(time.0)?);
+        merge_inputs[index] = merge_inputs[index].clone().with_offset(offset(time.0)?);
     }
     let drifts: Option<Bound<'_, PyDict>> = options.take("drifts")?;
     for (name, ppm) in drifts.into_iter().flatten() {
-        let index = of(name.extract()?)?;
+        let index = input_index(name.extract()?)?;
         let drift = ClockDrift { ppm: ppm.extract()?, reference: None };
-        corrected[index] = corrected[index].clone().with_drift(drift);
+        merge_inputs[index] = merge_inputs[index].clone().with_drift(drift);
     }
     let alignments: Option<Vec<Py<Alignment>>> = options.take("align")?;
     for alignment in alignments.into_iter().flatten() {
         let alignment = alignment.get();
-        let index = of(PathBuf::from(&alignment.second))?;
+        let index = input_index(PathBuf::from(&alignment.second))?;
         let reference = Some(Timestamp::from_nanos(alignment.reference_ns));
         let drift = ClockDrift { ppm: alignment.drift_ppm, reference };
         let drift = alignment.drift_known.then_some(drift);
-        corrected[index] =
-            corrected[index].clone().with_alignment(alignment.offset_ns, drift);
+        merge_inputs[index] =
+            merge_inputs[index].clone().with_alignment(alignment.offset_ns, drift);
     }
-    let mut merge = Merge::new(corrected, log_output(&options, out)?)
+    let mut merge = Merge::new(merge_inputs, log_output(&options, out)?)
         .with_strictness(options.strictness()?);
     if let Some(start) = options.time("start")? {
         merge = merge.with_start(start);
@@ -162,7 +163,7 @@ pub(crate) fn start_merge<'py>(
         let report = merge.run(session)?;
         let (mut damage, mut names) = (Vec::new(), Vec::new());
         for mut log in report.logs {
-            damage.extend(found(&mut log.losses));
+            damage.extend(damage_of(&mut log.losses));
             names.push(log.name);
         }
         Ok(Report::of_log(report.output, damage).finish(names.join(", "), meter))

@@ -58,7 +58,10 @@ impl BatchReport {
     }
 }
 
-/// Returns how Python gets `report`. An error of the catalog is an exception.
+/// Returns the function that gives Python the report.
+///
+/// # Errors
+/// The error of the catalog, if it could not be written.
 fn finish_dataset(mut report: DatasetReport, meter: &Meter) -> Result<Finish> {
     if let Some(err) = report.catalog_error.take() {
         return Err(err);
@@ -87,7 +90,7 @@ fn finish_dataset(mut report: DatasetReport, meter: &Meter) -> Result<Finish> {
     }))
 }
 
-/// Fails if the job should end: a dataset is then not complete.
+/// Fails if the job was stopped, because the dataset is then incomplete.
 fn check_stopped(session: &Session) -> Result<()> {
     if session.is_stopped() { Err(Error::failed("the call was ended")) } else { Ok(()) }
 }

@@ -12,7 +12,7 @@ use crate::{
     runtime::{call::check_signals, process::Owner},
 };
 
-/// A message as the file has it.
+/// A message of a log, with its undecoded payload.
 #[pyclass(frozen, module = "logtool")]
 pub(crate) struct Message {
     log: logtool::Log,
@@ -32,7 +32,7 @@ impl Message {
     /// vehicle, with microseconds.
     #[getter]
     fn time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        times::shown(py, self.message.time, self.log.manifest().clock.zero)
+        times::to_datetime(py, self.message.time, self.log.manifest().clock.zero)
     }
 
     /// The time of recording in nanoseconds on the clock of the log.
@@ -59,8 +59,10 @@ impl Message {
     }
 }
 
-/// How many messages, and about how many bytes of them, are fetched without the GIL at a time.
+/// The maximum number of messages that are fetched at once, without the GIL.
 const FETCHED_MESSAGES: usize = 256;
+
+/// The number of bytes of messages after which no further ones are fetched at once.
 const FETCHED_BYTES: usize = 1 << 20;
 
 /// The messages that are read, and those that Python gets next.

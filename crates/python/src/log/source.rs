@@ -21,7 +21,7 @@ pub(crate) enum LogInput {
 }
 
 impl LogInput {
-    /// Creates an input of a path, bytes, or a file object.
+    /// Creates an input from a path, bytes, or a file object.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(path) = object.extract::<PathBuf>() {
             return Ok(Self::Path(path));
@@ -30,8 +30,8 @@ impl LogInput {
             return Ok(Self::Source("bytes".to_owned(), Arc::new(bytes)));
         }
         if !object.hasattr("read")? {
-            let what = "a log is a path, a URL, bytes, or a binary file object";
-            return Err(PyTypeError::new_err(what));
+            let message = "a log is a path, a URL, bytes, or a binary file object";
+            return Err(PyTypeError::new_err(message));
         }
         if bytes_of(&object.call_method1("read", (0,))?)?.is_none() {
             return Err(not_binary());
@@ -81,7 +81,7 @@ fn bytes_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Bytes>> {
 struct FileObject {
     object: Py<PyAny>,
     len: u64,
-    /// Held from seeking to the end of reading. It is taken before the GIL.
+    /// Locked from seeking to the end of reading. It must be locked before the GIL is taken.
     reading: Mutex<()>,
 }
 
@@ -95,7 +95,7 @@ impl FileObject {
     fn read(&self, py: Python<'_>, range: &Range<u64>) -> PyResult<Bytes> {
         let object = self.object.bind(py);
         object.call_method1("seek", (range.start,))?;
-        let mut all = Vec::new();
+        let mut bytes = Vec::new();
         let mut missing = range.end - range.start;
         while missing > 0 {
             let piece = object.call_method1("read", (missing,))?;
@@ -106,12 +106,12 @@ impl FileObject {
                 break;
             }
             missing = missing.saturating_sub(piece.len() as u64);
-            if all.is_empty() && missing == 0 {
+            if bytes.is_empty() && missing == 0 {
                 return Ok(piece);
             }
-            all.extend_from_slice(&piece);
+            bytes.extend_from_slice(&piece);
         }
-        Ok(all.into())
+        Ok(bytes.into())
     }
 }
 

@@ -82,14 +82,20 @@ impl Topic {
     #[getter]
     fn start<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let zero = self.log.manifest().clock.zero;
-        self.topic().time.map(|time| times::shown(py, time.start, zero)).transpose()
+        self.topic()
+            .time
+            .map(|time| times::to_datetime(py, time.start, zero))
+            .transpose()
     }
 
     /// The time of the last record, like `start`.
     #[getter]
     fn end<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let zero = self.log.manifest().clock.zero;
-        self.topic().time.map(|time| times::shown(py, last(time), zero)).transpose()
+        self.topic()
+            .time
+            .map(|time| times::to_datetime(py, last(time), zero))
+            .transpose()
     }
 
     /// The time of the first record in nanoseconds on the clock of the log.

@@ -15,8 +15,8 @@ use pyo3::prelude::*;
 
 use crate::{error::to_python, runtime::process};
 
-/// How often a call looks for signals.
-const PERIOD: Duration = Duration::from_millis(50);
+/// The time between two checks for signals during a call.
+const SIGNAL_PERIOD: Duration = Duration::from_millis(50);
 
 /// The thread that handles signals, if it imported this module.
 static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
@@ -36,7 +36,7 @@ fn is_main_thread() -> bool {
     MAIN_THREAD.get() == Some(&thread::current().id())
 }
 
-/// Fails if Ctrl-C was pressed. To be called without the GIL.
+/// Fails if Ctrl-C was pressed. It must be called without the GIL.
 pub(crate) fn check_signals() -> PyResult<()> {
     if is_main_thread() { Python::attach(|py| py.check_signals()) } else { Ok(()) }
 }
@@ -68,8 +68,8 @@ impl Call {
         py: Python<'_>,
         work: impl FnOnce() -> Result<T> + Send,
     ) -> PyResult<T> {
-        let done = py.detach(|| self.run_detached(work))?;
-        done.map_err(|err| to_python(py, &err, self.path.as_deref()))
+        let result = py.detach(|| self.run_detached(work))?;
+        result.map_err(|err| to_python(py, &err, self.path.as_deref()))
     }
 
     fn run_detached<T: Send>(
@@ -88,11 +88,11 @@ impl Call {
             });
             let mut interrupt = None;
             loop {
-                match receiver.recv_timeout(PERIOD) {
+                match receiver.recv_timeout(SIGNAL_PERIOD) {
                     Ok(result) => return interrupt.map_or(Ok(result), Err),
                     Err(RecvTimeoutError::Disconnected) => {
-                        let what = "a thread of logtool ended unexpectedly";
-                        return Ok(Err(Error::failed(what)));
+                        let message = "a thread of logtool ended unexpectedly";
+                        return Ok(Err(Error::failed(message)));
                     }
                     Err(RecvTimeoutError::Timeout) => {}
                 }

@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 
 use crate::{error::to_python, runtime::process};
 
-/// Makes the result of a job, in Python.
+/// Converts the result of a job to an object of Python.
 pub(crate) type Finish = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 
 /// A call that runs in the background.
@@ -47,10 +47,10 @@ impl Job {
             .with_stop(stop.clone())
             .with_progress(Arc::new(MeterProgress(Arc::clone(&meter))));
         let (sender, receiver) = sync_channel(1);
-        let of_job = Arc::clone(&meter);
+        let job_meter = Arc::clone(&meter);
         let pool = process::pool().map_err(|err| to_python(py, &err, None))?;
         let started = thread::Builder::new().spawn(move || {
-            let result = pool.install(|| work(&session, &of_job));
+            let result = pool.install(|| work(&session, &job_meter));
             // If this fails, the job was dropped.
             let _ = sender.send(result);
         });
@@ -62,7 +62,7 @@ impl Job {
 
 #[pymethods]
 impl Job {
-    /// Waits up to `seconds` for the end; returns whether the job has ended.
+    /// Waits up to `seconds` for the end. Returns whether the job has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
         let period = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         py.detach(|| {
@@ -74,19 +74,19 @@ impl Job {
                 Ok(result) => Some(result),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => {
-                    let what = "a thread of logtool ended unexpectedly";
-                    Some(Err(Error::failed(what)))
+                    let message = "a thread of logtool ended unexpectedly";
+                    Some(Err(Error::failed(message)))
                 }
             };
             result.is_some()
         })
     }
 
-    /// Returns the progress, the total and the unit; `None` if they are not known yet.
+    /// Returns the amount that is done, the total and the unit; `None` if they are not known yet.
     fn progress(&self) -> Option<(u64, u64, String)> {
-        let shown = self.meter.shown.lock().clone()?;
-        let done = shown.done.load(Ordering::Relaxed).min(shown.total);
-        Some((done, shown.total, shown.unit.to_owned()))
+        let task = self.meter.task.lock().clone()?;
+        let done = task.done.load(Ordering::Relaxed).min(task.total);
+        Some((done, task.total, task.unit.to_owned()))
     }
 
     /// Ends the job. Its outputs are removed.
@@ -115,13 +115,13 @@ impl Drop for Job {
 /// Receives the progress and the notices of a job.
 #[derive(Default)]
 pub(crate) struct Meter {
-    shown: Mutex<Option<Shown>>,
-    warnings: Mutex<Vec<String>>,
+    task: Mutex<Option<TaskProgress>>,
+    notices: Mutex<Vec<String>>,
 }
 
 /// The progress of the current task.
 #[derive(Clone)]
-struct Shown {
+struct TaskProgress {
     done: Arc<AtomicU64>,
     total: u64,
     unit: &'static str,
@@ -130,12 +130,12 @@ struct Shown {
 impl Meter {
     /// Returns the warnings and notes so far.
     pub(crate) fn take_notices(&self) -> Vec<String> {
-        std::mem::take(&mut self.warnings.lock())
+        std::mem::take(&mut self.notices.lock())
     }
 
     fn start(&self, total: u64, unit: &'static str) -> Arc<AtomicU64> {
         let done = Arc::new(AtomicU64::new(0));
-        *self.shown.lock() = Some(Shown { done: Arc::clone(&done), total, unit });
+        *self.task.lock() = Some(TaskProgress { done: Arc::clone(&done), total, unit });
         done
     }
 }
@@ -166,7 +166,7 @@ impl Progress for MeterProgress {
 
     fn notice(&self, _: NoticeLevel, name: &str, text: &str) {
         let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
-        self.0.warnings.lock().push(format!("{name}{text}"));
+        self.0.notices.lock().push(format!("{name}{text}"));
     }
 }
 
@@ -176,8 +176,8 @@ impl DatasetProgress for Meter {
     }
 
     fn add_bytes(&self, bytes: u64) {
-        if let Some(shown) = &*self.shown.lock() {
-            shown.done.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(task) = &*self.task.lock() {
+            task.done.fetch_add(bytes, Ordering::Relaxed);
         }
     }
 

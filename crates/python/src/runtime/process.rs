@@ -12,7 +12,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::to_python;
 
-/// The pool, and the process whose threads it has.
+/// The pool and the identifier of the process that started its threads.
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
 /// Returns the pool of this process, which is created when it is first needed.
@@ -22,8 +22,9 @@ pub(crate) fn pool() -> Result<Arc<ThreadPool>> {
     match &*pool {
         Some((owner, pool)) if *owner == id => Ok(Arc::clone(pool)),
         _ => {
-            let new = ThreadPoolBuilder::new().thread_name(|n| format!("logtool-{n}"));
-            let new = new.build().map_err(|err| {
+            let builder =
+                ThreadPoolBuilder::new().thread_name(|n| format!("logtool-{n}"));
+            let new = builder.build().map_err(|err| {
                 Error::failed(format!("the threads cannot be started: {err}"))
             })?;
             let new = Arc::new(new);
@@ -71,7 +72,7 @@ impl Owner {
     }
 }
 
-/// Returns the error for reading in a forked process what its parent has begun to read.
+/// Returns the error for continuing a read in a forked process that its parent has started.
 pub(crate) fn other_process() -> Error {
     Error::invalid("another process has started to read this")
         .with_hint("start to read it in this process")

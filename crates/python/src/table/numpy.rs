@@ -26,7 +26,7 @@ pub(crate) struct Buffered {
     shape: Vec<usize>,
     address: usize,
     is_read_only: bool,
-    /// Keeps the memory.
+    /// Keeps the memory at `address` alive.
     _memory: Memory,
 }
 
@@ -57,26 +57,27 @@ impl Buffered {
 enum Values {
     /// Numbers of the same size.
     Numbers(Numbers),
-    /// Others, which become objects of Python.
+    /// Other values, which become objects of Python.
     Objects(ArrayRef),
 }
 
 /// Numbers of the same size, one or several for each row.
 struct Numbers {
     type_text: String,
-    /// How many there are for each row, in each dimension.
+    /// The shape of the numbers of a row; empty for a single number.
     item_shape: Vec<usize>,
     bytes: Buffer,
 }
 
-/// The columns of a batch without structs, each with its name: `header.stamp`.
+/// Returns the columns of a batch without structs. A field of a struct has a name such as
+/// `header.stamp`.
 fn leaves(batch: &RecordBatch) -> Vec<(String, ArrayRef)> {
-    let mut all = Vec::new();
+    let mut leaves = Vec::new();
     let fields = batch.schema();
     for (field, array) in fields.fields().iter().zip(batch.columns()) {
-        add_leaves(field.name().clone(), field, array, None, &mut all);
+        add_leaves(field.name().clone(), field, array, None, &mut leaves);
     }
-    all
+    leaves
 }
 
 fn add_leaves(
@@ -84,7 +85,7 @@ fn add_leaves(
     field: &Field,
     array: &ArrayRef,
     outer: Option<&NullBuffer>,
-    all: &mut Vec<(String, ArrayRef)>,
+    leaves: &mut Vec<(String, ArrayRef)>,
 ) {
     match field.data_type() {
         DataType::Struct(fields) => {
@@ -92,10 +93,10 @@ fn add_leaves(
             let nulls = NullBuffer::union(outer, array.nulls());
             for (field, inner) in fields.iter().zip(array.columns()) {
                 let name = format!("{name}.{}", field.name());
-                add_leaves(name, field, inner, nulls.as_ref(), all);
+                add_leaves(name, field, inner, nulls.as_ref(), leaves);
             }
         }
-        _ => all.push((name, with_nulls(array, outer))),
+        _ => leaves.push((name, with_nulls(array, outer))),
     }
 }
 
@@ -110,7 +111,7 @@ fn with_nulls(array: &ArrayRef, outer: Option<&NullBuffer>) -> ArrayRef {
 /// Returns the type of the numbers of `data_type` in NumPy, and their size in bytes.
 fn number_type(data_type: &DataType) -> Option<(String, usize)> {
     let width = data_type.primitive_width();
-    let of = |kind: &str, width: usize| {
+    let number = |kind: &str, width: usize| {
         let order = if width == 1 { '|' } else { '<' };
         Some((format!("{order}{kind}{width}"), width))
     };
@@ -121,21 +122,27 @@ fn number_type(data_type: &DataType) -> Option<(String, usize)> {
         TimeUnit::Nanosecond => "ns",
     };
     match data_type {
-        data_type if data_type.is_signed_integer() => of("i", width?),
-        data_type if data_type.is_unsigned_integer() => of("u", width?),
-        DataType::Float16 | DataType::Float32 | DataType::Float64 => of("f", width?),
-        DataType::Timestamp(of, _) => Some((format!("<M8[{}]", unit(of)), 8)),
-        DataType::Duration(of) => Some((format!("<m8[{}]", unit(of)), 8)),
+        data_type if data_type.is_signed_integer() => number("i", width?),
+        data_type if data_type.is_unsigned_integer() => number("u", width?),
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => {
+            number("f", width?)
+        }
+        DataType::Timestamp(resolution, _) => {
+            Some((format!("<M8[{}]", unit(resolution)), 8))
+        }
+        DataType::Duration(resolution) => {
+            Some((format!("<m8[{}]", unit(resolution)), 8))
+        }
         _ => None,
     }
 }
 
-/// Returns whether a value of `data_type` is a number or a time, which NumPy has types for.
-pub(crate) fn is_plain(data_type: &DataType) -> bool {
+/// Returns whether NumPy has a type for the values of `data_type`: numbers and times.
+pub(crate) fn is_number_or_time(data_type: &DataType) -> bool {
     number_type(data_type).is_some()
 }
 
-/// Returns the numbers of `array` if each row has the same count of them.
+/// Returns the numbers of `array`, if each row has the same number of them.
 fn numbers(array: &dyn Array) -> Option<Numbers> {
     match array.data_type() {
         DataType::Boolean => {
@@ -198,8 +205,8 @@ pub(crate) struct NumpyColumns {
     threads: usize,
 }
 
-/// The length in bytes of batches that several threads copy.
-const COPIED_BY_ONE: usize = 256 << 10;
+/// The size in bytes from which several threads copy a batch.
+const MAX_SINGLE_THREAD_BYTES: usize = 256 << 10;
 
 /// A column of several batches.
 enum Column {
@@ -234,14 +241,15 @@ impl Column {
     /// Adds the values of `array`, the column `name` of a batch, after `rows` others.
     fn add(&mut self, rows: usize, name: &str, array: &ArrayRef) -> Result<()> {
         match (self, values(array)) {
-            (Self::Numbers { bytes, valid, .. }, Values::Numbers(more)) => {
-                bytes.extend_from_slice(&more.bytes);
+            (Self::Numbers { bytes, valid, .. }, Values::Numbers(numbers)) => {
+                bytes.extend_from_slice(&numbers.bytes);
                 valid.add(rows, array.len(), validity(array));
             }
-            (Self::Objects(all), _) => all.push(array.clone()),
+            (Self::Objects(parts), _) => parts.push(array.clone()),
             (Self::Numbers { .. }, Values::Objects(_)) => {
-                let what = format!("{name}: an array of NumPy has no nulls in lists");
-                return Err(Error::new(ErrorKind::Unsupported, what));
+                let message =
+                    format!("{name}: an array of NumPy has no nulls in lists");
+                return Err(Error::new(ErrorKind::Unsupported, message));
             }
         }
         Ok(())
@@ -282,7 +290,7 @@ impl NumpyColumns {
             pairs.try_for_each(|(column, (name, array))| column.add(rows, name, array))
         };
         let threads = match batch.get_array_memory_size() {
-            ..COPIED_BY_ONE => 1,
+            ..MAX_SINGLE_THREAD_BYTES => 1,
             _ => self.threads.min(self.columns.len()).max(1),
         };
         // The system clears each new page of the arrays, which takes longer than decoding.
@@ -295,8 +303,8 @@ impl NumpyColumns {
                 .collect();
             let added = last.map_or(Ok(()), |(columns, leaves)| add(columns, leaves));
             let joined = others.into_iter().map(|thread| {
-                let what = "a thread of logtool ended unexpectedly";
-                thread.join().unwrap_or_else(|_| Err(Error::failed(what)))
+                let message = "a thread of logtool ended unexpectedly";
+                thread.join().unwrap_or_else(|_| Err(Error::failed(message)))
             });
             joined.chain([added]).collect::<Result<()>>()
         })?;
@@ -306,26 +314,27 @@ impl NumpyColumns {
 
     /// Returns a dictionary of arrays.
     pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-        let made = PyDict::new(py);
+        let arrays = PyDict::new(py);
         for (name, column) in self.names.into_iter().zip(self.columns) {
             let array = match column {
                 Column::Numbers { type_text, item_shape, bytes, valid } => {
-                    let own = own(type_text, self.rows, item_shape, bytes);
-                    array(py, own, valid.0)?
+                    let numbers =
+                        owned_numbers(type_text, self.rows, item_shape, bytes);
+                    array(py, numbers, valid.0)?
                 }
                 Column::Objects(parts) => {
-                    let mut all = Vec::with_capacity(self.rows);
+                    let mut objects = Vec::with_capacity(self.rows);
                     for part in &parts {
                         for row in 0..part.len() {
-                            all.push(object(py, part, row)?);
+                            objects.push(object(py, part, row)?);
                         }
                     }
-                    object_array(py, all)?
+                    object_array(py, objects)?
                 }
             };
-            made.set_item(name, array)?;
+            arrays.set_item(name, array)?;
         }
-        Ok(made)
+        Ok(arrays)
     }
 }
 
@@ -334,7 +343,7 @@ pub(crate) fn of_batch<'py>(
     py: Python<'py>,
     batch: &RecordBatch,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let made = PyDict::new(py);
+    let arrays = PyDict::new(py);
     for (name, column) in leaves(batch) {
         let array = match values(&column) {
             Values::Numbers(Numbers { type_text, item_shape, bytes }) => {
@@ -353,13 +362,13 @@ pub(crate) fn of_batch<'py>(
                 object_array(py, objects.collect::<PyResult<_>>()?)?
             }
         };
-        made.set_item(name, array)?;
+        arrays.set_item(name, array)?;
     }
-    Ok(made)
+    Ok(arrays)
 }
 
-/// Returns numbers that own their memory, which NumPy may change.
-fn own(
+/// Returns numbers that own their memory, so that NumPy may change them.
+fn owned_numbers(
     type_text: String,
     rows: usize,
     item_shape: Vec<usize>,
@@ -382,7 +391,8 @@ fn array<'py>(
     numbers: Buffered,
     valid: Option<Vec<u8>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let valid = valid.map(|valid| own("|b1".into(), valid.len(), vec![], valid));
+    let valid =
+        valid.map(|valid| owned_numbers("|b1".into(), valid.len(), vec![], valid));
     py.import("logtool._numpy")?.call_method1("number_array", (numbers, valid))
 }
 
@@ -418,21 +428,21 @@ fn object(py: Python<'_>, array: &ArrayRef, row: usize) -> PyResult<Py<PyAny>> {
         DataType::LargeList(_) => list(py, &array.as_list::<i64>().value(row)),
         DataType::FixedSizeList(..) => list(py, &array.as_fixed_size_list().value(row)),
         DataType::Struct(fields) => {
-            let made = PyDict::new(py);
+            let dict = PyDict::new(py);
             for (field, inner) in fields.iter().zip(array.as_struct().columns()) {
-                made.set_item(field.name(), object(py, inner, row)?)?;
+                dict.set_item(field.name(), object(py, inner, row)?)?;
             }
-            Ok(made.into_any().unbind())
+            Ok(dict.into_any().unbind())
         }
         _ => match numbers(&array.slice(row, 1)) {
             Some(Numbers { type_text, item_shape, bytes }) => {
-                let one = own(type_text, 1, item_shape, bytes.to_vec());
-                let all = self::array(py, one, None)?;
-                Ok(all.get_item(0)?.unbind())
+                let number = owned_numbers(type_text, 1, item_shape, bytes.to_vec());
+                let array = self::array(py, number, None)?;
+                Ok(array.get_item(0)?.unbind())
             }
             None => {
-                let what = format!("NumPy has no type for {}", array.data_type());
-                Err(to_python(py, &Error::new(ErrorKind::Unsupported, what), None))
+                let message = format!("NumPy has no type for {}", array.data_type());
+                Err(to_python(py, &Error::new(ErrorKind::Unsupported, message), None))
             }
         },
     }
@@ -442,7 +452,8 @@ fn object(py: Python<'_>, array: &ArrayRef, row: usize) -> PyResult<Py<PyAny>> {
 fn list(py: Python<'_>, items: &ArrayRef) -> PyResult<Py<PyAny>> {
     match numbers(items) {
         Some(Numbers { type_text, item_shape, bytes }) => {
-            let numbers = own(type_text, items.len(), item_shape, bytes.to_vec());
+            let numbers =
+                owned_numbers(type_text, items.len(), item_shape, bytes.to_vec());
             Ok(array(py, numbers, validity(items))?.unbind())
         }
         None => {

@@ -15,10 +15,10 @@ use pyo3::{prelude::*, types::PyDict};
 
 use crate::table::numpy;
 
-/// A series as a table, and what a table does not have.
+/// A series as a table, with the names and units of its components.
 pub(crate) struct SeriesBatch {
     batch: RecordBatch,
-    /// The names of the components; empty for a single one.
+    /// The names of the components; empty for a single component.
     names: Vec<String>,
     units: Vec<String>,
 }
@@ -43,7 +43,11 @@ pub(crate) fn batch(series: &Series, clock: &ShownClock) -> Result<SeriesBatch> 
     Ok(SeriesBatch {
         batch: RecordBatch::try_from_iter(columns)?,
         names: named.map(name).collect(),
-        units: series.components.iter().map(|of| of.unit.clone()).collect(),
+        units: series
+            .components
+            .iter()
+            .map(|component| component.unit.clone())
+            .collect(),
     })
 }
 

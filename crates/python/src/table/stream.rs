@@ -23,7 +23,8 @@ use crate::{
 pub(crate) struct ReadState {
     /// The damage that the last read found.
     pub(crate) damage: Vec<Damage>,
-    /// The error that ended the last read. Other libraries replace it by their own.
+    /// The error that ended the last read. Libraries that pull the batches raise their own error
+    /// in its place.
     pub(crate) error: Option<PyErr>,
 }
 
@@ -56,7 +57,7 @@ impl PullBatches for Batches {
 /// The batches of a table. Any thread may pull them, with the GIL or without it.
 ///
 /// No function of this crate may call a library that pulls them: PyO3 assumes that a thread has
-/// the GIL as long as it is inside of such a function, and those libraries release it.
+/// the GIL as long as it is inside such a function, and those libraries release it.
 pub(crate) struct TableReader {
     log: logtool::Log,
     topics: TopicSet,
@@ -89,7 +90,7 @@ impl TableReader {
         self.batches.schema()
     }
 
-    /// Returns the next batch. To be called without the GIL.
+    /// Returns the next batch. It must be called without the GIL.
     pub(crate) fn next_batch(&mut self) -> PyResult<Option<RecordBatch>> {
         if self.is_done {
             return Ok(None);

@@ -54,12 +54,15 @@ impl NewLog {
         profile: String,
     ) -> Result<Self> {
         let unsupported = || {
-            let what = format!("{} logs do not have this compression", format.name());
-            Error::invalid(what)
+            let message =
+                format!("{} logs do not have this compression", format.name());
+            Error::invalid(message)
         };
         match format {
             LogFormat::Ulog => {
-                if compression.is_some_and(|one| one != Compression::None) {
+                if compression
+                    .is_some_and(|compression| compression != Compression::None)
+                {
                     return Err(unsupported());
                 }
                 let file = BufWriter::new(file);

@@ -204,7 +204,7 @@ fn first_row(source: &dyn Source, header: &Header) -> Result<RowParser> {
 
 /// The results of the first pass.
 struct FirstPass {
-    /// The type of each column, and the cell because of which it became text.
+    /// The type of each column, and the cell that made it text, if there is one.
     kinds: Vec<(CellType, Option<MismatchedCell>)>,
     records: u64,
     bytes: u64,

@@ -33,7 +33,7 @@ struct PageSizes {
     in_file: u64,
 }
 
-/// Checks the pages of the column chunks `chunks`, of which one page each is in memory at a time. A
+/// Checks the pages of the column chunks `chunks`. One page of each chunk is in memory at a time. A
 /// page may have at most `max_page` bytes.
 ///
 /// # Errors

@@ -24,9 +24,9 @@ pub(crate) fn sin_cos(angle: f64) -> (f64, f64) {
     (sin, cos)
 }
 
-/// Rises smoothly from 0 to 1 while `at` goes from `from` to `to`.
-pub(crate) fn step(at: f64, from: f64, to: f64) -> f64 {
-    let x = ((at - from) / (to - from)).clamp(0.0, 1.0);
+/// Returns a value that rises smoothly from 0 to 1 while `x` goes from `start` to `end`.
+pub(crate) fn step(x: f64, start: f64, end: f64) -> f64 {
+    let x = ((x - start) / (end - start)).clamp(0.0, 1.0);
     x * x * (3.0 - 2.0 * x)
 }
 

@@ -155,11 +155,11 @@ impl Sample {
     fn read(name: &str) -> Option<Self> {
         let log = conformance::sample(&format!("ulog/{name}"))?;
         let (mut packed, mut rows, mut id) = (vec![], vec![], None);
-        let mut rest = &log[16..];
-        while let [low, high, kind, after @ ..] = rest {
+        let mut remaining = &log[16..];
+        while let [low, high, kind, next @ ..] = remaining {
             let size = usize::from(u16::from_le_bytes([*low, *high]));
-            let Some((body, after)) = after.split_at_checked(size) else { break };
-            rest = after;
+            let Some((body, next)) = next.split_at_checked(size) else { break };
+            remaining = next;
             match kind {
                 b'M' => {
                     let (key, value) = body[2..].split_at(usize::from(body[1]));

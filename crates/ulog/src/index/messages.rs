@@ -137,7 +137,7 @@ impl IndexPass {
             }
         };
         self.declarations.push(Declaration::Subscription {
-            offset: offset,
+            offset,
             id,
             name: name.to_owned(),
             instance,

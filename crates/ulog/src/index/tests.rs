@@ -209,12 +209,12 @@ fn manifest_of_damaged_sample_is_same_on_any_number_of_threads() {
             let mut bytes = bytes.to_vec();
             for _ in 0..hits {
                 // The header remains, so that the file is still recognized.
-                let at = 100 + random.below(bytes.len() as u64 - 100) as usize;
-                let end = bytes.len().min(at + random.below(3_000) as usize);
+                let start = 100 + random.below(bytes.len() as u64 - 100) as usize;
+                let end = bytes.len().min(start + random.below(3_000) as usize);
                 match random.below(3) {
-                    0 => drop(bytes.drain(at..end)),
-                    1 => bytes[at..end].fill(random.below(256) as u8),
-                    _ => drop(bytes.splice(at..at, (0..40).map(|i| i * 5))),
+                    0 => drop(bytes.drain(start..end)),
+                    1 => bytes[start..end].fill(random.below(256) as u8),
+                    _ => drop(bytes.splice(start..start, (0..40).map(|i| i * 5))),
                 }
             }
             let source: Arc<dyn Source> = Arc::new(Bytes::from(bytes));
@@ -288,19 +288,20 @@ fn manifest_agrees_with_sequential_reading() {
     let source: Arc<dyn Source> = Arc::new(Bytes::from(bytes.clone()));
     let manifest = manifest_on(&source, 4, 1 << 13);
     // Each message contains its length.
-    let (mut at, mut records, mut range) =
+    let (mut offset, mut records, mut range) =
         (16, [0_u64; TOPICS as usize], TimeRange::EMPTY);
-    while at < bytes.len() {
-        let size = usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
-        if bytes[at + 2] == b'D' {
-            records[usize::from(bytes[at + 3])] += 1;
-            let time = u64::from_le_bytes(*bytes[at + 5..].first_chunk().unwrap());
+    while offset < bytes.len() {
+        let size = usize::from(u16::from_le_bytes([bytes[offset], bytes[offset + 1]]));
+        if bytes[offset + 2] == b'D' {
+            records[usize::from(bytes[offset + 3])] += 1;
+            let time = u64::from_le_bytes(*bytes[offset + 5..].first_chunk().unwrap());
             let time = Timestamp::from_micros(time);
             range = range.cover(&TimeRange::from_timestamp(time));
-            let part = manifest.parts.iter().find(|p| p.bytes.contains(&(at as u64)));
-            assert!(part.unwrap().time.contains(time), "{at}");
+            let part =
+                manifest.parts.iter().find(|p| p.bytes.contains(&(offset as u64)));
+            assert!(part.unwrap().time.contains(time), "{offset}");
         }
-        at += 3 + size;
+        offset += 3 + size;
     }
     let topics = manifest.topics.iter().take(records.len());
     assert!(topics.map(|topic| topic.records).eq(records.map(Some)));

@@ -172,8 +172,8 @@ fn two_topics_with_same_name_are_rejected() {
 
 #[test]
 fn topics_with_same_name_and_type_are_merged() {
-    let (one, other) = (kitchen("float", "home", 1), kitchen("float", "home", 1));
-    let logs = [(&one, logged(&one)), (&other, named(&other, &["pot", "lid"]))];
+    let (first, second) = (kitchen("float", "home", 1), kitchen("float", "home", 1));
+    let logs = [(&first, logged(&first)), (&second, named(&second, &["pot", "lid"]))];
     let (new, remarks) = write(&logs, &WriteOptions::default()).unwrap();
     let want = [("pot", 8), ("pot.1", 4), ("lid", 8)].map(|(n, c)| (n.to_owned(), c));
     assert_eq!(topics(&new), want);

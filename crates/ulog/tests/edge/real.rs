@@ -66,14 +66,14 @@ fn has_all_outside_the_damage(edge: &Edge, original: &Bytes) -> usize {
 /// Returns the data messages of a valid log without appended sections, by offset: a
 /// message is a size, a type and a payload that starts with a 2-byte id.
 fn data_messages(log: &Bytes) -> BTreeMap<u64, Bytes> {
-    let (mut messages, mut at) = (BTreeMap::new(), 16);
-    while at < log.len() {
-        let size = usize::from(u16::from_le_bytes([log[at], log[at + 1]]));
-        let end = at + 3 + size;
-        if log[at + 2] == b'D' {
-            messages.insert(at as u64 + 5, log.slice(at + 5..end));
+    let (mut messages, mut offset) = (BTreeMap::new(), 16);
+    while offset < log.len() {
+        let size = usize::from(u16::from_le_bytes([log[offset], log[offset + 1]]));
+        let end = offset + 3 + size;
+        if log[offset + 2] == b'D' {
+            messages.insert(offset as u64 + 5, log.slice(offset + 5..end));
         }
-        at = end;
+        offset = end;
     }
     messages
 }

@@ -25,23 +25,27 @@ fn cut_log() -> Vec<u8> {
 fn records(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut ends = vec![bytes.len()];
     if bytes[27] & 1 == 1 {
-        let offset =
-            |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-        ends.extend([35, 43, 51].map(|at| offset(at) as usize));
+        let read_offset = |position: usize| {
+            u64::from_le_bytes(bytes[position..position + 8].try_into().unwrap())
+        };
+        ends.extend([35, 43, 51].map(|position| read_offset(position) as usize));
         ends.retain(|end| *end > 0);
         ends.sort();
     }
-    let (mut records, mut at) = (vec![], 16);
+    let (mut records, mut offset) = (vec![], 16);
     for end in ends {
-        while at + 3 <= end {
-            let size = usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
-            let Some(payload) = bytes[..end].get(at + 3..at + 3 + size) else { break };
-            if bytes[at + 2] == b'D' {
+        while offset + 3 <= end {
+            let size =
+                usize::from(u16::from_le_bytes([bytes[offset], bytes[offset + 1]]));
+            let Some(payload) = bytes[..end].get(offset + 3..offset + 3 + size) else {
+                break;
+            };
+            if bytes[offset + 2] == b'D' {
                 records.push(payload[2..].to_vec());
             }
-            at += 3 + size;
+            offset += 3 + size;
         }
-        at = end;
+        offset = end;
     }
     records
 }
