@@ -177,7 +177,8 @@ impl ReportRequest {
         }
         let bands = plot::flight_mode_bands(format_log, time.end.as_nanos())?;
         let states = plot::vtol_states(format_log, time.end.as_nanos())?;
-        // The summary comes first on the page, but includes the damage that all other sections find.
+        // The summary comes first on the page, but includes the damage that all other sections
+        // find.
         let mut damage: Vec<Damage> = Vec::new();
         let ulog = log.ulog()?;
         let mut marks = MarkBuilder::new(time, MARK_COLUMNS);

@@ -124,8 +124,8 @@ impl Merge {
         self
     }
 
-    /// Treats the clocks of logs as equal if it is unknown whether they count from the same instant.
-    /// By default, that is an error.
+    /// Treats the clocks of logs as equal if it is unknown whether they count from the same
+    /// instant. By default, that is an error.
     pub fn with_same_clock(mut self) -> Self {
         self.unknown_clocks = UnknownClocks::Same;
         self

@@ -98,7 +98,8 @@ impl Recording {
         self
     }
 
-    /// Records the vehicle with this system id. By default, it is the first vehicle that sends a message.
+    /// Records the vehicle with this system id. By default, it is the first vehicle that sends a
+    /// message.
     pub fn with_system(mut self, system: u8) -> Self {
         self.system = Some(system);
         self

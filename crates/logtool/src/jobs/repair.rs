@@ -58,8 +58,8 @@ pub struct RepairReport {
     pub format: String,
     /// The new log.
     pub output: OutputSummary,
-    /// The number of records that were read and passed to the new log, which may not be able to hold all of
-    /// them.
+    /// The number of records that were read and passed to the new log, which may not be able to
+    /// hold all of them.
     pub copied_records: u64,
     /// The number of these records in parts that were copied unchanged.
     pub records_in_unchanged_parts: u64,

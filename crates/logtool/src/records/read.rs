@@ -99,8 +99,8 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
         }
     }
 
-    /// Passes all values to `receive_value` until it returns false, and all damage to `receive_damage`, before the
-    /// value of the block that contains it. Both may fail, and are called on this thread.
+    /// Passes all values to `receive_value` until it returns false, and all damage to
+    /// `receive_damage`, before the value of the block that contains it. Both may fail, and are called on this thread.
     pub fn for_each(
         mut self,
         receive_value: ReceiveValue<'_, M>,
@@ -112,8 +112,8 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
         }
     }
 
-    /// Passes the rows of each record to `receive_value` before the next record is decoded, so that rows are
-    /// shown without delay.
+    /// Passes the rows of each record to `receive_value` before the next record is decoded, so that
+    /// rows are shown without delay.
     fn read_by_record(
         &mut self,
         receive_value: ReceiveValue<'_, M>,

@@ -90,8 +90,8 @@ pub struct MessageSource {
 }
 
 impl TranslationKind {
-    /// Returns how a log `source` is translated to the format `target`, with these types of messages.
-    /// Returns `None` if its records are copied unchanged, or cannot be held.
+    /// Returns how a log `source` is translated to the format `target`, with these types of
+    /// messages. Returns `None` if its records are copied unchanged, or cannot be held.
     pub fn for_target(
         source: &Manifest,
         target: LogFormat,

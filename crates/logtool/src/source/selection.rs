@@ -96,12 +96,12 @@ pub fn copyable_topics(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSe
     })
 }
 
-/// Like [`copyable_topics`], for a log of packets: topics of scans are replaced by the topics of the packets
-/// that they are derived from.
+/// Returns those of `topics` that can be copied from a log of packets, like [`copyable_topics`].
+/// Topics of scans are replaced by the topics of the packets that they are derived from.
 ///
 /// # Errors
 /// No topic is left.
-pub fn with_packets(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
+pub fn packet_topics(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
     let is_packets = |topic: &Topic| topic.content == TopicContent::LidarPackets;
     let mut names: Vec<&str> = Vec::new();
     for (_, topic) in manifest.topics().filter(|(_, topic)| is_packets(topic)) {
@@ -231,7 +231,7 @@ impl Pattern {
     }
 
     /// Returns whether it matches `topic` by its label, or by name and instance.
-    pub fn is_one(&self, topic: &Topic) -> bool {
+    pub fn matches_label(&self, topic: &Topic) -> bool {
         self.is_match(&topic.label()) || self.is_match(&unique_label(topic))
     }
 

@@ -88,8 +88,8 @@ impl RowBuffer {
         if batches.is_empty() { Ok(()) } else { write(&self.concat(&batches)?) }
     }
 
-    /// Appends rows of `batch`, starting at index `start_row`, until the group is complete. Returns the
-    /// number of appended rows.
+    /// Appends rows of `batch`, starting at index `start_row`, until the group is complete. Returns
+    /// the number of appended rows.
     fn append(&mut self, batch: &RecordBatch, start_row: usize) -> Result<usize> {
         let max_rows = (batch.num_rows() - start_row).min(MAX_ROWS - self.rows);
         let slice = batch.slice(start_row, max_rows);

@@ -397,8 +397,8 @@ pub(super) fn chart(panel: Panel, context: &PlotContext<'_>, time: &TimeAxis) ->
     }
 }
 
-/// Returns a plot of the flags among `plot_signals` that are ever set. Without such flags, returns a note
-/// that they were logged.
+/// Returns a plot of the flags among `plot_signals` that are ever set. Without such flags, returns
+/// a note that they were logged.
 fn flag_block<'s>(
     planned: &PlannedPlot,
     plot_signals: impl Iterator<Item = (&'s RequestedSignal, &'s Signal)> + Clone,

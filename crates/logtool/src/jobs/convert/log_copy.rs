@@ -162,7 +162,7 @@ impl LogCopy {
         let is_of_ros = source_format.is_some_and(LogFormat::has_messages);
         let is_vel = request.format == OutputFormat::Vel;
         if request.format == OutputFormat::Pcap || is_vel && is_of_ros {
-            topics = selection::with_packets(manifest, &topics)?;
+            topics = selection::packet_topics(manifest, &topics)?;
         } else if translation.is_none_or(TranslationKind::is_one_to_one) {
             topics = selection::copyable_topics(manifest, &topics)?;
         }

@@ -109,8 +109,8 @@ pub enum LabelSource {
     Labels(Arc<Labels>),
 }
 
-/// The merge of several topics into one table: a row for each period, with the last value of each column at
-/// that time or before.
+/// The merge of several topics into one table: a row for each period, with the last value of each
+/// column at that time or before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AsofMerge {

@@ -101,8 +101,8 @@ impl LogFile {
         Ok(Self { staged, format })
     }
 
-    /// Calls `fill` to write `extracts`. Returns the size of the log if it was written in order, and
-    /// remarks.
+    /// Calls `fill` to write `extracts`. Returns the size of the log if it was written in order,
+    /// and remarks.
     pub fn write<T>(
         self,
         extracts: &[LogSlice<'_>],

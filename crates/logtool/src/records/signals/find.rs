@@ -37,7 +37,7 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSigna
         let topics = |name: &str| -> Vec<(TopicId, &Topic)> {
             let pattern = Pattern::new(name);
             let is_match =
-                |topic: &Topic| pattern.as_ref().is_ok_and(|p| p.is_one(topic));
+                |topic: &Topic| pattern.as_ref().is_ok_and(|p| p.matches_label(topic));
             manifest.topics().filter(|(_, topic)| is_match(topic)).collect()
         };
         let mut splits = dots.map(|(name, field)| (topics(name), field));

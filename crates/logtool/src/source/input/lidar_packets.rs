@@ -321,8 +321,9 @@ impl Cursor for LidarCursor {
     }
 }
 
-/// Returns how much earlier than the last packet of `message_records` each packet arrived, in nanoseconds.
-/// `message_records` are packets of one message without stamps, which was sent when the last one arrived.
+/// Returns how much earlier than the last packet of `message_records` each packet arrived, in
+/// nanoseconds. `message_records` are packets of one message without stamps, which was sent when the last one
+/// arrived.
 fn before_last(message_records: &[Record<'_>], lidar: &Lidar) -> Vec<i64> {
     let mut early = vec![0; message_records.len()];
     let mut nanos = 0.0;

@@ -243,8 +243,8 @@ impl Acquisition<'_> {
         Ok(Some(version))
     }
 
-    /// Removes conflicting locks of killed runs, and refuses those of others. `own_name` is the name
-    /// of the lock of this run, which has `shard`.
+    /// Removes conflicting locks of killed runs, and refuses those of others. `own_name` is the
+    /// name of the lock of this run, which has `shard`.
     fn remove_conflicting_locks(
         &self,
         own_name: &str,
