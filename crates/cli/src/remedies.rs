@@ -54,7 +54,7 @@ pub(crate) fn text(remedy: &Remedy) -> Option<String> {
             "--force writes it without this input".to_owned()
         }
         Remedy::AssumeSameClock => {
-            "if it was the same moment, --same-clock merges them".to_owned()
+            "--same-clock merges them as if they counted from the same instant".to_owned()
         }
         Remedy::SetOffset { first, second, second_file } => format!(
             "--offset {second_file}=SECONDS states what to add to the times of {second}; \

@@ -97,7 +97,7 @@ fn ulogs_are_merged_only_with_same_clock() {
     let folder = Folder::with(&bytes::log());
     folder.write("other.ulg", &bytes::log());
     let args = ["merge", "flight.ulg", "other.ulg", "-o", "new.ulg"];
-    folder.run(&args).ended(1, &["count from the same moment", "--same-clock"]);
+    folder.run(&args).ended(1, &["count from the same instant", "--same-clock"]);
     assert_eq!(folder.list("."), ["flight.ulg", "other.ulg"]);
     folder.run(&[&args[..], &["--same-clock", "-q"]].concat()).succeeded();
     let report = folder.run(&["info", "--json", "new.ulg"]).succeeded().json_lines();

@@ -153,7 +153,7 @@ fn unplottable_field_is_an_error_without_output() {
     run("/scan.angle_min", "x.svg", &["--start", "500"])
         .ended(0, &["no records match the selected topics and time range"]);
     run("/scan.angle_min", "x.svg", &["--size", "100x100"])
-        .ended(1, &["larger picture"]);
+        .ended(1, &["too small for its plots"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }
 

@@ -46,7 +46,7 @@ fn formats_with_a_final_header_are_rejected_on_standard_output() {
     for log in ["rover.bag", "car.vel"] {
         let run = folder.run(&["filter", &testdata(log), "-o", "-"]);
         assert!(run.stdout.is_empty());
-        run.ended(2, &["header is written last", "mcap, ulog and pcap logs can"]);
+        run.ended(2, &["is written last", "MCAP files, ULogs and captures can"]);
     }
 }
 

@@ -107,13 +107,12 @@ impl Canvas {
             let area = backend.into_drawing_area();
             let drawn = draw(&area).and_then(|()| area.present());
             let draw_error = |err| {
-                let message = match err {
-                    DrawingAreaErrorKind::LayoutError => {
-                        "the image is too small for its plots"
-                    }
-                    _ => "the image cannot be drawn",
-                };
-                Error::new(ErrorKind::Limit, message).with_source(err)
+                if matches!(err, DrawingAreaErrorKind::LayoutError) {
+                    let message = "the image is too small for its plots";
+                    return Error::new(ErrorKind::Limit, message);
+                }
+                Error::new(ErrorKind::Malformed, "the image cannot be drawn")
+                    .with_source(err)
             };
             drawn.map_err(draw_error)?;
         }

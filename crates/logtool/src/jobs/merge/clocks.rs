@@ -45,7 +45,7 @@ pub(super) fn check(logs: &[MergeSource], unknown: UnknownClocks) -> Result<()> 
             _ if unknown == UnknownClocks::Same => {}
             Relation::Apart(nanos) => {
                 let message = format!(
-                    "{a} and {b} count from different moments, {} apart, and the times in \
+                    "{a} and {b} count from different instants, {} apart, and the times in \
                      their records are copied as they are",
                     Span(nanos)
                 );
@@ -53,7 +53,7 @@ pub(super) fn check(logs: &[MergeSource], unknown: UnknownClocks) -> Result<()> 
             }
             Relation::Unknown => {
                 let message = format!(
-                    "nothing says that {a} and {b} count from the same instant: both \
+                    "it is unknown whether {a} and {b} count from the same instant: both \
                      count from {}",
                     describe_zero(clocks.0)
                 );
