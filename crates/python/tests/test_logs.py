@@ -199,7 +199,7 @@ def test_time_column_of_a_table_is_chosen_with_its_unit(tmp_path):
     path = tmp_path / "samples.csv"
     path.write_text("sent,received,value\n500,1000,1.5\n700,2000,2.5\n")
     table = logtool.open(path, time_column="received:ms")["samples"]
-    times = table.to_arrow()["timestamp"].cast("int64").to_pylist()
+    times = table.to_arrow()["time"].cast("int64").to_pylist()
     assert times == [1_000_000_000, 2_000_000_000]
     with pytest.raises(logtool.Error, match="missing"):
         logtool.open(path, time_column="missing")
