@@ -67,7 +67,7 @@ def chunks(ours, peer):
         names[name] = (count + 1, length + size, unpacked + len(decompress(packed)))
     told = ours.info["metadata"]["chunks"]
     by_compression = {
-        name: (one["chunks"], one["bytes"], one["unpacked_bytes"])
+        name: (one["chunks"], one["bytes"], one["uncompressed_bytes"])
         for name, one in told.get("by_compression", {}).items()
     }
     if by_compression != names:

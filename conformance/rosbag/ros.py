@@ -76,7 +76,7 @@ def information(ours, theirs):
         "size": info["bytes"],
         "messages": info["records"],
         "indexed": metadata["indexed"],
-        "uncompressed": sum(one["unpacked_bytes"] for one in packed),
+        "uncompressed": sum(one["uncompressed_bytes"] for one in packed),
         "compressed": sum(one["bytes"] for one in packed),
         "start": info["start_s"],
         "end": info["end_s"],

@@ -219,7 +219,7 @@ fn health_reports_the_layout_of_chunks() {
     assert_eq!(health["parts"]["out_of_order"], 0);
     let spread = json!({"min": second, "median": first, "max": first});
     assert_eq!(health["chunk_bytes"], spread);
-    assert_eq!(health["unpacked_chunk_bytes"], spread);
+    assert_eq!(health["uncompressed_chunk_bytes"], spread);
     assert_eq!(health["chunks"]["by_compression"]["none"]["chunks"], 2);
     let text = folder.run(&["info", "--health", "drive.bag"]).succeeded().stdout;
     assert!(text.contains("1 overlap earlier ones in time, up to 2 at once"), "{text}");

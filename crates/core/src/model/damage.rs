@@ -34,7 +34,7 @@ pub struct Damage {
     pub time: Option<TimeRange>,
     /// The reason, if the kind does not explain it: a short phrase, e.g. "the chunk is
     /// compressed with …".
-    #[serde(rename = "why", default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

@@ -77,7 +77,7 @@ impl MetadataKey {
             Self::SizeField => "size_field",
             Self::SyncMarks => "sync_marks",
             Self::System => "system",
-            Self::UncompressedChunkBytes => "unpacked_chunk_bytes",
+            Self::UncompressedChunkBytes => "uncompressed_chunk_bytes",
         }
     }
 }
@@ -118,10 +118,10 @@ pub struct CompressionStatistics {
 }
 
 const CHUNKS: &str = "chunks";
-const INSPECTED_CHUNKS: &str = "looked_at";
+const INSPECTED_CHUNKS: &str = "inspected";
 const BY_COMPRESSION: &str = "by_compression";
 const BYTES: &str = "bytes";
-const UNCOMPRESSED_BYTES: &str = "unpacked_bytes";
+const UNCOMPRESSED_BYTES: &str = "uncompressed_bytes";
 
 impl ChunkStatistics {
     /// Reads the statistics from the value of [`MetadataKey::Chunks`]; `None` if it is another
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     /// The form in the JSON of `logtool info`, on which other programs rely.
-    const CHUNKS_JSON: &str = r#"{"by_compression":{"lz4":{"bytes":10,"chunks":2,"unpacked_bytes":40}},"chunks":3,"looked_at":2}"#;
+    const CHUNKS_JSON: &str = r#"{"by_compression":{"lz4":{"bytes":10,"chunks":2,"uncompressed_bytes":40}},"chunks":3,"inspected":2}"#;
 
     #[test]
     fn chunk_statistics_have_stable_keys() {

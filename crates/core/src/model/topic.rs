@@ -135,7 +135,7 @@ impl Stream {
     /// The metadata key of the number of properties that only the format of the log can keep:
     /// fields of the header of a connection that are not text, occur twice, or have the name
     /// of another field.
-    pub const FORMAT_SPECIFIC_FIELDS_KEY: &str = "fields_unkept";
+    pub const FORMAT_SPECIFIC_FIELDS_KEY: &str = "format_specific_fields";
 
     /// Returns the number of properties that only the format of the log can keep.
     pub fn format_specific_fields(&self) -> u64 {

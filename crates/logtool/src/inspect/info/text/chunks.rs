@@ -10,10 +10,9 @@ pub(super) fn lines(chunks: Option<&Value>) -> Vec<String> {
         return Vec::new();
     };
     let line = |(name, statistics): (&String, &CompressionStatistics)| {
-        let CompressionStatistics { chunks, bytes, uncompressed_bytes: unpacked } =
-            *statistics;
-        let share = bytes as f64 * 100.0 / unpacked.max(1) as f64;
-        let (bytes, unpacked) = (Bytes(bytes), Bytes(unpacked));
+        let CompressionStatistics { chunks, bytes, uncompressed_bytes } = *statistics;
+        let share = bytes as f64 * 100.0 / uncompressed_bytes.max(1) as f64;
+        let (bytes, uncompressed) = (Bytes(bytes), Bytes(uncompressed_bytes));
         let chunks = if all_chunks.inspected_chunks < all_chunks.chunks {
             let (chunks, inspected, total) = (
                 Count(chunks),
@@ -24,7 +23,9 @@ pub(super) fn lines(chunks: Option<&Value>) -> Vec<String> {
         } else {
             count_of(chunks, "chunk")
         };
-        format!("{name:?}: {chunks}, {bytes} of {unpacked} unpacked ({share:.1} %)")
+        format!(
+            "{name:?}: {chunks}, {bytes} of {uncompressed} uncompressed ({share:.1} %)"
+        )
     };
     all_chunks.by_compression.iter().map(line).collect()
 }

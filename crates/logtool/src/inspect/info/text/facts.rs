@@ -213,9 +213,9 @@ fn write_health(text: &mut TextWriter<'_>, manifest: &Manifest, health: &Health)
     }
     let chunks = health.layout.get(MetadataKey::Chunks.name());
     write_chunks(text, chunks.or_else(|| manifest.file_metadata(MetadataKey::Chunks)));
-    let unpacked = health.layout.get(MetadataKey::UncompressedChunkBytes.name());
-    let unpacked = unpacked.and_then(SizeDistribution::from_value);
-    if let Some(SizeDistribution { min, median, max }) = unpacked {
-        text.add_fact("unpacked", &sizes(min, median, max));
+    let uncompressed = health.layout.get(MetadataKey::UncompressedChunkBytes.name());
+    let uncompressed = uncompressed.and_then(SizeDistribution::from_value);
+    if let Some(SizeDistribution { min, median, max }) = uncompressed {
+        text.add_fact("", &format!("uncompressed {}", sizes(min, median, max)));
     }
 }
