@@ -54,7 +54,7 @@ impl LogWriter {
                     format.plural(),
                     format.noun()
                 );
-                return Err(Error::invalid(message).with_hint("name a file"));
+                return Err(Error::invalid(message).with_hint("name a file with -o"));
             }
             let outputs = guarded_outputs::for_stdout(session);
             let file = LogFile::new(&outputs, STDIN, format)?;
