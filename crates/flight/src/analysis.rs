@@ -16,15 +16,10 @@ use crate::{
     step_response::{self, StepResponse},
 };
 
-/// The topics whose sampling regularity is computed: the inputs and outputs of the controllers and
-/// of the estimator.
-const SAMPLED_TOPICS: [&str; 5] = [
-    "vehicle_angular_velocity",
-    "vehicle_attitude",
-    "vehicle_local_position",
-    "vehicle_gps_position",
-    "battery_status",
-];
+/// The series whose sampling regularity is computed, besides that of the topics with the rotation of
+/// the vehicle, which are not series.
+const SAMPLED_TOPICS: [&str; 3] =
+    ["vehicle_local_position", "vehicle_gps_position", "battery_status"];
 
 /// The statistics and the diagnoses of a flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -58,10 +53,11 @@ pub struct SignalAnalysis {
 pub fn analyze(data: &FlightData) -> FlightAnalysis {
     let phases = Phases::new(data);
     let sampled = SAMPLED_TOPICS.iter().filter_map(|topic| data.first_instance(topic));
+    let sampling = sampled.filter_map(SamplingRegularity::new);
     FlightAnalysis {
         statistics: FlightStatistics::new(data, &phases),
         diagnoses: diagnostics::diagnose(data, &phases),
-        sampling: sampled.filter_map(SamplingRegularity::new).collect(),
+        sampling: data.streamed_sampling.iter().cloned().chain(sampling).collect(),
         thrust_and_field: correlate_thrust_and_field(data),
     }
 }

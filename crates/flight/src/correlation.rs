@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::data::{FlightData, Series};
+use crate::data::FlightData;
+use crate::series::Series;
 
 /// The minimum number of samples of a correlation.
 const MIN_SAMPLES: usize = 50;

@@ -61,6 +61,6 @@ fn smallest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Returns the name of the topic of a series, followed by its instance unless that is 0.
-fn topic_name(series: &crate::data::Series) -> String {
+fn topic_name(series: &crate::series::Series) -> String {
     series.label("").trim_end_matches('.').to_owned()
 }

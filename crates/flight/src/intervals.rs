@@ -1,6 +1,6 @@
 //! Sets of time intervals, and runs of rows that meet a condition.
 
-use crate::data::{Series, seconds};
+use crate::series::{Series, seconds};
 
 /// Disjoint intervals of time, sorted. Each is half-open: its first nanosecond, and the nanosecond
 /// after its last.

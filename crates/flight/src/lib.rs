@@ -3,7 +3,8 @@
 //! [`analyze`] computes the statistics and the diagnoses, [`signal_analysis`] the spectra and
 //! the step responses. [`flight_topics`] and [`signal_topics`] list the topics and fields of a
 //! log that they read. The caller collects these as [`Series`] in a [`FlightData`]; topics that are
-//! not in the log are omitted. This crate does not read logs; it processes columns of numbers over
+//! not in the log are omitted. Of topics with high rates, the caller collects only results that can
+//! be computed row by row: [`RotationMaxima`] and [spectrograms](SpectrogramBuilder). This crate does not read logs; it processes columns of numbers over
 //! time.
 //!
 //! Formulas and thresholds follow PX4's Flight Review and flight-review-rs; each constant
@@ -18,7 +19,9 @@ mod diagnostics;
 mod intervals;
 mod needed_topics;
 mod phases;
+mod rotation;
 mod sampling;
+mod series;
 mod spectra;
 mod spectrogram;
 mod statistics;
@@ -28,12 +31,14 @@ pub use self::{
     airframes::airframe_name,
     analysis::{FlightAnalysis, SignalAnalysis, analyze, signal_analysis},
     correlation::{Correlation, correlate_thrust_and_field},
-    data::{Dropout, FlightData, Series},
+    data::{Dropout, FlightData},
     diagnosis::{Diagnosis, DiagnosisKind, Evidence, Severity},
     intervals::Intervals,
     needed_topics::{AnalysisScope, NeededTopic, flight_topics, signal_topics},
     phases::{ModePeriod, Phases},
+    rotation::{ROTATION_SOURCES, RotationMaxima, RotationSource},
     sampling::SamplingRegularity,
+    series::Series,
     spectra::{
         ACCELERATION, FilterMark, FilterMarks, MIN_SPECTRUM_RATE_HZ, SpectrogramSource,
         Spectrum, SpectrumLine, spectrum_of,

@@ -27,13 +27,16 @@ pub struct NeededTopic {
     pub fields: &'static [&'static str],
     /// Whether all instances are read, or only the first.
     pub all_instances: bool,
+    /// The topics of which the log must have at least one; otherwise this topic is of no use. Empty
+    /// if it is always of use.
+    pub only_with: &'static [&'static str],
 }
 
 const fn first_instance(
     name: &'static str,
     fields: &'static [&'static str],
 ) -> NeededTopic {
-    NeededTopic { name, fields, all_instances: false }
+    NeededTopic { name, fields, all_instances: false, only_with: &[] }
 }
 
 const fn all_instances(
@@ -41,6 +44,15 @@ const fn all_instances(
     fields: &'static [&'static str],
 ) -> NeededTopic {
     NeededTopic { all_instances: true, ..first_instance(name, fields) }
+}
+
+/// Returns a topic whose first instance is compared with one of the topics called `others`.
+const fn compared_with(
+    others: &'static [&'static str],
+    name: &'static str,
+    fields: &'static [&'static str],
+) -> NeededTopic {
+    NeededTopic { only_with: others, ..first_instance(name, fields) }
 }
 
 const XYZ: &[&str] = &["xyz[0]", "xyz[1]", "xyz[2]"];
@@ -54,7 +66,8 @@ const GPS: &[&str] = &[
     "jamming_indicator",
 ];
 
-/// The topics of statistics and diagnoses, in alphabetical order.
+/// The topics of statistics and diagnoses, in alphabetical order, without those of
+/// [`ROTATION_SOURCES`](crate::ROTATION_SOURCES).
 const FLIGHT: &[NeededTopic] = &[
     first_instance("actuator_controls_0", &["control[3]"]),
     all_instances(
@@ -167,11 +180,6 @@ const FLIGHT: &[NeededTopic] = &[
     all_instances("sensor_gps", GPS),
     first_instance("system_power", &["voltage5v_v", "voltage5V_v"]),
     all_instances("tecs_status", &["pitch_integ", "pitch_sp_rad"]),
-    first_instance("vehicle_angular_velocity", XYZ),
-    first_instance(
-        "vehicle_attitude",
-        &["q[1]", "q[2]", "rollspeed", "pitchspeed", "yawspeed"],
-    ),
     all_instances("vehicle_gps_position", GPS),
     all_instances(
         "vehicle_imu_status",
@@ -237,21 +245,28 @@ const SIGNALS: &[NeededTopic] = &[
     first_instance(ACCELERATION.topic, &ACCELERATION.fields),
     first_instance("vehicle_angular_acceleration", XYZ),
     first_instance("vehicle_angular_velocity", XYZ),
-    first_instance(
+    compared_with(
+        &["vehicle_attitude_setpoint", "vehicle_rates_setpoint"],
         "vehicle_attitude",
         &["q[0]", "q[1]", "q[2]", "q[3]", "rollspeed", "pitchspeed", "yawspeed"],
     ),
-    first_instance(
+    compared_with(
+        &["vehicle_attitude"],
         "vehicle_attitude_setpoint",
         &["q_d[0]", "q_d[1]", "q_d[2]", "q_d[3]", "roll_body", "pitch_body"],
     ),
     first_instance("vehicle_land_detected", &["landed"]),
-    first_instance("vehicle_rates_setpoint", &["roll", "pitch", "yaw"]),
+    compared_with(
+        &["vehicle_angular_velocity", "vehicle_attitude"],
+        "vehicle_rates_setpoint",
+        &["roll", "pitch", "yaw"],
+    ),
     first_instance("vehicle_status", &["arming_state"]),
     first_instance("vehicle_torque_setpoint", XYZ),
 ];
 
-/// Returns the topics that [`analyze`](crate::analyze) reads.
+/// Returns the topics that [`analyze`](crate::analyze) reads as series. It also uses those of
+/// [`ROTATION_SOURCES`](crate::ROTATION_SOURCES).
 pub fn flight_topics() -> &'static [NeededTopic] {
     FLIGHT
 }

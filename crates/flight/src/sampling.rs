@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::data::{Series, seconds};
+use crate::series::Series;
 
 /// How regularly a topic was logged.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -11,7 +11,7 @@ pub struct SamplingRegularity {
     /// The topic, with its instance unless that is 0.
     pub topic: String,
     /// The number of intervals between rows.
-    pub intervals: usize,
+    pub intervals: u64,
     /// The median interval in seconds.
     pub median_s: f64,
     /// The mean interval in seconds.
@@ -21,9 +21,9 @@ pub struct SamplingRegularity {
     /// The longest interval in seconds.
     pub max_s: f64,
     /// The number of intervals that are more than three times as long as the median.
-    pub gaps: usize,
+    pub gaps: u64,
     /// The number of rows whose time is before the time of the preceding row.
-    pub backwards: usize,
+    pub backwards: u64,
 }
 
 impl SamplingRegularity {
@@ -32,34 +32,53 @@ impl SamplingRegularity {
     pub fn new(series: &Series) -> Option<Self> {
         let pairs = series.times.iter().zip(series.times.iter().skip(1));
         let intervals = pairs.map(|(a, b)| b.saturating_sub(*a));
-        let mut forward_intervals: Vec<i64> =
-            intervals.filter(|step| *step >= 0).collect();
-        if forward_intervals.is_empty() {
-            return None;
-        }
-        let count = forward_intervals.len() as f64;
-        let mean =
-            forward_intervals.iter().map(|step| seconds(*step)).sum::<f64>() / count;
-        let squares =
-            forward_intervals.iter().map(|step| (seconds(*step) - mean).powi(2));
-        let deviation_s = (squares.sum::<f64>() / count).sqrt();
-        let longest = forward_intervals.iter().copied().max().unwrap_or_default();
-        let middle = forward_intervals.len() / 2;
-        let (_, median, _) = forward_intervals.select_nth_unstable(middle);
-        let median = *median;
-        let intervals = series.times.len() - 1;
-        Some(Self {
-            topic: series.label("").trim_end_matches('.').to_owned(),
-            intervals,
-            median_s: seconds(median),
-            mean_s: mean,
-            deviation_s,
-            max_s: seconds(longest),
-            gaps: forward_intervals
+        let mut forward: Vec<u64> =
+            intervals.filter_map(|interval| u64::try_from(interval).ok()).collect();
+        let backwards = series.times.len().saturating_sub(1) - forward.len();
+        let backwards = backwards as u64;
+        forward.sort_unstable();
+        let equal = forward.chunk_by(|a, b| a == b);
+        let counts =
+            equal.filter_map(|equal| Some((*equal.first()?, equal.len() as u64)));
+        let topic = series.label("").trim_end_matches('.').to_owned();
+        Self::from_intervals(topic, &counts.collect::<Vec<_>>(), backwards)
+    }
+
+    /// Computes the regularity of a topic from its different intervals in nanoseconds, in ascending
+    /// order, with the number of times that each occurs, and from the number of rows whose time is
+    /// before that of the preceding row. Returns `None` without intervals.
+    pub fn from_intervals(
+        topic: impl Into<String>,
+        counts: &[(u64, u64)],
+        backwards: u64,
+    ) -> Option<Self> {
+        let (longest, _) = counts.last()?;
+        let forward: u64 = counts.iter().map(|(_, count)| count).sum();
+        let seconds = |interval: u64| interval as f64 / 1e9;
+        let mean_of = |value: &dyn Fn(f64) -> f64| {
+            let sum: f64 = counts
                 .iter()
-                .filter(|step| **step > median.saturating_mul(3))
-                .count(),
-            backwards: intervals - forward_intervals.len(),
+                .map(|(interval, count)| value(seconds(*interval)) * *count as f64)
+                .sum();
+            sum / forward as f64
+        };
+        let mean_s = mean_of(&|interval| interval);
+        let mut counted = 0;
+        let (median, _) = counts.iter().find(|(_, count)| {
+            counted += count;
+            counted > forward / 2
+        })?;
+        let is_gap = |interval: u64| interval > median.saturating_mul(3);
+        let gaps = counts.iter().filter(|(interval, _)| is_gap(*interval));
+        Some(Self {
+            topic: topic.into(),
+            intervals: forward + backwards,
+            median_s: seconds(*median),
+            mean_s,
+            deviation_s: mean_of(&|interval| (interval - mean_s).powi(2)).sqrt(),
+            max_s: seconds(*longest),
+            gaps: gaps.map(|(_, count)| count).sum(),
+            backwards,
         })
     }
 }

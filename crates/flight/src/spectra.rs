@@ -6,7 +6,8 @@ mod filters;
 use serde::Serialize;
 
 use crate::{
-    data::{FlightData, Series, median_interval, seconds},
+    data::FlightData,
+    series::{Series, seconds},
     spectrogram::{Spectrogram, SpectrogramBuilder},
 };
 
@@ -117,7 +118,7 @@ pub fn spectrum_of(
     series: &Series,
     columns: &[(&str, &[f32])],
 ) -> Option<Spectrum> {
-    let interval = seconds(median_interval(&series.times)?);
+    let interval = seconds(series.median_interval()?);
     let rate = 1.0 / interval;
     let samples = series.times.len();
     if rate < MIN_SPECTRUM_RATE_HZ || columns.is_empty() {
@@ -161,7 +162,7 @@ pub(crate) fn spectrogram_of(
     series: &Series,
     fields: [&str; 3],
 ) -> Option<Spectrogram> {
-    let rate = 1.0 / seconds(median_interval(&series.times)?);
+    let rate = 1.0 / seconds(series.median_interval()?);
     if rate < MIN_SPECTRUM_RATE_HZ {
         return None;
     }

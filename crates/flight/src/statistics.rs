@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use crate::{
     airframes::{airframe_name, estimator_name, vehicle_type_name},
-    data::{FlightData, Series, seconds},
+    data::FlightData,
     phases::Phases,
+    rotation::{ROTATION_SOURCES, RotationMaxima},
+    series::{Series, seconds},
 };
 
 /// Flight Review ignores smaller currents, because no current sensor is connected
@@ -171,36 +173,17 @@ impl FlightStatistics {
         self.max_speed_down_m_s = down.max;
     }
 
-    /// Adds the tilt and the angular rate. The tilt is the angle between `[0, 0, 1]` and the same
-    /// vector rotated by roll and pitch; its cosine is `cos(roll) * cos(pitch)`, which is
-    /// `1 - 2 (q1² + q2²)` of the quaternion.
+    /// Adds the tilt and the angular rate.
     fn add_rotation(&mut self, data: &FlightData) {
-        let attitude = data.first_instance("vehicle_attitude");
-        let mut tilt = Average::default();
-        let quaternion =
-            attitude.and_then(|a| Some((a.column("q[1]")?, a.column("q[2]")?)));
-        if let Some((q1, q2)) = quaternion {
-            for (q1, q2) in q1.iter().zip(q2) {
-                let [q1, q2] = [f64::from(*q1), f64::from(*q2)];
-                let cosine = 1.0 - 2.0 * (q1 * q1 + q2 * q2);
-                tilt.add(cosine.clamp(-1.0, 1.0).acos());
-            }
-        }
-        self.max_tilt_deg = tilt.max.map(f64::to_degrees);
-        let rates = |series: &Series, names: [&str; 3]| {
-            let mut rate = Average::default();
-            let [x, y, z] = names.map(|name| series.column(name).unwrap_or_default());
-            for ((x, y), z) in x.iter().zip(y).zip(z) {
-                rate.add(f64::from(*x).hypot(f64::from(*y)).hypot(f64::from(*z)));
-            }
-            rate.max
+        let maxima = || {
+            ROTATION_SOURCES.iter().filter_map(|source| {
+                data.rotation.iter().find(|maxima| maxima.source() == *source)
+            })
         };
-        // Old logs have the rates in the attitude topic (Flight Review reads them there).
-        let old_rate =
-            attitude.and_then(|a| rates(a, ["rollspeed", "pitchspeed", "yawspeed"]));
-        let new = data.first_instance("vehicle_angular_velocity");
-        let rate = old_rate.or_else(|| rates(new?, ["xyz[0]", "xyz[1]", "xyz[2]"]));
-        self.max_rotation_deg_s = rate.map(f64::to_degrees);
+        self.max_tilt_deg =
+            maxima().find_map(RotationMaxima::tilt).map(f64::to_degrees);
+        self.max_rotation_deg_s =
+            maxima().find_map(RotationMaxima::rate).map(f64::to_degrees);
     }
 
     fn add_battery(&mut self, battery: &Series) {
@@ -375,13 +358,20 @@ mod tests {
     }
 
     #[test]
-    fn tilt_is_the_angle_of_the_vertical_axis() {
-        let mut attitude = Series::new("vehicle_attitude", 0, times(2));
-        let half = (30.0_f32.to_radians() / 2.0).sin();
-        attitude.add_column("q[1]", vec![0.0, half]);
-        attitude.add_column("q[2]", vec![0.0, 0.0]);
-        let tilt = flight_statistics(attitude).max_tilt_deg.unwrap();
-        assert!((tilt - 30.0).abs() < 1e-4, "{tilt}");
+    fn rates_in_the_attitude_precede_the_angular_velocity() {
+        let [attitude, velocity] = ROTATION_SOURCES.map(|source| {
+            let mut maxima = RotationMaxima::new(source);
+            maxima.add_rates([0.0, 0.0, source.topic.len() as f64]);
+            maxima
+        });
+        let deg_s = |rotation: Vec<RotationMaxima>| {
+            let data = FlightData { rotation, ..FlightData::new((0, 0)) };
+            let statistics = FlightStatistics::new(&data, &Phases::new(&data));
+            statistics.max_rotation_deg_s.map(f64::to_radians)
+        };
+        assert_eq!(deg_s(vec![velocity, attitude]), Some(16.0));
+        assert_eq!(deg_s(vec![velocity]), Some(24.0));
+        assert_eq!(deg_s(Vec::new()), None);
     }
 
     #[test]

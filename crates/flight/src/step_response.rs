@@ -11,8 +11,9 @@ use serde::Serialize;
 
 use crate::{
     correlation::{finite_samples, interpolate, sorted},
-    data::{FlightData, Series, median_interval, seconds},
+    data::FlightData,
     phases::Phases,
+    series::{Series, median_interval, seconds},
     step_response::deconvolution::{Deconvolution, GAP_INTERVALS, gaussian_kernel},
 };
 
@@ -130,11 +131,12 @@ pub(crate) fn flight_step_responses(
                 column.iter().map(|v| f64::from(*v).to_degrees()).collect::<Vec<f64>>()
             })
         };
-        let is_known = |angles: &Vec<f64>| angles.iter().any(|angle| angle.is_finite());
-        let setpoint =
-            angles(setpoints, "q_d", axis).filter(is_known).or_else(old_angles);
+        let angles_of_setpoint = angles(setpoints, "q_d", axis)
+            .map(Iterator::collect::<Vec<f64>>)
+            .filter(|angles| angles.iter().any(|angle| angle.is_finite()));
+        let setpoint = angles_of_setpoint.or_else(old_angles);
         let Some(setpoint) = setpoint else { continue };
-        let measured = samples(attitude, measured.into_iter());
+        let measured = samples(attitude, measured);
         let setpoint = samples(setpoints, setpoint.into_iter());
         let flying = |start, last| is_flying(phases, start, last);
         responses.extend(
@@ -151,11 +153,15 @@ fn is_flying(phases: &Phases, start: i64, last: i64) -> bool {
 }
 
 /// Returns the roll or the pitch angle of the quaternion `field` in degrees.
-fn angles(series: &Series, field: &str, axis: &str) -> Option<Vec<f64>> {
+fn angles<'s>(
+    series: &'s Series,
+    field: &str,
+    axis: &'static str,
+) -> Option<impl Iterator<Item = f64> + use<'s>> {
     let column = |index: usize| series.column(&format!("{field}[{index}]"));
     let (w, x, y, z) = (column(0)?, column(1)?, column(2)?, column(3)?);
     let rows = w.iter().zip(x).zip(y).zip(z);
-    let angle = |(((w, x), y), z): (((&f32, &f32), &f32), &f32)| {
+    let angle = move |(((w, x), y), z): (((&f32, &f32), &f32), &f32)| {
         let [w, x, y, z] = [w, x, y, z].map(|part| f64::from(*part));
         if axis == "roll" {
             (2.0 * (w * x + y * z)).atan2(1.0 - 2.0 * (x * x + y * y)).to_degrees()
@@ -163,7 +169,7 @@ fn angles(series: &Series, field: &str, axis: &str) -> Option<Vec<f64>> {
             (2.0 * (w * y - z * x)).clamp(-1.0, 1.0).asin().to_degrees()
         }
     };
-    Some(rows.map(angle).collect())
+    Some(rows.map(angle))
 }
 
 /// Returns the finite ones of `values` with the times of their rows, sorted by time.
@@ -183,8 +189,7 @@ pub fn step_response(
     min_input: f64,
     is_used: impl Fn(i64, i64) -> bool,
 ) -> Option<StepResponse> {
-    let times: Vec<i64> = measured.iter().map(|(time, _)| *time).collect();
-    let interval = median_interval(&times)?;
+    let interval = median_interval(measured.iter().map(|(time, _)| *time))?;
     let step = seconds(interval);
     let rate = 1.0 / step;
     if !(MIN_SAMPLE_RATE_HZ..=MAX_SAMPLE_RATE_HZ).contains(&rate) {

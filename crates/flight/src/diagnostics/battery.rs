@@ -1,11 +1,12 @@
 //! Batteries and the 5 V rail.
 
 use crate::{
-    data::{FlightData, Series},
+    data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::{largest, smallest, topic_name},
     intervals::{Run, join_runs, runs},
     phases::Phases,
+    series::Series,
 };
 
 /// The critical and the full voltage of a cell, and the longest interruption of a brownout

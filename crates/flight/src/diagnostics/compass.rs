@@ -151,7 +151,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Series;
+    use crate::series::Series;
 
     const STEP: i64 = 100_000_000;
 

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use crate::{
-    data::{FlightData, Series, seconds},
+    data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::{largest, topic_name},
     intervals::{Run, runs},
     phases::Phases,
+    series::{Series, seconds},
 };
 
 /// The estimator rejects an innovation if its test ratio is larger than `MAX_TEST_RATIO`. The other

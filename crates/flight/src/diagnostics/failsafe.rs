@@ -1,11 +1,12 @@
 //! Failsafes, detected failures, and hard faults.
 
 use crate::{
-    data::{FlightData, Series},
+    data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::topic_name,
     intervals::{Run, runs},
     phases::Phases,
+    series::Series,
 };
 
 /// The minimum duration of a failsafe while the vehicle is armed.

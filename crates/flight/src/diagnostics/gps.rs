@@ -1,11 +1,12 @@
 //! GPS interference and loss.
 
 use crate::{
-    data::{FlightData, Series, seconds},
+    data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::{largest, smallest, topic_name},
     intervals::{Run, join_runs, runs},
     phases::Phases,
+    series::{Series, seconds},
 };
 
 /// The thresholds of flight-review-rs (`diagnostics/gps_interference.rs`). The baseline is the mean

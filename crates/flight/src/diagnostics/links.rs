@@ -1,11 +1,12 @@
 //! The remote control and the data link.
 
 use crate::{
-    data::{FlightData, Series},
+    data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::topic_name,
     intervals::{Run, runs},
     phases::Phases,
+    series::Series,
 };
 
 /// The minimum durations of a loss of the signal and of a critical loss (flight-review-rs,

@@ -1,11 +1,12 @@
 //! The load of the processor, the memory, and the logger.
 
 use crate::{
-    data::{FlightData, seconds},
+    data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::{largest, topic_name},
     intervals::{Run, runs},
     phases::Phases,
+    series::seconds,
 };
 
 /// The limits of PX4 in percent, unless the parameters `COM_CPU_MAX` and `COM_RAM_MAX` set
@@ -112,7 +113,8 @@ fn dropouts(data: &FlightData) -> Option<Diagnosis> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Dropout, Series};
+    use crate::data::Dropout;
+    use crate::series::Series;
 
     const SECOND: i64 = 1_000_000_000;
 

@@ -1,11 +1,12 @@
 //! Motors and ESCs.
 
 use crate::{
-    data::{FlightData, Series},
+    data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::{largest, topic_name},
     intervals::{Run, runs},
     phases::Phases,
+    series::Series,
 };
 
 /// The numbers of outputs and ESCs of a message (uORB, `ActuatorOutputs.msg` and `EscStatus.msg`).

@@ -91,7 +91,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Series;
+    use crate::series::Series;
 
     const SECOND: i64 = 1_000_000_000;
 

@@ -3,6 +3,8 @@
 mod acceleration;
 mod collect;
 mod fifo;
+mod rotation;
+mod sample_intervals;
 pub(crate) mod text;
 
 use std::{

@@ -74,6 +74,20 @@ impl PeriodValues {
         }
     }
 
+    /// Returns the different periods in ascending order, and how often each occurs. If there were
+    /// too many, it returns the mean of each bucket, which is exact to a thousandth.
+    pub(crate) fn into_counts(self) -> Vec<(u64, u64)> {
+        match self {
+            Self::Kept(kept) => kept.into_counts(),
+            Self::Buckets(buckets) => {
+                let mean = |(count, sum): &(u64, u128)| {
+                    ((sum / u128::from(*count)) as u64, *count)
+                };
+                buckets.values().map(mean).collect()
+            }
+        }
+    }
+
     /// Returns the period with this index in ascending order, and whether it is only the mean of
     /// its bucket, which is exact to a thousandth. Without such a period, it returns 0.
     pub(crate) fn nth(self, index: u64) -> (u64, bool) {

@@ -9,19 +9,14 @@ use logtool_flight::{
 };
 
 use crate::{
-    records::signals::numbers_of,
-    time::period_values::{FreeSlots, PeriodValues},
+    inspect::flight::sample_intervals::SampleIntervals, records::signals::numbers_of,
 };
 
 /// Builds the spectrogram of [`ACCELERATION`], which has more samples than all other signals,
 /// without keeping them.
 pub(super) struct AccelerationReader {
     builder: SpectrogramBuilder,
-    last: Option<i64>,
-    /// The times between samples, except those that are not positive, and their number.
-    intervals: PeriodValues,
-    count: u64,
-    free_slots: FreeSlots,
+    intervals: SampleIntervals,
 }
 
 impl AccelerationReader {
@@ -32,10 +27,7 @@ impl AccelerationReader {
         let indices = columns.into_iter().collect::<Option<Vec<usize>>>()?;
         let reader = Self {
             builder: SpectrogramBuilder::new(),
-            last: None,
-            intervals: PeriodValues::default(),
-            count: 0,
-            free_slots: FreeSlots::new(),
+            intervals: SampleIntervals::new(),
         };
         indices.is_sorted().then_some((indices, reader))
     }
@@ -49,26 +41,16 @@ impl AccelerationReader {
         let [x, y, z] = [x, y, z].map(numbers_of);
         for (row, ((x, y), z)) in x.into_iter().zip(y).zip(z).enumerate() {
             if let Some(time) = time_of(times, row) {
-                self.add_interval(time);
+                self.intervals.add(time);
                 self.builder.add(time, [x, y, z].map(|value| value as f32));
             }
         }
     }
 
-    fn add_interval(&mut self, time: i64) {
-        let Some(last) = self.last.replace(time) else { return };
-        if let Ok(interval @ 1..) = u64::try_from(time.saturating_sub(last)) {
-            self.intervals.add(interval, &mut self.free_slots);
-            self.count += 1;
-        }
-    }
-
     /// Returns the spectrogram, if there were enough samples at a sufficient rate.
     pub(super) fn finish(self) -> Option<Spectrogram> {
-        // Of an even number of intervals, the higher one of the two in the middle.
-        let (median, _) = self.intervals.nth(self.count / 2);
-        let rate_hz = 1.0 / (median as f64 / 1e9);
-        if self.count == 0 || rate_hz < MIN_SPECTRUM_RATE_HZ {
+        let rate_hz = 1.0 / (self.intervals.into_median()? as f64 / 1e9);
+        if rate_hz < MIN_SPECTRUM_RATE_HZ {
             return None;
         }
         self.builder.finish(ACCELERATION.title, ACCELERATION.topic, rate_hz)

@@ -9,7 +9,8 @@ use logtool_core::{
     TimeBase, TimeRange, Topic, TopicId, TopicSet, View, export_tables,
 };
 use logtool_flight::{
-    ACCELERATION, Dropout, FlightData, NeededTopic, Series, Spectrogram,
+    ACCELERATION, Dropout, FlightData, NeededTopic, ROTATION_SOURCES, RotationSource,
+    Series, Spectrogram,
 };
 use logtool_ulog::topic_names;
 use parking_lot::Mutex;
@@ -19,6 +20,7 @@ use crate::{
     inspect::flight::{
         acceleration::AccelerationReader,
         fifo::{FifoReader, FifoSamples},
+        rotation::{Rotation, RotationReader},
     },
     records::signals::numbers_of,
     text::units::count_of,
@@ -50,6 +52,8 @@ enum Purpose {
     Fifo(Box<FifoReader>),
     /// The spectrogram of an acceleration.
     Acceleration(Box<AccelerationReader>),
+    /// The rotation of the vehicle.
+    Rotation(Box<RotationReader>),
 }
 
 /// Reads the topics that statistics and diagnoses need.
@@ -59,6 +63,11 @@ pub(super) fn collect_flight(
 ) -> Result<Collected> {
     let mut collection = Collection::new(log);
     collection.add_needed(logtool_flight::flight_topics())?;
+    for source in ROTATION_SOURCES {
+        if let Some((id, topic)) = topics_called(log.manifest(), source.topic).next() {
+            collection.add_rotation(source, id, topic)?;
+        }
+    }
     for (id, topic) in topics_called(log.manifest(), topic_names::DROPOUTS) {
         collection.add_series(id, topic, &[DROPOUT_FIELD])?;
     }
@@ -115,11 +124,15 @@ impl<'l> Collection<'l> {
 
     /// Adds topics that analyses need.
     fn add_needed(&mut self, all: &[NeededTopic]) -> Result<()> {
-        for needed in all {
+        let manifest = self.log.manifest();
+        let is_useful = |needed: &&NeededTopic| {
+            let mut others = needed.only_with.iter();
+            others.len() == 0
+                || others.any(|name| topics_called(manifest, name).next().is_some())
+        };
+        for needed in all.iter().filter(is_useful) {
             let count = if needed.all_instances { usize::MAX } else { 1 };
-            for (id, topic) in
-                topics_called(self.log.manifest(), needed.name).take(count)
-            {
+            for (id, topic) in topics_called(manifest, needed.name).take(count) {
                 let is_acceleration = needed.name == ACCELERATION.topic
                     && needed.fields == ACCELERATION.fields;
                 if !(is_acceleration && self.add_acceleration(id, topic)?) {
@@ -165,6 +178,20 @@ impl<'l> Collection<'l> {
         Ok(true)
     }
 
+    /// Adds the rotation of the vehicle, if the topic has its fields.
+    fn add_rotation(
+        &mut self,
+        source: RotationSource,
+        id: TopicId,
+        topic: &Topic,
+    ) -> Result<()> {
+        let decoder = self.log.decoder(id, &Columns::new(View::Flat))?;
+        if let Some((indices, reader)) = RotationReader::new(source, decoder.schema()) {
+            self.add(id, topic, indices, Purpose::Rotation(Box::new(reader)));
+        }
+        Ok(())
+    }
+
     /// Adds the samples of a FIFO, if the topic has the columns of PX4's.
     fn add_fifo(
         &mut self,
@@ -205,9 +232,13 @@ impl<'l> Collection<'l> {
         });
         let mut data = FlightData::new(span);
         let (mut remarks, mut fifos) = (Vec::new(), Vec::new());
-        let mut has_acceleration = false;
+        // Whether a topic was read of which no series is kept.
+        let mut has_streamed_topic = false;
         for table in done.lock().drain(..) {
-            has_acceleration |= matches!(table.purpose, Purpose::Acceleration(_));
+            has_streamed_topic |= matches!(
+                table.purpose,
+                Purpose::Acceleration(_) | Purpose::Rotation(_)
+            );
             if table.dropped_rows > 0 {
                 let rows = count_of(table.dropped_rows, "row");
                 let label = &table.label;
@@ -230,6 +261,10 @@ impl<'l> Collection<'l> {
                 TableOutput::Spectrogram(found) => {
                     data.streamed_spectrograms.extend(found)
                 }
+                TableOutput::Rotation(rotation) => {
+                    data.rotation.push(rotation.maxima);
+                    data.streamed_sampling.extend(rotation.sampling);
+                }
                 TableOutput::Fifo(mut fifo) => {
                     data.streamed_spectrograms.extend(fifo.spectrogram.take());
                     fifos.push(*fifo);
@@ -237,11 +272,12 @@ impl<'l> Collection<'l> {
             }
         }
         data.series.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
+        data.streamed_sampling.sort_by(|a, b| a.topic.cmp(&b.topic));
         let rank = |found: &Spectrogram| found.topic != ACCELERATION.topic;
         data.streamed_spectrograms
             .sort_by(|a, b| (rank(a), &a.topic).cmp(&(rank(b), &b.topic)));
         fifos.sort_by_key(|fifo| fifo.topic);
-        let is_empty = data.series.is_empty() && !has_acceleration;
+        let is_empty = data.series.is_empty() && !has_streamed_topic;
         Ok(Collected { data, topics, damage: report.damage, remarks, fifos, is_empty })
     }
 }
@@ -263,7 +299,7 @@ impl TableSink for CollectorSink {
         let purpose = purpose.unwrap_or_else(|| Purpose::Series(Vec::new()));
         let columns = match &purpose {
             Purpose::Series(names) => names.len(),
-            Purpose::Fifo(_) | Purpose::Acceleration(_) => 0,
+            Purpose::Fifo(_) | Purpose::Acceleration(_) | Purpose::Rotation(_) => 0,
         };
         // The records were counted when the log was opened.
         let rows = topic.records.and_then(|records| usize::try_from(records).ok());
@@ -305,6 +341,7 @@ struct TableCollector {
 enum TableOutput {
     Series(Series),
     Spectrogram(Option<Spectrogram>),
+    Rotation(Rotation),
     Fifo(Box<FifoSamples>),
 }
 
@@ -313,6 +350,9 @@ impl TableCollector {
         match self.purpose {
             Purpose::Fifo(reader) => TableOutput::Fifo(Box::new(reader.finish())),
             Purpose::Acceleration(reader) => TableOutput::Spectrogram(reader.finish()),
+            Purpose::Rotation(reader) => {
+                TableOutput::Rotation(reader.finish(&self.label))
+            }
             Purpose::Series(names) => {
                 let mut series = Series::new(self.topic, self.instance, self.times);
                 for (name, column) in names.into_iter().zip(self.columns) {
@@ -330,6 +370,7 @@ impl TableCollector {
         match &mut self.purpose {
             Purpose::Fifo(reader) => return reader.add(batch),
             Purpose::Acceleration(reader) => return reader.add(batch),
+            Purpose::Rotation(reader) => return reader.add(batch),
             Purpose::Series(_) => {}
         }
         let timed: Vec<usize> =
