@@ -37,5 +37,5 @@ mod format;
 pub use crate::capture::format::Capture;
 pub use crate::capture::format::FORMAT;
 pub use crate::capture::log::CaptureLog;
+pub use crate::capture::packets::sender::PositionClockInfo;
 pub use crate::capture::packets::sender::SenderInfo;
-pub use crate::capture::packets::sender::position_clock;

@@ -4,6 +4,7 @@
 mod codes;
 
 mod check;
+mod clock_state;
 mod info;
 mod late_blanking;
 mod lidar_clock;
@@ -32,6 +33,8 @@ use crate::{
     },
 };
 
+pub use crate::lidar::clock_state::ClockState;
+pub use crate::lidar::clock_state::ParseClockStateError;
 pub use crate::lidar::codes::CODES;
 pub(crate) use crate::lidar::codes::{CLOCK_UNSET, with_lidar_codes};
 pub use crate::lidar::info::CalibrationOrigin;
@@ -82,8 +85,8 @@ pub struct Lidar {
     pub calibration_warning: Option<String>,
     /// Options for decoding points.
     pub points: PointOptions,
-    /// A description of the clock in the packets, as far as they state it.
-    pub clock: Option<String>,
+    /// The state of the clock in the packets, if they state it.
+    pub clock: Option<ClockState>,
     /// Whether that clock is UTC, because a receiver sets it.
     #[serde(default)]
     pub is_utc: bool,
@@ -257,7 +260,7 @@ impl Lidar {
             metadata.insert(info::MODEL_CONFLICT.to_owned(), self.conflicts.join("; "));
         }
         if let Some(clock) = &self.clock {
-            metadata.insert(info::CLOCK.to_owned(), clock.clone());
+            metadata.insert(info::CLOCK.to_owned(), clock.to_string());
         }
         metadata
     }

@@ -207,7 +207,7 @@ fn options_override_detected_values() {
     let id = log.manifest().topic("points").unwrap();
     let metadata = &log.manifest().get(id).unwrap().metadata;
     assert_eq!(metadata["lidar"], "VLP-16 Hi-Res, dual return");
-    assert_eq!(metadata["lidar_because"], "set by the user");
+    assert_eq!(metadata["lidar_reasons"], "set by the user");
     assert_eq!(metadata["formula"], "ros");
     assert!(points(&log, u64::MAX).num_rows() > 0);
 }
@@ -337,7 +337,7 @@ fn contradicting_clocks_are_reported_and_one_is_chosen() {
     ] {
         let metadata = metadata(clock);
         assert_eq!(metadata["times"], times);
-        let description = &metadata["clock_remark"];
+        let description = &metadata["clock_warning"];
         assert!(
             description.contains(other) && description.contains("668."),
             "{description}"
@@ -346,5 +346,5 @@ fn contradicting_clocks_are_reported_and_one_is_chosen() {
     // A capture has only the GPS of the lidar, and both agree.
     let Some((_, log)) = first_utc("sim_hdl64e_s2.pcap") else { return };
     let id = log.manifest().topic("points").unwrap();
-    assert!(!log.manifest().get(id).unwrap().metadata.contains_key("clock_remark"));
+    assert!(!log.manifest().get(id).unwrap().metadata.contains_key("clock_warning"));
 }

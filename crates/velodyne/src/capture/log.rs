@@ -16,7 +16,7 @@ use crate::{
         cursor::CaptureCursor,
         decode::topics,
         format_state::{FormatState, PointsTopic},
-        packets::sender::position_clock,
+        packets::sender::PositionClockInfo,
     },
     lidar::{self, Lidar, LidarOptions, ScanCache},
     points::ScanIndex,
@@ -250,9 +250,10 @@ impl Log for CaptureLog {
             }
         }
         for (id, topic) in self.manifest.topics() {
-            let clock = position_clock(topic);
-            if let Some(clock) = clock.filter(|clock| !clock.starts_with("locked")) {
-                findings.add(Finding::new(&lidar::CLOCK_UNSET, clock).with_topic(id));
+            let clock = PositionClockInfo::from_topic(topic);
+            if let Some(clock) = clock.filter(|clock| !clock.state.is_locked()) {
+                let finding = Finding::new(&lidar::CLOCK_UNSET, clock.to_string());
+                findings.add(finding.with_topic(id));
             }
         }
         Ok(())

@@ -44,8 +44,9 @@ impl Lidar {
         let calibration = self.calibration.warnings.iter();
         let calibration =
             calibration.map(|text| Finding::new(calibration_finding, text.clone()));
-        let clock = self.clock.iter().filter(|clock| !clock.starts_with("locked"));
-        let clock = clock.map(|text| Finding::new(&code::CLOCK_UNSET, text.clone()));
+        let clock = self.clock.iter().filter(|clock| !clock.is_locked());
+        let clock =
+            clock.map(|state| Finding::new(&code::CLOCK_UNSET, state.to_string()));
         let rate = self.rate_warning.iter();
         let rate = rate.map(|text| Finding::new(&code::RATE, text.clone()));
         let motor = self.motor_warning.iter();

@@ -4,23 +4,26 @@ use std::{fmt, str::FromStr};
 
 use logtool_core::Topic;
 
-use crate::calibration::{Calibration, Origin};
+use crate::{
+    calibration::{Calibration, Origin},
+    lidar::clock_state::ClockState,
+};
 
 // The metadata keys. Outputs contain them too, so they are part of the public interface.
 pub(super) const LIDAR: &str = "lidar";
-pub(super) const REASONS: &str = "lidar_because";
+pub(super) const REASONS: &str = "lidar_reasons";
 pub(super) const CALIBRATION: &str = "calibration";
 pub(super) const FORMULA: &str = "formula";
-pub(super) const SCAN_START: &str = "scan_cut";
+pub(super) const SCAN_START: &str = "scan_start";
 pub(super) const FIELD_OF_VIEW: &str = "field_of_view";
 pub(super) const CLOCK: &str = "lidar_clock";
 pub(super) const CALIBRATION_MISFIT: &str = "calibration_misfit";
-pub(super) const MODEL_CONFLICT: &str = "lidar_although";
-pub(super) const MODEL_WARNING: &str = "model_remark";
-pub(super) const PACKET_WARNING: &str = "packet_remark";
-pub(super) const CALIBRATION_WARNING: &str = "calibration_remark";
-pub(super) const CLOCK_WARNING: &str = "clock_remark";
-pub(crate) const VALIDITY_WARNING: &str = "validity_remark";
+pub(super) const MODEL_CONFLICT: &str = "model_conflict";
+pub(super) const MODEL_WARNING: &str = "model_warning";
+pub(super) const PACKET_WARNING: &str = "packet_warning";
+pub(super) const CALIBRATION_WARNING: &str = "calibration_warning";
+pub(super) const CLOCK_WARNING: &str = "clock_warning";
+pub(crate) const VALIDITY_WARNING: &str = "validity_warning";
 
 /// The unit of the azimuth at which scans start.
 pub(super) const DEGREES: &str = " deg";
@@ -56,7 +59,7 @@ pub struct LidarInfo<'t> {
     /// The sector in which the lidar measures, if that is not the whole circle.
     pub field_of_view: Option<&'t str>,
     /// The state of the lidar's own clock, as stated by its packets.
-    pub clock: Option<&'t str>,
+    pub clock: Option<ClockState>,
     /// Why no points can be computed with the calibration that the user set.
     pub calibration_misfit: Option<&'t str>,
     /// Observations that contradict the model.
@@ -85,7 +88,7 @@ impl<'t> LidarInfo<'t> {
             formula: get(FORMULA),
             scan_start_deg: degrees.and_then(|text| text.parse().ok()).unwrap_or(0.0),
             field_of_view: get(FIELD_OF_VIEW),
-            clock: get(CLOCK),
+            clock: get(CLOCK).and_then(|text| text.parse().ok()),
             calibration_misfit: get(CALIBRATION_MISFIT),
             model_conflict: get(MODEL_CONFLICT),
             model_warning: get(MODEL_WARNING),

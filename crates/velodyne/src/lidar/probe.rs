@@ -8,6 +8,7 @@ use crate::{
     calibration::{Calibration, StatusStream},
     lidar::{
         Lidar, LidarOptions,
+        clock_state::ClockState,
         lidar_clock::ClockProbe,
         program_defaults,
         rate_and_motor::{MotorProbe, RateProbe},
@@ -163,10 +164,10 @@ impl Lidar {
         self.calibration.sends_corrected_intensity = is_corrected;
         self.is_utc = matches!(report.gps, Some(b'A' | b'V'));
         self.clock = report.gps.map(|gps| match gps {
-            b'A' => "locked: pulse and NMEA".to_owned(),
-            b'V' => "NMEA only, no pulse".to_owned(),
-            b'P' => "pulse only, the hour is unknown".to_owned(),
-            _ => "counts from power-on: no GPS".to_owned(),
+            b'A' => ClockState::Locked,
+            b'V' => ClockState::NmeaOnly,
+            b'P' => ClockState::PulseOnly,
+            _ => ClockState::Unset,
         });
     }
 }

@@ -253,7 +253,8 @@ fn topic(counted: &TopicStats, instance: u32, container: Container) -> Topic {
         state_sender(sender, interface, &mut topic);
     }
     if sender.is_position {
-        state_position_clock(counted.clock.describe(), &mut topic);
+        let clock = &counted.clock;
+        state_position_clock(clock.state(), clock.evidence(), &mut topic);
     }
     topic
 }

@@ -15,7 +15,7 @@ use crate::{
     },
     clock_fit,
     hour::{HOUR, past_hour},
-    lidar::scale,
+    lidar::{ClockState, scale},
     points::nearest,
 };
 
@@ -120,23 +120,21 @@ impl PositionClock {
         }
     }
 
-    /// Describes the state of the lidar's clock.
-    pub(super) fn describe(&self) -> String {
+    /// Returns the state of the lidar's clock.
+    pub(super) fn state(&self) -> ClockState {
+        match (self.is_locked(), self.is_valid()) {
+            (_, true) if self.contradicts() => ClockState::NotUtc,
+            (true, true) => ClockState::Locked,
+            (false, true) => ClockState::NmeaOnly,
+            (true, false) => ClockState::PulseOnly,
+            (false, false) => ClockState::Unset,
+        }
+    }
+
+    /// Returns how many packets are locked and valid, as text.
+    pub(super) fn evidence(&self) -> String {
         let Self { packets, locked, valid, .. } = self;
-        let description = match (self.is_locked(), self.is_valid()) {
-            (_, true) if self.contradicts() => {
-                "not UTC: NMEA states another minute and second"
-            }
-            (true, true) => {
-                "locked: it follows the pulse of a receiver, and NMEA states the hour"
-            }
-            (false, true) => "NMEA only: it is set without a pulse",
-            (true, false) => "pulse only, the hour is unknown",
-            (false, false) => "counts from power-on: there is no receiver with a fix",
-        };
-        format!(
-            "{description} ({locked} of {packets} packets are locked, {valid} valid)"
-        )
+        format!("{locked} of {packets} packets are locked, {valid} valid")
     }
 
     /// Returns whether the clock of the lidar is UTC.
@@ -313,7 +311,7 @@ mod tests {
         for stamp in [1_500_010_000, 3_570_000_000, 19_000_000, 3_590_000_000] {
             let clock = clock(&rmc("225959", "141123"), &[(stamp, 960_000)]);
             assert!(!clock.is_utc());
-            assert!(clock.describe().starts_with("not UTC"), "{}", clock.describe());
+            assert_eq!(clock.state(), ClockState::NotUtc);
             let text = clock.contradiction().unwrap().text;
             assert!(text.contains("59:59.000 past the hour by NMEA"), "{text}");
             // The clock of the capture is within the second that NMEA states.

@@ -1,11 +1,14 @@
 //! The senders of packets.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr},
+};
 
 use logtool_core::Topic;
 use serde::{Deserialize, Serialize};
 
-use crate::capture::network::link::Mac;
+use crate::{capture::network::link::Mac, lidar::ClockState};
 
 /// The sender of packets of one type, and their destination port. Each is a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +43,7 @@ const PORT: &str = "port";
 const MAC: &str = "mac";
 const INTERFACE: &str = "interface";
 const CLOCK: &str = "clock";
+const CLOCK_EVIDENCE: &str = "clock_evidence";
 
 /// The device that sent the packets of a topic of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +72,28 @@ impl<'t> SenderInfo<'t> {
     }
 }
 
-/// Returns the state of the lidar's clock in the position packets of `topic` as text, or
-/// `None` if it is not a topic of position packets.
-pub fn position_clock(topic: &Topic) -> Option<&str> {
-    topic.metadata.get(CLOCK).map(String::as_str)
+/// The clock of a lidar, as its position packets state it. It is displayed as a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PositionClockInfo<'t> {
+    /// The state of most packets.
+    pub state: ClockState,
+    /// How many packets state it.
+    pub evidence: &'t str,
+}
+
+impl<'t> PositionClockInfo<'t> {
+    /// Reads the metadata of `topic`, or returns `None` if it is not a topic of position packets.
+    pub fn from_topic(topic: &'t Topic) -> Option<Self> {
+        let state = topic.metadata.get(CLOCK)?.parse().ok()?;
+        Some(Self { state, evidence: topic.metadata.get(CLOCK_EVIDENCE)? })
+    }
+}
+
+impl fmt::Display for PositionClockInfo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.state, self.evidence)
+    }
 }
 
 /// Adds the sender to the metadata of `topic`, and the index of the capture `interface`
@@ -90,6 +112,11 @@ pub(crate) fn state_sender(sender: &Sender, interface: Option<u32>, topic: &mut 
 
 /// Adds the state of the lidar's clock in its position packets to the metadata of
 /// `topic`.
-pub(crate) fn state_position_clock(clock: String, topic: &mut Topic) {
-    topic.metadata.insert(CLOCK.to_owned(), clock);
+pub(crate) fn state_position_clock(
+    state: ClockState,
+    evidence: String,
+    topic: &mut Topic,
+) {
+    topic.metadata.insert(CLOCK.to_owned(), state.to_string());
+    topic.metadata.insert(CLOCK_EVIDENCE.to_owned(), evidence);
 }

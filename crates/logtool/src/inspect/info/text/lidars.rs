@@ -2,7 +2,7 @@
 
 use logtool_core::{Manifest, MetadataKey, Topic, TopicOrigin, Value};
 use logtool_velodyne::{
-    capture::{self, SenderInfo},
+    capture::{PositionClockInfo, SenderInfo},
     lidar::LidarInfo,
 };
 
@@ -90,11 +90,11 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
             lines.push(("", format!("field of view {field}")));
         }
         if let Some(clock) = lidar.clock {
-            lines.push(("clock", clock.to_owned()));
+            lines.push(("clock", clock.to_string()));
         }
     }
     for topic in &manifest.topics {
-        let Some(clock) = capture::position_clock(topic) else { continue };
+        let Some(clock) = PositionClockInfo::from_topic(topic) else { continue };
         let sender = SenderInfo::from_topic(topic).filter(|_| topic.instance > 0);
         let sender_prefix = sender.map(|sender| format!("{}: ", sender.address));
         let sender_prefix = sender_prefix.unwrap_or_default();
