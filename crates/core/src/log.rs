@@ -135,7 +135,11 @@ pub trait Log: Send + Sync {
     ///
     /// # Errors
     /// Errors of reading the source.
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
         let _ = (topic, time);
         Ok(None)
     }
@@ -407,8 +411,12 @@ impl<L: Log + ?Sized> Log for Arc<L> {
         (**self).part_times()
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
-        (**self).groups(topic, time)
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
+        (**self).row_groups(topic, time)
     }
 
     fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {

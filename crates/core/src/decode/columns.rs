@@ -99,33 +99,34 @@ impl LayoutDecoder {
     pub fn new(layout: &Layout, columns: &Columns) -> Result<Self> {
         let mut leaves = Vec::new();
         let (plan, program) = ColumnPlan::compile(layout, columns, &mut leaves)?;
-        let payloads = match (layout.is_fixed(), layout.frame.tail) {
-            (true, TrailingBytes::Any) => {
-                let min_len = layout.size_without_padding() as usize;
-                PendingPayloads::Fixed {
-                    rows: PayloadRows::new(min_len),
-                    min_len,
-                    max_len: usize::MAX,
+        let payloads =
+            match (layout.is_fixed(), layout.record_properties.trailing_bytes) {
+                (true, TrailingBytes::Any) => {
+                    let min_len = layout.size_without_padding() as usize;
+                    PendingPayloads::Fixed {
+                        rows: PayloadRows::new(min_len),
+                        min_len,
+                        max_len: usize::MAX,
+                    }
                 }
-            }
-            (true, TrailingBytes::Nothing) => {
-                let len = layout.size as usize;
-                PendingPayloads::Fixed {
-                    rows: PayloadRows::new(len),
-                    min_len: len,
-                    max_len: len,
+                (true, TrailingBytes::Nothing) => {
+                    let len = layout.size as usize;
+                    PendingPayloads::Fixed {
+                        rows: PayloadRows::new(len),
+                        min_len: len,
+                        max_len: len,
+                    }
                 }
-            }
-            (false, _) => {
-                let (bytes, tables) = (Vec::new(), Tables::for_program(&program));
-                PendingPayloads::ParsedPayloads(ParsedPayloads {
-                    program,
-                    bytes,
-                    tables,
-                    weight: 0,
-                })
-            }
-        };
+                (false, _) => {
+                    let (bytes, tables) = (Vec::new(), Tables::for_program(&program));
+                    PendingPayloads::ParsedPayloads(ParsedPayloads {
+                        program,
+                        bytes,
+                        tables,
+                        weight: 0,
+                    })
+                }
+            };
         Ok(Self { plan, leaves, times: Vec::new(), payloads })
     }
 
@@ -177,7 +178,7 @@ impl LayoutDecoder {
         for single in run.single_record_runs() {
             for record in single.records() {
                 match record.payload.len().checked_sub(max_len) {
-                    Some(more @ 1..) => record.extra_bytes(more).add_to(damage),
+                    Some(more @ 1..) => record.extra_bytes_damage(more).add_to(damage),
                     _ if fits(record.payload) => {}
                     _ => {
                         record.undecodable_damage().add_to(damage);
@@ -265,7 +266,7 @@ impl Decoder for LayoutDecoder {
                                 damage_of(DamageKind::Latin1).add_to(damage);
                             }
                             if extra_bytes > 0 {
-                                record.extra_bytes(extra_bytes).add_to(damage);
+                                record.extra_bytes_damage(extra_bytes).add_to(damage);
                             }
                         }
                         Err(kind) => damage_of(kind).add_to(damage),

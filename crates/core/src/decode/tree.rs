@@ -44,9 +44,9 @@ pub enum ValueType {
     Text,
     Bytes,
     /// A timestamp: nanoseconds since 1970.
-    Time,
+    Timestamp,
     /// A duration in nanoseconds.
-    Span,
+    Duration,
     Struct(StructType),
     /// A list of values of one shape.
     List(Box<ValueType>),
@@ -221,7 +221,7 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
                         mismatch.add_to(damage);
                     }
                     if added.extra_bytes > 0 {
-                        record.extra_bytes(added.extra_bytes).add_to(damage);
+                        record.extra_bytes_damage(added.extra_bytes).add_to(damage);
                     }
                 }
                 Err(kind) => {

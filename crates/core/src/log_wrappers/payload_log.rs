@@ -51,7 +51,10 @@ impl PayloadLog {
     /// Returns the topics for which `damage` contains records that a decoder could not
     /// decode. Records in the damage of the manifest are excluded, because the reader of
     /// the log already dropped them.
-    pub fn topics(manifest: &Manifest, damage: &[Damage]) -> BTreeSet<TopicId> {
+    pub fn undecodable_topics(
+        manifest: &Manifest,
+        damage: &[Damage],
+    ) -> BTreeSet<TopicId> {
         let undecodable = |damage: &[Damage]| -> BTreeSet<TopicId> {
             let damage_with_payload =
                 damage.iter().filter(|loss| loss.kind.keeps_payload());
@@ -59,7 +62,7 @@ impl PayloadLog {
         };
         let known_topics = undecodable(&manifest.damage);
         let is_logged = |id: &TopicId| {
-            manifest.get(*id).is_ok_and(|topic| topic.origin == TopicOrigin::Logged)
+            manifest.topic(*id).is_ok_and(|topic| topic.origin == TopicOrigin::Logged)
         };
         let undecodable_topics = undecodable(damage);
         undecodable_topics
@@ -132,7 +135,7 @@ impl Log for PayloadLog {
         Ok(Box::new(PayloadDecoder {
             schema: with_payload(decoder.schema(), &all),
             decoder,
-            header_len: self.manifest.get(topic)?.header_len as usize,
+            header_len: self.manifest.topic(topic)?.header_len as usize,
             rows: Vec::new(),
             payloads: BinaryBuilder::new(),
         }))
@@ -162,8 +165,12 @@ impl Log for PayloadLog {
         self.log.part_times()
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
-        self.log.groups(topic, time)
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
+        self.log.row_groups(topic, time)
     }
 
     fn layout(&self) -> Result<BTreeMap<String, Value>> {

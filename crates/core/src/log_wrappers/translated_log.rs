@@ -242,7 +242,7 @@ impl Log for TranslatedLog {
     /// Returns a decoder of the messages as bytes. Only the target format can decode them
     /// further.
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        self.manifest.get(topic)?;
+        self.manifest.topic(topic)?;
         Ok(Box::new(RawDecoder::new("ns", columns)?))
     }
 

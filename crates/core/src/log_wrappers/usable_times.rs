@@ -116,8 +116,12 @@ impl Log for UsableTimesLog {
         self.log.source()
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
-        self.log.groups(topic, time)
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
+        self.log.row_groups(topic, time)
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Excerpt {
 
 impl Excerpt {
     /// Returns the id in the manifest of the topic `id` of the log.
-    pub fn topic(&self, id: TopicId) -> Option<TopicId> {
+    pub fn renumbered_topic(&self, id: TopicId) -> Option<TopicId> {
         self.topics.position(id)
     }
 }

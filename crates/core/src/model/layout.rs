@@ -22,7 +22,7 @@ pub struct Layout {
     /// The size in bytes, or the minimum size if some fields have a variable size.
     pub size: u32,
     /// Properties of a top-level record. They are ignored for nested types.
-    pub frame: RecordProperties,
+    pub record_properties: RecordProperties,
     is_fixed: bool,
     has_columns: bool,
     has_uncountable_list: bool,
@@ -35,7 +35,7 @@ pub struct RecordProperties {
     /// The unit of the times in the format: `us` or `ns`.
     pub time_unit: &'static str,
     /// What may follow the last field of a payload.
-    pub tail: TrailingBytes,
+    pub trailing_bytes: TrailingBytes,
 }
 
 /// What may follow the last field of a payload.
@@ -71,11 +71,11 @@ pub enum LayoutKind {
     /// A number, a Boolean or a character.
     Primitive(Primitive),
     /// A timestamp: seconds (`u32`) and nanoseconds (`u32`) since 1970.
-    Stamp,
+    Timestamp,
     /// A timestamp of ROS 2: seconds (`i32`) and nanoseconds (`u32`) since 1970.
-    SignedStamp,
+    SignedTimestamp,
     /// A duration: seconds (`i32`) and nanoseconds (`i32`).
-    Span,
+    Duration,
     /// A nested type.
     Nested(Arc<Layout>),
     /// A string: its length in bytes as a `u32`, then the bytes. If they are not UTF-8,
@@ -130,7 +130,7 @@ const MAX_DEPTH: u32 = 64;
 const LEN_BYTES: u32 = 4;
 
 impl Layout {
-    /// Creates a layout of `fields` without gaps and with the default frame. The offsets
+    /// Creates a layout of `fields` without gaps and with the default properties of records. The offsets
     /// of `fields` are ignored.
     ///
     /// # Errors
@@ -161,12 +161,11 @@ impl Layout {
             let message = format!("the type {name:?} is more than {MAX_DEPTH} deep");
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let frame = RecordProperties::default();
         Ok(Self {
             name,
             fields,
             size,
-            frame,
+            record_properties: RecordProperties::default(),
             is_fixed,
             has_columns,
             has_uncountable_list,
@@ -202,8 +201,8 @@ impl Layout {
 
     /// Sets the properties of top-level records.
     #[must_use]
-    pub fn with_frame(mut self, frame: RecordProperties) -> Self {
-        self.frame = frame;
+    pub fn with_record_properties(mut self, properties: RecordProperties) -> Self {
+        self.record_properties = properties;
         self
     }
 
@@ -289,7 +288,7 @@ impl LayoutKind {
     pub fn size(&self) -> u32 {
         match self {
             Self::Primitive(primitive) => primitive.size(),
-            Self::Stamp | Self::SignedStamp | Self::Span => 8,
+            Self::Timestamp | Self::SignedTimestamp | Self::Duration => 8,
             Self::Nested(layout) => layout.size,
             Self::Text | Self::Bytes | Self::List(_) => LEN_BYTES,
         }
@@ -298,7 +297,10 @@ impl LayoutKind {
     /// Returns whether all values have the same size.
     pub fn is_fixed(&self) -> bool {
         match self {
-            Self::Primitive(_) | Self::Stamp | Self::SignedStamp | Self::Span => true,
+            Self::Primitive(_)
+            | Self::Timestamp
+            | Self::SignedTimestamp
+            | Self::Duration => true,
             Self::Nested(layout) => layout.is_fixed,
             Self::Text | Self::Bytes | Self::List(_) => false,
         }
@@ -331,10 +333,10 @@ impl LayoutKind {
     }
 }
 
-/// The frame of ULog: times in microseconds, and arbitrary trailing bytes.
+/// The properties of ULog records: times in microseconds, and arbitrary trailing bytes.
 impl Default for RecordProperties {
     fn default() -> Self {
-        Self { time_unit: "us", tail: TrailingBytes::Any }
+        Self { time_unit: "us", trailing_bytes: TrailingBytes::Any }
     }
 }
 

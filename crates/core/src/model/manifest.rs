@@ -120,13 +120,13 @@ pub struct Selection {
 }
 
 impl Manifest {
-    /// Returns the topic with this [label](Topic::label).
+    /// Returns the id of the topic with this [label](Topic::label).
     ///
     /// # Errors
     /// `NoSuch` if there is none.
-    pub fn topic(&self, label: &str) -> Result<TopicId> {
-        let entry = self.topics().find(|(_, topic)| topic.label() == label);
-        entry.map(|(id, _)| id).ok_or_else(|| {
+    pub fn topic_id(&self, label: &str) -> Result<TopicId> {
+        let topic_with_label = self.topics().find(|(_, topic)| topic.label() == label);
+        topic_with_label.map(|(id, _)| id).ok_or_else(|| {
             Error::new(ErrorKind::NoSuch, format!("the log has no topic {label:?}"))
         })
     }
@@ -186,7 +186,7 @@ impl Manifest {
     ///
     /// # Errors
     /// `NoSuch` if there is none.
-    pub fn get(&self, id: TopicId) -> Result<&Topic> {
+    pub fn topic(&self, id: TopicId) -> Result<&Topic> {
         self.topics.get(id.index()).ok_or_else(|| {
             Error::new(
                 ErrorKind::NoSuch,

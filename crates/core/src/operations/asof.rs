@@ -67,7 +67,7 @@ pub struct AsofReport {
     pub rows: u64,
     /// The number of decoded rows that were dropped because their times are implausible,
     /// i.e. outside of [`Manifest::possible_times`](crate::Manifest::possible_times).
-    pub left_out: u64,
+    pub dropped_rows: u64,
 }
 
 /// Returns the columns of the table that [`merge_asof`] creates: `timestamp`, then the
@@ -111,7 +111,7 @@ fn schema_on_log_clock(
     let mut fields = Vec::new();
     let mut is_micros = true;
     for (topic, columns) in &job.columns_of {
-        let label = log.manifest().get(*topic)?.label();
+        let label = log.manifest().topic(*topic)?.label();
         let decoder = log.decoder(*topic, columns)?;
         let before = fields.len();
         for field in decoder.schema().fields() {

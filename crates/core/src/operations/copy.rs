@@ -55,7 +55,7 @@ pub struct CopyReport {
     /// The number of copied records.
     pub records: u64,
     /// The number of those records in parts that were copied verbatim.
-    pub in_parts: u64,
+    pub verbatim_records: u64,
     /// All damage, in the order of the file.
     pub damage: Vec<Damage>,
     /// The records that were copied although they do not match their schema. Only known
@@ -132,7 +132,7 @@ impl RunningCopy<'_> {
         let logged = manifest.logged_topics();
         let topics = manifest.topics().filter(|(id, _)| logged.contains(*id));
         self.copied.records = topics.filter_map(|(_, topic)| topic.records).sum();
-        self.copied.in_parts = self.copied.records;
+        self.copied.verbatim_records = self.copied.records;
         (self.job.progress)(manifest.bytes);
         Ok(true)
     }
@@ -197,7 +197,7 @@ impl RunningCopy<'_> {
             return Ok(false);
         };
         self.copied.records += records;
-        self.copied.in_parts += records;
+        self.copied.verbatim_records += records;
         source.release(part.bytes.clone());
         (self.job.progress)(part.bytes.end - part.bytes.start);
         Ok(true)

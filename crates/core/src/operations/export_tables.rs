@@ -44,7 +44,7 @@ pub struct ReadReport {
     /// All damage, in the order of the file.
     pub damage: Vec<Damage>,
     /// Statistics of the records of each topic. Only known for tables.
-    pub seen: BTreeMap<TopicId, TopicStatistics>,
+    pub topic_statistics: BTreeMap<TopicId, TopicStatistics>,
 }
 
 /// The tables to create, and how.
@@ -229,7 +229,10 @@ impl<'d> TableExport<'d> {
             match decoded {
                 Ok((piece, report)) => {
                     state.report.records += report.records;
-                    topic_statistics::join(&mut state.report.seen, report.seen);
+                    topic_statistics::join(
+                        &mut state.report.topic_statistics,
+                        report.topic_statistics,
+                    );
                     for damage in report.damage {
                         damage.add_to(&mut state.report.damage);
                     }
@@ -313,7 +316,7 @@ impl<'d> TableExport<'d> {
                 rows += decoder.rows() - before;
                 is_full |= decoder.is_full();
                 report.records += run.len() as u64;
-                topic_statistics::add(&mut report.seen, run);
+                topic_statistics::add(&mut report.topic_statistics, run);
             }
         }
         let mut batches = Vec::new();
@@ -373,7 +376,7 @@ impl<'d> TableExport<'d> {
         let writer = match writer {
             Some(writer) => writer,
             none => {
-                let topic_info = self.log.manifest().get(topic)?;
+                let topic_info = self.log.manifest().topic(topic)?;
                 none.insert(self.sink.table(topic_info, &batch.schema())?)
             }
         };

@@ -53,7 +53,7 @@ impl Record<'_> {
 
     /// Returns the damage to report if the last `bytes` bytes of the payload belong to no
     /// field.
-    pub fn extra_bytes(&self, bytes: usize) -> Damage {
+    pub fn extra_bytes_damage(&self, bytes: usize) -> Damage {
         self.undecodable_damage()
             .with_kind(DamageKind::ExtraBytes)
             .with_lost_bytes(bytes as u64)
@@ -112,7 +112,7 @@ impl Block {
     ///
     /// # Panics
     /// Panics if there are 4 GiB or more.
-    pub fn reset_unpacked(&mut self, bytes: Bytes, offset: u64) {
+    pub fn reset_decompressed(&mut self, bytes: Bytes, offset: u64) {
         self.start_over(bytes, BlockOrigin::Unpacked(offset));
     }
 

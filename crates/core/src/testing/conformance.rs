@@ -208,7 +208,7 @@ fn a_shorter_file_gives_a_prefix(
         };
         let (records, _) = read(&*log, &log.manifest().plan(&selection, 0), &selection);
         let names = |log: &dyn Log, record: &OwnedRecord| {
-            let topic = log.manifest().get(record.0).expect("a record has a topic");
+            let topic = log.manifest().topic(record.0).expect("a record has a topic");
             (topic.label().into_owned(), record.1, record.2.clone())
         };
         let full = open(format, bytes.clone());
@@ -270,7 +270,7 @@ fn fewer_columns_are_the_same_columns(log: &dyn Log) {
                 decode(log, id, decoder),
                 expected,
                 "{:?}",
-                log.manifest().get(id)
+                log.manifest().topic(id)
             );
         }
     }
@@ -356,7 +356,7 @@ fn labelled_records(log: &dyn Log) -> Vec<(String, Timestamp, Vec<u8>)> {
         read(log, &log.manifest().plan(&selection, u64::MAX), &selection);
     assert_eq!(damage, [], "what is written is sound");
     let name = |(topic, time, payload)| {
-        let topic = log.manifest().get(topic).expect("a record has a topic");
+        let topic = log.manifest().topic(topic).expect("a record has a topic");
         (topic.label().into_owned(), time, payload)
     };
     records.into_iter().map(name).collect()

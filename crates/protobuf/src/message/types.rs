@@ -161,8 +161,8 @@ impl<'f> MessageIndex<'f> {
             kind::MESSAGE => {
                 let name = with_leading_dot(&field.type_name);
                 return Ok(match name.as_str() {
-                    TIMESTAMP => (ValueType::Time, FieldKind::Time),
-                    DURATION => (ValueType::Span, FieldKind::Time),
+                    TIMESTAMP => (ValueType::Timestamp, FieldKind::Time),
+                    DURATION => (ValueType::Duration, FieldKind::Time),
                     name => {
                         let (value_type, inner) = self.resolve(name, enclosing)?;
                         (ValueType::Struct(value_type), FieldKind::Message(inner))

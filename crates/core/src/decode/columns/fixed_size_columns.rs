@@ -91,12 +91,12 @@ impl LayoutPlanner<'_> {
                 let (size, values) = (primitive.size(), values(*primitive));
                 (primitive.data_type(), Leaf::new(source, size, values, starts))
             }
-            LayoutKind::Stamp | LayoutKind::SignedStamp => {
+            LayoutKind::Timestamp | LayoutKind::SignedTimestamp => {
                 let data_type = DataType::Timestamp(TimeUnit::Nanosecond, None);
-                let values = timestamps(*kind == LayoutKind::SignedStamp);
+                let values = timestamps(*kind == LayoutKind::SignedTimestamp);
                 (data_type, Leaf::new(source, kind.size(), values, starts))
             }
-            LayoutKind::Span => {
+            LayoutKind::Duration => {
                 let data_type = DataType::Duration(TimeUnit::Nanosecond);
                 (data_type, Leaf::new(source, kind.size(), spans(), starts))
             }

@@ -92,7 +92,7 @@ impl ColumnPlan {
             elements: None,
             names: HashSet::from([time.to_owned()]),
             names_len: 0,
-            fields: vec![time_field(time, layout.frame.time_unit).into()],
+            fields: vec![time_field(time, layout.record_properties.time_unit).into()],
             nodes: vec![],
             inspected_fields: 0,
             longest: u32::MAX,
@@ -115,7 +115,7 @@ impl ColumnPlan {
         }
         projection.check()?;
         let schema = Arc::new(Schema::new(planner.fields));
-        let program = planner.builder.finish(layout.frame.tail);
+        let program = planner.builder.finish(layout.record_properties.trailing_bytes);
         Ok((Self { schema, nodes: planner.nodes }, program))
     }
 }

@@ -58,9 +58,9 @@ impl LayoutPlanner<'_> {
     ) -> Result<Option<(DataType, Node)>> {
         match kind {
             LayoutKind::Primitive(_)
-            | LayoutKind::Stamp
-            | LayoutKind::SignedStamp
-            | LayoutKind::Span => Ok(None),
+            | LayoutKind::Timestamp
+            | LayoutKind::SignedTimestamp
+            | LayoutKind::Duration => Ok(None),
             LayoutKind::Nested(layout) => {
                 let mut fields = FieldArray::new();
                 for field in &layout.fields {

@@ -149,8 +149,8 @@ fn data_type(shape: &ValueType) -> DataType {
         ValueType::F64 => DataType::Float64,
         ValueType::Text => DataType::Utf8,
         ValueType::Bytes => DataType::Binary,
-        ValueType::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
-        ValueType::Span => DataType::Duration(TimeUnit::Nanosecond),
+        ValueType::Timestamp => DataType::Timestamp(TimeUnit::Nanosecond, None),
+        ValueType::Duration => DataType::Duration(TimeUnit::Nanosecond),
         ValueType::Struct(inner) => {
             let fields = inner.fields.iter();
             let fields = fields.map(|(name, s)| Field::new(name, data_type(s), true));

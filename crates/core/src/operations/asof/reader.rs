@@ -137,7 +137,7 @@ impl SharedReader<'_> {
             })?;
             left_out += batch.num_rows() as u64 - count;
         }
-        report.left_out += left_out;
+        report.dropped_rows += left_out;
         pending.shrink(self.limits.pending_bytes / self.limits.width.max(1))
     }
 }

@@ -40,7 +40,7 @@ fn reported_range(
     job: &AsofJob<'_>,
     plausible_times: TimeRange,
 ) -> TimeRange {
-    let topics = job.columns_of.keys().map(|id| log.manifest().get(*id).ok()?.time);
+    let topics = job.columns_of.keys().map(|id| log.manifest().topic(*id).ok()?.time);
     let Some(times) = topics.collect::<Option<Vec<TimeRange>>>() else {
         return plausible_times;
     };
@@ -164,12 +164,12 @@ impl<'s> Sweep<'s> {
         };
         let results: Vec<Result<_>> = group.par_iter().map(read).collect();
         for (index, read) in group.iter().zip(results) {
-            let (new_rows, reported_range) = read?;
+            let (new_rows, part_report) = read?;
             pending.merge_with(new_rows);
             if !std::mem::replace(&mut plan[*index].was_read, true) {
-                report.left_out += reported_range.left_out;
-                report.read.records += reported_range.read.records;
-                for damage in reported_range.read.damage {
+                report.dropped_rows += part_report.dropped_rows;
+                report.read.records += part_report.read.records;
+                for damage in part_report.read.damage {
                     damage.add_to(&mut report.read.damage);
                 }
             }

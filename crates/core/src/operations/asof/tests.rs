@@ -111,7 +111,7 @@ fn columns_contain_the_last_values() {
     assert_eq!(table.values::<Int16Type>("b.1.x"), [None, Some(7), Some(7), Some(8)]);
     let tags = [None, Some("hi"), Some("hi"), Some("yo")];
     assert_eq!(table.texts("b.1.tag"), tags.map(|tag| tag.map(str::to_owned)));
-    assert_eq!((report.read.records, report.rows, report.left_out), (7, 4, 0));
+    assert_eq!((report.read.records, report.rows, report.dropped_rows), (7, 4, 0));
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn implausible_times_are_dropped_and_counted() {
         let (table, report) = run_within(&log, &job(&[A], 10), limits);
         assert_eq!(table.times(), [10, 20, 30]);
         assert_eq!(table.values::<Int32Type>("a.value"), [None, Some(2), Some(5)]);
-        assert_eq!((report.read.records, report.left_out), (6, 4));
+        assert_eq!((report.read.records, report.dropped_rows), (6, 4));
     }
 }
 
@@ -180,7 +180,7 @@ fn log_without_plausible_times_gives_no_rows() {
     let log = ToyLog::new(&[a(1, 1), a(2, 2)], 1, None);
     let (table, report) = run(&log, &job(&[A], 1));
     assert!(table.0.is_empty());
-    assert_eq!((report.rows, report.left_out), (0, 2));
+    assert_eq!((report.rows, report.dropped_rows), (0, 2));
 }
 
 #[test]
@@ -392,7 +392,7 @@ fn limits_do_not_change_the_table() {
                 start <= row.1 && row.1 < job.time.end.as_nanos()
             });
             assert_eq!(report.read.records as usize, selected.count());
-            assert_eq!(report.left_out, 0);
+            assert_eq!(report.dropped_rows, 0);
         }
     }
 }

@@ -56,7 +56,7 @@ fn completely_selected_parts_are_copied_verbatim() {
     );
     let copied =
         copy(&job(&log, Selection::default(), false), None, &mut sink.clone()).unwrap();
-    assert_eq!((copied.records, copied.in_parts), (300, 300));
+    assert_eq!((copied.records, copied.verbatim_records), (300, 300));
     assert_eq!(*sink.parts.lock().unwrap(), [0, 1000, 2000]);
 
     let sink = RecordCollector { takes_parts: true, ..RecordCollector::default() };
@@ -73,7 +73,7 @@ fn sink_without_verbatim_copies_gets_all_records_in_order() {
         let (log, sink) = (three_parts(), RecordCollector::default());
         let job = job(&log, Selection::default(), verify);
         let copied = copy(&job, None, &mut sink.clone()).unwrap();
-        assert_eq!((copied.records, copied.in_parts), (6, 0));
+        assert_eq!((copied.records, copied.verbatim_records), (6, 0));
         let times: Vec<i64> = sink.times().into_iter().map(|(_, time)| time).collect();
         assert_eq!(times, [1, 2, 3, 4, 5, 6]);
     }

@@ -83,7 +83,7 @@ fn reopen(
 ) -> (Box<dyn Log>, TopicId) {
     let excerpt = log.excerpt(selection, parts).expect("a log of a file has excerpts");
     let mut selected = selection.topics.ids(log.manifest().topics.len());
-    let topic = selected.next().and_then(|id| excerpt.topic(id));
+    let topic = selected.next().and_then(|id| excerpt.renumbered_topic(id));
     let topic = topic.expect("an excerpt has the selected topic");
     let text = serde_json::to_string(&excerpt.manifest).expect("a manifest serialises");
     let back: Manifest = serde_json::from_str(&text).expect("and deserialises");

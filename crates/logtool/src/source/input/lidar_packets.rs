@@ -352,7 +352,7 @@ fn reset_to(block: &mut Block, other: &Block) {
         (Some(origin), _) if origins.all(|other| other == Some(origin)) => {
             block.reset(bytes, origin);
         }
-        (_, record) => block.reset_unpacked(bytes, record.map_or(0, |r| r.offset)),
+        (_, record) => block.reset_decompressed(bytes, record.map_or(0, |r| r.offset)),
     }
 }
 

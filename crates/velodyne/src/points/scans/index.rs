@@ -212,7 +212,7 @@ impl ScanIndex {
     }
 
     /// Returns the range of packets and the range of times of each scan.
-    pub fn groups(&self) -> Vec<RowGroup> {
+    pub fn row_groups(&self) -> Vec<RowGroup> {
         let group = |start: &ScanStart| {
             let (first, after) = start.firing_times;
             RowGroup {

@@ -51,9 +51,9 @@ impl RandomNumbers {
             0 | 1 => {
                 let primitives = [I8, I16, I32, I64, U8, U16, U32, F32, F64, Bool];
                 match self.roll(12) as usize {
-                    10 => LayoutKind::Stamp,
-                    11 if self.roll(2) == 0 => LayoutKind::SignedStamp,
-                    11 => LayoutKind::Span,
+                    10 => LayoutKind::Timestamp,
+                    11 if self.roll(2) == 0 => LayoutKind::SignedTimestamp,
+                    11 => LayoutKind::Duration,
                     i => LayoutKind::Primitive(primitives[i]),
                 }
             }
@@ -80,20 +80,20 @@ impl RandomNumbers {
     fn write(&mut self, kind: &LayoutKind, bytes: &mut Vec<u8>) -> Value {
         match kind {
             LayoutKind::Primitive(primitive) => self.write_primitive(*primitive, bytes),
-            LayoutKind::Stamp => {
+            LayoutKind::Timestamp => {
                 let (secs, nanos) = (self.roll(1 << 31) * 2, self.roll(1 << 31) * 2);
                 bytes.extend((secs as u32).to_le_bytes());
                 bytes.extend((nanos as u32).to_le_bytes());
                 Value::Int(secs as i64 * 1_000_000_000 + nanos as i64)
             }
-            LayoutKind::SignedStamp => {
+            LayoutKind::SignedTimestamp => {
                 let secs = self.roll(1 << 31) as i32 - (1 << 30);
                 let nanos = self.roll(1 << 31) * 2;
                 bytes.extend(secs.to_le_bytes());
                 bytes.extend((nanos as u32).to_le_bytes());
                 Value::Int(i64::from(secs) * 1_000_000_000 + nanos as i64)
             }
-            LayoutKind::Span => {
+            LayoutKind::Duration => {
                 let secs = self.roll(1 << 31) as i32 - (1 << 30);
                 let nanos = self.roll(1 << 31) as i32 - (1 << 30);
                 bytes.extend(secs.to_le_bytes());

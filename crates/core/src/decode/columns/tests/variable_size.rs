@@ -16,10 +16,10 @@ use crate::{
 };
 
 const ROS: RecordProperties =
-    RecordProperties { time_unit: "ns", tail: TrailingBytes::Nothing };
+    RecordProperties { time_unit: "ns", trailing_bytes: TrailingBytes::Nothing };
 
 pub(super) fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
-    Layout::from_fields(name.into(), fields).unwrap().with_frame(ROS)
+    Layout::from_fields(name.into(), fields).unwrap().with_record_properties(ROS)
 }
 
 fn list(name: &str, element: LayoutKind) -> LayoutField {
@@ -29,7 +29,7 @@ fn list(name: &str, element: LayoutKind) -> LayoutField {
 fn header() -> LayoutKind {
     let fields = vec![
         primitive("seq", Primitive::U32, None),
-        field("stamp", LayoutKind::Stamp, None),
+        field("stamp", LayoutKind::Timestamp, None),
         field("frame_id", LayoutKind::Text, None),
     ];
     LayoutKind::Nested(layout("std_msgs/Header", fields).into())
@@ -52,7 +52,7 @@ fn kitchen() -> Layout {
         list("cloud", LayoutKind::Nested(layout("point", point).into())),
         field("names", LayoutKind::Text, Some(2)),
         list("tags", LayoutKind::Nested(layout("tag", tag).into())),
-        field("d", LayoutKind::Span, None),
+        field("d", LayoutKind::Duration, None),
     ];
     layout("kitchen", fields)
 }
@@ -231,8 +231,9 @@ fn trailing_bytes_of_fixed_payloads_depend_on_the_record_properties() {
     for (frame, extra_bytes) in
         [(ROS, Some((1, 3))), (RecordProperties::default(), None)]
     {
-        let layout =
-            Layout::from_fields("point".into(), point()).unwrap().with_frame(frame);
+        let layout = Layout::from_fields("point".into(), point())
+            .unwrap()
+            .with_record_properties(frame);
         let rows: [&[u8]; 4] =
             [b"\x01\x02", b"\x01", b"\x01\x02\x03\x04\x05", b"\x01\x02"];
         let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
@@ -330,7 +331,7 @@ fn labelled_values_at_any_position_get_a_dictionary_column() {
 #[test]
 fn field_with_the_name_of_the_time_column_is_renamed() {
     let fields = vec![
-        field("time", LayoutKind::Stamp, None),
+        field("time", LayoutKind::Timestamp, None),
         field("s", LayoutKind::Text, None),
     ];
     let (batch, _) = decode(&layout("t", fields), &Columns::default(), &[&[0; 12]]);
