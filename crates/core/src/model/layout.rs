@@ -21,7 +21,7 @@ pub struct Layout {
     pub fields: Vec<LayoutField>,
     /// The size in bytes, or the minimum size if some fields have a variable size.
     pub size: u32,
-    /// Properties of a top-level record. They are ignored for nested types.
+    /// The properties of top-level records. They are ignored for nested types.
     pub record_properties: RecordProperties,
     is_fixed: bool,
     has_columns: bool,
@@ -29,7 +29,7 @@ pub struct Layout {
     depth: u32,
 }
 
-/// Properties of the top-level records of a format.
+/// The properties of the top-level records of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordProperties {
     /// The unit of the times in the format: `us` or `ns`.
@@ -44,7 +44,7 @@ pub enum TrailingBytes {
     /// Arbitrary bytes, which are ignored. If all fields have a fixed size, hidden fields
     /// at the end may be missing.
     Any,
-    /// Nothing: trailing bytes are reported as [surplus](crate::DamageKind::ExtraBytes).
+    /// Nothing: trailing bytes are reported as [extra bytes](crate::DamageKind::ExtraBytes).
     Nothing,
 }
 
@@ -182,19 +182,19 @@ impl Layout {
         ))
     }
 
-    /// Returns the path of that list, e.g. `poses.marks`.
+    /// Returns the path of the first list whose elements have no fields, e.g. `poses.marks`.
     fn uncountable_list_path(&self) -> Option<String> {
         let field = self.fields.iter().find(|field| field.has_uncountable_list())?;
         let mut kind = &field.kind;
         while let LayoutKind::List(element) = kind {
             kind = element;
         }
-        let inner = match kind {
+        let inner_path = match kind {
             LayoutKind::Nested(layout) => layout.uncountable_list_path(),
             _ => None,
         };
-        Some(match inner {
-            Some(inner) => format!("{}.{inner}", field.name),
+        Some(match inner_path {
+            Some(path) => format!("{}.{path}", field.name),
             None => field.name.clone(),
         })
     }
@@ -214,25 +214,28 @@ impl Layout {
     /// Returns the number of bytes up to the end of the last field that is not hidden,
     /// for a record of fixed size.
     pub fn size_without_padding(&self) -> u32 {
-        let shown = |field: &&LayoutField| field.role != FieldRole::Hidden;
-        let last = self.fields.iter().rev().find(shown);
+        let is_visible = |field: &&LayoutField| field.role != FieldRole::Hidden;
+        let last = self.fields.iter().rfind(is_visible);
         last.map_or(0, |field| field.offset + field.size().unwrap_or(0))
     }
 
     /// Returns the number of columns in the flat view, or a number above `limit` if there
-    /// are more. A fixed-size array of more than `longest` elements counts as one column.
-    pub fn flat_columns(&self, limit: u64, longest: u32) -> u64 {
+    /// are more. A fixed-size array of more than `max_array_len` elements counts as one
+    /// column.
+    pub fn flat_columns(&self, limit: u64, max_array_len: u32) -> u64 {
         let mut columns = 0_u64;
         for field in self.fields.iter().filter(|field| field.has_columns()) {
-            let is_one = field.is_chars() || field.is_longer(longest);
-            let each = match &field.kind {
-                LayoutKind::Nested(layout) if !is_one => {
-                    layout.flat_columns(limit, longest)
+            let is_one_column =
+                field.is_chars() || field.is_array_longer_than(max_array_len);
+            let element_columns = match &field.kind {
+                LayoutKind::Nested(layout) if !is_one_column => {
+                    layout.flat_columns(limit, max_array_len)
                 }
                 _ => 1,
             };
-            let count = if is_one { 1 } else { field.count.unwrap_or(1) };
-            columns = columns.saturating_add(each.saturating_mul(u64::from(count)));
+            let count = if is_one_column { 1 } else { field.count.unwrap_or(1) };
+            let field_columns = element_columns.saturating_mul(u64::from(count));
+            columns = columns.saturating_add(field_columns);
             if columns > limit {
                 break;
             }
@@ -247,7 +250,9 @@ impl LayoutField {
     /// [`MAX_LAYOUT_BYTES`] elements.
     pub fn size(&self) -> Option<u32> {
         let count = self.count.unwrap_or(1);
-        (count <= MAX_LAYOUT_BYTES).then_some(())?;
+        if count > MAX_LAYOUT_BYTES {
+            return None;
+        }
         self.kind.size().checked_mul(count)
     }
 
@@ -256,9 +261,9 @@ impl LayoutField {
         self.kind == LayoutKind::Primitive(Primitive::Char)
     }
 
-    /// Returns whether the field is a fixed-size array of more than `longest` elements.
-    pub(crate) fn is_longer(&self, longest: u32) -> bool {
-        !self.is_chars() && self.count.is_some_and(|count| count > longest)
+    /// Returns whether the field is a fixed-size array of more than `len` elements.
+    pub(crate) fn is_array_longer_than(&self, len: u32) -> bool {
+        !self.is_chars() && self.count.is_some_and(|count| count > len)
     }
 
     /// Returns whether the field has the same size in every record.

@@ -125,7 +125,7 @@ impl RunningCopy<'_> {
         let (manifest, source) = (self.job.log.manifest(), self.job.log.source());
         let is_whole = self.retime.is_none()
             && manifest.damage.is_empty()
-            && manifest.is_everything(&self.job.selection);
+            && manifest.selects_everything(&self.job.selection);
         if !is_whole || !self.sink.copy_log(self.job.slice_index, &**source)? {
             return Ok(false);
         }

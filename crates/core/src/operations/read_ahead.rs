@@ -186,7 +186,7 @@ impl<'l> ReadAhead<'l> {
         match filled {
             Ok(true) => {
                 self.current_part_memory =
-                    self.current_part_memory.saturating_add(block.cost())
+                    self.current_part_memory.saturating_add(block.memory_bytes())
             }
             _ => self.previous_part_memory = mem::take(&mut self.current_part_memory),
         }
@@ -238,7 +238,7 @@ impl<'l> ReadAhead<'l> {
             && self.width > 1
             && let Some((other, next)) = self.plan.as_slice().first()
             && *other == log
-            && part.joins(next, target)
+            && part.can_join(next, target)
         {
             part = part.extended_by(next.clone());
             self.plan.next();

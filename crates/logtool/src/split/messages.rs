@@ -164,7 +164,7 @@ impl Scans {
         let mut numbers = 0..0;
         if let Some(group) = groups.get(first_group).filter(|_| first_group < end_group)
         {
-            start = start.min(group.earliest);
+            start = start.min(group.first_record);
             // No row of a scan is after the start of the next one.
             end = end.max(next.map_or(u64::MAX, |next| next.start.saturating_add(1)));
             // After the last scan, there may be an unknown one.

@@ -127,7 +127,7 @@ impl<'f> MessageIndex<'f> {
                 return Err(Error::new(ErrorKind::Limit, message));
             }
             let (value_type, take) = self.field(field, enclosing)?;
-            let width = value_type.width() as u64;
+            let width = value_type.min_values() as u64;
             let is_scalar = matches!(take, FieldKind::Scalar(_));
             let value_type = if field.is_repeated {
                 ValueType::List(Box::new(value_type))

@@ -120,7 +120,7 @@ impl MergedBatch {
             .iter()
             .rposition(|known_starts| Arc::ptr_eq(known_starts, block));
         let number = known_starts.unwrap_or_else(|| {
-            self.cost += block.cost();
+            self.cost += block.memory_bytes();
             self.blocks.push(block.clone());
             self.blocks.len() - 1
         });
@@ -159,7 +159,7 @@ impl Merge<'_> {
         let count = open_part.run(limit).min(RECORDS);
         let log = self.parts[open_part.rank as usize].0 as u32;
         if let Some((block, pieces)) = open_part.block_ranges(count) {
-            batch.share += block.cost() / block.len().max(1) * count;
+            batch.share += block.memory_bytes() / block.len().max(1) * count;
             let block = batch.block_index(block);
             let piece = |range: Range<usize>| BlockSlice {
                 log,

@@ -335,14 +335,14 @@ impl OpenPart {
                 continue;
             }
             let len = entry.end.saturating_sub(entry.start) as usize;
-            if copies.len() + len > GATHERED {
+            if copies.byte_len() + len > GATHERED {
                 self.push(std::mem::take(&mut copies));
             }
             let position = RecordPosition {
                 time: entry.time,
                 number,
                 block: self.blocks.len() as u32,
-                entry: copies.count() as u32,
+                entry: copies.record_count() as u32,
             };
             self.positions.get_or_insert_default().push(position);
             self.times = self.times.cover(&TimeRange::from_timestamp(entry.time));
@@ -352,7 +352,7 @@ impl OpenPart {
     }
 
     fn push(&mut self, copies: RecordCopies) {
-        if copies.count() > 0 {
+        if copies.record_count() > 0 {
             let mut block = Block::default();
             copies.finish(&mut block);
             self.cost += cost(&block);
@@ -396,5 +396,5 @@ fn copy_block(block: &Block) -> Block {
 
 /// Returns the memory of `block` and of the positions of its records in bytes.
 fn cost(block: &Block) -> usize {
-    block.cost() + block.len() * PLACE
+    block.memory_bytes() + block.len() * PLACE
 }

@@ -60,7 +60,9 @@ impl<'l> TimeOrder<'l> {
                 some => {
                     let some = some.get_or_insert_with(|| RecordCopies::new(block));
                     self.copy(index, run.count, some);
-                    if some.len() >= GATHERED || some.count() >= GATHERED_RECORDS {
+                    if some.byte_len() >= GATHERED
+                        || some.record_count() >= GATHERED_RECORDS
+                    {
                         break;
                     }
                 }
@@ -93,7 +95,7 @@ impl<'l> TimeOrder<'l> {
             Some(open_part) => {
                 let mut next = self.merge.spare_blocks.pop().unwrap_or_default();
                 if let Some((from, entries)) = open_part.block(count) {
-                    next.share(from, entries.copied());
+                    next.share_records(from, entries.copied());
                 }
                 self.merge.skip_records(count);
                 next

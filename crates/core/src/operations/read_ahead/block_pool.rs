@@ -88,7 +88,9 @@ impl BlockPool {
                 break (filled, true);
             }
             damage.append(&mut block.take_damage());
-            if copies.len() >= MAX_COPY_BYTES || copies.count() >= MAX_COPY_RECORDS {
+            if copies.byte_len() >= MAX_COPY_BYTES
+                || copies.record_count() >= MAX_COPY_RECORDS
+            {
                 break (filled, false);
             }
         };

@@ -118,7 +118,7 @@ impl Slot {
         loop {
             if let Some(next) = state.blocks.pop_front() {
                 let was_full = state.bytes >= AHEAD;
-                state.bytes -= next.cost();
+                state.bytes -= next.memory_bytes();
                 if was_full && state.bytes < AHEAD && state.is_paused() {
                     let (slot, pool) = (self.clone(), pool.clone());
                     rayon::spawn(move || {
@@ -178,7 +178,7 @@ impl ReadState {
 
 impl SlotState {
     fn add(&mut self, blocks: Vec<Block>) {
-        self.bytes += blocks.iter().map(Block::cost).sum::<usize>();
+        self.bytes += blocks.iter().map(Block::memory_bytes).sum::<usize>();
         self.blocks.extend(blocks);
     }
 

@@ -217,7 +217,7 @@ impl ScanIndex {
             let (first, after) = start.firing_times;
             RowGroup {
                 start: start.offset,
-                earliest: start.earliest,
+                first_record: start.earliest,
                 time: TimeRange {
                     start: Timestamp::from_nanos(first.saturating_sub(OVERRUN)),
                     end: Timestamp::from_nanos(after),

@@ -212,13 +212,14 @@ fn random_messages_of_random_types_are_decoded_correctly() {
         }
         // The first row truncated anywhere, or with any byte changed, is a row or is
         // lost.
-        for at in 0..rows[0].len() {
-            let (_, lost) = decode(&layout, &Columns::default(), &[&rows[0][..at]]);
+        for offset in 0..rows[0].len() {
+            let truncated = &rows[0][..offset];
+            let (_, lost) = decode(&layout, &Columns::default(), &[truncated]);
             assert_eq!(lost, 1, "{layout:?}");
             let mut changed = rows[0].to_vec();
-            changed[at] ^= 1 << random.roll(8);
-            let all = Columns::new(View::Flat);
-            let (batch, lost) = decode(&layout, &all, &[&changed]);
+            changed[offset] ^= 1 << random.roll(8);
+            let flat_columns = Columns::new(View::Flat);
+            let (batch, lost) = decode(&layout, &flat_columns, &[&changed]);
             assert_eq!(batch.num_rows() as u64 + lost, 1);
         }
     }
