@@ -173,7 +173,7 @@ pub trait Log: Send + Sync {
     ///
     /// # Errors
     /// Errors of reading the source.
-    fn layout(&self) -> Result<BTreeMap<String, Value>> {
+    fn file_structure(&self) -> Result<BTreeMap<String, Value>> {
         Ok(BTreeMap::new())
     }
 
@@ -422,8 +422,8 @@ impl<L: Log + ?Sized> Log for Arc<L> {
         (**self).excerpt(selection, parts)
     }
 
-    fn layout(&self) -> Result<BTreeMap<String, Value>> {
-        (**self).layout()
+    fn file_structure(&self) -> Result<BTreeMap<String, Value>> {
+        (**self).file_structure()
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {

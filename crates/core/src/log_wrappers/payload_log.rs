@@ -176,8 +176,8 @@ impl Log for PayloadLog {
         self.log.row_groups(topic, time)
     }
 
-    fn layout(&self) -> Result<BTreeMap<String, Value>> {
-        self.log.layout()
+    fn file_structure(&self) -> Result<BTreeMap<String, Value>> {
+        self.log.file_structure()
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {

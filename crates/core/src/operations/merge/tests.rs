@@ -352,11 +352,11 @@ fn check_order_and_memory(log: &MockLog, budget: usize, expected: &Records) -> u
 
 #[test]
 fn memory_is_bounded_for_segments_that_start_early_and_end_late() {
-    let block = |at: i64| {
+    let block = |start: i64| {
         // First all records are early, then one in ten.
-        let late = if at < 300 { 0 } else { 100_000 };
-        let others = (0..9).map(|number| (late + at - number, vec![2; 100]));
-        MockResult::Block([(at, vec![1; 100])].into_iter().chain(others).collect())
+        let delay = if start < 300 { 0 } else { 100_000 };
+        let others = (0..9).map(|number| (delay + start - number, vec![2; 100]));
+        MockResult::Block([(start, vec![1; 100])].into_iter().chain(others).collect())
     };
     let parts = vec![(0..1000).map(block).collect()];
     let expected = sorted(all_records(&parts));
@@ -368,14 +368,15 @@ fn memory_is_bounded_for_segments_that_start_early_and_end_late() {
 
 #[test]
 fn memory_is_bounded_for_many_parts_with_the_same_times() {
-    let block = |at: i64, part: u8| {
+    let block = |start: i64, part: u8| {
         MockResult::Block(
-            (0..10).map(|number| (at + number, vec![part; 100])).collect(),
+            (0..10).map(|number| (start + number, vec![part; 100])).collect(),
         )
     };
     // Parts that are shorter than a segment, and longer ones.
     for (parts, blocks, bound) in [(250, 2, 340_000), (60, 60, 400_000)] {
-        let part = |part: u8| (0..blocks).map(|at| block(at * 10, part)).collect();
+        let part =
+            |part: u8| (0..blocks).map(|index| block(index * 10, part)).collect();
         let parts: Vec<Vec<MockResult>> = (0..parts).map(part).collect();
         let expected = sorted(all_records(&parts));
         let log = MockLog::new(parts);

@@ -257,8 +257,8 @@ impl Log for LidarBag {
         self.bag.part_times()
     }
 
-    fn layout(&self) -> logtool_core::Result<BTreeMap<String, Value>> {
-        self.bag.layout()
+    fn file_structure(&self) -> logtool_core::Result<BTreeMap<String, Value>> {
+        self.bag.file_structure()
     }
 
     fn check(&self, findings: &mut Findings) -> logtool_core::Result<()> {
