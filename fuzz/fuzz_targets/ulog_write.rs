@@ -292,7 +292,7 @@ fn check(file: &Bytes, wanted: &[Wanted], values: usize) {
 
     let mut found = Vec::new();
     for (topic, _, payload) in &records {
-        let topic = manifest.get(*topic).expect("a record has a topic");
+        let topic = manifest.topic(*topic).expect("a record has a topic");
         let whose = match (topic.origin, &*topic.name) {
             (TopicOrigin::Derived, _) => continue,
             (TopicOrigin::Logged, _) => {

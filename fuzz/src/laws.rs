@@ -230,7 +230,7 @@ fn named<'l>(
     records: impl Iterator<Item = &'l Owned>,
 ) -> impl Iterator<Item = (String, &'l Timestamp, &'l Vec<u8>)> {
     records.map(|(topic, time, payload)| {
-        let topic = log.manifest().get(*topic).expect("a record has a topic");
+        let topic = log.manifest().topic(*topic).expect("a record has a topic");
         (topic.label().into_owned(), time, payload)
     })
 }

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     lidar.points.formula = formula.parse()?;
     let source = Arc::new(FileSource::new(File::open(path)?)?);
     let log = CaptureLog::open_with(source, OpenOptions::default(), &lidar)?;
-    let topics = [log.manifest().topic("points")?].into_iter().collect();
+    let topics = [log.manifest().topic_id("points")?].into_iter().collect();
     let mut wanted = Columns::new(View::Nested);
     wanted.indices = (columns == "six").then(|| SIX.to_vec());
     let job = TableJob {

@@ -98,7 +98,7 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the description without the kind and the offset. It is empty if the
+    /// Returns the message without the kind and the offset. It is empty if the
     /// [source](error::Error::source) describes the problem completely.
     pub fn message(&self) -> &str {
         &self.0.message
@@ -120,7 +120,7 @@ impl From<io::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.kind == ErrorKind::NoSuch && self.0.offset.is_none() {
-            // The description says what does not exist.
+            // The message states what does not exist.
             return f.write_str(&self.0.message);
         }
         write!(f, "{}", self.0.kind)?;
@@ -158,11 +158,11 @@ impl error::Error for Error {
 pub fn describe_io_error(err: &io::Error) -> String {
     use io::ErrorKind as Kind;
 
-    let text = err.to_string();
+    let message = err.to_string();
     if err.get_ref().is_some() {
-        return text;
+        return message;
     }
-    let plain = match err.kind() {
+    let description = match err.kind() {
         Kind::NotFound => "there is no such file",
         Kind::PermissionDenied => "permission denied",
         Kind::IsADirectory => "it is a folder",
@@ -172,15 +172,17 @@ pub fn describe_io_error(err: &io::Error) -> String {
         Kind::ReadOnlyFilesystem => "the file system is read-only",
         Kind::InvalidFilename => "the name is too long, or is not allowed",
         _ => {
-            let Some(number) = err.raw_os_error() else { return text };
-            let suffix = format!(" (os error {number})");
-            let text = text.strip_suffix(&suffix).unwrap_or(&text);
-            let mut letters = text.chars();
-            let first = letters.next().map(|first| first.to_lowercase());
-            return first.into_iter().flatten().chain(letters).collect();
+            let Some(errno) = err.raw_os_error() else { return message };
+            let suffix = format!(" (os error {errno})");
+            let message = message.strip_suffix(&suffix).unwrap_or(&message);
+            let mut chars = message.chars();
+            return match chars.next() {
+                Some(first) => first.to_lowercase().chain(chars).collect(),
+                None => String::new(),
+            };
         }
     };
-    plain.to_owned()
+    description.to_owned()
 }
 
 #[cfg(test)]
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn io_errors_are_described_without_numbers() {
         // The numbers of Linux and macOS (errno.h).
-        for (number, text) in [
+        for (errno, description) in [
             (2, "there is no such file"),
             (5, "input/output error"),
             (13, "permission denied"),
@@ -200,19 +202,20 @@ mod tests {
             (28, "no space left on the disk"),
             (30, "the file system is read-only"),
         ] {
-            assert_eq!(describe_io_error(&io::Error::from_raw_os_error(number)), text);
+            let err = io::Error::from_raw_os_error(errno);
+            assert_eq!(describe_io_error(&err), description);
         }
         assert_eq!(describe_io_error(&io::Error::other("As It Is")), "As It Is");
     }
 
     #[test]
-    fn display_of_what_does_not_exist_is_its_description() {
+    fn display_of_a_missing_item_is_the_message() {
         let err = Error::new(ErrorKind::NoSuch, "unknown lidar model \"x\"");
         assert_eq!(err.to_string(), "unknown lidar model \"x\"");
     }
 
     #[test]
-    fn display_leaves_out_an_empty_description() {
+    fn display_omits_an_empty_message() {
         let err = Error::from(io::Error::other("x")).with_offset(7);
         assert_eq!(err.to_string(), "input or output failed at byte 7");
         let source = error::Error::source(&err).map(ToString::to_string);

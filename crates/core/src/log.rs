@@ -129,13 +129,17 @@ pub trait Log: Send + Sync {
         self.manifest().parts.iter().map(|part| part.time).collect()
     }
 
-    /// Returns the row groups of `topic` in this `time` range, and possibly more, in
-    /// order. Returns `None` if the rows form no groups, or the groups are unknown. The
-    /// first call may read the whole log.
+    /// Returns the row groups of `topic` in this `time` range, and possibly more, in the
+    /// order of the file. Returns `None` if the rows form no groups, or the groups are
+    /// unknown. The first call may read the whole log.
     ///
     /// # Errors
     /// Errors of reading the source.
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
         let _ = (topic, time);
         Ok(None)
     }
@@ -169,7 +173,7 @@ pub trait Log: Send + Sync {
     ///
     /// # Errors
     /// Errors of reading the source.
-    fn layout(&self) -> Result<BTreeMap<String, Value>> {
+    fn file_structure(&self) -> Result<BTreeMap<String, Value>> {
         Ok(BTreeMap::new())
     }
 
@@ -186,10 +190,9 @@ pub trait Log: Send + Sync {
         Ok(())
     }
 
-    /// Starts a [check](Self::check). Findings that require decompressed records are left
-    /// to the returned inspection, so that a caller that reads the records anyway
-    /// decompresses them only once. By default, this runs the whole check and returns
-    /// `None`.
+    /// Starts a [check](Self::check). The returned inspection adds the findings that require
+    /// decompressed records, so that a caller that reads the records anyway decompresses
+    /// them only once. By default, this runs the whole check and returns `None`.
     ///
     /// # Errors
     /// Errors of reading the source.
@@ -198,7 +201,7 @@ pub trait Log: Send + Sync {
     }
 }
 
-/// The rest of a check, which runs while the records are read.
+/// The second half of a check, which runs while the records are read.
 pub trait Inspection: Send + Sync {
     /// Returns a cursor like [`Log::read`], for topics that are not derived. The thread
     /// that reads also inspects the records.
@@ -217,12 +220,12 @@ pub trait Inspection: Send + Sync {
 /// the row groups of a Parquet file.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowGroup {
-    /// The file offset of the group's start. The next group starts at this offset or
+    /// The file offset of the start of the group. The next group starts at this offset or
     /// after it.
     pub start: u64,
-    /// The lowest file offset of the records of its rows, which can be before `start`. No
-    /// row comes from a record after the start of the next group.
-    pub earliest: u64,
+    /// The file offset of the first record of its rows, which can be before `start`. No row
+    /// comes from a record after the start of the next group.
+    pub first_record: u64,
     /// The times of its rows.
     pub time: TimeRange,
 }
@@ -345,9 +348,9 @@ pub fn recognize<'f>(
     source: &dyn Source,
 ) -> Result<&'f dyn Format> {
     let head = source.read_at(0..4096)?;
-    let probe = |format: &&&dyn Format| format.probe(name, &head);
-    match formats.iter().max_by_key(probe) {
-        Some(format) if probe(&format) > MatchConfidence::No => Ok(*format),
+    let confidence = |format: &&&dyn Format| format.probe(name, &head);
+    match formats.iter().max_by_key(confidence) {
+        Some(format) if confidence(&format) > MatchConfidence::No => Ok(*format),
         _ if head.is_empty() => Err(Error::new(ErrorKind::Unrecognized, "it is empty")),
         _ => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
@@ -362,7 +365,7 @@ pub fn recognize<'f>(
 
 /// Returns the error of [`Log::excerpt`] for logs that change another log while it is read:
 /// their manifest is not enough to open them.
-pub(crate) fn without_excerpts() -> Error {
+pub(crate) fn no_excerpts_error() -> Error {
     let message = "a log that is changed while it is read has no excerpts";
     Error::new(ErrorKind::Unsupported, message)
 }
@@ -407,16 +410,20 @@ impl<L: Log + ?Sized> Log for Arc<L> {
         (**self).part_times()
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
-        (**self).groups(topic, time)
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
+        (**self).row_groups(topic, time)
     }
 
     fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         (**self).excerpt(selection, parts)
     }
 
-    fn layout(&self) -> Result<BTreeMap<String, Value>> {
-        (**self).layout()
+    fn file_structure(&self) -> Result<BTreeMap<String, Value>> {
+        (**self).file_structure()
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {

@@ -93,8 +93,8 @@ pub trait RecordSink: Send {
         None
     }
 
-    /// Writes bytes from the [encoder](Self::encoder), and leaves `bytes` empty like
-    /// [`Output::write_owned`](crate::Output::write_owned).
+    /// Writes the `bytes` of records from the [encoder](Self::encoder), and leaves `bytes`
+    /// empty like [`Output::write_owned`](crate::Output::write_owned).
     ///
     /// # Errors
     /// `Unsupported` if there is no encoder, and errors of writing.
@@ -124,7 +124,7 @@ pub trait RecordSink: Send {
     }
 
     /// Announces the `parts` of `source`, the file of the slice with the index `slice_index`, that
-    /// [`copy_part_verbatim`](Self::copy_part_verbatim) will be asked to copy, in this
+    /// [`copy_part_verbatim`](Self::copy_part_verbatim) will be called with, in this
     /// order. A sink can read them in advance on other threads. Some may be skipped.
     fn expect_parts(
         &mut self,
@@ -163,8 +163,8 @@ pub trait RecordSink: Send {
         Ok(())
     }
 
-    /// Notes that these records of the slice with the index `slice_index` have a wrong checksum,
-    /// if the format can store such notes.
+    /// Stores that these records of the slice with the index `slice_index` have a wrong
+    /// checksum, if the format can store such a note.
     fn note_doubtful(&mut self, slice_index: usize, records: &DoubtfulRecords) {
         let _ = (slice_index, records);
     }

@@ -14,9 +14,12 @@ fn main() -> logtool::Result<()> {
     println!("{} records, {} bytes", report.output.records, report.output.bytes);
     for loss in &report.topic_losses {
         let topic = loss.topic.as_deref().unwrap_or("unknown topics");
-        println!("{topic}: {} records lost in {} places", loss.records, loss.places);
+        println!(
+            "{topic}: {} records lost in {} places",
+            loss.records, loss.damaged_ranges
+        );
     }
-    for finding in report.losses.list() {
+    for finding in report.losses.sorted_findings() {
         println!("bytes {:?}: {}", finding.damage.bytes, finding.text);
     }
     for finding in report.check.at_least(Severity::Warning) {

@@ -178,7 +178,7 @@ impl MessageReader {
         let records = decompressed.records.clone();
         match decompressed.records_start {
             Some(at) => block.reset(records.clone(), position.start + at as u64),
-            None => block.reset_unpacked(records.clone(), position.start),
+            None => block.reset_decompressed(records.clone(), position.start),
         }
         let file =
             |range: &Range<usize>| decompressed.file_range(position.clone(), range);

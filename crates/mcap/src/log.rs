@@ -163,7 +163,7 @@ impl Log for McapLog {
             Some(decoder) => decoder?,
             None => {
                 let integers = self.integers.get(&topic.0);
-                messages::decoder(self.manifest.get(topic)?, columns, integers)?
+                messages::decoder(self.manifest.topic(topic)?, columns, integers)?
             }
         };
         Ok(if self.may_have_null_times {

@@ -138,5 +138,5 @@ fn with_message_header(layout: &Layout) -> Result<Arc<Layout>> {
     ];
     fields.extend(layout.fields.iter().cloned());
     let with_message_header = Layout::from_fields(layout.name.clone(), fields)?;
-    Ok(Arc::new(with_message_header.with_frame(layout.frame)))
+    Ok(Arc::new(with_message_header.with_record_properties(layout.record_properties)))
 }

@@ -309,7 +309,7 @@ impl SelectionState {
         let mut channels = BTreeMap::new();
         let is_mcap = manifest.format == FORMAT_NAME;
         for (stream, id, metadata) in streams(manifest) {
-            let topic = manifest.get(id)?;
+            let topic = manifest.topic(id)?;
             let is_wanted =
                 topic.origin != TopicOrigin::Derived && selection.topics.contains(id);
             if !is_wanted {

@@ -44,7 +44,7 @@ fn messages(bytes: &Bytes) -> Vec<(i64, String, Vec<u8>)> {
         while cursor.fill(&mut block).unwrap() {
             assert_eq!(block.damage(), []);
             for record in block.iter() {
-                let topic = log.manifest().get(record.topic).unwrap();
+                let topic = log.manifest().topic(record.topic).unwrap();
                 let nanos = record.time.as_nanos();
                 copied_messages.push((
                     nanos,
@@ -89,7 +89,7 @@ fn extract(
 ) -> (Bytes, u64) {
     let (new, copied) = extracted(bytes, selection, options);
     assert_eq!(copied.damage, []);
-    (new, copied.in_parts)
+    (new, copied.verbatim_records)
 }
 
 /// Returns the byte ranges of the chunks of a file.
@@ -153,7 +153,7 @@ fn chunks_in_selected_time_range_are_copied() {
 fn changed_topics_or_compression_are_not_copied_as_chunks() {
     let bytes = file(Compression::Zstd);
     let log = open(&bytes);
-    let topics = [log.manifest().topic("/a").unwrap()].into_iter().collect();
+    let topics = [log.manifest().topic_id("/a").unwrap()].into_iter().collect();
     let one_topic = Selection { topics, ..Selection::default() };
     let (some, in_parts) = extract(&bytes, &one_topic, &WriteOptions::default());
     assert_eq!(messages(&some).len(), 40);

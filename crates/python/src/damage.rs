@@ -29,7 +29,7 @@ pub(crate) struct Damage {
 impl Damage {
     /// Describes `damage` of the log with `manifest`.
     pub(crate) fn new(damage: &logtool_core::Damage, manifest: &Manifest) -> Self {
-        let topic = damage.topic.and_then(|id| manifest.get(id).ok());
+        let topic = damage.topic.and_then(|id| manifest.topic(id).ok());
         Self {
             kind: name(damage.kind),
             message: damage.to_string(),

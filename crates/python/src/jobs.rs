@@ -60,7 +60,7 @@ impl Report {
 
 /// Returns the damage in `losses`.
 fn damage_of(losses: &mut Findings) -> Vec<Damage> {
-    losses.list().iter().map(Damage::from_finding).collect()
+    losses.sorted_findings().iter().map(Damage::from_finding).collect()
 }
 
 impl Report {

@@ -184,7 +184,7 @@ impl Table {
     #[getter]
     fn topic(&self) -> String {
         let manifest = self.base.log().manifest();
-        let topic = manifest.get(self.base.topic());
+        let topic = manifest.topic(self.base.topic());
         topic.map(|topic| topic.label().into_owned()).unwrap_or_default()
     }
 

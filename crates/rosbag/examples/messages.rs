@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut cursor = log.read(&part, &logged)?;
         while cursor.fill(&mut block)? {
             for record in block.iter() {
-                let topic = log.manifest().get(record.topic)?;
+                let topic = log.manifest().topic(record.topic)?;
                 let connection = connections[record.stream as usize].id;
                 let (time, payload) = (record.time.as_nanos(), Hex(record.payload));
                 writeln!(out, "{time} {connection} {} {payload}", topic.name)?;

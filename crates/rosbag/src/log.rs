@@ -264,7 +264,7 @@ impl Log for RosbagLog {
         self.parts.derived.times_without_room(&self.manifest.parts)
     }
 
-    fn layout(&self) -> Result<BTreeMap<String, Value>> {
+    fn file_structure(&self) -> Result<BTreeMap<String, Value>> {
         chunk_statistics::layout(&self.parts.bag, &self.manifest.parts)
     }
 }

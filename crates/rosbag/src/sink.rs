@@ -302,7 +302,7 @@ fn selected_connections(
     let entries = selected.table.entries.iter();
     let connections = entries.map(|entry| {
         let ConnectionEntry { connection, topic, .. } = entry;
-        let label = manifest.get(*topic).ok()?.label();
+        let label = manifest.topic(*topic).ok()?.label();
         let named = options.rename.get(&*label).map(String::as_bytes);
         // A repaired bag should be readable by every reader.
         let utf8 = Some(connection.topic.as_bytes()).filter(|_| options.is_repair);
@@ -325,7 +325,8 @@ fn selected_connections(
 /// Checks that there is a topic for every renaming, and that new names are not empty.
 fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> {
     for (label, name) in &options.rename {
-        let has_topic = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
+        let has_topic =
+            |extract: &LogSlice<'_>| extract.manifest.topic_id(label).is_ok();
         if !extracts.iter().any(has_topic) {
             let message = format!("there is no topic {label:?} to rename to {name:?}");
             return Err(Error::new(ErrorKind::NoSuch, message));

@@ -37,7 +37,8 @@ fn read(log: &RosbagLog) -> Vec<Message> {
         while cursor.fill(&mut block).unwrap() {
             for record in block.iter() {
                 let connection = connections[record.stream as usize];
-                if connection.topic == log.manifest().get(record.topic).unwrap().name {
+                if connection.topic == log.manifest().topic(record.topic).unwrap().name
+                {
                     let header = connection.header().to_vec();
                     let payload = record.payload.to_vec();
                     messages.push((

@@ -82,7 +82,7 @@ fn reading_logged_topics_returns_every_message_once() {
 fn points_have_the_columns_of_their_messages_also_in_a_resumed_log() {
     let bytes = rover();
     let log = open(&bytes, OpenMode::Index);
-    let points = log.manifest().topic("/points/points").unwrap();
+    let points = log.manifest().topic_id("/points/points").unwrap();
     let names = "time stamp index x y z intensity ring";
     assert_eq!(table(&log, points), (names.to_owned(), 20 * 24));
     // The manifest comes from the index alone, and has the columns common to all points.
@@ -141,7 +141,7 @@ fn all_clouds_of_a_short_bag_are_inspected() {
     // 99 clouds with one point each in one chunk.
     let log = with_late_field(250, 1, 195);
     assert!(log.manifest().parts.len() <= 8);
-    let points = log.manifest().topic("/points/points").unwrap();
+    let points = log.manifest().topic_id("/points/points").unwrap();
     let names = "time stamp index x y z late";
     assert_eq!(table(&log, points), (names.to_owned(), 250));
 }
@@ -185,7 +185,7 @@ fn clouds_of_several_publishers_have_the_fields_of_all_as_columns() {
         let bytes: Bytes = bag.finish().unwrap().into_inner().into();
         let log = open(&bytes, OpenMode::Index);
         assert!(log.manifest().parts.len() >= 200);
-        let points = log.manifest().topic("/points/points").unwrap();
+        let points = log.manifest().topic_id("/points/points").unwrap();
         let names = "time stamp index x y z intensity";
         assert_eq!(table(&log, points), (names.to_owned(), 200_000));
     }
@@ -200,8 +200,8 @@ fn packets_of_a_scan_are_records_of_1206_bytes() {
     let name = "synthetic-velodynescan-compressedimage.bag";
     let Some(bytes) = sample(name) else { return };
     let log = open(&bytes, OpenMode::Index);
-    let packets = log.manifest().topic("/velodyne_packets/packets").unwrap();
-    let topic = log.manifest().get(packets).unwrap();
+    let packets = log.manifest().topic_id("/velodyne_packets/packets").unwrap();
+    let topic = log.manifest().topic(packets).unwrap();
     assert_eq!((topic.encoding.as_str(), topic.records), ("velodyne", None));
     // The Python package rosbags 0.11 reads 10 scans of 76 packets.
     assert_eq!(table(&log, packets), ("time payload".to_owned(), 760));
@@ -218,7 +218,7 @@ fn real_clouds_and_scans_have_as_many_points_as_in_numpy() {
     for (bag, topic, rows) in rows {
         let Some(bytes) = sample(bag) else { return };
         let log = open(&bytes, OpenMode::Index);
-        let topic = log.manifest().topic(topic).unwrap();
+        let topic = log.manifest().topic_id(topic).unwrap();
         assert_eq!(table(&log, topic).1, rows, "{bag}");
     }
 }

@@ -130,7 +130,7 @@ fn lost_chunk_is_reported_by_topic_count_and_time() {
         let losses: Vec<_> = damage
             .iter()
             .map(|damage| {
-                let topic = log.manifest().get(damage.topic.unwrap()).unwrap();
+                let topic = log.manifest().topic(damage.topic.unwrap()).unwrap();
                 let time = damage.time.unwrap();
                 let millis = |t: logtool_core::Timestamp| t.as_nanos() / 1_000_000;
                 assert_eq!(damage.kind, DamageKind::Garbled);
@@ -157,7 +157,7 @@ fn lost_message_is_located() {
     let [damage] = &damage[..] else { panic!("{damage:?}") };
     assert_eq!((damage.kind, damage.records), (DamageKind::Garbled, 1));
     assert_eq!(damage.bytes, 7068..7124);
-    assert_eq!(log.manifest().get(damage.topic.unwrap()).unwrap().name, "/chatter");
+    assert_eq!(log.manifest().topic(damage.topic.unwrap()).unwrap().name, "/chatter");
 }
 
 #[test]

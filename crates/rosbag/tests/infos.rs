@@ -103,7 +103,8 @@ fn read(
         RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap();
     let mut selection = Selection::default();
     if let Some(topic) = topic {
-        selection.topics = [log.manifest().topic(topic).unwrap()].into_iter().collect();
+        selection.topics =
+            [log.manifest().topic_id(topic).unwrap()].into_iter().collect();
     }
     let [start, end] =
         [secs.start, secs.end].map(|s| Timestamp::from_nanos(s * SECOND));

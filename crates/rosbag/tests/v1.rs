@@ -83,7 +83,7 @@ fn read(log: &RosbagLog) -> (Vec<Seen>, Vec<Damage>) {
         while cursor.fill(&mut block).unwrap() {
             damage.extend_from_slice(block.damage());
             records.extend(block.iter().map(|record| {
-                let label = log.manifest().get(record.topic).unwrap().label();
+                let label = log.manifest().topic(record.topic).unwrap().label();
                 let connection = log.connections().nth(record.stream as usize);
                 let caller = connection.unwrap().caller.clone();
                 (label.into_owned(), caller, record.payload.to_vec())
@@ -105,10 +105,10 @@ fn messages_without_a_definition_are_read_as_doubtful() {
     let (records, damage) = read(&log);
     assert_eq!((records.len(), damage), (4, vec![]));
     let manifest = log.manifest();
-    let topic = |name: &str| manifest.topic(name).unwrap();
+    let topic = |name: &str| manifest.topic_id(name).unwrap();
     let losses = manifest.damage.iter().map(|damage| {
         assert_eq!(damage.kind, DamageKind::Doubtful);
-        (manifest.get(damage.topic.unwrap()).unwrap().name.as_str(), damage.records)
+        (manifest.topic(damage.topic.unwrap()).unwrap().name.as_str(), damage.records)
     });
     let mut losses: Vec<_> = losses.collect();
     losses.sort_unstable();
@@ -117,7 +117,7 @@ fn messages_without_a_definition_are_read_as_doubtful() {
         |name| log.connections_of(topic(name)).next().unwrap().definition.clone();
     assert_eq!(definition("/other"), "int8 a # here");
     assert_eq!(definition("/known"), "");
-    let columns = |name| &manifest.get(topic(name)).unwrap().schema;
+    let columns = |name| &manifest.topic(topic(name)).unwrap().schema;
     assert_eq!(columns("/known").field(1).name(), "data");
     assert_eq!(columns("/other").field(1).name(), "a");
 }

@@ -103,7 +103,7 @@ impl Log for UlogLog {
         };
         match built_in_topics::decoder(topic, built_in, columns, event_reader) {
             Some(decoder) => decoder,
-            None => Err(self.inner.manifest.get(topic).err().unwrap_or_else(|| {
+            None => Err(self.inner.manifest.topic(topic).err().unwrap_or_else(|| {
                 logtool_core::Error::new(logtool_core::ErrorKind::NoSuch, "a decoder")
             })),
         }

@@ -93,8 +93,8 @@ fn labels_are_unique() {
 fn topic_uses_nested_type_at_its_subscription() {
     let log = open(bad("inner_type_redefined.ulg"));
     let definition = |label: &str| {
-        let id = log.manifest().topic(label).unwrap();
-        log.manifest().get(id).unwrap().schema.field(1).data_type().to_string()
+        let id = log.manifest().topic_id(label).unwrap();
+        log.manifest().topic(id).unwrap().schema.field(1).data_type().to_string()
     };
     assert!(definition("out").contains("UInt8"), "{}", definition("out"));
     assert!(definition("out.1").contains("UInt32"), "{}", definition("out.1"));
@@ -123,7 +123,7 @@ fn topic_event_without_event_fields_has_no_events() {
             data(0, record),
         ]))
     };
-    let derived = |log: &UlogLog| log.manifest().topic("events").is_ok();
+    let derived = |log: &UlogLog| log.manifest().topic_id("events").is_ok();
     let fields = "uint64_t timestamp;uint32_t id;uint16_t event_sequence;\
                   uint8_t[25] arguments;uint8_t log_levels";
     assert!(derived(&log(fields, &[1; 40])));

@@ -16,7 +16,7 @@ fn main() -> Result<()> {
     let source = Arc::new(FileSource::new(File::open(&path)?)?);
     let formats: [&dyn logtool_core::Format; 2] = [&vel::FORMAT, &capture::FORMAT];
     let log = logtool_core::open(&formats, &path, source, OpenOptions::default())?;
-    let points = log.manifest().topic("points")?;
+    let points = log.manifest().topic_id("points")?;
     let topics = [points].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let mut decoder = log.decoder(points, &Columns::new(View::Nested))?;

@@ -74,7 +74,7 @@ fn opened(bytes: Bytes) -> (CaptureLog, Found) {
         let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
             for record in block.iter() {
-                let topic = log.manifest().get(record.topic).unwrap();
+                let topic = log.manifest().topic(record.topic).unwrap();
                 let payload = Bytes::copy_from_slice(record.payload);
                 let label = topic.label().into_owned();
                 packets_by_topic.entry(label).or_default().push((record.time, payload));
@@ -162,8 +162,8 @@ fn each_lidar_is_a_topic_and_other_frames_are_counted() {
     assert!(payloads("velodyne_packets.2") == every(11));
     assert_eq!(packets_by_topic.len(), 3);
     let sender = |label: &str| {
-        let id = log.manifest().topic(label).unwrap();
-        let metadata = &log.manifest().get(id).unwrap().metadata;
+        let id = log.manifest().topic_id(label).unwrap();
+        let metadata = &log.manifest().topic(id).unwrap().metadata;
         format!("{} {}", metadata["address"], metadata["port"])
     };
     assert_eq!(sender("velodyne_packets"), "192.168.3.43 2368");
@@ -217,8 +217,8 @@ fn position_packets_with_a_too_large_ip_length_are_found() {
     ] {
         let Some(bytes) = sample(name) else { continue };
         let log = CaptureLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
-        let position = log.manifest().topic("position").unwrap();
-        let topic = log.manifest().get(position).unwrap();
+        let position = log.manifest().topic_id("position").unwrap();
+        let topic = log.manifest().topic(position).unwrap();
         assert_eq!(topic.records, Some(packets), "{name}");
         let clock = PositionClockInfo::from_topic(topic).unwrap();
         assert!(clock.evidence.contains(&format!("of {packets} packets")), "{clock}");

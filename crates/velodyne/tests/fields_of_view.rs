@@ -244,7 +244,7 @@ impl Setup {
                 );
             }
         }
-        let topic = log.manifest().topic("points").unwrap();
+        let topic = log.manifest().topic_id("points").unwrap();
         let metadata = &log.manifest().topics[topic.index()].metadata;
         let description =
             metadata.get("field_of_view").unwrap_or_else(|| panic!("{self:?}"));
@@ -387,7 +387,7 @@ fn field_of_view_that_is_limited_later_is_detected() {
         let log = setup.open(setup.capture(begin, |_| false));
         setup.check_points(&log);
         assert_eq!(lost_packets(&log), None, "{setup:?}");
-        let topic = log.manifest().topic("points").unwrap();
+        let topic = log.manifest().topic_id("points").unwrap();
         let description =
             &log.manifest().topics[topic.index()].metadata["field_of_view"];
         assert!(

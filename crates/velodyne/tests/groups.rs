@@ -37,14 +37,14 @@ fn rows(points: &RecordBatch) -> Vec<(usize, Option<i64>)> {
 fn may_hold(groups: &[RowGroup], number: usize, offset: u64, len: usize) -> bool {
     let group = &groups[number.min(groups.len() - 1)];
     let next = groups.get(number + 1).map_or(u64::MAX, |next| next.start);
-    offset + len as u64 >= group.earliest && offset <= next
+    offset + len as u64 >= group.first_record && offset <= next
 }
 
 /// Asserts that each point of `topic` is within its group. Returns the number of points.
 fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
-    let groups = log.groups(topic, TimeRange::ALL).unwrap().unwrap();
+    let groups = log.row_groups(topic, TimeRange::ALL).unwrap().unwrap();
     assert!(groups.is_sorted_by_key(|group| group.start), "{name}");
-    assert!(groups.iter().all(|group| group.earliest <= group.start), "{name}");
+    assert!(groups.iter().all(|group| group.first_record <= group.start), "{name}");
     let topics = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let mut decoder = log.decoder(topic, &Columns::new(View::Flat)).unwrap();
@@ -160,7 +160,7 @@ fn points_of_irregular_rotations_are_within_their_groups() {
                 Timestamp::from_nanos(*nanos),
             );
         }
-        let groups = index.groups();
+        let groups = index.row_groups();
         let calibration = Calibration::for_model(sensor.model);
         let decoder =
             PointDecoder::new(sensor, &calibration, options, &Columns::default());

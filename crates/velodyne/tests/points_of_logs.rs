@@ -71,7 +71,7 @@ fn vel_log_has_the_points_of_its_source_capture() {
 
 /// Returns the points of these times, and the list of partial scans.
 fn points_within(log: &dyn Log, time: TimeRange) -> (RecordBatch, String) {
-    let topic = log.manifest().topic("points").unwrap();
+    let topic = log.manifest().topic_id("points").unwrap();
     let topics = [topic].into_iter().collect();
     let selection = Selection { topics, time };
     let columns = Columns { time, ..Columns::new(View::Nested) };
@@ -172,10 +172,10 @@ fn parts_decoded_separately_have_the_points_of_the_whole() {
 fn calibration_in_packets_is_found_when_opening() {
     for name in ["sim_hdl64e_s2.pcap", "sim_hdl64e_s3_single.pcap"] {
         let Some(log) = capture(name) else { continue };
-        let points = log.manifest().topic("points").unwrap();
+        let points = log.manifest().topic_id("points").unwrap();
         let lidar = log.lidar(points).unwrap();
         assert_eq!(lidar.calibration.origin, Origin::Stream, "{name}");
-        let metadata = &log.manifest().get(points).unwrap().metadata;
+        let metadata = &log.manifest().topic(points).unwrap().metadata;
         assert_eq!(metadata["formula"], "manual");
         assert_eq!(metadata["calibration"], "sent by the lidar itself");
     }
@@ -187,7 +187,7 @@ fn vlp_16_with_the_product_id_of_hdl_32e_is_detected() {
         ["vlp16_veloview_test-90deg-1-50-frames.pcap", "vlp16_rustlidarutils.pcap"]
     {
         let Some(log) = capture(name) else { continue };
-        let points = log.manifest().topic("points").unwrap();
+        let points = log.manifest().topic_id("points").unwrap();
         assert_eq!(log.lidar(points).unwrap().sensor.model, Model::Vlp16, "{name}");
         let is_reported = |remark: &String| remark.contains("VLP-16, although");
         assert!(log.manifest().remarks.iter().any(is_reported), "{name}");
@@ -204,8 +204,8 @@ fn options_override_detected_values() {
     options.points.formula = Formula::Ros;
     let source = Arc::new(bytes);
     let log = CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap();
-    let id = log.manifest().topic("points").unwrap();
-    let metadata = &log.manifest().get(id).unwrap().metadata;
+    let id = log.manifest().topic_id("points").unwrap();
+    let metadata = &log.manifest().topic(id).unwrap().metadata;
     assert_eq!(metadata["lidar"], "VLP-16 Hi-Res, dual return");
     assert_eq!(metadata["lidar_reasons"], "set by the user");
     assert_eq!(metadata["formula"], "ros");
@@ -239,8 +239,8 @@ fn points_are_in_utc_if_a_receiver_sets_the_lidar_clock() {
         // Some of the first firings have no return.
         let late = time - expected;
         assert!((0..100_000).contains(&late), "{name}: {late} ns late");
-        let id = log.manifest().topic("points").unwrap();
-        let metadata = &log.manifest().get(id).unwrap().metadata;
+        let id = log.manifest().topic_id("points").unwrap();
+        let metadata = &log.manifest().topic(id).unwrap().metadata;
         assert_eq!(metadata["times"], "those of the lidar's own clock");
         let description = metadata.get("lidar_clock").unwrap_or(&metadata["times"]);
         assert!(description.starts_with(verdict), "{name}: {description}");
@@ -283,11 +283,11 @@ fn clock_that_is_not_set_is_not_utc() {
     let Some((difference, log)) = first_utc("vlp16_mrpt_gps_sample.pcap") else {
         return;
     };
-    let id = log.manifest().topic("points").unwrap();
-    eprintln!("{difference} {:?}", log.manifest().get(id).unwrap().metadata);
+    let id = log.manifest().topic_id("points").unwrap();
+    eprintln!("{difference} {:?}", log.manifest().topic(id).unwrap().metadata);
     let Some((_, log)) = first_utc("vlp16_rustlidarutils.pcap") else { return };
-    let id = log.manifest().topic("points").unwrap();
-    let metadata = &log.manifest().get(id).unwrap().metadata;
+    let id = log.manifest().topic_id("points").unwrap();
+    let metadata = &log.manifest().topic(id).unwrap().metadata;
     assert_eq!(metadata["times"], "those of the records");
 }
 
@@ -324,8 +324,8 @@ fn contradicting_clocks_are_reported_and_one_is_chosen() {
         (options.utc, options.clock) = (true, clock);
         let source = Arc::new(bytes.clone());
         let log = VelLog::open_with(source, OpenOptions::default(), &options).unwrap();
-        let id = log.manifest().topic("points").unwrap();
-        log.manifest().get(id).unwrap().metadata.clone()
+        let id = log.manifest().topic_id("points").unwrap();
+        log.manifest().topic(id).unwrap().metadata.clone()
     };
     // GPS states 13:11:07 in the first seconds, and the packets 59:58.9 past the hour.
     let records = "those of the records";
@@ -345,6 +345,6 @@ fn contradicting_clocks_are_reported_and_one_is_chosen() {
     }
     // A capture has only the GPS of the lidar, and both agree.
     let Some((_, log)) = first_utc("sim_hdl64e_s2.pcap") else { return };
-    let id = log.manifest().topic("points").unwrap();
-    assert!(!log.manifest().get(id).unwrap().metadata.contains_key("clock_warning"));
+    let id = log.manifest().topic_id("points").unwrap();
+    assert!(!log.manifest().topic(id).unwrap().metadata.contains_key("clock_warning"));
 }

@@ -48,7 +48,7 @@ fn car_log_has_its_generated_contents() {
     assert_eq!(log.index(), IndexStatus::Verified);
     let manifest = log.manifest();
     let records = |label: &str| {
-        manifest.get(manifest.topic(label).unwrap()).unwrap().records.unwrap()
+        manifest.topic(manifest.topic_id(label).unwrap()).unwrap().records.unwrap()
     };
     assert_eq!(records("obd"), 2);
     assert_eq!(records("gps"), 2);
@@ -88,7 +88,7 @@ fn puck_capture_has_its_generated_contents() {
     let records: Vec<_> = manifest.topics.iter().map(|topic| topic.records).collect();
     assert_eq!(records, [Some(42), Some(1), Some(42)]);
     assert_eq!(manifest.metadata["other_protocols"], Value::UInt(1));
-    let points = manifest.topic("points").unwrap();
+    let points = manifest.topic_id("points").unwrap();
     assert_eq!(log.lidar(points).unwrap().sensor.model, Model::Vlp16);
     // From 300 degrees over the scan start at 0 to 340.
     let scans = log.scans(points).unwrap();

@@ -47,7 +47,7 @@ fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
         while cursor.fill(&mut block).unwrap() {
             damage.extend_from_slice(block.damage());
             for record in block.iter() {
-                let topic = log.manifest().get(record.topic).unwrap();
+                let topic = log.manifest().topic(record.topic).unwrap();
                 all.push((topic.label().into_owned(), record.payload.to_vec()));
             }
         }
@@ -284,8 +284,8 @@ fn utc_and_quaternion_order_are_detected() {
     assert_eq!(fit.spread_nanos, 0);
     let order = |name: &str| {
         let log = open(&sample(name).unwrap());
-        let pose = log.manifest().topic("pose").unwrap();
-        let order = &log.manifest().get(pose).unwrap().metadata["quaternion_order"];
+        let pose = log.manifest().topic_id("pose").unwrap();
+        let order = &log.manifest().topic(pose).unwrap().metadata["quaternion_order"];
         order.split(" (").next().unwrap().to_owned()
     };
     assert_eq!(order("sample_real_s1_loop12.vel"), "w, x, y, z");

@@ -45,7 +45,7 @@ impl Log for NmeaLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        let kind = &self.manifest.get(topic)?.type_name;
+        let kind = &self.manifest.topic(topic)?.type_name;
         Ok(Box::new(decoder(kind, columns)?))
     }
 }

@@ -77,7 +77,7 @@ fn the_manifest_states_topics_counts_and_times() {
 #[test]
 fn a_known_sentence_has_its_values() {
     let log = open(format!("{RMC}{GGA}"));
-    let topic = log.manifest().topic("GPGGA").unwrap();
+    let topic = log.manifest().topic_id("GPGGA").unwrap();
     let mut decoder = log.decoder(topic, &Columns::default()).unwrap();
     let (everything, mut block, mut damage) =
         (Selection::default(), Block::default(), Vec::new());

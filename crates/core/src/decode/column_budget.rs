@@ -12,20 +12,21 @@ use crate::{
 /// The maximum number of columns in all topics, and the maximum size of their names in
 /// bytes.
 const MAX_COLUMNS: usize = 1 << 20;
-const MAX_NAMES: usize = 64 << 20;
+const MAX_NAME_BYTES: usize = 64 << 20;
 
 /// The number of columns to count for a type that has too many for one table. Detecting
 /// this takes as long as creating that many columns.
-const REFUSED: usize = 1 << 16;
+const REFUSED_TYPE_COLUMNS: usize = 1 << 16;
 
-/// The remaining budget for the columns of a log's topics. A definition of a few lines
+/// The columns of a log's topics so far, which must not exceed a budget. A definition of a few lines
 /// can have as many columns as a table may have, and a log can contain tens of thousands
 /// of definitions. Topics that exceed the budget are only available as [raw
 /// bytes](crate::raw_schema).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ColumnBudget {
+    /// The number of columns so far, and the size of their names in bytes.
     columns: usize,
-    names: usize,
+    name_bytes: usize,
 }
 
 impl ColumnBudget {
@@ -56,14 +57,15 @@ impl ColumnBudget {
         self.check()?;
         let columns = schema.flattened_fields();
         self.columns += columns.len();
-        self.names += columns.iter().map(|field| field.name().len()).sum::<usize>();
+        let name_lengths = columns.iter().map(|field| field.name().len());
+        self.name_bytes += name_lengths.sum::<usize>();
         self.check()
     }
 
     /// Counts a type that has too many columns for one table, because detecting this
     /// takes time.
     pub fn refuse(&mut self) {
-        self.columns += REFUSED;
+        self.columns += REFUSED_TYPE_COLUMNS;
     }
 
     /// Checks that the budget is not exhausted.
@@ -71,7 +73,7 @@ impl ColumnBudget {
     /// # Errors
     /// `Limit` if it is.
     pub fn check(&self) -> Result<()> {
-        if self.columns > MAX_COLUMNS || self.names > MAX_NAMES {
+        if self.columns > MAX_COLUMNS || self.name_bytes > MAX_NAME_BYTES {
             let message = "the topics have over a million columns";
             return Err(Error::new(ErrorKind::Limit, message));
         }
@@ -99,8 +101,8 @@ mod tests {
     #[test]
     fn columns_above_the_budget_are_refused() {
         let (mut budget, wide) = (ColumnBudget::default(), layout(60_000));
-        let fit = (0..100).take_while(|_| budget.schema(&wide).is_ok()).count();
-        assert_eq!(fit, 17); // 17 × 60,001 < 1,048,576 < 18 × 60,001
+        let admitted = (0..100).take_while(|_| budget.schema(&wide).is_ok()).count();
+        assert_eq!(admitted, 17); // 17 × 60,001 < 1,048,576 < 18 × 60,001
         assert_eq!(budget.schema(&layout(1)).unwrap_err().kind(), ErrorKind::Limit);
     }
 

@@ -1,4 +1,4 @@
-//! The decoder that all formats with a [`Layout`] share: from records to columns.
+//! The decoder of all formats with a [`Layout`]: from records to columns.
 //!
 //! A layout is compiled once into a tree of Arrow arrays ([`plan`], [`node`]) and a flat
 //! list of leaves ([`leaf`]), so that decoding only reads primitives at offsets. A few
@@ -36,7 +36,7 @@ use crate::{
     decode::columns::{
         leaf::Leaf,
         plan::ColumnPlan,
-        program::{ParsedPayload, Program, Tables, TextEncoding},
+        program::{Program, Tables, TextEncoding},
         row_buffer::{PayloadRows, ROWS_BYTES},
     },
     error::{Error, ErrorKind, Result},
@@ -77,7 +77,7 @@ enum PendingPayloads {
     /// first `max_len` are trailing bytes.
     Fixed { rows: PayloadRows, min_len: usize, max_len: usize },
     /// Payloads of variable size.
-    ParsedPayloads(ParsedPayloads),
+    Variable(ParsedPayloads),
 }
 
 /// Concatenated payloads, and the pieces found in them.
@@ -87,7 +87,7 @@ struct ParsedPayloads {
     bytes: Vec<u8>,
     tables: Tables,
     /// An upper bound of the size of the batch's columns in bytes.
-    weight: u64,
+    max_column_bytes: u64,
 }
 
 impl LayoutDecoder {
@@ -99,54 +99,54 @@ impl LayoutDecoder {
     pub fn new(layout: &Layout, columns: &Columns) -> Result<Self> {
         let mut leaves = Vec::new();
         let (plan, program) = ColumnPlan::compile(layout, columns, &mut leaves)?;
-        let payloads = match (layout.is_fixed(), layout.frame.tail) {
-            (true, TrailingBytes::Any) => {
-                let min_len = layout.size_without_padding() as usize;
-                PendingPayloads::Fixed {
-                    rows: PayloadRows::new(min_len),
-                    min_len,
-                    max_len: usize::MAX,
+        let payloads =
+            match (layout.is_fixed(), layout.record_properties.trailing_bytes) {
+                (true, TrailingBytes::Any) => {
+                    let min_len = layout.size_without_padding() as usize;
+                    PendingPayloads::Fixed {
+                        rows: PayloadRows::new(min_len),
+                        min_len,
+                        max_len: usize::MAX,
+                    }
                 }
-            }
-            (true, TrailingBytes::Nothing) => {
-                let len = layout.size as usize;
-                PendingPayloads::Fixed {
-                    rows: PayloadRows::new(len),
-                    min_len: len,
-                    max_len: len,
+                (true, TrailingBytes::Nothing) => {
+                    let len = layout.size as usize;
+                    PendingPayloads::Fixed {
+                        rows: PayloadRows::new(len),
+                        min_len: len,
+                        max_len: len,
+                    }
                 }
-            }
-            (false, _) => {
-                let (bytes, tables) = (Vec::new(), Tables::for_program(&program));
-                PendingPayloads::ParsedPayloads(ParsedPayloads {
-                    program,
-                    bytes,
-                    tables,
-                    weight: 0,
-                })
-            }
-        };
+                (false, _) => {
+                    let (bytes, tables) = (Vec::new(), Tables::for_program(&program));
+                    PendingPayloads::Variable(ParsedPayloads {
+                        program,
+                        bytes,
+                        tables,
+                        max_column_bytes: 0,
+                    })
+                }
+            };
         Ok(Self { plan, leaves, times: Vec::new(), payloads })
     }
 
     /// Decodes the collected payloads.
-    fn gather(&mut self) {
+    fn decode_pending(&mut self) {
         match &mut self.payloads {
             PendingPayloads::Fixed { rows, .. } => {
                 if let Some((bytes, stride)) = rows.get() {
-                    self.leaves.iter_mut().for_each(|leaf| leaf.gather(bytes, stride));
+                    for leaf in &mut self.leaves {
+                        leaf.decode_payloads(bytes, stride);
+                    }
                 }
                 rows.clear();
             }
-            PendingPayloads::ParsedPayloads(variable_size_values) => {
+            PendingPayloads::Variable(parsed) => {
                 for leaf in &mut self.leaves {
-                    leaf.gather_from(
-                        &variable_size_values.bytes,
-                        &variable_size_values.tables,
-                    );
+                    leaf.decode_pieces(&parsed.bytes, &parsed.tables);
                 }
-                variable_size_values.bytes.clear();
-                variable_size_values.tables.clear();
+                parsed.bytes.clear();
+                parsed.tables.clear();
             }
         }
     }
@@ -159,26 +159,30 @@ impl LayoutDecoder {
             };
             self.times.push(time.as_nanos());
             if rows.add(run, start) {
-                self.gather();
+                self.decode_pending();
             }
         }
     }
 
-    fn append_fixed(
+    /// Adds the records of `run` whose payloads have a valid length. Bytes after the first
+    /// `max_len` are damage.
+    fn append_fixed_size(
         &mut self,
         run: Run<'_>,
-        fits: impl Fn(&[u8]) -> bool,
+        has_valid_len: impl Fn(&[u8]) -> bool,
         max_len: usize,
         damage: &mut Vec<Damage>,
     ) {
-        if run.payloads().all(&fits) {
+        if run.payloads().all(&has_valid_len) {
             return self.add(run);
         }
         for single in run.single_record_runs() {
             for record in single.records() {
                 match record.payload.len().checked_sub(max_len) {
-                    Some(more @ 1..) => record.extra_bytes(more).add_to(damage),
-                    _ if fits(record.payload) => {}
+                    Some(extra_bytes @ 1..) => {
+                        record.extra_bytes_damage(extra_bytes).add_to(damage);
+                    }
+                    _ if has_valid_len(record.payload) => {}
                     _ => {
                         record.undecodable_damage().add_to(damage);
                         continue;
@@ -190,8 +194,8 @@ impl LayoutDecoder {
     }
 
     /// Adds a record, if the program can parse it. Returns the encoding of its strings
-    /// and the number of surplus bytes.
-    fn append_moving(
+    /// and the number of extra bytes.
+    fn append_variable_size(
         &mut self,
         record: Record<'_>,
     ) -> Result<(TextEncoding, usize), DamageKind> {
@@ -199,42 +203,39 @@ impl LayoutDecoder {
         // A payload that fills a batch is decoded without a copy.
         let fills_batch = payload.len() >= ROWS_BYTES;
         if fills_batch {
-            self.gather();
+            self.decode_pending();
         }
-        let PendingPayloads::ParsedPayloads(variable_size_values) = &mut self.payloads
-        else {
+        let PendingPayloads::Variable(parsed) = &mut self.payloads else {
             return Ok((TextEncoding::Utf8, 0));
         };
-        let ParsedPayloads { program, bytes, tables, weight } = variable_size_values;
-        let result = program.parse(payload, bytes.len(), tables);
-        let left = BATCH_BYTES.saturating_sub(*weight);
-        let (text_encoding, extra_bytes) = match result {
-            Some(ParsedPayload { weight: more, text_encoding, fields_len })
-                if more <= left =>
-            {
-                *weight += more;
-                let extra_bytes = match program.tail {
-                    TrailingBytes::Any => 0,
-                    TrailingBytes::Nothing => payload.len() - fields_len,
-                };
-                payload = payload.get(..fields_len).unwrap_or(payload);
-                (text_encoding, extra_bytes)
-            }
-            result => {
-                tables.remove_last_payload();
-                let too_much = result.map(|_| DamageKind::OverLimit);
-                return Err(too_much.unwrap_or(DamageKind::Undecodable));
-            }
+        let ParsedPayloads { program, bytes, tables, max_column_bytes } = parsed;
+        let remaining_bytes = BATCH_BYTES.saturating_sub(*max_column_bytes);
+        let Some(summary) = program.parse(payload, bytes.len(), tables) else {
+            tables.remove_last_payload();
+            return Err(DamageKind::Undecodable);
         };
+        if summary.max_column_bytes > remaining_bytes {
+            tables.remove_last_payload();
+            return Err(DamageKind::OverLimit);
+        }
+        *max_column_bytes += summary.max_column_bytes;
+        let text_encoding = summary.text_encoding;
+        let extra_bytes = match program.trailing_bytes {
+            TrailingBytes::Any => 0,
+            TrailingBytes::Nothing => payload.len() - summary.fields_len,
+        };
+        payload = payload.get(..summary.fields_len).unwrap_or(payload);
         self.times.push(record.time.as_nanos());
         if fills_batch {
-            self.leaves.iter_mut().for_each(|leaf| leaf.gather_from(payload, tables));
+            for leaf in &mut self.leaves {
+                leaf.decode_pieces(payload, tables);
+            }
             tables.clear();
             return Ok((text_encoding, extra_bytes));
         }
         bytes.extend_from_slice(payload);
         if bytes.len() >= ROWS_BYTES {
-            self.gather();
+            self.decode_pending();
         }
         Ok((text_encoding, extra_bytes))
     }
@@ -248,27 +249,28 @@ impl Decoder for LayoutDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         match self.payloads {
             PendingPayloads::Fixed { min_len, max_len: usize::MAX, .. } => {
-                let fits = |payload: &[u8]| payload.len() >= min_len;
-                self.append_fixed(run, fits, usize::MAX, damage);
+                let has_valid_len = |payload: &[u8]| payload.len() >= min_len;
+                self.append_fixed_size(run, has_valid_len, usize::MAX, damage);
             }
             PendingPayloads::Fixed { min_len, max_len, .. } => {
-                let fits =
+                let has_valid_len =
                     |payload: &[u8]| (min_len..=max_len).contains(&payload.len());
-                self.append_fixed(run, fits, max_len, damage);
+                self.append_fixed_size(run, has_valid_len, max_len, damage);
             }
-            PendingPayloads::ParsedPayloads(_) => {
+            PendingPayloads::Variable(_) => {
                 for record in run.records() {
-                    let damage_of = |kind| record.undecodable_damage().with_kind(kind);
-                    match self.append_moving(record) {
-                        Ok((texts, extra_bytes)) => {
-                            if texts == TextEncoding::Latin1 {
-                                damage_of(DamageKind::Latin1).add_to(damage);
+                    let damage_of_kind =
+                        |kind| record.undecodable_damage().with_kind(kind);
+                    match self.append_variable_size(record) {
+                        Ok((text_encoding, extra_bytes)) => {
+                            if text_encoding == TextEncoding::Latin1 {
+                                damage_of_kind(DamageKind::Latin1).add_to(damage);
                             }
                             if extra_bytes > 0 {
-                                record.extra_bytes(extra_bytes).add_to(damage);
+                                record.extra_bytes_damage(extra_bytes).add_to(damage);
                             }
                         }
-                        Err(kind) => damage_of(kind).add_to(damage),
+                        Err(kind) => damage_of_kind(kind).add_to(damage),
                     }
                 }
             }
@@ -280,11 +282,9 @@ impl Decoder for LayoutDecoder {
     }
 
     fn take(&mut self) -> Result<RecordBatch> {
-        self.gather();
-        if let PendingPayloads::ParsedPayloads(variable_size_values) =
-            &mut self.payloads
-        {
-            variable_size_values.weight = 0;
+        self.decode_pending();
+        if let PendingPayloads::Variable(parsed) = &mut self.payloads {
+            parsed.max_column_bytes = 0;
         }
         let times = time_array(gather::take(&mut self.times));
         let leaves: Vec<ArrayRef> = self.leaves.iter_mut().map(Leaf::take).collect();
@@ -299,11 +299,9 @@ impl Decoder for LayoutDecoder {
         if !self.leaves.is_empty() {
             return self.take().map(drop);
         }
-        self.gather();
-        if let PendingPayloads::ParsedPayloads(variable_size_values) =
-            &mut self.payloads
-        {
-            variable_size_values.weight = 0;
+        self.decode_pending();
+        if let PendingPayloads::Variable(parsed) = &mut self.payloads {
+            parsed.max_column_bytes = 0;
         }
         discard_times(&mut self.times);
         Ok(())
@@ -320,12 +318,14 @@ pub fn discard_times(times: &mut Vec<i64>) {
 pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
     let is_unknown = |nanos: &i64| *nanos == Timestamp::MAX.as_nanos();
     // Folding without short-circuiting lets the compiler vectorize the loop.
-    let has_unknown =
-        |some: &[i64]| some.iter().fold(false, |any, n| any | is_unknown(n));
-    let nulls = nanos
-        .chunks(64)
-        .any(has_unknown)
-        .then(|| nanos.iter().map(|nanos| !is_unknown(nanos)).collect::<NullBuffer>());
+    let has_unknown = |times: &[i64]| {
+        times.iter().fold(false, |any_unknown, time| any_unknown | is_unknown(time))
+    };
+    let nulls: Option<NullBuffer> = if nanos.chunks(64).any(has_unknown) {
+        Some(nanos.iter().map(|time| !is_unknown(time)).collect())
+    } else {
+        None
+    };
     Arc::new(TimestampNanosecondArray::new(ScalarBuffer::from(nanos), nulls))
 }
 

@@ -43,17 +43,17 @@ impl RawDecoder {
     /// # Errors
     /// `NoSuch` if another column is selected.
     pub fn new(unit: &str, columns: &Columns) -> Result<Self> {
-        let selected = columns.indices.as_deref();
-        if selected.is_some_and(|selected| selected.iter().any(|index| *index > 1)) {
+        let indices = columns.indices.as_deref();
+        if indices.is_some_and(|indices| indices.iter().any(|index| *index > 1)) {
             return Err(Error::new(ErrorKind::NoSuch, "a raw topic has two columns"));
         }
-        let wants_payload = selected.is_none_or(|selected| selected.contains(&1));
-        let schema = if wants_payload {
+        let has_payload = indices.is_none_or(|indices| indices.contains(&1));
+        let schema = if has_payload {
             raw_schema(unit)
         } else {
             Arc::new(Schema::new(vec![time_field("time", unit)]))
         };
-        let payloads = wants_payload.then(BinaryBuilder::new);
+        let payloads = has_payload.then(BinaryBuilder::new);
         Ok(Self { schema, times: Vec::new(), payloads, header_len: 0 })
     }
 

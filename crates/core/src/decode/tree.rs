@@ -44,11 +44,11 @@ pub enum ValueType {
     Text,
     Bytes,
     /// A timestamp: nanoseconds since 1970.
-    Time,
+    Timestamp,
     /// A duration in nanoseconds.
-    Span,
+    Duration,
     Struct(StructType),
-    /// A list of values of one shape.
+    /// A list of values of one type.
     List(Box<ValueType>),
 }
 
@@ -57,14 +57,14 @@ pub enum ValueType {
 pub struct StructType {
     /// The name of the type, by which labels are found, or an empty string.
     pub type_name: String,
-    /// The names and shapes of the fields.
+    /// The names and types of the fields.
     pub fields: Vec<(String, ValueType)>,
 }
 
-/// The maximum number of columns and nested fields of a shape.
+/// The maximum number of columns and nested fields of a struct type.
 pub const MAX_STRUCT_FIELDS: usize = 4096;
 
-/// The maximum depth of nested shapes.
+/// The maximum depth of nested types.
 const MAX_DEPTH: usize = 64;
 
 /// The maximum number of pending values, and of pending bytes of strings.
@@ -74,7 +74,8 @@ const MAX_BYTES: u64 = i32::MAX as u64 / 3;
 /// A parser that appends the values of records to branches.
 pub trait TreeReader: Send {
     /// Appends the values of `payload` to the fields of the struct `row`, and closes it.
-    /// Returns `None` if the payload is invalid; the caller then restores `row`.
+    /// Returns `None` if the payload is invalid. The caller then removes the values from
+    /// `row`.
     ///
     /// `max_items` is the maximum number of list elements to add, each weighted by its number
     /// of values.
@@ -92,9 +93,9 @@ pub struct RowSummary {
     /// An upper bound of the number of list elements, each weighted by its number of
     /// values.
     pub items: u64,
-    /// The number of values that do not match the shape and are null.
+    /// The number of values that do not match their type and are null.
     pub type_mismatches: u64,
-    /// The number of bytes that belong to no field of the shape.
+    /// The number of bytes that belong to no field.
     pub extra_bytes: usize,
 }
 
@@ -105,16 +106,17 @@ pub struct TreeDecoder<R> {
     row: Branch,
     times: Vec<i64>,
     header_len: usize,
-    /// The numbers of pending values and bytes.
-    values: u64,
-    bytes: u64,
-    width: u64,
+    /// The numbers of pending values and of pending bytes.
+    pending_values: u64,
+    pending_bytes: u64,
+    /// The minimum number of values of a record.
+    min_values: u64,
 }
 
 impl StructType {
-    /// Returns the minimum number of values of a record, with empty lists.
-    fn width(&self) -> usize {
-        self.fields.iter().map(|(_, struct_type)| struct_type.width()).sum()
+    /// Returns the number of values of a record with empty lists, which is the minimum.
+    fn min_values(&self) -> usize {
+        self.fields.iter().map(|(_, value_type)| value_type.min_values()).sum()
     }
 
     /// Checks the number and the depth of the fields.
@@ -123,23 +125,25 @@ impl StructType {
     /// `Limit` if there are more than [`MAX_STRUCT_FIELDS`], or they are nested too
     /// deeply.
     pub fn check(&self) -> Result<()> {
-        let fields =
-            |shape: &Self| shape.fields.iter().map(|(_, s)| s.clone()).collect();
-        let (mut level, mut total): (Vec<ValueType>, usize) = (fields(self), 0);
+        let mut level_types: Vec<&ValueType> = self.field_types().collect();
+        let mut field_count = 0;
         for _ in 0..MAX_DEPTH {
-            total += level.len();
-            if level.is_empty() && total <= MAX_STRUCT_FIELDS {
-                return Ok(());
-            }
-            if total > MAX_STRUCT_FIELDS {
+            field_count += level_types.len();
+            if field_count > MAX_STRUCT_FIELDS {
                 break;
             }
-            let inner = level.iter().flat_map(|shape| match shape {
-                ValueType::Struct(inner) => fields(inner),
-                ValueType::List(item) => vec![(**item).clone()],
-                _ => vec![],
-            });
-            level = inner.collect();
+            if level_types.is_empty() {
+                return Ok(());
+            }
+            let mut next_level = Vec::new();
+            for value_type in level_types {
+                match value_type {
+                    ValueType::Struct(inner) => next_level.extend(inner.field_types()),
+                    ValueType::List(item) => next_level.push(&**item),
+                    _ => {}
+                }
+            }
+            level_types = next_level;
         }
         let name = &self.type_name;
         let message = format!(
@@ -147,59 +151,69 @@ impl StructType {
         );
         Err(Error::new(ErrorKind::Limit, message))
     }
+
+    fn field_types(&self) -> impl Iterator<Item = &ValueType> {
+        self.fields.iter().map(|(_, value_type)| value_type)
+    }
 }
 
 impl ValueType {
-    /// Returns the minimum number of values, with empty lists.
-    pub fn width(&self) -> usize {
+    /// Returns the number of values of one value with empty lists, which is the minimum: a
+    /// struct counts as one, and so does each of its fields.
+    pub fn min_values(&self) -> usize {
         match self {
-            Self::Struct(inner) => 1 + inner.width(),
+            Self::Struct(inner) => 1 + inner.min_values(),
             _ => 1,
         }
     }
 }
 
 impl<R: TreeReader> TreeDecoder<R> {
-    /// Creates a decoder for the selected `columns` of records with this `shape`.
+    /// Creates a decoder for the selected `columns` of records of the type `record_type`.
     /// `reader` parses the payloads without their first `header_len` bytes.
     ///
     /// # Errors
-    /// `Limit` if the shape is too large, and `NoSuch` if a selected column does not
+    /// `Limit` if the type has too many fields, and `NoSuch` if a selected column does not
     /// exist.
     pub fn new(
-        shape: &StructType,
+        record_type: &StructType,
         reader: R,
         header_len: u32,
         columns: &Columns,
     ) -> Result<Self> {
-        shape.check()?;
-        let row = Branch::new(&ValueType::Struct(shape.clone()));
-        let plan = SelectedColumns::new(shape, columns)?;
-        let (times, header_len) = (Vec::new(), header_len as usize);
-        let width = shape.width() as u64;
-        Ok(Self { reader, plan, row, times, header_len, values: 0, bytes: 0, width })
+        record_type.check()?;
+        Ok(Self {
+            reader,
+            plan: SelectedColumns::new(record_type, columns)?,
+            row: Branch::new(&ValueType::Struct(record_type.clone())),
+            times: Vec::new(),
+            header_len: header_len as usize,
+            pending_values: 0,
+            pending_bytes: 0,
+            min_values: record_type.min_values() as u64,
+        })
     }
 
     /// Adds a record, and returns the summary of its values.
     fn add(&mut self, payload: &[u8]) -> std::result::Result<RowSummary, DamageKind> {
         let len = payload.len() as u64;
-        let left = MAX_VALUES.saturating_sub(self.values + self.width);
-        if left == 0 || self.bytes + len > MAX_BYTES {
+        let max_items =
+            MAX_VALUES.saturating_sub(self.pending_values + self.min_values);
+        if max_items == 0 || self.pending_bytes + len > MAX_BYTES {
             return Err(DamageKind::OverLimit);
         }
-        let before = self.row.len();
-        match self.reader.read(payload, &mut self.row, left) {
-            Some(more) if more.items <= left => {
-                self.values += self.width + more.items;
-                self.bytes += len;
-                Ok(more)
-            }
-            read => {
-                self.row.truncate(before);
-                let over = read.map(|_| DamageKind::OverLimit);
-                Err(over.unwrap_or(DamageKind::Undecodable))
-            }
+        let old_len = self.row.len();
+        let Some(summary) = self.reader.read(payload, &mut self.row, max_items) else {
+            self.row.truncate(old_len);
+            return Err(DamageKind::Undecodable);
+        };
+        if summary.items > max_items {
+            self.row.truncate(old_len);
+            return Err(DamageKind::OverLimit);
         }
+        self.pending_values += self.min_values + summary.items;
+        self.pending_bytes += len;
+        Ok(summary)
     }
 }
 
@@ -212,16 +226,16 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
         for record in run.records() {
             let payload = record.payload.get(self.header_len..).unwrap_or_default();
             match self.add(payload) {
-                Ok(added) => {
+                Ok(summary) => {
                     self.times.push(record.time.as_nanos());
-                    if added.type_mismatches > 0 {
+                    if summary.type_mismatches > 0 {
                         let mismatch = record
                             .undecodable_damage()
                             .with_kind(DamageKind::TypeMismatch);
                         mismatch.add_to(damage);
                     }
-                    if added.extra_bytes > 0 {
-                        record.extra_bytes(added.extra_bytes).add_to(damage);
+                    if summary.extra_bytes > 0 {
+                        record.extra_bytes_damage(summary.extra_bytes).add_to(damage);
                     }
                 }
                 Err(kind) => {
@@ -236,7 +250,7 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
     }
 
     fn take(&mut self) -> Result<RecordBatch> {
-        (self.values, self.bytes) = (0, 0);
+        (self.pending_values, self.pending_bytes) = (0, 0);
         let mut columns = vec![time_array(std::mem::take(&mut self.times))];
         columns.extend(self.plan.columns(self.row.take()?)?);
         RecordBatch::try_new(self.plan.schema().clone(), columns).map_err(into_error)
@@ -244,9 +258,12 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
 }
 
 /// Returns the schema of `fields` with the time column before them.
-fn schema_of(fields: impl IntoIterator<Item = arrow_schema::FieldRef>) -> SchemaRef {
-    let time = Arc::new(time_field("time", "ns"));
-    Arc::new(Schema::new([time].into_iter().chain(fields).collect::<Vec<_>>()))
+fn schema_with_time(
+    fields: impl IntoIterator<Item = arrow_schema::FieldRef>,
+) -> SchemaRef {
+    let mut columns = vec![Arc::new(time_field("time", "ns"))];
+    columns.extend(fields);
+    Arc::new(Schema::new(columns))
 }
 
 impl<R> std::fmt::Debug for TreeDecoder<R> {

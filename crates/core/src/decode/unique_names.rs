@@ -11,7 +11,8 @@ use std::collections::HashSet;
 /// ```
 #[derive(Debug, Default)]
 pub struct UniqueNames {
-    taken: HashSet<String>,
+    /// The [comparison keys](comparison_key) of the names that were returned.
+    returned_keys: HashSet<String>,
 }
 
 impl UniqueNames {
@@ -21,13 +22,13 @@ impl UniqueNames {
     /// Names that differ only in case and underscores count as equal, because protobuf
     /// maps them to the same JSON name and rejects them.
     pub fn make_unique(&mut self, name: &str) -> String {
-        let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let mut name: String = name.chars().map(allowed).collect();
-        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let mut name =
+            name.replace(|character: char| !character.is_ascii_alphanumeric(), "_");
+        if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
             name.insert(0, 'x');
         }
         let (stem, mut number) = (name.clone(), 1);
-        while !self.taken.insert(base_name(&name)) {
+        while !self.returned_keys.insert(comparison_key(&name)) {
             number += 1;
             name = format!("{stem}_x{number}");
         }
@@ -35,7 +36,8 @@ impl UniqueNames {
     }
 }
 
-fn base_name(name: &str) -> String {
+/// Returns the string that two names have in common if they count as equal.
+fn comparison_key(name: &str) -> String {
     name.replace('_', "").to_ascii_lowercase()
 }
 
@@ -46,8 +48,8 @@ mod tests {
     #[test]
     fn names_are_valid_and_unique() {
         let mut names = UniqueNames::default();
-        let all = ["a b", "a_b", "AB", "1st", "", "_c"];
-        let unique = all.map(|name| names.make_unique(name));
+        let unique =
+            ["a b", "a_b", "AB", "1st", "", "_c"].map(|name| names.make_unique(name));
         assert_eq!(unique, ["a_b", "a_b_x2", "AB_x3", "x1st", "x", "x_c"]);
     }
 }

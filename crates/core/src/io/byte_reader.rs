@@ -4,7 +4,7 @@ use byteorder::{ByteOrder as _, LittleEndian};
 
 /// A reader that takes values from the front of a byte slice.
 ///
-/// If too few bytes are left, it returns `None` and takes nothing, so that lengths in a
+/// If too few bytes remain, a method returns `None` and takes nothing. So the lengths in a
 /// file need not be trusted.
 ///
 /// ```

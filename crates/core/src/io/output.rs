@@ -15,13 +15,12 @@ use crate::{
 const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The smallest page size of any system.
-const PAGE: usize = 4096;
+const PAGE_BYTES: usize = 4096;
 
 /// An output to which the bytes of a new log are written.
 pub trait Output: Write + Seek + Send {
-    /// Writes all of `bytes`, and leaves an empty buffer there. An output that writes in
-    /// the background can take the buffer and put an empty one in its place, which avoids
-    /// a copy. The default writes the bytes and clears the buffer.
+    /// Writes all of `bytes`, and leaves an empty buffer in it. An output that writes in the
+    /// background can take the buffer and replace it by an empty one, which avoids a copy. The default writes the bytes and clears the buffer.
     fn write_owned(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         self.write_all(bytes)?;
         bytes.clear();
@@ -101,10 +100,10 @@ pub fn append_source(
     while start < end {
         let block = match source.read_at(start..end.min(start + BLOCK_BYTES)) {
             Ok(block) if !block.is_empty() => block,
-            other => {
+            failed => {
                 let message = "the bytes to copy can no longer be read";
                 let err = Error::new(ErrorKind::Io, message).with_offset(start);
-                return Err(match other {
+                return Err(match failed {
                     Err(cause) => err.with_source(cause),
                     Ok(_) => err,
                 });
@@ -121,7 +120,7 @@ pub fn append_source(
 /// before they are written. If the system finds that a page is missing while it copies the
 /// bytes to a file, it discards the data of that write and starts it again.
 fn load_pages(bytes: &[u8]) {
-    let pages = bytes.iter().step_by(PAGE);
+    let pages = bytes.iter().step_by(PAGE_BYTES);
     std::hint::black_box(pages.fold(0, |xor, byte| xor ^ byte));
 }
 

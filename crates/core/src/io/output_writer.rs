@@ -45,7 +45,7 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(())
     }
 
-    /// Appends `bytes`, and leaves an empty buffer there, see [`Output::write_owned`].
+    /// Appends `bytes`, and leaves an empty buffer in it, see [`Output::write_owned`].
     ///
     /// # Errors
     /// `Io`, like [`append`](Self::append).
@@ -110,6 +110,7 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(self.out)
     }
 
+    /// Runs `write`, and remembers whether it failed.
     fn attempt(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) -> Result<()> {
         self.check()?;
         self.has_failed = true;
@@ -118,7 +119,7 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(())
     }
 
-    /// Fails if a write has failed.
+    /// Fails if an earlier write failed.
     fn check(&self) -> Result<()> {
         let message = "an earlier write failed, so nothing more is written";
         if self.has_failed { Err(Error::new(ErrorKind::Io, message)) } else { Ok(()) }

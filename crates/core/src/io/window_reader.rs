@@ -24,11 +24,12 @@ const PREFETCHED_WINDOWS: usize = 4;
 /// the current rayon pool prefetch the next windows.
 pub struct WindowReader<'s> {
     source: &'s Arc<dyn Source>,
+    /// The offset of the current window in the source, and its bytes.
     start: u64,
     bytes: Bytes,
-    /// The prefetched windows, and their byte ranges.
-    next: TaskQueue<io::Result<Bytes>>,
-    ahead: VecDeque<Range<u64>>,
+    /// The windows that are being prefetched, and their byte ranges.
+    prefetched: TaskQueue<io::Result<Bytes>>,
+    prefetched_ranges: VecDeque<Range<u64>>,
     /// The overlap of adjacent windows: the size of the largest request so far that is not
     /// above [`MAX_OVERLAP`].
     overlap: u64,
@@ -37,9 +38,14 @@ pub struct WindowReader<'s> {
 impl<'s> WindowReader<'s> {
     /// Creates a reader of `source`.
     pub fn new(source: &'s Arc<dyn Source>) -> Self {
-        let (bytes, next, ahead) =
-            (Bytes::new(), TaskQueue::with_width(PREFETCHED_WINDOWS), VecDeque::new());
-        Self { source, start: 0, bytes, next, ahead, overlap: MIN_OVERLAP }
+        Self {
+            source,
+            start: 0,
+            bytes: Bytes::new(),
+            prefetched: TaskQueue::with_width(PREFETCHED_WINDOWS),
+            prefetched_ranges: VecDeque::new(),
+            overlap: MIN_OVERLAP,
+        }
     }
 
     /// Returns the bytes from `offset`: at least `min_len` of them, or up to the end of the
@@ -53,28 +59,28 @@ impl<'s> WindowReader<'s> {
         if offset < self.start || offset > window_end || read_end > window_end {
             // Skipped bytes are released too, because a memory map loads more than was
             // read.
-            let passed =
+            let passed_range =
                 if window_end > 0 { self.start..offset.max(self.start) } else { 0..0 };
             let is_sequential =
                 (self.start..=window_end).contains(&offset) && window_end > 0;
             self.bytes = Bytes::new();
-            self.source.release(passed);
+            self.source.release(passed_range);
             // A failed prefetch is ignored: the bytes may not be needed, or are read
             // again here.
-            let is_ahead =
-                |next: &Range<u64>| next.start <= offset && read_end <= next.end;
-            if self.ahead.front().is_some_and(is_ahead)
-                && let Some(next) = self.ahead.pop_front()
-                && let Some(Ok(read)) = self.next.wait()
-                && is_ahead(&(next.start..next.start + read.len() as u64))
+            let has_requested_bytes =
+                |range: &Range<u64>| range.start <= offset && read_end <= range.end;
+            if self.prefetched_ranges.front().is_some_and(has_requested_bytes)
+                && let Some(range) = self.prefetched_ranges.pop_front()
+                && let Some(Ok(bytes)) = self.prefetched.wait()
+                && has_requested_bytes(&(range.start..range.start + bytes.len() as u64))
             {
-                (self.start, self.bytes) = (next.start, read);
+                (self.start, self.bytes) = (range.start, bytes);
             } else {
-                (self.next, self.ahead) =
-                    (TaskQueue::with_width(PREFETCHED_WINDOWS), VecDeque::new());
-                let jumps =
+                self.prefetched = TaskQueue::with_width(PREFETCHED_WINDOWS);
+                self.prefetched_ranges = VecDeque::new();
+                let is_jump =
                     window_end > 0 && !is_sequential && min_len as u64 <= MAX_OVERLAP;
-                self.bytes = if jumps {
+                self.bytes = if is_jump {
                     self.source
                         .peek(offset..read_end.max(offset.saturating_add(JUMP_BYTES)))?
                 } else {
@@ -84,25 +90,25 @@ impl<'s> WindowReader<'s> {
                 self.start = offset;
             }
             if is_sequential && rayon::current_num_threads() > 1 {
-                self.read_ahead();
+                self.prefetch();
             }
         }
         Ok(self.bytes.slice((offset - self.start) as usize..))
     }
 
     /// Starts to prefetch the next windows.
-    fn read_ahead(&mut self) {
-        let mut end = self.start + self.bytes.len() as u64;
-        let mut start = self.start;
-        if let Some(last) = self.ahead.back() {
-            (start, end) = (last.start, last.end);
-        }
-        while self.ahead.len() < PREFETCHED_WINDOWS && end < self.source.len() {
+    fn prefetch(&mut self) {
+        let current_range = self.start..self.start + self.bytes.len() as u64;
+        let last_range = self.prefetched_ranges.back().unwrap_or(&current_range);
+        let (mut start, mut end) = (last_range.start, last_range.end);
+        while self.prefetched_ranges.len() < PREFETCHED_WINDOWS
+            && end < self.source.len()
+        {
             start = end.saturating_sub(self.overlap).max(start + 1);
             end = start.saturating_add(WINDOW_BYTES).min(self.source.len());
-            let (source, bytes) = (self.source.clone(), start..end);
-            self.ahead.push_back(bytes.clone());
-            self.next.push(move || source.read_at(bytes));
+            let source = self.source.clone();
+            self.prefetched_ranges.push_back(start..end);
+            self.prefetched.push(move || source.read_at(start..end));
         }
     }
 
@@ -147,27 +153,35 @@ mod tests {
     use super::*;
 
     /// A source that counts the bytes that are read and released.
-    struct CountingSource(Bytes, AtomicU64, AtomicU64);
+    struct CountingSource {
+        bytes: Bytes,
+        read_bytes: AtomicU64,
+        released_bytes: AtomicU64,
+    }
 
     impl CountingSource {
         fn new(bytes: impl Into<Bytes>) -> Self {
-            Self(bytes.into(), AtomicU64::new(0), AtomicU64::new(0))
+            Self {
+                bytes: bytes.into(),
+                read_bytes: AtomicU64::new(0),
+                released_bytes: AtomicU64::new(0),
+            }
         }
     }
 
     impl Source for CountingSource {
         fn len(&self) -> u64 {
-            self.0.len() as u64
+            self.bytes.len() as u64
         }
 
         fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
-            let bytes = self.0.read_at(range)?;
-            self.1.fetch_add(bytes.len() as u64, Relaxed);
+            let bytes = self.bytes.read_at(range)?;
+            self.read_bytes.fetch_add(bytes.len() as u64, Relaxed);
             Ok(bytes)
         }
 
         fn release(&self, range: Range<u64>) {
-            self.2.fetch_add(range.end - range.start, Relaxed);
+            self.released_bytes.fetch_add(range.end - range.start, Relaxed);
         }
     }
 
@@ -202,16 +216,16 @@ mod tests {
                         min_len
                     };
                     if step == 500 {
-                        let back = offset - offset.min(1_500_000);
+                        let earlier = offset - offset.min(1_500_000);
                         assert_eq!(
-                            window.read_at(back as u64, 1).unwrap()[0],
-                            bytes[back]
+                            window.read_at(earlier as u64, 1).unwrap()[0],
+                            bytes[earlier]
                         );
                     }
                 }
                 assert!(window.read_at(offset as u64, 1).unwrap().is_empty());
             });
-            let read = counted.1.load(Relaxed);
+            let read = counted.read_bytes.load(Relaxed);
             assert!(read < 6 * bytes.len() as u64, "{threads}: {read}");
         }
     }
@@ -225,7 +239,7 @@ mod tests {
             let mut window = WindowReader::new(&source);
             (0..20_000).for_each(|i| drop(window.read_at(i << 10, 1_500).unwrap()));
         });
-        let read = counted.1.load(Relaxed);
+        let read = counted.read_bytes.load(Relaxed);
         assert!(read < 22 << 20, "{read}");
     }
 
@@ -236,8 +250,8 @@ mod tests {
         let mut window = WindowReader::new(&source);
         (0..20).for_each(|i| drop(window.read_at(i << 20, 100).unwrap()));
         drop(window);
-        assert_eq!(counted.2.load(Relaxed), (19 << 20) + JUMP_BYTES);
+        assert_eq!(counted.released_bytes.load(Relaxed), (19 << 20) + JUMP_BYTES);
         // Hardly more was read than was requested.
-        assert_eq!(counted.1.load(Relaxed), WINDOW_BYTES + 19 * JUMP_BYTES);
+        assert_eq!(counted.read_bytes.load(Relaxed), WINDOW_BYTES + 19 * JUMP_BYTES);
     }
 }

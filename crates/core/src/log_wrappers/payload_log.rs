@@ -24,7 +24,7 @@ use crate::{
     },
     error::Result,
     io::source::Source,
-    log::{Columns, Cursor, Decoder, Inspection, Log, RowGroup, without_excerpts},
+    log::{Columns, Cursor, Decoder, Inspection, Log, RowGroup, no_excerpts_error},
     model::{
         damage::Damage,
         excerpt::Excerpt,
@@ -51,22 +51,22 @@ impl PayloadLog {
     /// Returns the topics for which `damage` contains records that a decoder could not
     /// decode. Records in the damage of the manifest are excluded, because the reader of
     /// the log already dropped them.
-    pub fn topics(manifest: &Manifest, damage: &[Damage]) -> BTreeSet<TopicId> {
-        let undecodable = |damage: &[Damage]| -> BTreeSet<TopicId> {
-            let damage_with_payload =
-                damage.iter().filter(|loss| loss.kind.keeps_payload());
-            damage_with_payload.filter_map(|loss| loss.topic).collect()
+    pub fn undecodable_topics(
+        manifest: &Manifest,
+        damage: &[Damage],
+    ) -> BTreeSet<TopicId> {
+        let topics_in = |damage: &[Damage]| -> BTreeSet<TopicId> {
+            let undecodable =
+                damage.iter().filter(|damage| damage.kind.keeps_payload());
+            undecodable.filter_map(|damage| damage.topic).collect()
         };
-        let known_topics = undecodable(&manifest.damage);
         let is_logged = |id: &TopicId| {
-            manifest.get(*id).is_ok_and(|topic| topic.origin == TopicOrigin::Logged)
+            manifest.topic(*id).is_ok_and(|topic| topic.origin == TopicOrigin::Logged)
         };
-        let undecodable_topics = undecodable(damage);
-        undecodable_topics
-            .difference(&known_topics)
-            .copied()
-            .filter(is_logged)
-            .collect()
+        let mut topics = topics_in(damage);
+        let topics_in_manifest = topics_in(&manifest.damage);
+        topics.retain(|id| is_logged(id) && !topics_in_manifest.contains(id));
+        topics
     }
 
     /// Returns whether the table of `topic` can have a payload column: whether its records are
@@ -87,23 +87,27 @@ impl PayloadLog {
     }
 }
 
-/// Returns the columns of `schema`, which are some of those of `all`, with the payload
-/// column.
-fn with_payload(schema: &SchemaRef, all_columns: &SchemaRef) -> SchemaRef {
+/// Returns the columns of `schema`, which are some of those of `full_schema`, with a payload
+/// column at the end.
+fn with_payload(schema: &SchemaRef, full_schema: &SchemaRef) -> SchemaRef {
     let mut name = "payload".to_owned();
-    while all_columns
+    while full_schema
         .fields()
         .iter()
         .any(|field| field.name().eq_ignore_ascii_case(&name))
     {
         name.push('_');
     }
-    let fields = schema.fields().iter().enumerate().map(|(index, field)| match index {
-        0 => field.clone(),
-        _ => Arc::new(Field::clone(field).with_nullable(true)),
-    });
-    let payload = Arc::new(Field::new(name, DataType::Binary, true));
-    let fields: Vec<_> = fields.chain([payload]).collect();
+    let mut fields = Vec::with_capacity(schema.fields().len() + 1);
+    for (index, field) in schema.fields().iter().enumerate() {
+        let is_time = index == 0;
+        fields.push(if is_time {
+            field.clone()
+        } else {
+            Arc::new(Field::clone(field).with_nullable(true))
+        });
+    }
+    fields.push(Arc::new(Field::new(name, DataType::Binary, true)));
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
@@ -122,17 +126,19 @@ impl Log for PayloadLog {
             return self.log.decoder(topic, columns);
         }
         let all_columns = Columns { indices: None, labels: None, ..columns.clone() };
-        let all = self.log.decoder(topic, &all_columns)?.schema().clone();
-        let is_field = |index: &usize| *index < all.fields().len();
-        let indices = columns.indices.as_ref();
-        let indices =
-            indices.map(|indices| indices.iter().copied().filter(is_field).collect());
+        let full_schema = self.log.decoder(topic, &all_columns)?.schema().clone();
+        // The payload column has the index after the last column of the other decoder.
+        let is_decoded = |index: &usize| *index < full_schema.fields().len();
+        let indices = columns
+            .indices
+            .as_ref()
+            .map(|indices| indices.iter().copied().filter(is_decoded).collect());
         let decoder =
             self.log.decoder(topic, &Columns { indices, ..columns.clone() })?;
         Ok(Box::new(PayloadDecoder {
-            schema: with_payload(decoder.schema(), &all),
+            schema: with_payload(decoder.schema(), &full_schema),
             decoder,
-            header_len: self.manifest.get(topic)?.header_len as usize,
+            header_len: self.manifest.topic(topic)?.header_len as usize,
             rows: Vec::new(),
             payloads: BinaryBuilder::new(),
         }))
@@ -143,7 +149,7 @@ impl Log for PayloadLog {
     }
 
     fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Excerpt> {
-        Err(without_excerpts())
+        Err(no_excerpts_error())
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -162,12 +168,16 @@ impl Log for PayloadLog {
         self.log.part_times()
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
-        self.log.groups(topic, time)
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
+        self.log.row_groups(topic, time)
     }
 
-    fn layout(&self) -> Result<BTreeMap<String, Value>> {
-        self.log.layout()
+    fn file_structure(&self) -> Result<BTreeMap<String, Value>> {
+        self.log.file_structure()
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {
@@ -197,16 +207,22 @@ enum PendingRow {
 }
 
 impl PayloadDecoder {
-    fn add(&mut self, record: Run<'_>, decoded: Range<usize>, is_undecodable: bool) {
-        for row in decoded {
+    /// Adds the rows of the run `record` of a single record: the rows `decoded_rows` of the
+    /// other decoder, and a row with the payload if the record is undecodable.
+    fn add_rows(
+        &mut self,
+        record: Run<'_>,
+        decoded_rows: Range<usize>,
+        is_undecodable: bool,
+    ) {
+        for row in decoded_rows {
             self.rows.push(PendingRow::Decoded(row as u64));
             self.payloads.append_null();
         }
         if is_undecodable {
-            for message in record.records() {
-                self.rows.push(PendingRow::Payload(message.time));
-                let payload =
-                    message.payload.get(self.header_len..).unwrap_or_default();
+            for record in record.records() {
+                self.rows.push(PendingRow::Payload(record.time));
+                let payload = record.payload.get(self.header_len..).unwrap_or_default();
                 self.payloads.append_value(payload);
             }
         }
@@ -220,11 +236,13 @@ impl Decoder for PayloadDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.single_record_runs() {
-            let (before, mut losses) = (self.decoder.rows(), Vec::new());
-            self.decoder.append(record, &mut losses);
-            let is_undecodable = losses.iter().any(|loss| loss.kind.keeps_payload());
-            self.add(record, before..self.decoder.rows(), is_undecodable);
-            losses.into_iter().for_each(|loss| loss.add_to(damage));
+            let first_row = self.decoder.rows();
+            let mut record_damage = Vec::new();
+            self.decoder.append(record, &mut record_damage);
+            let is_undecodable =
+                record_damage.iter().any(|damage| damage.kind.keeps_payload());
+            self.add_rows(record, first_row..self.decoder.rows(), is_undecodable);
+            record_damage.into_iter().for_each(|entry| entry.add_to(damage));
         }
     }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use crate::{
     error::Result,
     io::source::Source,
-    log::{Columns, Cursor, Decoder, Log, without_excerpts},
+    log::{Columns, Cursor, Decoder, Log, no_excerpts_error},
     model::{
         clock_transform::ClockTransform,
         excerpt::Excerpt,
@@ -22,7 +22,7 @@ use crate::{
 pub struct ShiftedLog {
     log: Arc<dyn Log>,
     manifest: Manifest,
-    shift: ClockTransform,
+    transform: ClockTransform,
 }
 
 impl ShiftedLog {
@@ -30,26 +30,27 @@ impl ShiftedLog {
     /// some of its topics.
     pub fn new(
         log: Arc<dyn Log>,
-        shift: ClockTransform,
+        transform: ClockTransform,
         names: &BTreeMap<TopicId, String>,
     ) -> Self {
         let mut manifest = log.manifest().clone();
-        manifest.time = manifest.time.map(|time| shift.apply_to_range(time));
-        manifest.oldest = manifest.oldest.map(|time| shift.apply(time));
+        manifest.time = manifest.time.map(|time| transform.apply_to_range(time));
+        manifest.oldest = manifest.oldest.map(|time| transform.apply(time));
         for part in &mut manifest.parts {
-            part.time = shift.apply_to_range(part.time);
+            part.time = transform.apply_to_range(part.time);
         }
         for (id, topic) in (0..).map(TopicId).zip(&mut manifest.topics) {
-            topic.time = topic.time.map(|time| shift.apply_to_range(time));
+            topic.time = topic.time.map(|time| transform.apply_to_range(time));
             if let Some(name) = names.get(&id) {
                 topic.name.clone_from(name);
             }
         }
-        Self { log, manifest, shift }
+        Self { log, manifest, transform }
     }
 
+    /// Converts a part of this log to the wrapped log.
     fn to_source(&self, part: &Part) -> Part {
-        Part { time: self.shift.inverse_range(part.time), ..part.clone() }
+        Part { time: self.transform.inverse_range(part.time), ..part.clone() }
     }
 }
 
@@ -59,10 +60,10 @@ impl Log for ShiftedLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let time = self.shift.inverse_range(selection.time);
+        let time = self.transform.inverse_range(selection.time);
         let selection = Selection { time, topics: selection.topics.clone() };
         let cursor = self.log.read(&self.to_source(part), &selection)?;
-        Ok(Box::new(ShiftedCursor { cursor, shift: self.shift }))
+        Ok(Box::new(ShiftedCursor { cursor, transform: self.transform }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -74,7 +75,7 @@ impl Log for ShiftedLog {
     }
 
     fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Excerpt> {
-        Err(without_excerpts())
+        Err(no_excerpts_error())
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -86,36 +87,38 @@ impl Log for ShiftedLog {
         part: &Part,
         times: &mut Vec<(TopicId, Timestamp)>,
     ) -> Result<bool> {
-        let before = times.len();
-        let is_known = self.log.times(&self.to_source(part), times)?;
-        for (_, time) in times.iter_mut().skip(before) {
-            *time = self.shift.apply(*time);
+        let old_len = times.len();
+        let are_known = self.log.times(&self.to_source(part), times)?;
+        for (_, time) in times.iter_mut().skip(old_len) {
+            *time = self.transform.apply(*time);
         }
-        Ok(is_known)
+        Ok(are_known)
     }
 
     fn part_times(&self) -> Vec<TimeRange> {
         let times = self.log.part_times().into_iter();
-        times.map(|time| self.shift.apply_to_range(time)).collect()
+        times.map(|time| self.transform.apply_to_range(time)).collect()
     }
 }
 
 struct ShiftedCursor {
     cursor: Box<dyn Cursor>,
-    shift: ClockTransform,
+    transform: ClockTransform,
 }
 
 impl Cursor for ShiftedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let has_more = self.cursor.fill(block)?;
-        block.shift(&self.shift);
+        block.transform_times(&self.transform);
         Ok(has_more)
     }
 }
 
 impl fmt::Debug for ShiftedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ShiftedLog").field("shift", &self.shift).finish_non_exhaustive()
+        f.debug_struct("ShiftedLog")
+            .field("transform", &self.transform)
+            .finish_non_exhaustive()
     }
 }
 
@@ -126,12 +129,12 @@ mod tests {
 
     #[test]
     fn records_and_selections_use_the_shifted_times() {
-        let play = |times: &[i64]| {
+        let block_at = |times: &[i64]| {
             MockResult::Block(
                 times.iter().map(|time| (*time, vec![*time as u8])).collect(),
             )
         };
-        let log = MockLog::new(vec![vec![play(&[1, 2])], vec![play(&[3, 4])]]);
+        let log = MockLog::new(vec![vec![block_at(&[1, 2])], vec![block_at(&[3, 4])]]);
         let names = BTreeMap::from([(TopicId(0), "/new".to_owned())]);
         let log = ShiftedLog::new(Arc::new(log), ClockTransform::new(100), &names);
         assert_eq!(log.manifest().topics[0].name, "/new");

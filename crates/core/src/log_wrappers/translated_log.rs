@@ -19,7 +19,7 @@ use crate::{
     decode::raw_decoder::RawDecoder,
     error::Result,
     io::source::Source,
-    log::{Columns, Cursor, Decoder, Log, RowGroup, without_excerpts},
+    log::{Columns, Cursor, Decoder, Log, RowGroup, no_excerpts_error},
     log_wrappers::translated_log::{
         context::{ChainedCursor, TranslationContext},
         row_groups::RowGroups,
@@ -29,6 +29,7 @@ use crate::{
         manifest::{Manifest, Part, Selection},
         time::Clock,
         topic::{MetadataKeys, Stream, Topic, TopicId},
+        value::Value,
     },
     record::block::Run,
 };
@@ -85,8 +86,8 @@ pub struct TranslatedLog {
     context: TranslationContext,
 }
 
-/// The streams of the translated log, by translated topic and source stream.
-type Streams = BTreeMap<(TopicId, u32), u32>;
+/// The stream of the translated log, by translated topic and stream of the source log.
+type StreamMap = BTreeMap<(TopicId, u32), u32>;
 
 impl TranslatedLog {
     /// Returns `log` with the topics of `translations` instead of its own. `offset_nanos`
@@ -100,16 +101,13 @@ impl TranslatedLog {
         offset_nanos: i64,
     ) -> Self {
         let source_manifest = log.manifest();
-        let ids = || (0..).map(TopicId);
         let topic_map = TopicMap::new(source_manifest.topics.len(), &translations);
-        let parts = source_manifest.parts.iter();
-        let parts = parts.map(|part| topic_map.to_translated(part, offset_nanos));
-        let streams =
-            ids().zip(&translations).map(|(id, translation)| translation.stream(id));
-        let margins = ids().zip(&translations);
-        let margins = margins.filter_map(|(id, translation)| {
-            Some((id, *source_manifest.time_margins.get(&translation.source_topic)?))
-        });
+        let (mut streams, mut time_margins) = (Vec::new(), BTreeMap::new());
+        for (id, translation) in (0..).map(TopicId).zip(&translations) {
+            streams.push(translation.stream(id));
+            let margin = source_manifest.time_margins.get(&translation.source_topic);
+            time_margins.extend(margin.map(|margin| (id, *margin)));
+        }
         let manifest = Manifest {
             format: source_manifest.format.clone(),
             bytes: source_manifest.bytes,
@@ -118,9 +116,13 @@ impl TranslatedLog {
                 .iter()
                 .map(|translation| translation.topic.clone())
                 .collect(),
-            streams: streams.collect(),
-            parts: parts.collect(),
-            time_margins: margins.collect(),
+            streams,
+            parts: source_manifest
+                .parts
+                .iter()
+                .map(|part| topic_map.to_translated(part, offset_nanos))
+                .collect(),
+            time_margins,
             clock: source_manifest.clock.clone(),
             time: source_manifest.time.map(|time| time.shifted_by(offset_nanos)),
             oldest: source_manifest.oldest.map(|time| time.shifted_by(offset_nanos)),
@@ -132,9 +134,9 @@ impl TranslatedLog {
         let context = TranslationContext {
             log,
             translations: translations.into(),
-            offset: offset_nanos,
-            groups: None,
-            streams: Default::default(),
+            offset_nanos,
+            row_groups: None,
+            stream_map: Default::default(),
         };
         Self { manifest, context }
     }
@@ -150,27 +152,32 @@ impl TranslatedLog {
     /// topic. This is for translations that create one message per record.
     #[must_use]
     pub fn with_streams(mut self) -> Self {
-        let (mut renumbered, mut streams) = (Vec::new(), Streams::new());
         let source_manifest = self.context.log.manifest();
         let topic_map =
             TopicMap::new(source_manifest.topics.len(), &self.context.translations);
-        let old_streams = (0..).zip(&source_manifest.streams);
-        let new_streams = old_streams.flat_map(|(old, stream)| {
-            let ids = topic_map.translated_topics(stream.topic).iter();
-            ids.map(move |id| (*id, old, stream))
-        });
-        let mut new_streams: Vec<(TopicId, u32, &Stream)> = new_streams.collect();
-        new_streams.sort_by_key(|(id, old, _)| (*id, *old));
-        for (id, old, stream) in new_streams {
-            streams.insert((id, old), renumbered.len() as u32);
-            renumbered.push(Stream { topic: id, ..stream.clone() });
+        let mut sorted_streams: Vec<(TopicId, u32, &Stream)> = Vec::new();
+        for (source_stream, stream) in (0..).zip(&source_manifest.streams) {
+            for topic in topic_map.translated_topics(stream.topic) {
+                sorted_streams.push((*topic, source_stream, stream));
+            }
+        }
+        sorted_streams
+            .sort_by_key(|(topic, source_stream, _)| (*topic, *source_stream));
+        let (mut streams, mut stream_map) = (Vec::new(), StreamMap::new());
+        for (topic, source_stream, stream) in sorted_streams {
+            stream_map.insert((topic, source_stream), streams.len() as u32);
+            streams.push(Stream { topic, ..stream.clone() });
         }
         for (id, topic) in (0..).map(TopicId).zip(&mut self.manifest.topics) {
-            let latched =
-                topic.latched.iter().filter_map(|old| streams.get(&(id, *old)));
-            topic.latched = latched.copied().collect();
+            topic.latched = topic
+                .latched
+                .iter()
+                .filter_map(|source_stream| stream_map.get(&(id, *source_stream)))
+                .copied()
+                .collect();
         }
-        (self.manifest.streams, self.context.streams) = (renumbered, Arc::new(streams));
+        self.manifest.streams = streams;
+        self.context.stream_map = Arc::new(stream_map);
         self
     }
 
@@ -179,43 +186,46 @@ impl TranslatedLog {
     #[must_use]
     pub fn with_one_part(mut self) -> Self {
         let parts = std::mem::take(&mut self.manifest.parts);
-        self.manifest.parts =
-            parts.into_iter().reduce(Part::extended_by).into_iter().collect();
-        self.context.groups = Some(Arc::default());
+        let joined_part = parts.into_iter().reduce(Part::extended_by);
+        self.manifest.parts = joined_part.into_iter().collect();
+        self.context.row_groups = Some(Arc::default());
         self
     }
 
     /// Splits the log into parts that can be read independently, if messages combine the
-    /// rows of [row groups](Log::groups), which are passed by source topic. Each group is
+    /// rows of [row groups](Log::row_groups), which are passed by source topic. Each group is
     /// translated with the part in which it starts, and its message has a time of that
     /// part. The bytes are released while a part is read.
     #[must_use]
     pub fn with_row_groups(self, groups: BTreeMap<TopicId, Vec<RowGroup>>) -> Self {
-        self.parts_of_groups(groups, PART_BYTES)
+        self.with_row_groups_in_parts(groups, PART_BYTES)
     }
 
-    fn parts_of_groups(
+    fn with_row_groups_in_parts(
         mut self,
         groups: BTreeMap<TopicId, Vec<RowGroup>>,
         part_bytes: u64,
     ) -> Self {
-        let groups = RowGroups::new(groups);
-        let grouped = groups.topics();
-        let TranslationContext { log, translations, offset, .. } = &self.context;
-        let source_topics =
-            translations.iter().map(|translation| translation.source_topic);
-        let ungrouped =
-            source_topics.filter(|topic| !grouped.contains(*topic)).collect();
+        let row_groups = RowGroups::new(groups);
+        let grouped_topics = row_groups.topics();
+        let TranslationContext { log, translations, offset_nanos, .. } = &self.context;
+        let ungrouped_topics = translations
+            .iter()
+            .map(|translation| translation.source_topic)
+            .filter(|topic| !grouped_topics.contains(*topic))
+            .collect();
         let topic_map = TopicMap::new(log.manifest().topics.len(), translations);
-        let parts = groups.parts(&**log, &ungrouped, part_bytes).into_iter();
-        let parts = parts.map(|part| topic_map.to_translated(&part, *offset));
-        self.manifest.parts = parts.collect();
+        self.manifest.parts = row_groups
+            .parts(&**log, &ungrouped_topics, part_bytes)
+            .iter()
+            .map(|part| topic_map.to_translated(part, *offset_nanos))
+            .collect();
         for (id, translation) in self.context.topics() {
-            if grouped.contains(translation.source_topic) {
+            if grouped_topics.contains(translation.source_topic) {
                 self.manifest.time_margins.remove(&id); // messages have the times of their parts
             }
         }
-        self.context.groups = Some(Arc::new(groups));
+        self.context.row_groups = Some(Arc::new(row_groups));
         self
     }
 }
@@ -226,28 +236,26 @@ impl Log for TranslatedLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        if self.context.groups.is_none() {
+        if self.context.row_groups.is_none() {
             return Ok(Box::new(self.context.read(part, selection)?));
         }
-        let parts_in_order = &self.manifest.parts;
-        let first = parts_in_order
-            .partition_point(|part_groups| part_groups.bytes.start < part.bytes.start);
-        let parts = parts_in_order.iter().skip(first);
-        let parts =
-            parts.take_while(|part_groups| part_groups.bytes.end <= part.bytes.end);
-        let (context, parts) = (self.context.clone(), parts.cloned().collect());
+        // Each row group is translated with the part in which it starts, so joined parts
+        // are read separately.
+        let indices = self.manifest.parts_within(&part.bytes);
+        let parts = self.manifest.parts.get(indices).unwrap_or_default().to_vec();
+        let context = self.context.clone();
         Ok(Box::new(ChainedCursor::new(context, parts, selection.clone())))
     }
 
     /// Returns a decoder of the messages as bytes. Only the target format can decode them
     /// further.
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        self.manifest.get(topic)?;
+        self.manifest.topic(topic)?;
         Ok(Box::new(RawDecoder::new("ns", columns)?))
     }
 
     fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Excerpt> {
-        Err(without_excerpts())
+        Err(no_excerpts_error())
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -255,18 +263,18 @@ impl Log for TranslatedLog {
     }
 }
 
-/// Maps each topic of the source log to the topics that are created from it.
+/// The topics of the translated log that are created from each topic of the source log.
 struct TopicMap {
     by_source_topic: Vec<Vec<TopicId>>,
 }
 
 impl TopicMap {
-    fn new(topics: usize, translations: &[Translation]) -> Self {
-        let mut by_source_topic = vec![Vec::new(); topics];
+    fn new(source_topic_count: usize, translations: &[Translation]) -> Self {
+        let mut by_source_topic = vec![Vec::new(); source_topic_count];
         for (id, translation) in (0..).map(TopicId).zip(translations) {
-            if let Some(ids) = by_source_topic.get_mut(translation.source_topic.index())
-            {
-                ids.push(id);
+            let source_index = translation.source_topic.index();
+            if let Some(topics) = by_source_topic.get_mut(source_index) {
+                topics.push(id);
             }
         }
         Self { by_source_topic }
@@ -279,29 +287,35 @@ impl TopicMap {
 
     /// Converts a part of the source log to the translated log, `offset_nanos` later.
     fn to_translated(&self, part: &Part, offset_nanos: i64) -> Part {
-        let ids = part.topics.ids(self.by_source_topic.len());
+        let source_topics = part.topics.ids(self.by_source_topic.len());
         Part {
             bytes: part.bytes.clone(),
-            topics: ids.flat_map(|id| self.translated_topics(id)).copied().collect(),
+            topics: source_topics
+                .flat_map(|topic| self.translated_topics(topic))
+                .copied()
+                .collect(),
             time: part.time.shifted_by(offset_nanos),
         }
     }
 }
 
 impl Translation {
+    /// Returns the stream of the translated topic, whose id is `topic`.
     fn stream(&self, topic: TopicId) -> Stream {
-        let texts = self.topic.metadata.iter();
-        let texts = texts.map(|(key, text)| {
-            (key.clone(), crate::model::value::Value::Text(text.clone()))
-        });
-        Stream { topic, metadata: texts.collect(), metadata_keys: MetadataKeys::Format }
+        let metadata = self
+            .topic
+            .metadata
+            .iter()
+            .map(|(key, text)| (key.clone(), Value::Text(text.clone())))
+            .collect();
+        Stream { topic, metadata, metadata_keys: MetadataKeys::Format }
     }
 }
 
 impl fmt::Debug for TranslatedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TranslatedLog")
-            .field("offset", &self.context.offset)
+            .field("offset_nanos", &self.context.offset_nanos)
             .finish_non_exhaustive()
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, fmt, mem, sync::Arc};
 use crate::{
     error::Result,
     io::source::Source,
-    log::{Columns, Cursor, Decoder, Log, RowGroup, without_excerpts},
+    log::{Columns, Cursor, Decoder, Log, RowGroup, no_excerpts_error},
     model::{
         excerpt::Excerpt,
         layout::Layout,
@@ -37,21 +37,21 @@ impl UsableTimesLog {
             start: time.start.max(usable.start),
             end: time.end.min(usable.end),
         };
-        let time = manifest.time.map(clamp).filter(|time| !time.is_empty());
-        let range = time.unwrap_or(usable);
-        manifest.time = time;
-        let mut before = TimeRange::from_timestamp(range.start);
+        manifest.time = manifest.time.map(clamp).filter(|time| !time.is_empty());
+        let replacements = manifest.time.unwrap_or(usable);
+        let mut previous_end = TimeRange::from_timestamp(replacements.start);
         for part in &mut manifest.parts {
-            let time = clamp(part.time);
-            if !time.is_empty() {
-                part.time = time;
-                before = TimeRange::from_timestamp(time.end.shifted_by(-1));
+            let usable_time = clamp(part.time);
+            if !usable_time.is_empty() {
+                part.time = usable_time;
+                previous_end =
+                    TimeRange::from_timestamp(usable_time.end.shifted_by(-1));
             } else if !part.time.is_empty() {
                 // All its records get the time of the end of the previous part.
-                part.time = before;
+                part.time = previous_end;
             }
         }
-        Self { log, manifest: Arc::new(manifest), usable, replacements: range }
+        Self { log, manifest: Arc::new(manifest), usable, replacements }
     }
 
     /// Returns whether `log` may have records with times outside of `usable`.
@@ -72,18 +72,13 @@ impl Log for UsableTimesLog {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         // Joined parts are read separately, so that a record has the same neighbour in
         // any plan.
-        let parts_inside = |manifest: &Manifest| {
-            let inner_parts = manifest.parts.iter();
-            let inner_parts = inner_parts.filter(|inner| {
-                part.bytes.start <= inner.bytes.start
-                    && inner.bytes.end <= part.bytes.end
-            });
-            inner_parts.cloned().collect::<Vec<Part>>()
+        let is_inside = |inner: &&Part| {
+            part.bytes.start <= inner.bytes.start && inner.bytes.end <= part.bytes.end
         };
-        let times =
-            parts_inside(&self.manifest).into_iter().map(|part| part.time.start);
-        let parts = parts_inside(self.log.manifest());
-        let parts = parts.into_iter().zip(times).collect();
+        let default_times =
+            self.manifest.parts.iter().filter(is_inside).map(|inner| inner.time.start);
+        let source_parts = self.log.manifest().parts.iter().filter(is_inside).cloned();
+        let parts = source_parts.zip(default_times).collect();
         // A neighbour can be of any topic.
         let mut topics = self.manifest.logged_topics();
         topics.extend(&selection.topics);
@@ -109,15 +104,19 @@ impl Log for UsableTimesLog {
     }
 
     fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Excerpt> {
-        Err(without_excerpts())
+        Err(no_excerpts_error())
     }
 
     fn source(&self) -> &Arc<dyn Source> {
         self.log.source()
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
-        self.log.groups(topic, time)
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
+        self.log.row_groups(topic, time)
     }
 }
 
@@ -132,6 +131,7 @@ struct UsableTimesCursor {
     source_selection: Selection,
     /// The remaining parts, each with the time for records without a neighbour in it.
     parts: VecDeque<(Part, Timestamp)>,
+    /// The part that is being read.
     current: Option<OpenPart>,
     /// Blocks whose records have their final times.
     ready: VecDeque<Block>,
@@ -142,23 +142,26 @@ struct OpenPart {
     cursor: Box<dyn Cursor>,
     /// The time of the last record with a usable time.
     neighbour: Option<Timestamp>,
-    /// The blocks before the first usable timestamp, and the timestamp if the part has none.
+    /// The blocks before the first usable timestamp, and the timestamp of their records if the
+    /// part has no usable timestamp.
     waiting: Vec<Block>,
-    otherwise: Timestamp,
+    default_time: Timestamp,
 }
 
 impl UsableTimesCursor {
-    /// Replaces the times of the records in `block`, and keeps the selected records.
+    /// Replaces the unusable times of the records in `block`, and keeps the selected records.
+    /// `neighbour` is the last usable time before the block. Returns the last one in it or
+    /// before it.
     fn replace_times(
         &mut self,
         mut block: Block,
         mut neighbour: Timestamp,
     ) -> Timestamp {
         block.retime(|topic, time| {
-            match (self.usable.contains(*time), self.replacements.contains(*time)) {
-                (true, true) => neighbour = *time,
-                (true, false) => {}
-                (false, _) => *time = neighbour,
+            if !self.usable.contains(*time) {
+                *time = neighbour;
+            } else if self.replacements.contains(*time) {
+                neighbour = *time;
             }
             self.manifest.needs_record(&self.selection, topic, *time)
         });
@@ -170,15 +173,15 @@ impl UsableTimesCursor {
     fn advance(&mut self, open_part: &mut OpenPart) -> Result<bool> {
         let mut block = Block::default();
         let has_more = open_part.cursor.fill(&mut block)?;
-        let first = match (open_part.neighbour, has_more) {
-            (None, true) => {
-                let mut times = block.iter().map(|record| record.time);
-                times.find(|time| self.replacements.contains(*time))
-            }
-            (None, false) => Some(open_part.otherwise),
-            (neighbour, _) => neighbour,
+        let neighbour = match open_part.neighbour {
+            None if has_more => block
+                .iter()
+                .map(|record| record.time)
+                .find(|time| self.replacements.contains(*time)),
+            None => Some(open_part.default_time),
+            known_neighbour => known_neighbour,
         };
-        let Some(mut neighbour) = first else {
+        let Some(mut neighbour) = neighbour else {
             open_part.waiting.push(block);
             return Ok(true);
         };
@@ -206,12 +209,16 @@ impl Cursor for UsableTimesCursor {
                 }
                 continue;
             }
-            let Some((part, otherwise)) = self.parts.pop_front() else {
+            let Some((part, default_time)) = self.parts.pop_front() else {
                 return Ok(false);
             };
             let cursor = self.log.read(&part, &self.source_selection)?;
-            let (neighbour, waiting) = (None, Vec::new());
-            self.current = Some(OpenPart { cursor, neighbour, waiting, otherwise });
+            self.current = Some(OpenPart {
+                cursor,
+                neighbour: None,
+                waiting: Vec::new(),
+                default_time,
+            });
         }
     }
 }
@@ -229,7 +236,7 @@ mod tests {
     use super::*;
     use crate::testing::mock_log::{MockLog, MockResult};
 
-    fn play(times: &[i64]) -> MockResult {
+    fn block_at(times: &[i64]) -> MockResult {
         MockResult::Block(times.iter().map(|time| (*time, vec![*time as u8])).collect())
     }
 
@@ -238,10 +245,10 @@ mod tests {
         TimeRange { start, end }
     }
 
-    /// Returns the times and payloads of `log`, read in parts of at most `target` bytes.
-    fn read(log: &dyn Log, selection: &Selection, target: u64) -> Vec<(i64, u8)> {
+    /// Returns the times and payloads of `log`, read in parts of at most `target_bytes` bytes.
+    fn read(log: &dyn Log, selection: &Selection, target_bytes: u64) -> Vec<(i64, u8)> {
         let mut records = Vec::new();
-        for part in log.manifest().plan(selection, target) {
+        for part in log.manifest().plan(selection, target_bytes) {
             let (mut cursor, mut block) =
                 (log.read(&part, selection).unwrap(), Block::default());
             while cursor.fill(&mut block).unwrap() {
@@ -256,14 +263,14 @@ mod tests {
     #[test]
     fn record_without_a_usable_time_gets_that_of_its_neighbour() {
         let log: Arc<dyn Log> = Arc::new(MockLog::new(vec![
-            vec![play(&[0]), play(&[0, 101, 0, 102])],
-            vec![play(&[0, 103, 99, 0])],
-            vec![play(&[0, 0])],
+            vec![block_at(&[0]), block_at(&[0, 101, 0, 102])],
+            vec![block_at(&[0, 103, 99, 0])],
+            vec![block_at(&[0, 0])],
         ]));
         let usable = range(50, 1000);
         assert!(UsableTimesLog::is_needed(&*log, usable));
         let log = UsableTimesLog::new(log, usable);
-        let all = [
+        let expected = [
             (101, 0),
             (101, 0),
             (101, 101),
@@ -274,19 +281,18 @@ mod tests {
             (99, 99),
             (99, 0),
         ];
-        for target in [0, u64::MAX] {
-            let records = read(&log, &Selection::default(), target);
-            assert_eq!(records[..9], all);
+        for target_bytes in [0, u64::MAX] {
+            let records = read(&log, &Selection::default(), target_bytes);
+            assert_eq!(records[..9], expected);
             assert_eq!(records.len(), 11);
-            let last = log.manifest().parts[2].time;
-            assert!(
-                records[9..].iter().all(|(time, _)| last == range(*time, *time + 1))
-            );
+            let last_part_time = log.manifest().parts[2].time;
+            for (time, _) in &records[9..] {
+                assert_eq!(last_part_time, range(*time, *time + 1));
+            }
         }
         // The selection uses the new timestamps.
         let selection = Selection { time: range(101, 102), ..Selection::default() };
-        let some: Vec<_> = all.iter().filter(|(time, _)| *time == 101).collect();
-        let selected_records = read(&log, &selection, 0);
-        assert!(selected_records.iter().eq(some), "{selected_records:?}");
+        let selected = expected.into_iter().filter(|(time, _)| *time == 101);
+        assert_eq!(read(&log, &selection, 0), selected.collect::<Vec<_>>());
     }
 }

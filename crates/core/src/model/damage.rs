@@ -21,8 +21,8 @@ pub struct Damage {
     pub bytes: Range<u64>,
     /// The number of lost bytes. Usually that is the length of `bytes`. It is less if the
     /// range also contains sound records, or if compressed data is shared with them. For
-    /// [surplus](DamageKind::ExtraBytes) bytes, it is their number. It is 0 if the kind is
-    /// not a [loss](DamageKind::is_loss).
+    /// [extra bytes](DamageKind::ExtraBytes), it is their number. For other kinds that are
+    /// not a [loss](DamageKind::is_loss), it is 0.
     #[serde(default)]
     pub lost_bytes: u64,
     /// The number of records known to be lost or doubtful, or 0 if they cannot be
@@ -91,8 +91,8 @@ impl DamageKind {
         )
     }
 
-    /// Returns whether the kind describes records that were found, rather than a range of
-    /// the file.
+    /// Returns whether the kind describes records that were found in the file, rather than
+    /// a range of bytes.
     pub const fn affects_found_records(self) -> bool {
         matches!(
             self,
@@ -174,16 +174,14 @@ impl Damage {
     /// million undecodable records is one damage, not a million. Separate ranges of lost
     /// records are listed individually up to a limit.
     pub fn add_to(mut self, list: &mut Vec<Self>) {
-        let is_full = list.len() >= MAX_SEPARATE;
-        let like = |damage: &&mut Self, next: &Self| {
-            damage.can_join(next)
-                && (is_full
-                    || next.kind.affects_found_records()
-                    || damage.is_adjacent(next))
-        };
-        let mut last = list.iter_mut().rev().take(LOOK_BACK);
-        if let Some(damage) = last.find(|damage| like(damage, &self)) {
-            return damage.join(self);
+        let is_full = list.len() >= MAX_SEPARATE_ENTRIES;
+        let joins_distant_ranges = is_full || self.kind.affects_found_records();
+        let mut recent_entries = list.iter_mut().rev().take(LOOK_BACK);
+        let similar_entry = recent_entries.find(|entry| {
+            entry.can_join(&self) && (joins_distant_ranges || entry.is_adjacent(&self))
+        });
+        if let Some(entry) = similar_entry {
+            return entry.join(self);
         }
         if is_full && self.kind.affects_found_records() && self.reason.take().is_some()
         {
@@ -196,15 +194,16 @@ impl Damage {
     /// Returns whether `next` can be joined with this damage: both are counted records of
     /// one topic, with the same kind and reason.
     pub fn can_join(&self, next: &Self) -> bool {
-        let is_same = self.kind == next.kind
+        let are_similar = self.kind == next.kind
             && self.topic == next.topic
             && self.reason == next.reason;
-        is_same && self.records > 0 && next.records > 0
+        are_similar && self.records > 0 && next.records > 0
     }
 
     /// Joins `next` with this damage.
     pub fn join(&mut self, next: Self) {
-        let added_bytes = if self.is_adjacent(&next) && !self.is_part(&next) {
+        // Bytes that are lost in both ranges are counted once.
+        let added_bytes = if self.is_adjacent(&next) && !self.are_partial(&next) {
             let before = self.bytes.start.saturating_sub(next.bytes.start);
             let after = next.bytes.end.saturating_sub(self.bytes.end);
             next.lost_bytes.min(before + after)
@@ -218,13 +217,13 @@ impl Damage {
         self.time = self.time.zip(next.time).map(|(a, b)| a.cover(&b));
     }
 
-    /// Returns whether in both ranges only a part of the bytes is lost. Then those are
+    /// Returns whether in each of the two ranges only some bytes are lost. Then those are
     /// not the same bytes.
-    fn is_part(&self, next: &Self) -> bool {
-        let is_part = |damage: &Self| {
+    fn are_partial(&self, next: &Self) -> bool {
+        let is_partial = |damage: &Self| {
             damage.lost_bytes < damage.bytes.end.saturating_sub(damage.bytes.start)
         };
-        is_part(self) && is_part(next)
+        is_partial(self) && is_partial(next)
     }
 
     /// Returns whether the ranges overlap or touch.
@@ -235,11 +234,11 @@ impl Damage {
 
 /// The number of recent entries that are searched for a similar damage.
 const LOOK_BACK: usize = 16;
-/// The maximum number of separate damages in a list, unless they touch.
-const MAX_SEPARATE: usize = 256;
+/// The number of entries of a list from which on separate ranges are joined.
+const MAX_SEPARATE_ENTRIES: usize = 256;
 
 impl Damage {
-    /// Returns a description without the range of bytes and without what is lost.
+    /// Returns a description without the range of bytes and the amount of lost data.
     pub(crate) fn description(&self) -> String {
         let records = self.records;
         let is_one = records < 2;
@@ -328,8 +327,9 @@ impl fmt::Display for Damage {
         f.write_str(&self.description())?;
         if let Some(time) = self.time.filter(|_| self.kind.is_loss()) {
             let secs = time.span_nanos() as f64 / 1e9;
-            let at = time.start.as_secs_f64();
-            write!(f, ", {} bytes and {secs:.3} s lost at {at:.3} s", self.lost_bytes)?;
+            let start = time.start.as_secs_f64();
+            let bytes = self.lost_bytes;
+            write!(f, ", {bytes} bytes and {secs:.3} s lost at {start:.3} s")?;
         }
         Ok(())
     }
@@ -339,26 +339,27 @@ impl fmt::Display for Damage {
 mod tests {
     use super::*;
 
-    fn lost(bytes: Range<u64>) -> Damage {
+    fn garbled_record(bytes: Range<u64>) -> Damage {
         Damage::new(DamageKind::Garbled, bytes).with_records(1, Some(TopicId(3)))
     }
 
     #[test]
     fn joined_damage_sums_the_lost_bytes() {
         let mut list = Vec::new();
-        [10..20, 1_000..1_005, 20..30]
-            .into_iter()
-            .for_each(|at| lost(at).add_to(&mut list));
+        for bytes in [10..20, 1_000..1_005, 20..30] {
+            garbled_record(bytes).add_to(&mut list);
+        }
         let summary = |list: &[Damage]| -> Vec<_> {
             list.iter()
                 .map(|damage| (damage.bytes.clone(), damage.lost_bytes, damage.records))
                 .collect()
         };
         assert_eq!(summary(&list), [(10..30, 20, 2), (1_000..1_005, 5, 1)]);
-        for at in 0..1_000 {
-            lost(10_000 + 100 * at..10_007 + 100 * at).add_to(&mut list);
+        for index in 0..1_000 {
+            let start = 10_000 + 100 * index;
+            garbled_record(start..start + 7).add_to(&mut list);
         }
-        assert_eq!(list.len(), MAX_SEPARATE);
+        assert_eq!(list.len(), MAX_SEPARATE_ENTRIES);
         let (bytes, records) = list.iter().fold((0, 0), |sums, damage| {
             (sums.0 + damage.lost_bytes, sums.1 + damage.records)
         });
@@ -368,8 +369,8 @@ mod tests {
     #[test]
     fn undecodable_records_are_joined_into_one_damage() {
         let mut list = Vec::new();
-        for at in 0..1_000 {
-            lost(100 * at..100 * at + 7)
+        for index in 0..1_000 {
+            garbled_record(100 * index..100 * index + 7)
                 .with_kind(DamageKind::Undecodable)
                 .add_to(&mut list);
         }
@@ -380,18 +381,18 @@ mod tests {
     #[test]
     fn damage_list_with_many_reasons_is_bounded() {
         let mut list = Vec::new();
-        for at in 0..1_000 {
-            let reason = format!("its field {at} is none");
-            let misfit =
-                lost(100 * at..100 * at + 7).with_kind(DamageKind::TypeMismatch);
-            misfit.with_reason(reason).add_to(&mut list);
+        for index in 0..1_000 {
+            garbled_record(100 * index..100 * index + 7)
+                .with_kind(DamageKind::TypeMismatch)
+                .with_reason(format!("the field {index} is missing"))
+                .add_to(&mut list);
         }
-        assert_eq!(list.len(), MAX_SEPARATE + 1);
+        assert_eq!(list.len(), MAX_SEPARATE_ENTRIES + 1);
         assert_eq!(list.iter().map(|damage| damage.records).sum::<u64>(), 1_000);
     }
 
     #[test]
-    fn doubtful_damage_is_no_loss() {
+    fn doubtful_damage_is_not_a_loss() {
         let doubtful = Damage::new(DamageKind::Doubtful, 10..20);
         assert_eq!(doubtful.lost_bytes, 0);
         assert!(doubtful.kind.is_harmful() && !doubtful.kind.is_loss());

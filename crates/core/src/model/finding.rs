@@ -123,7 +123,8 @@ impl Finding {
 /// entry with a count, so that a million of them take no more memory.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    list: Vec<Finding>,
+    entries: Vec<Finding>,
+    /// The index of the entry with each code and topic.
     indices: HashMap<(&'static str, Option<TopicId>), usize>,
 }
 
@@ -131,17 +132,18 @@ impl Findings {
     /// Adds `finding`, or adds its count to the entry with the same code and topic.
     pub fn add(&mut self, finding: Finding) {
         if finding.code == &REMARK {
-            return self.list.push(finding); // each remark has its own text
+            return self.entries.push(finding); // each remark has its own text
         }
         let key = (finding.code.name, finding.topic);
-        match self.indices.get(&key).and_then(|key| self.list.get_mut(*key)) {
+        let index = self.indices.get(&key);
+        match index.and_then(|index| self.entries.get_mut(*index)) {
             None => {
-                self.indices.insert(key, self.list.len());
-                self.list.push(finding);
+                self.indices.insert(key, self.entries.len());
+                self.entries.push(finding);
             }
-            Some(known) => {
-                known.count = known.count.saturating_add(finding.count);
-                known.time = match (known.time, finding.time) {
+            Some(entry) => {
+                entry.count = entry.count.saturating_add(finding.count);
+                entry.time = match (entry.time, finding.time) {
                     (Some(a), Some(b)) => Some(a.cover(&b)),
                     (a, b) => a.or(b),
                 };
@@ -151,23 +153,25 @@ impl Findings {
 
     /// Returns whether there are no findings.
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.entries.is_empty()
     }
 
     /// Iterates over all findings.
     pub fn iter(&self) -> impl Iterator<Item = &Finding> {
-        self.list.iter()
+        self.entries.iter()
     }
 
     /// Returns the number of findings with this `severity`, counting each occurrence.
     pub fn count(&self, severity: Severity) -> u64 {
-        let findings = self.list.iter().filter(|f| f.code.severity == severity);
-        findings.fold(0, |count, finding| count.saturating_add(finding.count))
+        self.entries
+            .iter()
+            .filter(|finding| finding.code.severity == severity)
+            .fold(0, |sum, finding| sum.saturating_add(finding.count))
     }
 
     /// Returns the highest severity of all findings.
     pub fn max_severity(&self) -> Option<Severity> {
-        self.list.iter().map(|finding| finding.code.severity).max()
+        self.entries.iter().map(|finding| finding.code.severity).max()
     }
 }
 
@@ -176,24 +180,25 @@ mod tests {
     use super::*;
     use crate::model::time::Timestamp;
 
-    static ODD: Code = Code::note("test.odd", "it is odd");
-    static BAD: Code = Code::error("test.bad", "it is bad");
+    static ANOMALY: Code = Code::note("test.anomaly", "an anomaly");
+    static LOSS: Code = Code::error("test.loss", "a loss");
 
     #[test]
     fn equal_findings_are_one_entry_with_a_count() {
         let mut findings = Findings::default();
         for nanos in 0..1_000_000 {
             let time = TimeRange::from_timestamp(Timestamp::from_nanos(nanos));
-            findings.add(Finding::new(&ODD, format!("number {nanos}")).with_time(time));
+            findings
+                .add(Finding::new(&ANOMALY, format!("at {nanos} ns")).with_time(time));
         }
-        findings.add(Finding::new(&ODD, "of a topic").with_topic(TopicId(3)));
-        findings.add(Finding::new(&BAD, "bad").with_bytes(7..9));
+        findings.add(Finding::new(&ANOMALY, "of a topic").with_topic(TopicId(3)));
+        findings.add(Finding::new(&LOSS, "lost").with_bytes(7..9));
         let summary: Vec<_> =
             findings.iter().map(|f| (f.code.name, f.count, &*f.text)).collect();
         let expected = [
-            ("test.odd", 1_000_000, "number 0"),
-            ("test.odd", 1, "of a topic"),
-            ("test.bad", 1, "bad"),
+            ("test.anomaly", 1_000_000, "at 0 ns"),
+            ("test.anomaly", 1, "of a topic"),
+            ("test.loss", 1, "lost"),
         ];
         assert_eq!(summary, expected);
         let time = findings.iter().next().and_then(|f| f.time).unwrap();

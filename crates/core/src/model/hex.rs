@@ -22,11 +22,11 @@ impl Hex<'_> {
 
 impl fmt::Display for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // In groups, because formatting each byte separately takes ten times as long.
+        // In blocks, because formatting each byte separately takes ten times as long.
         let mut text = String::new();
-        for bytes in self.0.chunks(32) {
+        for block in self.0.chunks(32) {
             text.clear();
-            Hex(bytes).append_to(&mut text);
+            Hex(block).append_to(&mut text);
             f.write_str(&text)?;
         }
         Ok(())
@@ -38,7 +38,7 @@ impl fmt::Display for Hex<'_> {
 /// # Errors
 /// Returns the errors of the serialiser.
 pub fn serialize<S: Serializer>(bytes: &[u8], out: S) -> Result<S::Ok, S::Error> {
-    /// Longer texts are written in parts, so that a large value is not copied.
+    /// Longer values are written in blocks, so that their whole text is never in memory.
     const MAX_BYTES: usize = 1 << 12;
 
     if bytes.len() > MAX_BYTES {
@@ -55,7 +55,8 @@ pub fn serialize<S: Serializer>(bytes: &[u8], out: S) -> Result<S::Ok, S::Error>
 /// Fails if the string does not consist of two hexadecimal digits per byte.
 pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<u8>, D::Error> {
     let text = String::deserialize(input)?;
-    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
-    let bytes: Option<_> = text.as_bytes().chunks(2).map(byte).collect();
+    let parse_byte =
+        |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok();
+    let bytes: Option<_> = text.as_bytes().chunks(2).map(parse_byte).collect();
     bytes.ok_or_else(|| D::Error::custom("not a hexadecimal string"))
 }

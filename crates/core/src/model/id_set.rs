@@ -1,23 +1,23 @@
-//! Sets of the numbers that a file gives to its connections, channels or subscriptions.
+//! Sets of the ids that a file assigns to its connections, channels or subscriptions.
 
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-/// A set of numbers as ranges, which are few because recorders count upwards.
+/// A set of ids, stored as ranges. These are few because recorders assign consecutive ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct IdSet {
-    /// The first and the last number of each range, in ascending order.
+    /// The first and the last id of each range, in ascending order.
     ranges: Vec<(u32, u32)>,
 }
 
 impl IdSet {
     /// Returns whether `id` is in the set.
     pub fn contains(&self, id: u32) -> bool {
-        let after = self.ranges.partition_point(|(first, _)| *first <= id);
-        let range = after.checked_sub(1).and_then(|index| self.ranges.get(index));
-        range.is_some_and(|(_, last)| id <= *last)
+        let count = self.ranges.partition_point(|(first, _)| *first <= id);
+        let last_range = count.checked_sub(1).and_then(|index| self.ranges.get(index));
+        last_range.is_some_and(|(_, last)| id <= *last)
     }
 
     /// Returns whether the set is empty.
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_become_ranges_without_the_numbers_between_them() {
+    fn ids_become_ranges_without_the_ids_between_them() {
         let ids = [7, 1, 2, 9, 3, 2, u32::MAX, 8];
         let set: IdSet = ids.into_iter().collect();
         let ranges: Vec<_> = set.ranges().collect();

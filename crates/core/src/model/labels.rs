@@ -44,9 +44,8 @@ impl Labels {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, i64, &str)> {
         self.types.iter().flat_map(|(message, fields)| {
             fields.iter().flat_map(move |(field, labels)| {
-                let names = labels.iter().map(|(value, name)| (*value, name.as_str()));
-                names.map(move |(value, name)| {
-                    (message.as_str(), field.as_str(), value, name)
+                labels.iter().map(move |(value, label)| {
+                    (message.as_str(), field.as_str(), *value, label.as_str())
                 })
             })
         })
@@ -92,20 +91,36 @@ pub fn fields_for_constant<'f, 'd>(
     name: &str,
     value: i64,
 ) -> Vec<&'f IntegerField<'d>> {
-    let fits = |field: &&IntegerField<'_>| field.values.contains(&value);
-    let longest = |length: &dyn Fn(&IntegerField<'_>) -> Option<usize>| -> Vec<_> {
-        let fields = || fields.iter().filter(fits);
-        match fields().filter_map(length).max() {
-            Some(max) => fields().filter(|field| length(field) == Some(max)).collect(),
-            None => vec![],
-        }
-    };
-    let by_prefix = longest(&|field| length_of_start(name, field.prefix?));
-    if by_prefix.is_empty() {
-        longest(&|field| length_of_start(name, &field.name.to_uppercase()))
-    } else {
-        by_prefix
+    let by_declared_prefix = fields_with_longest_prefix(fields, value, |field| {
+        prefix_len(name, field.prefix?)
+    });
+    if !by_declared_prefix.is_empty() {
+        return by_declared_prefix;
     }
+    fields_with_longest_prefix(fields, value, |field| {
+        prefix_len(name, &field.name.to_uppercase())
+    })
+}
+
+/// Returns the fields that can have this `value` and whose `prefix_len` is the largest.
+fn fields_with_longest_prefix<'f, 'd>(
+    fields: &'f [IntegerField<'d>],
+    value: i64,
+    prefix_len: impl Fn(&IntegerField<'d>) -> Option<usize>,
+) -> Vec<&'f IntegerField<'d>> {
+    let mut max_len = 0;
+    let mut longest = Vec::new();
+    for field in fields.iter().filter(|field| field.values.contains(&value)) {
+        let Some(len) = prefix_len(field) else { continue };
+        if len > max_len {
+            max_len = len;
+            longest.clear();
+        }
+        if len == max_len {
+            longest.push(field);
+        }
+    }
+    longest
 }
 
 /// Returns the values of the integer type `type_name` of `.msg` files. Labels are limited
@@ -132,9 +147,9 @@ pub fn integer_constant(text: &str) -> Option<i64> {
     }
 }
 
-/// Returns the length of `start` if `name` starts with it, an `_`, and at least one more
+/// Returns the length of `prefix` if `name` consists of it, an `_`, and at least one more
 /// character.
-fn length_of_start(name: &str, start: &str) -> Option<usize> {
-    let remaining = name.strip_prefix(start)?.strip_prefix('_')?;
-    (!remaining.is_empty()).then_some(start.len())
+fn prefix_len(name: &str, prefix: &str) -> Option<usize> {
+    let suffix = name.strip_prefix(prefix)?.strip_prefix('_')?;
+    if suffix.is_empty() { None } else { Some(prefix.len()) }
 }

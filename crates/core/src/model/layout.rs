@@ -21,21 +21,21 @@ pub struct Layout {
     pub fields: Vec<LayoutField>,
     /// The size in bytes, or the minimum size if some fields have a variable size.
     pub size: u32,
-    /// Properties of a top-level record. They are ignored for nested types.
-    pub frame: RecordProperties,
+    /// The properties of top-level records. They are ignored for nested types.
+    pub record_properties: RecordProperties,
     is_fixed: bool,
     has_columns: bool,
     has_uncountable_list: bool,
     depth: u32,
 }
 
-/// Properties of the top-level records of a format.
+/// The properties of the top-level records of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordProperties {
     /// The unit of the times in the format: `us` or `ns`.
     pub time_unit: &'static str,
     /// What may follow the last field of a payload.
-    pub tail: TrailingBytes,
+    pub trailing_bytes: TrailingBytes,
 }
 
 /// What may follow the last field of a payload.
@@ -44,7 +44,7 @@ pub enum TrailingBytes {
     /// Arbitrary bytes, which are ignored. If all fields have a fixed size, hidden fields
     /// at the end may be missing.
     Any,
-    /// Nothing: trailing bytes are reported as [surplus](crate::DamageKind::ExtraBytes).
+    /// Nothing: trailing bytes are reported as [extra bytes](crate::DamageKind::ExtraBytes).
     Nothing,
 }
 
@@ -71,11 +71,11 @@ pub enum LayoutKind {
     /// A number, a Boolean or a character.
     Primitive(Primitive),
     /// A timestamp: seconds (`u32`) and nanoseconds (`u32`) since 1970.
-    Stamp,
+    Timestamp,
     /// A timestamp of ROS 2: seconds (`i32`) and nanoseconds (`u32`) since 1970.
-    SignedStamp,
+    SignedTimestamp,
     /// A duration: seconds (`i32`) and nanoseconds (`i32`).
-    Span,
+    Duration,
     /// A nested type.
     Nested(Arc<Layout>),
     /// A string: its length in bytes as a `u32`, then the bytes. If they are not UTF-8,
@@ -130,7 +130,7 @@ const MAX_DEPTH: u32 = 64;
 const LEN_BYTES: u32 = 4;
 
 impl Layout {
-    /// Creates a layout of `fields` without gaps and with the default frame. The offsets
+    /// Creates a layout of `fields` without gaps and with the default properties of records. The offsets
     /// of `fields` are ignored.
     ///
     /// # Errors
@@ -161,12 +161,11 @@ impl Layout {
             let message = format!("the type {name:?} is more than {MAX_DEPTH} deep");
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let frame = RecordProperties::default();
         Ok(Self {
             name,
             fields,
             size,
-            frame,
+            record_properties: RecordProperties::default(),
             is_fixed,
             has_columns,
             has_uncountable_list,
@@ -183,27 +182,27 @@ impl Layout {
         ))
     }
 
-    /// Returns the path of that list, e.g. `poses.marks`.
+    /// Returns the path of the first list whose elements have no fields, e.g. `poses.marks`.
     fn uncountable_list_path(&self) -> Option<String> {
         let field = self.fields.iter().find(|field| field.has_uncountable_list())?;
         let mut kind = &field.kind;
         while let LayoutKind::List(element) = kind {
             kind = element;
         }
-        let inner = match kind {
+        let inner_path = match kind {
             LayoutKind::Nested(layout) => layout.uncountable_list_path(),
             _ => None,
         };
-        Some(match inner {
-            Some(inner) => format!("{}.{inner}", field.name),
+        Some(match inner_path {
+            Some(path) => format!("{}.{path}", field.name),
             None => field.name.clone(),
         })
     }
 
     /// Sets the properties of top-level records.
     #[must_use]
-    pub fn with_frame(mut self, frame: RecordProperties) -> Self {
-        self.frame = frame;
+    pub fn with_record_properties(mut self, properties: RecordProperties) -> Self {
+        self.record_properties = properties;
         self
     }
 
@@ -215,25 +214,28 @@ impl Layout {
     /// Returns the number of bytes up to the end of the last field that is not hidden,
     /// for a record of fixed size.
     pub fn size_without_padding(&self) -> u32 {
-        let shown = |field: &&LayoutField| field.role != FieldRole::Hidden;
-        let last = self.fields.iter().rev().find(shown);
+        let is_visible = |field: &&LayoutField| field.role != FieldRole::Hidden;
+        let last = self.fields.iter().rfind(is_visible);
         last.map_or(0, |field| field.offset + field.size().unwrap_or(0))
     }
 
     /// Returns the number of columns in the flat view, or a number above `limit` if there
-    /// are more. A fixed-size array of more than `longest` elements counts as one column.
-    pub fn flat_columns(&self, limit: u64, longest: u32) -> u64 {
+    /// are more. A fixed-size array of more than `max_array_len` elements counts as one
+    /// column.
+    pub fn flat_columns(&self, limit: u64, max_array_len: u32) -> u64 {
         let mut columns = 0_u64;
         for field in self.fields.iter().filter(|field| field.has_columns()) {
-            let is_one = field.is_chars() || field.is_longer(longest);
-            let each = match &field.kind {
-                LayoutKind::Nested(layout) if !is_one => {
-                    layout.flat_columns(limit, longest)
+            let is_one_column =
+                field.is_chars() || field.is_array_longer_than(max_array_len);
+            let element_columns = match &field.kind {
+                LayoutKind::Nested(layout) if !is_one_column => {
+                    layout.flat_columns(limit, max_array_len)
                 }
                 _ => 1,
             };
-            let count = if is_one { 1 } else { field.count.unwrap_or(1) };
-            columns = columns.saturating_add(each.saturating_mul(u64::from(count)));
+            let count = if is_one_column { 1 } else { field.count.unwrap_or(1) };
+            let field_columns = element_columns.saturating_mul(u64::from(count));
+            columns = columns.saturating_add(field_columns);
             if columns > limit {
                 break;
             }
@@ -248,7 +250,9 @@ impl LayoutField {
     /// [`MAX_LAYOUT_BYTES`] elements.
     pub fn size(&self) -> Option<u32> {
         let count = self.count.unwrap_or(1);
-        (count <= MAX_LAYOUT_BYTES).then_some(())?;
+        if count > MAX_LAYOUT_BYTES {
+            return None;
+        }
         self.kind.size().checked_mul(count)
     }
 
@@ -257,9 +261,9 @@ impl LayoutField {
         self.kind == LayoutKind::Primitive(Primitive::Char)
     }
 
-    /// Returns whether the field is a fixed-size array of more than `longest` elements.
-    pub(crate) fn is_longer(&self, longest: u32) -> bool {
-        !self.is_chars() && self.count.is_some_and(|count| count > longest)
+    /// Returns whether the field is a fixed-size array of more than `len` elements.
+    pub(crate) fn is_array_longer_than(&self, len: u32) -> bool {
+        !self.is_chars() && self.count.is_some_and(|count| count > len)
     }
 
     /// Returns whether the field has the same size in every record.
@@ -289,7 +293,7 @@ impl LayoutKind {
     pub fn size(&self) -> u32 {
         match self {
             Self::Primitive(primitive) => primitive.size(),
-            Self::Stamp | Self::SignedStamp | Self::Span => 8,
+            Self::Timestamp | Self::SignedTimestamp | Self::Duration => 8,
             Self::Nested(layout) => layout.size,
             Self::Text | Self::Bytes | Self::List(_) => LEN_BYTES,
         }
@@ -298,7 +302,10 @@ impl LayoutKind {
     /// Returns whether all values have the same size.
     pub fn is_fixed(&self) -> bool {
         match self {
-            Self::Primitive(_) | Self::Stamp | Self::SignedStamp | Self::Span => true,
+            Self::Primitive(_)
+            | Self::Timestamp
+            | Self::SignedTimestamp
+            | Self::Duration => true,
             Self::Nested(layout) => layout.is_fixed,
             Self::Text | Self::Bytes | Self::List(_) => false,
         }
@@ -331,10 +338,10 @@ impl LayoutKind {
     }
 }
 
-/// The frame of ULog: times in microseconds, and arbitrary trailing bytes.
+/// The properties of ULog records: times in microseconds, and arbitrary trailing bytes.
 impl Default for RecordProperties {
     fn default() -> Self {
-        Self { time_unit: "us", tail: TrailingBytes::Any }
+        Self { time_unit: "us", trailing_bytes: TrailingBytes::Any }
     }
 }
 

@@ -127,42 +127,45 @@ impl ChunkStatistics {
     /// Reads the statistics from the value of [`MetadataKey::Chunks`]; `None` if it is another
     /// value.
     pub fn from_value(value: &Value) -> Option<Self> {
-        let Value::Map(all) = value else { return None };
-        let Some(Value::Map(compressions)) = all.get(BY_COMPRESSION) else {
+        let Value::Map(entries) = value else { return None };
+        let Some(Value::Map(compressions)) = entries.get(BY_COMPRESSION) else {
             return None;
         };
-        let statistics = |value: &Value| match value {
+        let compression_statistics = |value: &Value| match value {
             Value::Map(counts) => CompressionStatistics {
-                chunks: count(counts, CHUNKS),
-                bytes: count(counts, BYTES),
-                uncompressed_bytes: count(counts, UNCOMPRESSED_BYTES),
+                chunks: get_count(counts, CHUNKS),
+                bytes: get_count(counts, BYTES),
+                uncompressed_bytes: get_count(counts, UNCOMPRESSED_BYTES),
             },
             _ => CompressionStatistics::default(),
         };
-        let by_compression =
-            compressions.iter().map(|(name, value)| (name.clone(), statistics(value)));
         Some(Self {
-            chunks: count(all, CHUNKS),
-            inspected_chunks: count(all, INSPECTED_CHUNKS),
-            by_compression: by_compression.collect(),
+            chunks: get_count(entries, CHUNKS),
+            inspected_chunks: get_count(entries, INSPECTED_CHUNKS),
+            by_compression: compressions
+                .iter()
+                .map(|(name, value)| (name.clone(), compression_statistics(value)))
+                .collect(),
         })
     }
 
     /// Returns the value of [`MetadataKey::Chunks`].
     pub fn to_value(&self) -> Value {
-        let by_compression = self.by_compression.iter().map(|(name, statistics)| {
-            let counts = counts([
+        let mut by_compression = BTreeMap::new();
+        for (name, statistics) in &self.by_compression {
+            let counts = count_map([
                 (CHUNKS, statistics.chunks),
                 (BYTES, statistics.bytes),
                 (UNCOMPRESSED_BYTES, statistics.uncompressed_bytes),
             ]);
-            (name.clone(), Value::Map(counts))
-        });
-        let by_compression = Value::Map(by_compression.collect());
-        let mut statistics_map =
-            counts([(CHUNKS, self.chunks), (INSPECTED_CHUNKS, self.inspected_chunks)]);
-        statistics_map.insert(BY_COMPRESSION.to_owned(), by_compression);
-        Value::Map(statistics_map)
+            by_compression.insert(name.clone(), Value::Map(counts));
+        }
+        let mut entries = count_map([
+            (CHUNKS, self.chunks),
+            (INSPECTED_CHUNKS, self.inspected_chunks),
+        ]);
+        entries.insert(BY_COMPRESSION.to_owned(), Value::Map(by_compression));
+        Value::Map(entries)
     }
 }
 
@@ -181,17 +184,17 @@ impl DropoutStatistics {
     /// Reads the statistics from the value of [`MetadataKey::Dropouts`]; `None` if it is another
     /// value.
     pub fn from_value(value: &Value) -> Option<Self> {
-        let Value::Map(all) = value else { return None };
+        let Value::Map(entries) = value else { return None };
         Some(Self {
-            count: count(all, "count"),
-            total_millis: count(all, "total_ms"),
-            longest_millis: count(all, "longest_ms"),
+            count: get_count(entries, "count"),
+            total_millis: get_count(entries, "total_ms"),
+            longest_millis: get_count(entries, "longest_ms"),
         })
     }
 
     /// Returns the value of [`MetadataKey::Dropouts`].
     pub fn to_value(&self) -> Value {
-        Value::Map(counts([
+        Value::Map(count_map([
             ("count", self.count),
             ("total_ms", self.total_millis),
             ("longest_ms", self.longest_millis),
@@ -199,7 +202,7 @@ impl DropoutStatistics {
     }
 }
 
-/// The minimum, the median and the maximum of some sizes in bytes.
+/// The minimum, the median and the maximum of several sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeDistribution {
     /// The minimum.
@@ -223,21 +226,17 @@ impl SizeDistribution {
 
     /// Reads the distribution from `value`; `None` if it is another value.
     pub fn from_value(value: &Value) -> Option<Self> {
-        let Value::Map(all) = value else { return None };
-        let number = |name| match all.get(name) {
-            Some(Value::UInt(number)) => Some(*number),
+        let Value::Map(entries) = value else { return None };
+        let size = |name| match entries.get(name) {
+            Some(Value::UInt(size)) => Some(*size),
             _ => None,
         };
-        Some(Self {
-            min: number("min")?,
-            median: number("median")?,
-            max: number("max")?,
-        })
+        Some(Self { min: size("min")?, median: size("median")?, max: size("max")? })
     }
 
     /// Returns the distribution as a value.
     pub fn to_value(self) -> Value {
-        Value::Map(counts([
+        Value::Map(count_map([
             ("min", self.min),
             ("median", self.median),
             ("max", self.max),
@@ -245,15 +244,16 @@ impl SizeDistribution {
     }
 }
 
-/// Returns the number with the key `name`, or 0 if there is none.
-fn count(values: &BTreeMap<String, Value>, name: &str) -> u64 {
-    match values.get(name) {
-        Some(Value::UInt(number)) => *number,
+/// Returns the count with the key `name`, or 0 if there is none.
+fn get_count(entries: &BTreeMap<String, Value>, name: &str) -> u64 {
+    match entries.get(name) {
+        Some(Value::UInt(count)) => *count,
         _ => 0,
     }
 }
 
-fn counts<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, Value> {
+/// Returns a map of `counts`, which are keys and values.
+fn count_map<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, Value> {
     BTreeMap::from(counts.map(|(name, count)| (name.to_owned(), Value::UInt(count))))
 }
 

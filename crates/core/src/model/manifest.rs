@@ -46,8 +46,8 @@ pub struct Manifest {
     /// The times from the start of logging to the last record, without implausible times.
     /// If the file does not contain the start of logging, the first record is used.
     pub time: Option<TimeRange>,
-    /// The time of the oldest record from before the start of logging, if there is one: a
-    /// value that was published earlier and is still the last known one.
+    /// The time of the oldest record from before the start of logging, if there is one. Such
+    /// a record has a value that was published earlier and not updated since.
     #[serde(default)]
     pub oldest: Option<Timestamp>,
     /// The metadata of the file.
@@ -120,13 +120,13 @@ pub struct Selection {
 }
 
 impl Manifest {
-    /// Returns the topic with this [label](Topic::label).
+    /// Returns the id of the topic with this [label](Topic::label).
     ///
     /// # Errors
     /// `NoSuch` if there is none.
-    pub fn topic(&self, label: &str) -> Result<TopicId> {
-        let entry = self.topics().find(|(_, topic)| topic.label() == label);
-        entry.map(|(id, _)| id).ok_or_else(|| {
+    pub fn topic_id(&self, label: &str) -> Result<TopicId> {
+        let topic_with_label = self.topics().find(|(_, topic)| topic.label() == label);
+        topic_with_label.map(|(id, _)| id).ok_or_else(|| {
             Error::new(ErrorKind::NoSuch, format!("the log has no topic {label:?}"))
         })
     }
@@ -169,24 +169,26 @@ impl Manifest {
         if self.topics.iter().all(is_logged) {
             return TopicSet::All;
         }
-        let logged = self.topics().filter(|(_, topic)| is_logged(topic));
-        logged.map(|(id, _)| id).collect()
+        self.topics().filter(|(_, topic)| is_logged(topic)).map(|(id, _)| id).collect()
     }
 
     /// Returns the number of records in all topics except the derived ones, or `None` if
     /// one of them has an unknown number.
     pub fn records(&self) -> Option<u64> {
-        let logged = self.topics.iter().filter(|t| t.origin != TopicOrigin::Derived);
-        logged
-            .map(|topic| topic.records)
-            .try_fold(0, |sum: u64, records| Some(sum.saturating_add(records?)))
+        let mut sum: u64 = 0;
+        for topic in &self.topics {
+            if topic.origin != TopicOrigin::Derived {
+                sum = sum.saturating_add(topic.records?);
+            }
+        }
+        Some(sum)
     }
 
     /// Returns the topic with this `id`.
     ///
     /// # Errors
     /// `NoSuch` if there is none.
-    pub fn get(&self, id: TopicId) -> Result<&Topic> {
+    pub fn topic(&self, id: TopicId) -> Result<&Topic> {
         self.topics.get(id.index()).ok_or_else(|| {
             Error::new(
                 ErrorKind::NoSuch,
@@ -213,12 +215,14 @@ impl Manifest {
     /// records. Adjacent parts are joined up to `target_bytes` bytes.
     pub fn plan(&self, selection: &Selection, target_bytes: u64) -> Vec<Part> {
         let mut plan: Vec<Part> = Vec::new();
-        // Also parts without records, so that a full read reports all damage.
-        let is_everything = self.is_everything(selection);
-        let is_wanted = |part: &&Part| is_everything || self.may_hold(part, selection);
-        for part in self.parts.iter().filter(is_wanted) {
+        // A full read includes the parts without records, so that it reports all damage.
+        let is_full_read = self.selects_everything(selection);
+        for part in &self.parts {
+            if !is_full_read && !self.may_contain_selected(part, selection) {
+                continue;
+            }
             match plan.last_mut() {
-                Some(last) if last.joins(part, target_bytes) => last.join(part),
+                Some(last) if last.can_join(part, target_bytes) => last.join(part),
                 _ => plan.push(part.clone()),
             }
         }
@@ -247,37 +251,41 @@ impl Manifest {
 
     /// Returns the parts to read for each topic of `selection`: those that
     /// [`plan`](Self::plan) would return for the topic alone, each with this topic only.
-    /// Topics without any are left out. All parts are inspected once.
+    /// Topics without parts are omitted. This inspects each part once.
     pub fn plan_topics(
         &self,
         selection: &Selection,
         target_bytes: u64,
     ) -> BTreeMap<TopicId, Vec<Part>> {
-        let topics = self.topics.len();
-        // If only one topic is logged, its plan has also the parts without records.
-        let only_topic = match self.logged_topics() {
+        let topic_count = self.topics.len();
+        // If only one topic is logged, reading it is a full read, which includes the parts
+        // without records.
+        let fully_read_topic = match self.logged_topics() {
             TopicSet::All => None,
-            logged => logged.ids(topics).next().filter(|id| {
-                let is_only = logged == [*id].into_iter().collect();
-                is_only
+            logged => logged.ids(topic_count).next().filter(|id| {
+                let is_only_logged_topic = logged == [*id].into_iter().collect();
+                is_only_logged_topic
                     && selection.time == TimeRange::ALL
                     && selection.topics.contains(*id)
             }),
         };
         let mut plan: BTreeMap<TopicId, Vec<Part>> = BTreeMap::new();
         for part in &self.parts {
-            let part_ids = part.topics.ids(topics).filter(|id| Some(*id) != only_topic);
-            let ids = part_ids.filter(|id| {
-                selection.topics.contains(*id)
-                    && self.may_hold_topic(part, *id, selection.time)
+            let selected_ids = part.topics.ids(topic_count).filter(|id| {
+                Some(*id) != fully_read_topic
+                    && selection.topics.contains(*id)
+                    && self.may_contain_topic(part, *id, selection.time)
             });
-            for id in ids.chain(only_topic) {
+            for id in selected_ids.chain(fully_read_topic) {
                 let topics = [id].into_iter().collect();
-                let part = Part { bytes: part.bytes.clone(), topics, time: part.time };
-                let parts = plan.entry(id).or_default();
-                match parts.last_mut() {
-                    Some(last) if last.joins(&part, target_bytes) => last.join(&part),
-                    _ => parts.push(part),
+                let topic_part =
+                    Part { bytes: part.bytes.clone(), topics, time: part.time };
+                let topic_plan = plan.entry(id).or_default();
+                match topic_plan.last_mut() {
+                    Some(last) if last.can_join(&topic_part, target_bytes) => {
+                        last.join(&topic_part);
+                    }
+                    _ => topic_plan.push(topic_part),
                 }
             }
         }
@@ -285,7 +293,7 @@ impl Manifest {
     }
 
     /// Returns whether `selection` has all logged topics and all times.
-    pub(crate) fn is_everything(&self, selection: &Selection) -> bool {
+    pub(crate) fn selects_everything(&self, selection: &Selection) -> bool {
         selection.time == TimeRange::ALL
             && (selection.topics == TopicSet::All
                 || selection.topics == self.logged_topics())
@@ -307,20 +315,25 @@ impl Manifest {
     }
 
     /// Returns whether `part` may contain selected records.
-    pub(crate) fn may_hold(&self, part: &Part, selection: &Selection) -> bool {
-        let may_produce_rows = || {
+    pub(crate) fn may_contain_selected(
+        &self,
+        part: &Part,
+        selection: &Selection,
+    ) -> bool {
+        let may_produce_selected_rows = || {
             self.time_margins.keys().any(|topic| {
                 part.topics.contains(*topic)
                     && selection.topics.contains(*topic)
-                    && self.may_hold_topic(part, *topic, selection.time)
+                    && self.may_contain_topic(part, *topic, selection.time)
             })
         };
         part.topics.overlaps(&selection.topics)
-            && (part.time.overlaps(&selection.time) || may_produce_rows())
+            && (part.time.overlaps(&selection.time) || may_produce_selected_rows())
     }
 
-    /// Returns whether records of `topic` in `part` may be in `time`, or produce rows there.
-    fn may_hold_topic(&self, part: &Part, topic: TopicId, time: TimeRange) -> bool {
+    /// Returns whether records of `topic` in `part` may have a time in `time`, or produce
+    /// rows with such a time.
+    fn may_contain_topic(&self, part: &Part, topic: TopicId, time: TimeRange) -> bool {
         let margin = self.time_margins.get(&topic);
         part.time.overlaps(&time)
             || margin.is_some_and(|margin| part.time.overlaps(&margin.extend(time)))
@@ -350,7 +363,7 @@ impl TimeMargin {
 impl Part {
     /// Returns whether `next` directly follows this part, and both together have at most
     /// `target_bytes` bytes.
-    pub(crate) fn joins(&self, next: &Self, target_bytes: u64) -> bool {
+    pub(crate) fn can_join(&self, next: &Self, target_bytes: u64) -> bool {
         self.bytes.end == next.bytes.start
             && next.bytes.end - self.bytes.start <= target_bytes
     }
@@ -418,11 +431,12 @@ mod tests {
             let (start, end) = (Timestamp::from_nanos(4), Timestamp::from_nanos(10));
             for time in [TimeRange::ALL, TimeRange { start, end }] {
                 for target in [0, 1 << 20] {
-                    let all = Selection { topics: TopicSet::All, time };
-                    let plan = manifest.plan_topics(&all, target);
+                    let all_topics = Selection { topics: TopicSet::All, time };
+                    let plan = manifest.plan_topics(&all_topics, target);
                     for (id, _) in manifest.topics() {
                         let topics = [id].into_iter().collect();
-                        let joint = manifest.plan(&Selection { topics, time }, target);
+                        let expected =
+                            manifest.plan(&Selection { topics, time }, target);
                         let bytes = |parts: &[Part]| -> Vec<Range<u64>> {
                             parts.iter().map(|part| part.bytes.clone()).collect()
                         };
@@ -430,7 +444,7 @@ mod tests {
                             plan.get(&id).map_or(vec![], |parts| bytes(parts));
                         assert_eq!(
                             planned_bytes,
-                            bytes(&joint),
+                            bytes(&expected),
                             "{id:?} {time:?} {target}"
                         );
                     }

@@ -54,7 +54,7 @@ impl Timestamp {
     pub const fn shifted_by(self, nanos: i64) -> Self {
         match self {
             Self::MIN | Self::MAX => self,
-            Self(own) => Self(own.saturating_add(nanos)),
+            Self(own_nanos) => Self(own_nanos.saturating_add(nanos)),
         }
     }
 
@@ -137,11 +137,12 @@ impl TimeRange {
 
     /// Returns whether the ranges have a time in common.
     pub fn overlaps(&self, other: &Self) -> bool {
-        let before = |a: &Self, b: &Self| a.start < b.end || b.end == Timestamp::MAX;
+        let starts_before_end =
+            |a: &Self, b: &Self| a.start < b.end || b.end == Timestamp::MAX;
         !self.is_empty()
             && !other.is_empty()
-            && before(self, other)
-            && before(other, self)
+            && starts_before_end(self, other)
+            && starts_before_end(other, self)
     }
 
     /// Returns whether the range contains no time.

@@ -24,12 +24,11 @@ impl TimeBase {
     /// Returns `schema` with the resulting type of the time column.
     pub fn schema(&self, schema: &SchemaRef) -> SchemaRef {
         let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
-        let Some(first) = fields.first_mut().filter(|_| self.is_utc) else {
+        let Some(time_field) = fields.first_mut().filter(|_| self.is_utc) else {
             return schema.clone();
         };
         let utc = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
-        let field = Field::clone(first).with_data_type(utc);
-        *first = Arc::new(field);
+        *time_field = Arc::new(Field::clone(time_field).with_data_type(utc));
         Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
     }
 
@@ -44,17 +43,17 @@ impl TimeBase {
             return Ok(batch);
         }
         let (_, mut columns, _) = batch.into_parts();
-        let Some(first) = columns.first_mut() else {
+        let Some(time_column) = columns.first_mut() else {
             return Err(Error::new(ErrorKind::Malformed, "a table without columns"));
         };
-        let shifted: TimestampNanosecondArray = if first.is_empty() {
+        let shifted: TimestampNanosecondArray = if time_column.is_empty() {
             TimestampNanosecondArray::from(Vec::<i64>::new())
         } else {
-            first
+            time_column
                 .as_primitive::<TimestampNanosecondType>()
                 .unary_opt(|nanos| nanos.checked_add(self.offset_nanos))
         };
-        *first = if self.is_utc {
+        *time_column = if self.is_utc {
             Arc::new(shifted.with_timezone("UTC"))
         } else {
             Arc::new(shifted)

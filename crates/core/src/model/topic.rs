@@ -24,7 +24,7 @@ use crate::model::{time::TimeRange, value::Value};
 pub struct TopicId(pub u32);
 
 impl TopicId {
-    /// The topic of damage of a topic that an [excerpt](crate::Excerpt) leaves out.
+    /// The id in the damage of a topic that an [excerpt](crate::Excerpt) omits.
     pub const OMITTED: Self = Self(u32::MAX);
 
     /// Returns the id as an index into a slice with one item per topic.
@@ -132,12 +132,12 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The metadata key of the number of properties that only the format of the log can keep:
-    /// fields of the header of a connection that are not text, occur twice, or have the name
-    /// of another field.
+    /// The metadata key of the number of properties that only the format of the log can
+    /// store: fields of the header of a connection that are not text, occur twice, or have
+    /// the name of another field.
     pub const FORMAT_SPECIFIC_FIELDS_KEY: &str = "format_specific_fields";
 
-    /// Returns the number of properties that only the format of the log can keep.
+    /// Returns the number of properties that only the format of the log can store.
     pub fn format_specific_fields(&self) -> u64 {
         match self.metadata.get(Self::FORMAT_SPECIFIC_FIELDS_KEY) {
             Some(Value::UInt(count)) => *count,
@@ -235,8 +235,8 @@ impl Topic {
     /// Returns the mean rate of the records since the start of logging in hertz, without
     /// implausible timestamps.
     pub fn rate_hz(&self) -> Option<f64> {
-        let left_out = self.implausible_times.saturating_add(self.before_start);
-        self.time?.rate_hz(self.records?.checked_sub(left_out)?)
+        let excluded = self.implausible_times.saturating_add(self.before_start);
+        self.time?.rate_hz(self.records?.checked_sub(excluded)?)
     }
 
     /// Returns the definition as it is in the file.
@@ -309,22 +309,23 @@ impl TopicSet {
 
     /// Returns the set of the topics whose bit is set in `words`.
     pub fn from_words(words: &[u64]) -> Self {
-        let words = (0..).zip(words.iter().copied());
-        Self::Only(words.filter(|(_, bits)| *bits != 0).collect())
+        let indexed_words = (0..).zip(words.iter().copied());
+        Self::Only(indexed_words.filter(|(_, word)| *word != 0).collect())
     }
 
     /// Returns whether `id` is in the set.
     #[inline]
     pub fn contains(&self, id: TopicId) -> bool {
-        let (number, bit) = word_and_bit(id);
+        let (word_index, bit) = word_and_bit(id);
         match self {
             Self::All => true,
             // In a dense set, each word is at the position of its index.
-            Self::Only(words) => match words.get(number as usize) {
-                Some((entry, bits)) if *entry == number => bits & bit != 0,
-                _ => match words.binary_search_by_key(&number, |(number, _)| *number) {
-                    Ok(index) => {
-                        words.get(index).is_some_and(|(_, bits)| bits & bit != 0)
+            Self::Only(words) => match words.get(word_index as usize) {
+                Some((index, word)) if *index == word_index => word & bit != 0,
+                _ => match words.binary_search_by_key(&word_index, |(index, _)| *index)
+                {
+                    Ok(position) => {
+                        words.get(position).is_some_and(|(_, word)| word & bit != 0)
                     }
                     Err(_) => false,
                 },
@@ -332,27 +333,30 @@ impl TopicSet {
         }
     }
 
-    /// Returns the topics in the set, for a log with `topics` topics.
-    pub fn ids(&self, topics: usize) -> impl Iterator<Item = TopicId> {
-        let (all_ids, set_ids) = match self {
-            Self::All => (topics as u32, [].as_slice()),
+    /// Returns the topics in the set, for a log with `topic_count` topics.
+    pub fn ids(&self, topic_count: usize) -> impl Iterator<Item = TopicId> {
+        // Both variants use the same iterator type: one of its two halves is empty.
+        let (all_count, words) = match self {
+            Self::All => (topic_count as u32, [].as_slice()),
             Self::Only(words) => (0, words.as_slice()),
         };
-        let set_ids = set_ids.iter().flat_map(|(number, bits)| {
-            let set = (0..64).filter(move |bit| bits >> bit & 1 == 1);
-            set.map(move |bit| number * 64 + bit)
-        });
-        let set_ids = set_ids.filter(move |id| (*id as usize) < topics);
-        (0..all_ids).chain(set_ids).map(TopicId)
+        let ids_in_words = words
+            .iter()
+            .flat_map(|(index, word)| {
+                let bits = (0..64).filter(move |bit| word >> bit & 1 == 1);
+                bits.map(move |bit| index * 64 + bit)
+            })
+            .filter(move |id| (*id as usize) < topic_count);
+        (0..all_count).chain(ids_in_words).map(TopicId)
     }
 
-    /// Returns whether the set contains every topic of a log with `topics` topics.
-    pub fn has_all(&self, topics: usize) -> bool {
+    /// Returns whether the set contains every topic of a log with `topic_count` topics.
+    pub fn has_all(&self, topic_count: usize) -> bool {
         match self {
             Self::All => true,
             Self::Only(words) => {
-                let counts = words.iter().map(|(_, bits)| bits.count_ones() as usize);
-                counts.sum::<usize>() >= topics
+                let counts = words.iter().map(|(_, word)| word.count_ones() as usize);
+                counts.sum::<usize>() >= topic_count
             }
         }
     }
@@ -364,13 +368,15 @@ impl TopicSet {
             return None;
         }
         let Self::Only(words) = self else { return Some(id) };
-        let (number, bit) = word_and_bit(id);
-        let before = words.iter().take_while(|(before, _)| *before <= number);
-        let count = before.map(|(before, bits)| match *before == number {
-            true => (bits & (bit - 1)).count_ones(),
-            false => bits.count_ones(),
-        });
-        Some(TopicId(count.sum()))
+        let (word_index, bit) = word_and_bit(id);
+        let mut position = 0;
+        for (index, word) in words.iter().take_while(|(index, _)| *index <= word_index)
+        {
+            let earlier_bits =
+                if *index == word_index { word & (bit - 1) } else { *word };
+            position += earlier_bits.count_ones();
+        }
+        Some(TopicId(position))
     }
 
     /// Returns the [positions](Self::position) in `other` of the topics that both sets have.
@@ -378,8 +384,8 @@ impl TopicSet {
         match other {
             Self::All => self.clone(),
             Self::Only(_) => {
-                let numbered = (0..).map(TopicId).zip(other.ids(usize::MAX));
-                let common = numbered.filter(|(_, id)| self.contains(*id));
+                let positions = (0..).map(TopicId).zip(other.ids(usize::MAX));
+                let common = positions.filter(|(_, id)| self.contains(*id));
                 common.map(|(position, _)| position).collect()
             }
         }
@@ -387,8 +393,8 @@ impl TopicSet {
 
     /// Adds `id` to the set.
     pub fn insert(&mut self, id: TopicId) {
-        let (number, bit) = word_and_bit(id);
-        self.add(number, bit);
+        let (word_index, bit) = word_and_bit(id);
+        self.insert_bits(word_index, bit);
     }
 
     /// Adds all topics of `other` to the set.
@@ -396,32 +402,34 @@ impl TopicSet {
         match other {
             Self::All => *self = Self::All,
             Self::Only(words) => {
-                words.iter().for_each(|(number, bits)| self.add(*number, *bits));
+                words.iter().for_each(|(index, bits)| self.insert_bits(*index, *bits));
             }
         }
     }
 
-    fn add(&mut self, number: u32, bits: u64) {
+    /// Sets `bits` in the word with the index `word_index`.
+    fn insert_bits(&mut self, word_index: u32, bits: u64) {
         let Self::Only(words) = self else { return };
-        match words.binary_search_by_key(&number, |(number, _)| *number) {
-            Ok(index) => words[index].1 |= bits,
-            Err(index) => words.insert(index, (number, bits)),
+        match words.binary_search_by_key(&word_index, |(index, _)| *index) {
+            Ok(position) => words[position].1 |= bits,
+            Err(position) => words.insert(position, (word_index, bits)),
         }
     }
 
     /// Returns whether the sets can have a topic in common.
     pub fn overlaps(&self, other: &Self) -> bool {
-        let (few, many) = match (self, other) {
+        let (fewer_words, more_words) = match (self, other) {
             (Self::All, Self::All) => return true,
-            (Self::All, Self::Only(some)) | (Self::Only(some), Self::All) => {
-                return !some.is_empty();
+            (Self::All, Self::Only(words)) | (Self::Only(words), Self::All) => {
+                return !words.is_empty();
             }
             (Self::Only(a), Self::Only(b)) if a.len() <= b.len() => (a, b),
             (Self::Only(a), Self::Only(b)) => (b, a),
         };
-        few.iter().any(|(number, bits)| {
-            let result = many.binary_search_by_key(number, |(number, _)| *number);
-            result.is_ok_and(|index| many[index].1 & bits != 0)
+        fewer_words.iter().any(|(index, word)| {
+            more_words
+                .binary_search_by_key(index, |(index, _)| *index)
+                .is_ok_and(|position| more_words[position].1 & word != 0)
         })
     }
 }

@@ -81,9 +81,9 @@ impl fmt::Display for Value {
                 f.debug_list().entries(values.iter().map(DisplayAsDebug)).finish()
             }
             Self::Map(values) => {
-                let shown =
+                let entries =
                     values.iter().map(|(key, value)| (key, DisplayAsDebug(value)));
-                f.debug_map().entries(shown).finish()
+                f.debug_map().entries(entries).finish()
             }
         }
     }
@@ -139,13 +139,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn value_keeps_its_bits_in_a_manifest() {
+    fn float_keeps_its_bits_in_a_manifest() {
         let nan = f32::from_bits(0x7fc0_1234);
         let text = serde_json::to_string(&Value::Float(nan)).unwrap();
-        let Value::Float(back) = serde_json::from_str(&text).unwrap() else {
-            panic!("{text} is no float")
+        let Value::Float(deserialized) = serde_json::from_str(&text).unwrap() else {
+            panic!("{text} is not a float")
         };
-        assert_eq!(back.to_bits(), nan.to_bits());
+        assert_eq!(deserialized.to_bits(), nan.to_bits());
     }
 
     #[test]

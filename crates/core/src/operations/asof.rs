@@ -2,7 +2,7 @@
 //!
 //! Each row of the table is at a point of a regular time grid. A column contains the last
 //! value of its topic at that time or before. Parts are read in the order of their first
-//! times, and a row is written as soon as no part that remains to be read can change it.
+//! times, and a row is written as soon as no unread part can change it.
 //! Of the pending rows of a topic, only the last before each grid point is kept. If even
 //! those exceed the limit, the later ones are dropped, and their parts are read again
 //! when they are needed. So memory is bounded for any order of the records in the file.
@@ -67,7 +67,7 @@ pub struct AsofReport {
     pub rows: u64,
     /// The number of decoded rows that were dropped because their times are implausible,
     /// i.e. outside of [`Manifest::possible_times`](crate::Manifest::possible_times).
-    pub left_out: u64,
+    pub dropped_rows: u64,
 }
 
 /// Returns the columns of the table that [`merge_asof`] creates: `timestamp`, then the
@@ -107,21 +107,21 @@ fn schema_on_log_clock(
     log: &dyn Log,
     job: &AsofJob<'_>,
 ) -> Result<(SchemaRef, Vec<usize>)> {
-    let mut widths = Vec::with_capacity(job.columns_of.len());
+    let mut column_counts = Vec::with_capacity(job.columns_of.len());
     let mut fields = Vec::new();
-    let mut is_micros = true;
+    let mut has_only_micros = true;
     for (topic, columns) in &job.columns_of {
-        let label = log.manifest().get(*topic)?.label();
+        let label = log.manifest().topic(*topic)?.label();
         let decoder = log.decoder(*topic, columns)?;
-        let before = fields.len();
+        let first_field = fields.len();
         for field in decoder.schema().fields() {
-            is_micros &= unit(field).is_none_or(|unit| unit == MICROS);
+            has_only_micros &= time_unit(field).is_none_or(|unit| unit == MICROS);
         }
         for field in decoder.schema().fields().iter().skip(1) {
             let name = format!("{label}.{}", field.name());
             fields.push(Field::clone(field).with_name(name).with_nullable(true));
         }
-        widths.push(fields.len() - before);
+        column_counts.push(fields.len() - first_field);
     }
     if fields.is_empty() {
         return Err(Error::new(
@@ -130,24 +130,29 @@ fn schema_on_log_clock(
         ));
     }
     // One unit for all timestamps of a row, fine enough for each of them.
-    let all_in = if is_micros { MICROS } else { NANOS };
-    for field in fields.iter_mut().filter(|field| unit(field).is_some()) {
+    let unit = if has_only_micros { MICROS } else { NANOS };
+    for field in fields.iter_mut().filter(|field| time_unit(field).is_some()) {
         let mut metadata = field.metadata().clone();
-        metadata.insert(TIME_UNIT_KEY.to_owned(), all_in.to_owned());
+        metadata.insert(TIME_UNIT_KEY.to_owned(), unit.to_owned());
         field.set_metadata(metadata);
     }
-    fields.insert(0, time_field("timestamp", all_in));
-    Ok((Arc::new(Schema::new(fields)), widths))
+    fields.insert(0, time_field("timestamp", unit));
+    Ok((Arc::new(Schema::new(fields)), column_counts))
 }
 
 /// The units of timestamps in text formats.
 const MICROS: &str = "us";
 const NANOS: &str = "ns";
 
-/// Returns the unit of a timestamp column in text formats.
-fn unit(field: &Field) -> Option<&str> {
-    let is_time = matches!(field.data_type(), DataType::Timestamp(..));
-    is_time.then(|| field.metadata().get(TIME_UNIT_KEY).map_or(NANOS, String::as_str))
+/// Returns the unit of a timestamp column in text formats, or `None` if the column has no
+/// timestamps.
+fn time_unit(field: &Field) -> Option<&str> {
+    match field.data_type() {
+        DataType::Timestamp(..) => {
+            Some(field.metadata().get(TIME_UNIT_KEY).map_or(NANOS, String::as_str))
+        }
+        _ => None,
+    }
 }
 
 fn into_error(err: arrow_schema::ArrowError) -> Error {

@@ -73,23 +73,28 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     let inspected = InspectedLog { log, inspection: inspection.as_deref() };
     let hashing = PayloadHashing {
         topics: Arc::new(log.manifest().logged_topics()),
-        sum: duplicates::sum,
+        hash: duplicates::hash,
     };
-    let trials = TrialDecoder::new(&inspected, Some(hashing));
+    let trial_decoder = TrialDecoder::new(&inspected, Some(hashing));
     let selection = Selection::default();
     let plan = log.manifest().plan(&selection, 0);
     // The time of a part may also cover derived records, which are not checked.
-    let starts = log.manifest().parts.iter().map(|part| part.bytes.start);
-    let times: HashMap<u64, TimeRange> = starts.zip(log.part_times()).collect();
-    let mut read_ahead = ReadAhead::new(&trials, plan.clone(), selection);
+    let part_starts = log.manifest().parts.iter().map(|part| part.bytes.start);
+    let part_times: HashMap<u64, TimeRange> =
+        part_starts.zip(log.part_times()).collect();
+    let mut read_ahead = ReadAhead::new(&trial_decoder, plan.clone(), selection);
     let mut pass = CheckPass::new(log);
     for mut part in plan {
-        part.time = times.get(&part.bytes.start).copied().unwrap_or(part.time);
-        pass.part(&part, &trials, &mut read_ahead)?;
+        if let Some(time) = part_times.get(&part.bytes.start) {
+            part.time = *time;
+        }
+        pass.check_part(&part, &trial_decoder, &mut read_ahead)?;
         progress(part.bytes.end - part.bytes.start);
     }
     drop(read_ahead);
-    inspection.map_or(Ok(()), |inspection| inspection.finish(&mut findings))?;
+    if let Some(inspection) = inspection {
+        inspection.finish(&mut findings)?;
+    }
     pass.finish(&mut findings);
     Ok(findings)
 }
@@ -99,11 +104,11 @@ struct CheckPass<'l> {
     log: &'l dyn Log,
     /// The topics that are not derived. Derived records are only checked for whether they
     /// can be decoded.
-    logged: TopicSet,
+    logged_topics: TopicSet,
     damage: DamageSummary,
     order: TimeOrder,
     duplicates: DuplicateFinder,
-    periods: RecordIntervals,
+    intervals: RecordIntervals,
     counts: RecordCounts,
     block: Block,
     sort: TopicSort,
@@ -116,45 +121,47 @@ impl<'l> CheckPass<'l> {
         let start = manifest.time.map_or(Timestamp::MIN, |time| time.start);
         Self {
             log,
-            logged: manifest.logged_topics(),
+            logged_topics: manifest.logged_topics(),
             damage: DamageSummary::default(),
             order: TimeOrder::new(topic_count),
             duplicates: DuplicateFinder::new(topic_count),
-            periods: RecordIntervals::new(topic_count, start),
+            intervals: RecordIntervals::new(topic_count, start),
             counts: RecordCounts::new(topic_count),
             block: Block::default(),
             sort: TopicSort::default(),
         }
     }
 
-    /// Checks the next part, `part`.
-    fn part(
+    /// Checks `part`, which must be the next one.
+    fn check_part(
         &mut self,
         part: &Part,
-        trials: &TrialDecoder<'_>,
+        trial_decoder: &TrialDecoder<'_>,
         read_ahead: &mut ReadAhead<'_>,
     ) -> Result<()> {
         let mut block = std::mem::take(&mut self.block);
-        self.counts.enter();
+        self.counts.start_part();
         let mut has_more = read_ahead.fill_part(&mut block)?;
-        let outcomes = trials.next_part();
+        let trial_results = trial_decoder.next_part();
         while has_more {
-            let TrialResult { hashes, decoded } = outcomes.next(&block);
+            let TrialResult { hashes, decoded } = trial_results.next(&block);
             self.damage.extend(block.damage());
-            let records = block.headers().filter(|r| self.logged.contains(r.topic));
-            for (record, sum) in records.zip(hashes) {
-                // Records from before the start of logging are old by design, and the
-                // format counts them.
+            let records = block
+                .headers()
+                .filter(|record| self.logged_topics.contains(record.topic));
+            for (record, hash) in records.zip(hashes) {
+                // Records from before the start of logging are always older than others, and
+                // the format counts them.
                 if !self.log.manifest().is_before_start(record.time) {
                     self.order.record(&record);
                 }
-                self.duplicates.record(&record, sum);
-                self.periods.record(&record);
+                self.duplicates.record(&record, hash);
+                self.intervals.record(&record);
                 self.counts.record(part, &record);
             }
             let damage = match decoded {
                 Some(decoded) => decoded?,
-                None => trials.decode(&block, &mut self.sort)?,
+                None => trial_decoder.decode(&block, &mut self.sort)?,
             };
             self.damage.extend(&damage);
             has_more = read_ahead.fill_part(&mut block)?;
@@ -169,7 +176,7 @@ impl<'l> CheckPass<'l> {
         self.damage.report(manifest, findings);
         self.order.report(findings);
         self.duplicates.report(findings);
-        self.periods.report(findings);
-        counts::overlaps(self.log, findings);
+        self.intervals.report(findings);
+        counts::report_overlaps(self.log, findings);
     }
 }

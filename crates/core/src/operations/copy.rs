@@ -55,7 +55,7 @@ pub struct CopyReport {
     /// The number of copied records.
     pub records: u64,
     /// The number of those records in parts that were copied verbatim.
-    pub in_parts: u64,
+    pub verbatim_records: u64,
     /// All damage, in the order of the file.
     pub damage: Vec<Damage>,
     /// The records that were copied although they do not match their schema. Only known
@@ -88,102 +88,108 @@ pub fn copy<'c>(
     let mut copying = RunningCopy {
         job,
         retime,
-        times: Vec::new(),
+        new_times: Vec::new(),
         sink,
-        copied: CopyReport::default(),
+        report: CopyReport::default(),
     };
     let manifest = job.log.manifest();
     copying.sink.copy_attachments(job.slice_index, &**job.log.source())?;
-    if !job.verify && copying.takes_log()? {
-        return Ok(copying.copied);
+    if !job.verify && copying.copy_whole_log()? {
+        return Ok(copying.report);
     }
     let plan = manifest.plan(&job.selection, 0);
     let verbatim_parts = VerbatimParts::new(manifest, &job.selection);
     if job.verify {
         verify::copy(&mut copying, plan, &verbatim_parts)?
     } else {
-        copying.parts(plan, &verbatim_parts)?
+        copying.copy_parts(plan, &verbatim_parts)?
     }
-    let mut copied = copying.copied;
-    copied.damage.sort_by_key(|damage| damage.bytes.start);
-    copied.undecodable.sort_by_key(|damage| damage.bytes.start);
-    Ok(copied)
+    let mut report = copying.report;
+    report.damage.sort_by_key(|damage| damage.bytes.start);
+    report.undecodable.sort_by_key(|damage| damage.bytes.start);
+    Ok(report)
 }
 
 /// A copy in progress.
 struct RunningCopy<'c> {
     job: &'c CopyJob<'c>,
     retime: Option<&'c mut (dyn Retime + 'c)>,
-    times: Vec<Timestamp>,
+    /// A buffer for the new times of the records of a block.
+    new_times: Vec<Timestamp>,
     sink: &'c mut (dyn RecordSink + 'c),
-    copied: CopyReport,
+    report: CopyReport,
 }
 
 impl RunningCopy<'_> {
     /// Copies the whole file at once, if everything is selected and the sink supports it.
-    fn takes_log(&mut self) -> Result<bool> {
+    /// Returns whether it did.
+    fn copy_whole_log(&mut self) -> Result<bool> {
         let (manifest, source) = (self.job.log.manifest(), self.job.log.source());
-        let is_whole = self.retime.is_none()
+        let is_complete = self.retime.is_none()
             && manifest.damage.is_empty()
-            && manifest.is_everything(&self.job.selection);
-        if !is_whole || !self.sink.copy_log(self.job.slice_index, &**source)? {
+            && manifest.selects_everything(&self.job.selection);
+        if !is_complete || !self.sink.copy_log(self.job.slice_index, &**source)? {
             return Ok(false);
         }
         let logged = manifest.logged_topics();
         let topics = manifest.topics().filter(|(id, _)| logged.contains(*id));
-        self.copied.records = topics.filter_map(|(_, topic)| topic.records).sum();
-        self.copied.in_parts = self.copied.records;
+        self.report.records = topics.filter_map(|(_, topic)| topic.records).sum();
+        self.report.verbatim_records = self.report.records;
         (self.job.progress)(manifest.bytes);
         Ok(true)
     }
 
     /// Copies `plan`: whole parts verbatim if the sink supports it, and records
     /// otherwise.
-    fn parts(&mut self, plan: Vec<Part>, verbatim_parts: &VerbatimParts) -> Result<()> {
-        let may_take =
+    fn copy_parts(
+        &mut self,
+        plan: Vec<Part>,
+        verbatim_parts: &VerbatimParts,
+    ) -> Result<()> {
+        let sink_copies_parts =
             self.retime.is_none() && self.sink.copies_parts(self.job.slice_index);
-        let is_whole =
-            |part: &Part| may_take && verbatim_parts.is_sound_and_wanted(part);
-        let plan: Vec<(Part, bool)> = plan
-            .into_iter()
-            .map(|part| {
-                let is_whole = is_whole(&part);
-                (part, is_whole)
-            })
+        let can_copy: Vec<bool> = plan
+            .iter()
+            .map(|part| sink_copies_parts && verbatim_parts.can_copy(part))
             .collect();
-        let expected = plan.iter().filter(|(_, is_whole)| *is_whole);
-        let expected = expected.map(|(part, _)| part.clone()).collect();
-        self.sink.expect_parts(self.job.slice_index, expected, self.job.log.source());
-        let mut remaining_parts = plan.as_slice();
-        // After each consecutive refusal, twice as many parts are read before the next
-        // attempt. This limits failed attempts and keeps reading parallel.
-        let mut refused = 0;
-        while let Some((part, is_whole)) = remaining_parts.first() {
-            if *is_whole {
+        let expected_parts = plan
+            .iter()
+            .zip(&can_copy)
+            .filter(|(_, can_copy)| **can_copy)
+            .map(|(part, _)| part.clone())
+            .collect();
+        let source = self.job.log.source();
+        self.sink.expect_parts(self.job.slice_index, expected_parts, source);
+        // After each consecutive refusal, twice as many copyable parts are read before the
+        // next attempt. This limits failed attempts and keeps reading parallel.
+        let mut parts_per_refusal = 0;
+        let mut index = 0;
+        while let (Some(part), Some(is_copyable)) =
+            (plan.get(index), can_copy.get(index))
+        {
+            let mut copyable_parts_to_read = 0;
+            if *is_copyable {
                 if self.copy_part(part)? {
-                    remaining_parts = remaining_parts.get(1..).unwrap_or_default();
-                    refused = 0;
+                    index += 1;
+                    parts_per_refusal = 0;
                     continue;
                 }
-                refused = (2 * refused).max(1);
+                parts_per_refusal = (2 * parts_per_refusal).max(1);
+                copyable_parts_to_read = parts_per_refusal;
             }
-            // Up to the next part that the sink is asked to copy.
-            let (mut count, mut left) = (0, if *is_whole { refused } else { 0 });
-            for (_, is_whole) in remaining_parts {
-                if *is_whole {
-                    if left == 0 {
+            // The parts up to the next one that the sink is asked to copy are read.
+            let mut end = index;
+            while let Some(is_copyable) = can_copy.get(end) {
+                if *is_copyable {
+                    if copyable_parts_to_read == 0 {
                         break;
                     }
-                    left -= 1;
+                    copyable_parts_to_read -= 1;
                 }
-                count += 1;
+                end += 1;
             }
-            let (read, later) = remaining_parts.split_at(count);
-            self.read(
-                read.iter().map(|(part, _)| part.clone()).collect(),
-                verbatim_parts,
-            )?;
-            remaining_parts = later;
+            self.copy_records(plan[index..end].to_vec(), verbatim_parts)?;
+            index = end;
         }
         Ok(())
     }
@@ -196,23 +202,27 @@ impl RunningCopy<'_> {
         else {
             return Ok(false);
         };
-        self.copied.records += records;
-        self.copied.in_parts += records;
+        self.report.records += records;
+        self.report.verbatim_records += records;
         source.release(part.bytes.clone());
         (self.job.progress)(part.bytes.end - part.bytes.start);
         Ok(true)
     }
 
     /// Copies the records of `plan`.
-    fn read(&mut self, plan: Vec<Part>, verbatim_parts: &VerbatimParts) -> Result<()> {
+    fn copy_records(
+        &mut self,
+        plan: Vec<Part>,
+        verbatim_parts: &VerbatimParts,
+    ) -> Result<()> {
         let lengths: Vec<u64> =
             plan.iter().map(|part| part.bytes.end - part.bytes.start).collect();
         let (log, selection) = (self.job.log, &self.job.selection);
-        // Encoding in the reading threads does not pay off for few records.
-        let encodes = self.retime.is_none()
+        // For few records, encoding in the reading threads takes longer than it saves.
+        let may_encode = self.retime.is_none()
             && plan.iter().all(|part| verbatim_parts.is_fully_selected(part));
-        let encoder = if encodes { self.sink.encoder() } else { None };
-        let encodes = encoder.is_some();
+        let encoder = if may_encode { self.sink.encoder() } else { None };
+        let is_encoding = encoder.is_some();
         let read_ahead = ReadAhead::new(log, plan, selection.clone());
         let mut read_ahead = match encoder {
             Some(encoder) => read_ahead.encoding(encoder, self.job.slice_index),
@@ -221,10 +231,10 @@ impl RunningCopy<'_> {
         let mut block = Block::default();
         for length in lengths {
             while read_ahead.fill_part(&mut block)? {
-                if encodes {
+                if is_encoding {
                     self.write_encoded(&mut block)?
                 } else {
-                    self.block(&block)?
+                    self.write_block(&block)?
                 }
             }
             (self.job.progress)(length);
@@ -234,36 +244,36 @@ impl RunningCopy<'_> {
 
     /// Writes the encoded records of `block`.
     fn write_encoded(&mut self, block: &mut Block) -> Result<()> {
-        self.copied.damage.extend_from_slice(block.damage());
-        self.copied.records += block.len() as u64;
+        self.report.damage.extend_from_slice(block.damage());
+        self.report.records += block.len() as u64;
         self.sink.write_encoded(block.encoded_records())
     }
 
     /// Writes the records of `block`.
-    fn block(&mut self, block: &Block) -> Result<()> {
-        self.copied.damage.extend_from_slice(block.damage());
+    fn write_block(&mut self, block: &Block) -> Result<()> {
+        self.report.damage.extend_from_slice(block.damage());
         let doubtful = DoubtfulRecords::in_block(block);
         let is_dropped = self.job.drops_doubtful && !doubtful.is_empty();
         for records in &doubtful {
             if is_dropped {
-                self.copied.damage.push(records.drop_damage())
+                self.report.damage.push(records.drop_damage())
             } else {
                 self.sink.note_doubtful(self.job.slice_index, records)
             }
         }
-        self.copied.doubtful.extend(doubtful);
+        self.report.doubtful.extend(doubtful);
         if is_dropped {
             return Ok(());
         }
-        self.copied.records += block.len() as u64;
+        self.report.records += block.len() as u64;
         let Some(retime) = &mut self.retime else {
             return block
                 .iter()
                 .try_for_each(|record| self.sink.write(self.job.slice_index, record));
         };
-        self.times.clear();
-        retime.retime(block, &mut self.times)?;
-        for (record, time) in block.iter().zip(&self.times) {
+        self.new_times.clear();
+        retime.retime(block, &mut self.new_times)?;
+        for (record, time) in block.iter().zip(&self.new_times) {
             self.sink.write(self.job.slice_index, Record { time: *time, ..record })?;
         }
         Ok(())
@@ -274,37 +284,39 @@ impl RunningCopy<'_> {
 struct VerbatimParts {
     time: TimeRange,
     /// The topics outside the selection, except derived topics.
-    unwanted: TopicSet,
-    /// The start of each damage in the file, and the latest end of all damages that start
+    unselected_topics: TopicSet,
+    /// The start of each damaged range, and the latest end of all damaged ranges that start
     /// there or earlier.
-    damage: Vec<(u64, u64)>,
+    damaged_ranges: Vec<(u64, u64)>,
 }
 
 impl VerbatimParts {
     fn new(manifest: &Manifest, selection: &Selection) -> Self {
-        let unwanted = manifest.topics().filter(|(id, topic)| {
-            !selection.topics.contains(*id) && topic.origin != TopicOrigin::Derived
-        });
+        let unselected_topics = manifest
+            .topics()
+            .filter(|(id, topic)| {
+                !selection.topics.contains(*id) && topic.origin != TopicOrigin::Derived
+            })
+            .map(|(id, _)| id)
+            .collect();
         // Records with an unusable definition are complete.
-        let damage =
-            manifest.damage.iter().filter(|one| one.kind != DamageKind::Definition);
-        let mut damage: Vec<_> =
-            damage.map(|damage| (damage.bytes.start, damage.bytes.end)).collect();
-        damage.sort_unstable();
-        let mut last = 0;
-        for (_, end) in &mut damage {
-            last = last.max(*end);
-            *end = last;
+        let mut damaged_ranges: Vec<(u64, u64)> = manifest
+            .damage
+            .iter()
+            .filter(|damage| damage.kind != DamageKind::Definition)
+            .map(|damage| (damage.bytes.start, damage.bytes.end))
+            .collect();
+        damaged_ranges.sort_unstable();
+        let mut latest_end = 0;
+        for (_, end) in &mut damaged_ranges {
+            latest_end = latest_end.max(*end);
+            *end = latest_end;
         }
-        Self {
-            time: selection.time,
-            unwanted: unwanted.map(|(id, _)| id).collect(),
-            damage,
-        }
+        Self { time: selection.time, unselected_topics, damaged_ranges }
     }
 
     /// Returns whether all records of `part` are selected and undamaged.
-    fn is_sound_and_wanted(&self, part: &Part) -> bool {
+    fn can_copy(&self, part: &Part) -> bool {
         self.is_fully_selected(part) && !self.is_damaged(part)
     }
 
@@ -313,12 +325,13 @@ impl VerbatimParts {
         let TimeRange { start, end } = self.time;
         let is_in_time =
             start <= part.time.start && (part.time.end <= end || end == Timestamp::MAX);
-        is_in_time && !part.topics.overlaps(&self.unwanted)
+        is_in_time && !part.topics.overlaps(&self.unselected_topics)
     }
 
     fn is_damaged(&self, part: &Part) -> bool {
-        let before = self.damage.partition_point(|(start, _)| *start < part.bytes.end);
-        let last = before.checked_sub(1).and_then(|index| self.damage.get(index));
+        let ranges = &self.damaged_ranges;
+        let count = ranges.partition_point(|(start, _)| *start < part.bytes.end);
+        let last = count.checked_sub(1).and_then(|index| ranges.get(index));
         last.is_some_and(|(_, end)| *end > part.bytes.start)
     }
 }

@@ -4,8 +4,8 @@
 //! and appended to one queue per topic, and the queues are written in parallel. No task
 //! ever waits: a new part starts only when another is completely written. So memory is
 //! bounded by a few parts for any length of the log, and a slow sink slows the reading
-//! down. A part with a lot of data is decoded in pieces, and the next piece starts when
-//! the previous one is written.
+//! down. A part with a lot of data is decoded in several sections, and the next section
+//! starts when the previous one is written.
 
 mod topic_statistics;
 
@@ -44,7 +44,7 @@ pub struct ReadReport {
     /// All damage, in the order of the file.
     pub damage: Vec<Damage>,
     /// Statistics of the records of each topic. Only known for tables.
-    pub seen: BTreeMap<TopicId, TopicStatistics>,
+    pub topic_statistics: BTreeMap<TopicId, TopicStatistics>,
 }
 
 /// The tables to create, and how.
@@ -103,7 +103,7 @@ pub fn export_tables(
         queues,
         idle_workers: Mutex::default(),
         state: Mutex::default(),
-        width: rayon::current_num_threads() + 1,
+        max_active_parts: rayon::current_num_threads() + 1,
     };
     rayon::scope(|scope| export.start_parts(scope));
     export.finish()
@@ -127,23 +127,23 @@ struct TableExport<'d> {
     idle_workers: Mutex<Vec<DecodeWorker>>,
     state: Mutex<ExportState>,
     /// The maximum number of active parts.
-    width: usize,
+    max_active_parts: usize,
 }
 
 #[derive(Default)]
 struct ExportState {
     /// The number of parts for which tasks exist, and the next part that a task will
     /// read. The first task to run reads the first part, because later parts wait for it.
-    started: usize,
-    next: usize,
+    started_parts: usize,
+    next_part_to_read: usize,
     /// The number of parts that are started and not completely written.
-    under_way: usize,
-    /// Decoded pieces that wait for earlier parts.
-    early: BTreeMap<usize, PartBatches>,
+    active_parts: usize,
+    /// Decoded sections that wait for earlier parts.
+    waiting_sections: BTreeMap<usize, PartSection>,
     /// The next part to append to the queues.
-    hand_over: usize,
+    next_part_to_queue: usize,
     report: ReadReport,
-    failed: Option<crate::error::Error>,
+    error: Option<crate::error::Error>,
 }
 
 /// The batches of one topic on the way to its table.
@@ -154,14 +154,14 @@ struct TopicQueue {
     is_busy: bool,
 }
 
-/// The decoded batches of a part, or of a piece of it if it has a lot of data.
-struct PartBatches {
+/// The decoded batches of a part, or of a section of it if it has a lot of data.
+struct PartSection {
     batches: Vec<(TopicId, RecordBatch)>,
     /// The cursor at the remaining records of the part, if there are any.
     remaining: Option<Box<dyn Cursor>>,
 }
 
-/// A piece that is being written.
+/// A section that is being written.
 struct PendingWrite {
     /// The number of its batches that are not yet written.
     batches: AtomicUsize,
@@ -169,9 +169,9 @@ struct PendingWrite {
     remaining: Mutex<Option<Box<dyn Cursor>>>,
 }
 
-/// The number of decoded bytes, and of rows, after which a piece ends.
-const PIECE_BYTES: usize = 16 << 20;
-const PIECE_ROWS: usize = 1 << 18;
+/// The number of decoded bytes, and of rows, after which a section ends.
+const SECTION_BYTES: usize = 16 << 20;
+const SECTION_ROWS: usize = 1 << 18;
 
 /// The buffers and decoders of a task. They are reused for the next part.
 #[derive(Default)]
@@ -188,25 +188,25 @@ impl<'d> TableExport<'d> {
         'd: 's,
     {
         let mut state = lock(&self.state);
-        while state.failed.is_none()
-            && state.under_way < self.width
-            && state.started < self.plan.len()
+        while state.error.is_none()
+            && state.active_parts < self.max_active_parts
+            && state.started_parts < self.plan.len()
         {
-            state.started += 1;
-            state.under_way += 1;
+            state.started_parts += 1;
+            state.active_parts += 1;
             scope.spawn(move |scope| {
                 let mut state = lock(&self.state);
-                let part = state.next;
-                state.next += 1;
+                let part = state.next_part_to_read;
+                state.next_part_to_read += 1;
                 drop(state);
-                self.part(part, None, scope);
+                self.decode_and_queue(part, None, scope);
             });
         }
     }
 
-    /// Decodes the next piece of a part, and appends all pieces that are now in order to
-    /// the queues.
-    fn part<'s>(
+    /// Decodes the next section of the part with this `index`, and appends all sections that
+    /// are now in order to the queues.
+    fn decode_and_queue<'s>(
         &'s self,
         index: usize,
         remaining: Option<Box<dyn Cursor>>,
@@ -218,40 +218,43 @@ impl<'d> TableExport<'d> {
         let mut worker = lock(&self.idle_workers).pop().unwrap_or_default();
         let decoded = self.decode(part, remaining, &mut worker);
         lock(&self.idle_workers).push(worker);
-        if decoded.as_ref().is_ok_and(|(piece, _)| piece.remaining.is_none()) {
+        if decoded.as_ref().is_ok_and(|(section, _)| section.remaining.is_none()) {
             self.log.source().release(part.bytes.clone());
             (self.job.progress)(part.bytes.end - part.bytes.start);
         }
 
-        let mut ready = Vec::new();
+        let mut topics_to_write = Vec::new();
         {
             let mut state = lock(&self.state);
             match decoded {
-                Ok((piece, report)) => {
+                Ok((section, report)) => {
                     state.report.records += report.records;
-                    topic_statistics::join(&mut state.report.seen, report.seen);
+                    topic_statistics::join(
+                        &mut state.report.topic_statistics,
+                        report.topic_statistics,
+                    );
                     for damage in report.damage {
                         damage.add_to(&mut state.report.damage);
                     }
-                    state.early.insert(index, piece);
+                    state.waiting_sections.insert(index, section);
                 }
-                Err(err) => drop(state.failed.get_or_insert(err)),
+                Err(err) => drop(state.error.get_or_insert(err)),
             }
-            while state.failed.is_none() {
-                let part = state.hand_over;
-                let Some(PartBatches { batches, remaining }) =
-                    state.early.remove(&part)
+            while state.error.is_none() {
+                let part = state.next_part_to_queue;
+                let Some(PartSection { batches, remaining }) =
+                    state.waiting_sections.remove(&part)
                 else {
                     break;
                 };
                 let is_end = remaining.is_none();
-                state.hand_over += usize::from(is_end);
+                state.next_part_to_queue += usize::from(is_end);
                 if batches.is_empty() {
                     match remaining {
-                        None => state.under_way -= 1,
-                        remaining => {
-                            scope.spawn(move |scope| self.part(part, remaining, scope))
-                        }
+                        None => state.active_parts -= 1,
+                        remaining => scope.spawn(move |scope| {
+                            self.decode_and_queue(part, remaining, scope)
+                        }),
                     }
                     continue;
                 }
@@ -264,25 +267,25 @@ impl<'d> TableExport<'d> {
                     let mut write_queue = lock(&self.queues[topic.index()]);
                     write_queue.waiting.push_back((batch, pending.clone()));
                     if !mem::replace(&mut write_queue.is_busy, true) {
-                        ready.push(topic);
+                        topics_to_write.push(topic);
                     }
                 }
             }
         }
         self.start_parts(scope);
         // Last, because this thread has the batches in its caches and starts with them.
-        for topic in ready {
+        for topic in topics_to_write {
             scope.spawn(move |scope| self.write_queue(topic, scope));
         }
     }
 
-    /// Decodes the next piece of a part, from `remaining` or from its start.
+    /// Decodes the next section of `part`, from `remaining` or from its start.
     fn decode(
         &self,
         part: &Part,
         remaining: Option<Box<dyn Cursor>>,
         worker: &mut DecodeWorker,
-    ) -> Result<(PartBatches, ReadReport)> {
+    ) -> Result<(PartSection, ReadReport)> {
         let DecodeWorker { block, sort, decoders } = worker;
         decoders.resize_with(self.queues.len(), || None);
         let mut report = ReadReport::default();
@@ -292,7 +295,7 @@ impl<'d> TableExport<'d> {
         };
         let (mut bytes, mut rows) = (0, 0);
         let (mut is_end, mut is_full) = (false, false);
-        while bytes < PIECE_BYTES && rows < PIECE_ROWS && !is_full {
+        while bytes < SECTION_BYTES && rows < SECTION_ROWS && !is_full {
             if !cursor.fill(block)? {
                 is_end = true;
                 break;
@@ -303,28 +306,30 @@ impl<'d> TableExport<'d> {
             for run in block.runs() {
                 let decoder = match &mut decoders[run.topic().index()] {
                     Some(decoder) => decoder,
-                    none => {
+                    empty => {
                         let columns = self.job.columns(run.topic());
-                        none.insert(self.log.decoder(run.topic(), &columns)?)
+                        empty.insert(self.log.decoder(run.topic(), &columns)?)
                     }
                 };
-                let before = decoder.rows();
+                let old_rows = decoder.rows();
                 decoder.append(run, &mut report.damage);
-                rows += decoder.rows() - before;
+                rows += decoder.rows() - old_rows;
                 is_full |= decoder.is_full();
                 report.records += run.len() as u64;
-                topic_statistics::add(&mut report.seen, run);
+                topic_statistics::add(&mut report.topic_statistics, run);
             }
         }
         let mut batches = Vec::new();
         for (topic, decoder) in (0..).map(TopicId).zip(decoders) {
-            if let Some(decoder) = decoder.as_mut().filter(|d| d.rows() > 0) {
+            if let Some(decoder) = decoder.as_mut().filter(|decoder| decoder.rows() > 0)
+            {
                 let schema = self.job.time.schema(decoder.schema());
                 let batch = self.job.time.apply(decoder.take()?, &schema)?;
                 batches.push((topic, batch));
             }
         }
-        Ok((PartBatches { batches, remaining: (!is_end).then_some(cursor) }, report))
+        let remaining = if is_end { None } else { Some(cursor) };
+        Ok((PartSection { batches, remaining }, report))
     }
 
     /// Writes the batches in the queue of a topic until it is empty.
@@ -345,7 +350,7 @@ impl<'d> TableExport<'d> {
                 }
             };
             if let Err(err) = self.write(topic, &mut writer, &batch) {
-                lock(&self.state).failed.get_or_insert(err);
+                lock(&self.state).error.get_or_insert(err);
                 return; // still marked as busy, so that nothing more is written
             }
             drop(batch);
@@ -353,12 +358,12 @@ impl<'d> TableExport<'d> {
                 let part = pending.part;
                 match lock(&pending.remaining).take() {
                     None => {
-                        lock(&self.state).under_way -= 1;
+                        lock(&self.state).active_parts -= 1;
                         self.start_parts(scope);
                     }
-                    remaining => {
-                        scope.spawn(move |scope| self.part(part, remaining, scope))
-                    }
+                    remaining => scope.spawn(move |scope| {
+                        self.decode_and_queue(part, remaining, scope)
+                    }),
                 }
             }
         }
@@ -372,9 +377,9 @@ impl<'d> TableExport<'d> {
     ) -> Result<()> {
         let writer = match writer {
             Some(writer) => writer,
-            none => {
-                let topic_info = self.log.manifest().get(topic)?;
-                none.insert(self.sink.table(topic_info, &batch.schema())?)
+            empty => {
+                let topic_info = self.log.manifest().topic(topic)?;
+                empty.insert(self.sink.table(topic_info, &batch.schema())?)
             }
         };
         writer.write(batch)
@@ -383,24 +388,26 @@ impl<'d> TableExport<'d> {
     /// Finishes the tables in parallel.
     fn finish(self) -> Result<ReadReport> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(err) = state.failed {
+        if let Some(err) = state.error {
             return Err(err);
         }
-        let failed = Mutex::new(None);
+        let first_error = Mutex::new(None);
         rayon::scope(|scope| {
             for write_queue in self.queues {
                 let write_queue =
                     write_queue.into_inner().unwrap_or_else(PoisonError::into_inner);
                 let Some(writer) = write_queue.writer else { continue };
-                let failed = &failed;
+                let first_error = &first_error;
                 scope.spawn(move |_| {
                     if let Err(err) = writer.finish() {
-                        lock(failed).get_or_insert(err);
+                        lock(first_error).get_or_insert(err);
                     }
                 });
             }
         });
-        if let Some(err) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(err) =
+            first_error.into_inner().unwrap_or_else(PoisonError::into_inner)
+        {
             return Err(err);
         }
         let mut report = state.report;

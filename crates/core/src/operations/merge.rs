@@ -47,9 +47,9 @@ type RecordKey = (Timestamp, u32, u64);
 /// Parts with fewer bytes are joined with adjacent ones.
 const PART_BYTES: u64 = 256 << 10;
 /// The maximum memory of overlapping parts in bytes. One more block can exceed it.
-const BUDGET: usize = 256 << 20;
+const MEMORY_BUDGET: usize = 256 << 20;
 /// The maximum number of blocks that are kept for reuse.
-const SPARE: usize = 8;
+const MAX_SPARE_BLOCKS: usize = 8;
 
 /// A reader of several logs that returns their records in the order of time.
 ///
@@ -65,9 +65,10 @@ pub struct Merge<'l> {
     /// All parts with the index of their log, in the order of the logs and of their
     /// files. The index of a part is its rank.
     parts: Vec<(usize, Part)>,
-    /// The parts that are not yet opened, in the order of their start times.
-    ahead: ReadAhead<'l>,
-    waiting: std::vec::IntoIter<RecordKey>,
+    /// The parts that are not yet opened, in the order of their start times, and the key of
+    /// the start of each.
+    read_ahead: ReadAhead<'l>,
+    waiting_keys: std::vec::IntoIter<RecordKey>,
     /// Parts to read again or to continue, from this position on.
     paused_keys: BinaryHeap<Reverse<RecordKey>>,
     /// The readers of parts to continue, and the block starts of parts with dropped
@@ -75,23 +76,23 @@ pub struct Merge<'l> {
     paused: HashMap<u32, PausedPart>,
     known_starts: HashMap<u32, KnownStarts>,
     open_parts: Vec<Option<OpenPart>>,
-    /// The indices of closed parts.
-    free: Vec<usize>,
+    /// The indices in `open_parts` that are not in use.
+    free_indices: Vec<usize>,
     /// The next record of each open part, except the current one.
-    next: BinaryHeap<Reverse<(RecordKey, usize)>>,
+    next_records: BinaryHeap<Reverse<(RecordKey, usize)>>,
     /// The open part with the earliest record, until the merge reaches this position.
     current: Option<(usize, Option<RecordKey>)>,
     /// The number of records of the current part that precede the records of all other
     /// parts and are in one block. It includes the record that was returned last.
-    run: usize,
+    run_len: usize,
     /// Records from this position on are dropped until all earlier ones were returned.
-    horizon: Option<RecordKey>,
+    drop_limit: Option<RecordKey>,
     /// The memory of the open parts in bytes.
     buffered_bytes: usize,
     budget: usize,
     damage: Vec<(usize, Damage)>,
     /// The time of the last record that was returned.
-    reached: Timestamp,
+    last_time: Timestamp,
     spare_blocks: Vec<Block>,
     /// Closed parts with the index of their log. They are released when their records are
     /// no longer used.
@@ -101,7 +102,7 @@ pub struct Merge<'l> {
 impl<'l> Merge<'l> {
     /// Creates a merge of the selected records of each log.
     pub fn new(logs: Vec<(&'l dyn Log, Selection)>) -> Self {
-        Self::with_budget(BUDGET, PART_BYTES, logs)
+        Self::with_budget(MEMORY_BUDGET, PART_BYTES, logs)
     }
 
     /// Creates a merge with a memory limit of `budget` bytes, and parts of up to
@@ -119,27 +120,28 @@ impl<'l> Merge<'l> {
             })
             .collect();
         let key = |(rank, (_, part)): (u32, &(usize, Part))| (part.time.start, rank, 0);
-        let mut waiting: Vec<RecordKey> = (0..).zip(&parts).map(key).collect();
-        waiting.sort_unstable();
-        let plan = waiting.iter().map(|(_, rank, _)| parts[*rank as usize].clone());
+        let mut waiting_keys: Vec<RecordKey> = (0..).zip(&parts).map(key).collect();
+        waiting_keys.sort_unstable();
+        let plan =
+            waiting_keys.iter().map(|(_, rank, _)| parts[*rank as usize].clone());
         Self {
-            ahead: ReadAhead::for_logs(logs.clone(), plan.collect()),
+            read_ahead: ReadAhead::for_logs(logs.clone(), plan.collect()),
             logs,
             parts,
-            waiting: waiting.into_iter(),
+            waiting_keys: waiting_keys.into_iter(),
             paused_keys: BinaryHeap::new(),
             paused: HashMap::new(),
             known_starts: HashMap::new(),
             open_parts: Vec::new(),
-            free: Vec::new(),
-            next: BinaryHeap::new(),
+            free_indices: Vec::new(),
+            next_records: BinaryHeap::new(),
             current: None,
-            run: 0,
-            horizon: None,
+            run_len: 0,
+            drop_limit: None,
             buffered_bytes: 0,
             budget,
             damage: Vec::new(),
-            reached: Timestamp::MIN,
+            last_time: Timestamp::MIN,
             spare_blocks: Vec::new(),
             closed: Vec::new(),
         }
@@ -153,21 +155,21 @@ impl<'l> Merge<'l> {
     // Not an `Iterator`, because the record is borrowed from this value.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(usize, Record<'_>)>> {
-        let index = match (self.run, self.current) {
+        let index = match (self.run_len, self.current) {
             (2.., Some((index, _))) => {
                 self.advance(1);
-                self.run -= 1;
+                self.run_len -= 1;
                 index
             }
-            (run, _) => {
-                self.skip_records(run.min(1));
-                self.run = 0;
+            (run_len, _) => {
+                self.skip_records(run_len.min(1));
+                self.run_len = 0;
                 self.release();
                 let Some(index) = self.find_next()? else { return Ok(None) };
                 let limit = self.current.and_then(|(_, limit)| limit);
-                self.run = self.open_parts[index]
+                self.run_len = self.open_parts[index]
                     .as_ref()
-                    .map_or(0, |open_part| open_part.run(limit));
+                    .map_or(0, |open_part| open_part.run_len(limit));
                 index
             }
         };
@@ -190,27 +192,27 @@ impl<'l> Merge<'l> {
                     Some(key) if limit.is_none_or(|limit| key < limit) => {
                         return Ok(Some(index));
                     }
-                    Some(key) => self.next.push(Reverse((key, index))),
+                    Some(key) => self.next_records.push(Reverse((key, index))),
                     None => self.close(index),
                 }
                 self.current = None;
             }
-            let first = self.next.peek().map(|Reverse((key, _))| *key);
-            let is_ahead =
-                |horizon: &RecordKey| first.is_some_and(|first| first < *horizon);
-            self.horizon = self.horizon.filter(is_ahead);
-            let waiting = self.waiting_key();
+            let first = self.next_records.peek().map(|Reverse((key, _))| *key);
+            let is_not_reached =
+                |drop_limit: &RecordKey| first.is_some_and(|first| first < *drop_limit);
+            self.drop_limit = self.drop_limit.filter(is_not_reached);
+            let waiting_key = self.waiting_key();
             let is_before = |key: RecordKey, other: Option<RecordKey>| {
                 other.is_none_or(|other| key < other)
             };
-            if let Some(key) = waiting
+            if let Some(key) = waiting_key
                 && is_before(key, first)
-                && is_before(key, self.horizon)
+                && is_before(key, self.drop_limit)
             {
                 self.open(key)?;
-            } else if let Some(Reverse((_, index))) = self.next.pop() {
-                let other = self.next.peek().map(|Reverse((key, _))| *key);
-                let limit = other.into_iter().chain(waiting).min();
+            } else if let Some(Reverse((_, index))) = self.next_records.pop() {
+                let next_key = self.next_records.peek().map(|Reverse((key, _))| *key);
+                let limit = next_key.into_iter().chain(waiting_key).min();
                 self.current = Some((index, limit));
             } else {
                 return Ok(None);
@@ -220,15 +222,15 @@ impl<'l> Merge<'l> {
 
     /// Returns the position at which the next part must be opened.
     fn waiting_key(&self) -> Option<RecordKey> {
-        let first = self.waiting.as_slice().first().copied();
-        let paused_keys = self.paused_keys.peek().map(|Reverse(key)| *key);
-        first.into_iter().chain(paused_keys).min()
+        let first = self.waiting_keys.as_slice().first().copied();
+        let first_paused = self.paused_keys.peek().map(|Reverse(key)| *key);
+        first.into_iter().chain(first_paused).min()
     }
 
     /// Closes the part with this index, which is at its end.
     fn close(&mut self, index: usize) {
         let Some(open_part) = self.open_parts[index].take() else { return };
-        self.free.push(index);
+        self.free_indices.push(index);
         self.buffered_bytes -= self.budgeted_bytes(&open_part);
         self.paused_keys.extend(open_part.first_dropped().map(Reverse));
         let (log, part) = &self.parts[open_part.rank as usize];
@@ -241,20 +243,21 @@ impl<'l> Merge<'l> {
     fn advance(&mut self, count: usize) -> Option<Arc<Block>> {
         let open_part = self.open_parts[self.current?.0].as_mut()?;
         if let Some(time) = open_part.time(count.saturating_sub(1)) {
-            self.reached = time;
+            self.last_time = time;
         }
-        let before = open_part.cost();
+        let old_bytes = open_part.memory_bytes();
         let block = open_part.advance(count);
         if !open_part.is_segment {
-            self.buffered_bytes -= before - open_part.cost();
+            self.buffered_bytes -= old_bytes - open_part.memory_bytes();
         }
         block
     }
 
     /// Skips `count` records of the current part, which are in one block.
     fn skip_records(&mut self, count: usize) {
-        let block = self.advance(count);
-        block.into_iter().for_each(|block| self.recycle_shared(block));
+        if let Some(block) = self.advance(count) {
+            self.recycle_shared(block);
+        }
     }
 
     /// Releases the bytes of closed parts.
@@ -271,8 +274,9 @@ impl<'l> Merge<'l> {
         }
     }
 
+    /// Keeps `block` for reuse, unless there are enough blocks or it is large.
     fn recycle(&mut self, block: Block) {
-        if self.spare_blocks.len() < SPARE && !block.is_long_copy() {
+        if self.spare_blocks.len() < MAX_SPARE_BLOCKS && !block.is_long_copy() {
             self.spare_blocks.push(block);
         }
     }

@@ -22,14 +22,14 @@ use crate::{
 
 /// The number of parts that are prefetched in addition to one per reading thread, so that
 /// one slow part does not stall the pipeline.
-const MORE: usize = 3;
+const ADDITIONAL_PARTS: usize = 3;
 /// If a part takes this much memory, only one additional part is prefetched.
-const MUCH: usize = 8 << 20;
-/// More parts are prefetched if together they take less memory than this.
-const LITTLE: usize = 512 << 10;
+const LARGE_PART_BYTES: usize = 8 << 20;
+/// Further parts are prefetched while together they take less memory than this.
+const FURTHER_PARTS_BYTES: usize = 512 << 10;
 /// Consecutive parts are read as one up to this size, if few of their records are
 /// selected.
-const JOINED: u64 = 64 << 20;
+const MAX_JOINED_BYTES: u64 = 64 << 20;
 
 /// Reads the parts of a plan in order, while other threads of the current rayon pool
 /// already decompress the next ones.
@@ -71,15 +71,15 @@ pub struct ReadAhead<'l> {
     /// The maximum number of started parts if they take little memory, e.g. because few
     /// of their records are selected.
     max_started: usize,
-    /// The memory of the blocks returned from the first part, the memory of the previous
-    /// part, and the length of the previous part in bytes.
+    /// The memory of the blocks returned from the current part, the memory of the previous
+    /// part (or the maximum if there is none), and the length of the previous part in bytes.
     current_part_memory: usize,
     previous_part_memory: usize,
     previous_part_len: u64,
     /// The number of parts that have ended and were not reported to the caller.
-    ended: usize,
+    unreported_ends: usize,
     /// Whether parts are released after they were read.
-    releases: bool,
+    releases_parts: bool,
     /// The encoder of the records, if there is one.
     encoding: Option<Encoding>,
 }
@@ -99,7 +99,7 @@ impl<'l> ReadAhead<'l> {
         let plan = plan.into_iter().map(|part| (0, part)).collect();
         let read_ahead = Self::for_logs(vec![(log, selection)], plan);
         let max_started = if read_ahead.width > 1 { 3 * read_ahead.width } else { 1 };
-        Self { releases: true, max_started, ..read_ahead }
+        Self { releases_parts: true, max_started, ..read_ahead }
     }
 
     /// Copies the records of sparse blocks into fewer blocks, for a caller that selects
@@ -110,8 +110,8 @@ impl<'l> ReadAhead<'l> {
     pub fn with_compaction(mut self) -> Self {
         if let Some(pool) = Arc::get_mut(&mut self.pool) {
             // No thread reads yet. With one thread, there is no other thread to notify.
-            let short = if self.width > 1 { SHORT_BYTES } else { 0 };
-            pool.compacts_below = Some(short);
+            let short_bytes = if self.width > 1 { SHORT_BYTES } else { 0 };
+            pool.compacts_below = Some(short_bytes);
         }
         self
     }
@@ -136,26 +136,21 @@ impl<'l> ReadAhead<'l> {
         let width = match (rayon::current_num_threads(), rayon::current_thread_index())
         {
             (1, _) => 1,
-            (threads, Some(_)) => threads + MORE,
-            (threads, None) => threads + 1 + MORE,
+            (threads, Some(_)) => threads + ADDITIONAL_PARTS,
+            (threads, None) => threads + 1 + ADDITIONAL_PARTS,
         };
-        let (plan, pool) = (plan.into_iter(), Arc::new(BlockPool::new(3 * width)));
-        let started = VecDeque::new();
-        let (max_started, current_part_memory, previous_part_memory) =
-            (width, 0, usize::MAX);
-        let (previous_part_len, ended, releases) = (0, 0, false);
         Self {
             logs,
-            plan,
-            started,
-            pool,
+            plan: plan.into_iter(),
+            started: VecDeque::new(),
+            pool: Arc::new(BlockPool::new(3 * width)),
             width,
-            max_started,
-            current_part_memory,
-            previous_part_memory,
-            previous_part_len,
-            ended,
-            releases,
+            max_started: width,
+            current_part_memory: 0,
+            previous_part_memory: usize::MAX,
+            previous_part_len: 0,
+            unreported_ends: 0,
+            releases_parts: false,
             encoding: None,
         }
     }
@@ -169,8 +164,8 @@ impl<'l> ReadAhead<'l> {
     /// # Errors
     /// Errors of reading the source.
     pub fn fill_part(&mut self, block: &mut Block) -> Result<bool> {
-        if self.ended > 0 {
-            self.ended -= 1;
+        if self.unreported_ends > 0 {
+            self.unreported_ends -= 1;
             return Ok(false);
         }
         self.start_parts();
@@ -178,24 +173,21 @@ impl<'l> ReadAhead<'l> {
             return Ok(false);
         };
         // While another thread reads this part, help with the others.
-        let others = || self.started.iter().skip(1);
+        let later_parts = || self.started.iter().skip(1);
         while slot.is_awaited()
-            && others().any(|open_part| open_part.slot.read_ahead(&self.pool))
+            && later_parts().any(|later| later.slot.read_ahead(&self.pool))
         {}
         let filled = slot.fill(block, &self.pool);
-        match filled {
-            Ok(true) => {
-                self.current_part_memory =
-                    self.current_part_memory.saturating_add(block.cost())
-            }
-            _ => self.previous_part_memory = mem::take(&mut self.current_part_memory),
+        if let Ok(true) = filled {
+            self.current_part_memory =
+                self.current_part_memory.saturating_add(block.memory_bytes());
+            return filled;
         }
-        if !matches!(filled, Ok(true))
-            && let Some(StartedPart { log, part, count, .. }) = self.started.pop_front()
-        {
-            (self.previous_part_len, self.ended) =
-                (part.bytes.end - part.bytes.start, count - 1);
-            if self.releases {
+        self.previous_part_memory = mem::take(&mut self.current_part_memory);
+        if let Some(StartedPart { log, part, count, .. }) = self.started.pop_front() {
+            self.previous_part_len = part.bytes.end - part.bytes.start;
+            self.unreported_ends = count - 1;
+            if self.releases_parts {
                 self.logs[log].0.source().release(part.bytes);
             }
         }
@@ -212,33 +204,42 @@ impl<'l> ReadAhead<'l> {
 
     /// Returns whether all parts were read.
     pub fn is_done(&self) -> bool {
-        self.ended == 0 && self.started.is_empty() && self.plan.as_slice().is_empty()
+        self.unreported_ends == 0
+            && self.started.is_empty()
+            && self.plan.as_slice().is_empty()
     }
 
     /// Returns the maximum number of started parts, assuming that they are similar to the
     /// previous one.
-    fn width(&self) -> usize {
+    fn current_width(&self) -> usize {
         let is_known = self.previous_part_memory < usize::MAX;
-        if self.width > MORE && is_known && self.previous_part_memory >= MUCH {
-            return self.width - MORE + 1;
+        if self.width > ADDITIONAL_PARTS
+            && is_known
+            && self.previous_part_memory >= LARGE_PART_BYTES
+        {
+            return self.width - ADDITIONAL_PARTS + 1;
         }
-        let light = LITTLE / self.previous_part_memory.max(1);
-        self.width.saturating_add(light).min(self.max_started)
+        let further_parts = FURTHER_PARTS_BYTES / self.previous_part_memory.max(1);
+        self.width.saturating_add(further_parts).min(self.max_started)
     }
 
     /// Removes the next part from the plan, together with the following ones if sparse
     /// blocks are compacted and the previous part had few selected records. Returns the
     /// joined part and the number of parts.
-    fn next(&mut self) -> Option<(usize, Part, usize)> {
+    fn next_part(&mut self) -> Option<(usize, Part, usize)> {
         let (log, mut part) = self.plan.next()?;
         let mut count = 1;
-        let light = (MAX_COPY_BYTES / self.previous_part_memory.max(1)) as u64;
-        let target = self.previous_part_len.saturating_mul(light.min(2)).min(JOINED);
+        // The number of parts like the previous one whose records fit in one block of copies.
+        let fitting_parts = (MAX_COPY_BYTES / self.previous_part_memory.max(1)) as u64;
+        let target = self
+            .previous_part_len
+            .saturating_mul(fitting_parts.min(2))
+            .min(MAX_JOINED_BYTES);
         while self.pool.compacts_below.is_some()
             && self.width > 1
             && let Some((other, next)) = self.plan.as_slice().first()
             && *other == log
-            && part.joins(next, target)
+            && part.can_join(next, target)
         {
             part = part.extended_by(next.clone());
             self.plan.next();
@@ -249,15 +250,14 @@ impl<'l> ReadAhead<'l> {
 
     /// Starts as many parts as allowed.
     fn start_parts(&mut self) {
-        while self.started.len() < self.width()
-            && let Some((log, part, count)) = self.next()
+        while self.started.len() < self.current_width()
+            && let Some((log, part, count)) = self.next_part()
         {
             let (log_to_read, selection) = &self.logs[log];
-            let cursor = log_to_read.read(&part, selection);
-            let cursor = match &self.encoding {
-                Some(encoding) => cursor.map(|cursor| encoding.encode_cursor(cursor)),
-                None => cursor,
-            };
+            let mut cursor = log_to_read.read(&part, selection);
+            if let Some(encoding) = &self.encoding {
+                cursor = cursor.map(|cursor| encoding.encode_cursor(cursor));
+            }
             let slot = Arc::new(Slot::new(cursor));
             if self.width > 1 {
                 let (slot, pool) = (slot.clone(), self.pool.clone());
@@ -284,8 +284,8 @@ impl Cursor for ReadAhead<'_> {
 impl fmt::Debug for ReadAhead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadAhead")
-            .field("begun", &self.started.len())
-            .field("left", &self.plan.len())
+            .field("started", &self.started.len())
+            .field("remaining", &self.plan.len())
             .finish_non_exhaustive()
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct PayloadHashing {
     /// The topics whose payloads are hashed.
     pub(crate) topics: Arc<TopicSet>,
     /// The hash function.
-    pub(crate) sum: fn(&[u8]) -> u64,
+    pub(crate) hash: fn(&[u8]) -> u64,
 }
 
 /// The results of the blocks of a part, in order.
@@ -68,7 +68,8 @@ struct DecoderPool {
 /// block.
 struct TrialCursor {
     cursor: Box<dyn Cursor>,
-    block: Option<Block>,
+    /// The block to read into, or `None` before the first block.
+    read_buffer: Option<Block>,
     hashing: Option<PayloadHashing>,
     decoders: HashMap<TopicId, Box<dyn Decoder>>,
     sort: TopicSort,
@@ -77,7 +78,7 @@ struct TrialCursor {
 }
 
 impl<'l> TrialDecoder<'l> {
-    /// Creates a trial decoding of `log`, with optional hashing of payloads.
+    /// Creates a wrapper of `log` that decodes its records on trial, with optional hashing of payloads.
     pub(crate) fn new(log: &'l dyn Log, hashing: Option<PayloadHashing>) -> Self {
         Self { log, hashing, pool: Arc::default(), started: Mutex::default() }
     }
@@ -99,7 +100,7 @@ impl<'l> TrialDecoder<'l> {
             let topic = run.topic();
             let mut decoder = match self.pool.take(topic) {
                 Some(decoder) => decoder,
-                None => decoder(self.log, topic)?,
+                None => time_decoder(self.log, topic)?,
             };
             try_decoding(&mut *decoder, run, &mut damage)?;
             self.pool.put_back([(topic, decoder)]);
@@ -117,17 +118,14 @@ impl Log for TrialDecoder<'_> {
         let results: Arc<TrialResults> = Arc::default();
         lock(&self.started).push_back(results.clone());
         let cursor = self.log.read(part, selection)?;
-        let (hashing, pool) = (self.hashing.clone(), self.pool.clone());
-        let (decoders, sort) = (HashMap::new(), TopicSort::default());
-        let block = None;
         Ok(Box::new(TrialCursor {
             cursor,
-            block,
-            hashing,
-            decoders,
-            sort,
+            read_buffer: None,
+            hashing: self.hashing.clone(),
+            decoders: HashMap::new(),
+            sort: TopicSort::default(),
             results,
-            pool,
+            pool: self.pool.clone(),
         }))
     }
 
@@ -143,29 +141,35 @@ impl Log for TrialDecoder<'_> {
 impl TrialResults {
     /// Returns the result of `block`, which must be the next one.
     pub(crate) fn next(&self, block: &Block) -> TrialResult {
-        let next = needs_trial(block).then(|| lock(&self.0).pop_front());
-        next.flatten().unwrap_or_default()
+        if !needs_trial(block) {
+            return TrialResult::default();
+        }
+        lock(&self.0).pop_front().unwrap_or_default()
     }
 }
 
 impl Cursor for TrialCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let spare = self.block.take();
-        let mut spare = spare.unwrap_or_else(|| self.pool.block());
-        let filled = self.cursor.fill(&mut spare);
+        let mut read_block =
+            self.read_buffer.take().unwrap_or_else(|| self.pool.take_block());
+        let filled = self.cursor.fill(&mut read_block);
         if !matches!(filled, Ok(true)) {
-            self.block = Some(spare); // its buffer is read into by other cursors
+            self.read_buffer = Some(read_block); // it returns to the pool
             return filled;
         }
-        let result = needs_trial(&spare).then(|| self.try_decoding(&spare));
+        let result = if needs_trial(&read_block) {
+            Some(self.try_block(&read_block))
+        } else {
+            None
+        };
         match result {
             Some(TrialResult { decoded: Some(_), .. }) if self.hashing.is_some() => {
-                block.take_headers(&mut spare);
+                block.take_headers(&mut read_block);
             }
-            _ => mem::swap(block, &mut spare),
+            _ => mem::swap(block, &mut read_block),
         }
         lock(&self.results.0).extend(result);
-        self.block = Some(spare);
+        self.read_buffer = Some(read_block);
         filled
     }
 }
@@ -176,22 +180,25 @@ fn needs_trial(block: &Block) -> bool {
 }
 
 impl TrialCursor {
-    fn try_decoding(&mut self, block: &Block) -> TrialResult {
-        let hashes = self.hashing.as_ref().map(|PayloadHashing { topics, sum }| {
+    /// Hashes and decodes the records of `block`.
+    fn try_block(&mut self, block: &Block) -> TrialResult {
+        let mut hashes = Vec::new();
+        if let Some(PayloadHashing { topics, hash }) = &self.hashing {
             let records = block.iter().filter(|record| topics.contains(record.topic));
-            records.map(|record| sum(record.payload)).collect()
-        });
-        TrialResult { hashes: hashes.unwrap_or_default(), decoded: self.decode(block) }
+            hashes.extend(records.map(|record| hash(record.payload)));
+        }
+        TrialResult { hashes, decoded: self.decode(block) }
     }
 
+    /// Decodes the records of `block`. Returns `None` if there is no decoder for a topic.
     fn decode(&mut self, block: &Block) -> Option<Result<Vec<Damage>>> {
         let Self { decoders, sort, pool, .. } = self;
         let mut damage = Vec::new();
         for run in block.runs_by_topic(sort) {
             let topic = run.topic();
             let decoder = match decoders.entry(topic) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => place.insert(pool.take(topic)?),
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(pool.take(topic)?),
             };
             if let Err(err) = try_decoding(&mut **decoder, run, &mut damage) {
                 decoders.remove(&topic); // a decoder that failed is not used again
@@ -205,15 +212,17 @@ impl TrialCursor {
 impl Drop for TrialCursor {
     fn drop(&mut self) {
         self.pool.put_back(mem::take(&mut self.decoders));
-        lock(&self.pool.blocks).extend(self.block.take());
+        lock(&self.pool.blocks).extend(self.read_buffer.take());
     }
 }
 
 impl DecoderPool {
-    fn block(&self) -> Block {
+    /// Returns a block to read into.
+    fn take_block(&self) -> Block {
         lock(&self.blocks).pop().unwrap_or_default()
     }
 
+    /// Returns an unused decoder of `topic`, if there is one.
     fn take(&self, topic: TopicId) -> Option<Box<dyn Decoder>> {
         lock(&self.decoders).get_mut(&topic)?.pop()
     }
@@ -240,17 +249,18 @@ fn try_decoding(
     run: Run<'_>,
     damage: &mut Vec<Damage>,
 ) -> Result<()> {
-    run.split(TRIAL_BYTES).try_for_each(|piece| {
-        decoder.append(piece, damage);
-        decoder.discard_rows()
-    })
+    for short_run in run.split(TRIAL_BYTES) {
+        decoder.append(short_run, damage);
+        decoder.discard_rows()?;
+    }
+    Ok(())
 }
 
 /// Creates a decoder for the records of `topic` that keeps as little as possible of them.
 ///
 /// # Errors
 /// Fails if the topic cannot be decoded at all.
-fn decoder(log: &dyn Log, topic: TopicId) -> Result<Box<dyn Decoder>> {
+fn time_decoder(log: &dyn Log, topic: TopicId) -> Result<Box<dyn Decoder>> {
     // Only the time column: the records are parsed completely nevertheless.
     let indices = Some(Vec::new());
     log.decoder(topic, &Columns { indices, ..Columns::new(View::Nested) })

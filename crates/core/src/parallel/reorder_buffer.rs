@@ -18,26 +18,27 @@ use std::collections::BTreeMap;
 pub struct ReorderBuffer<T> {
     /// The index of the next item to return.
     next: usize,
-    early: BTreeMap<usize, T>,
+    /// The items that wait for items with lower indices.
+    waiting: BTreeMap<usize, T>,
 }
 
 impl<T> ReorderBuffer<T> {
     /// Returns whether an item with this `index` was ever inserted.
     pub fn was_inserted(&self, index: usize) -> bool {
-        index < self.next || self.early.contains_key(&index)
+        index < self.next || self.waiting.contains_key(&index)
     }
 
     /// Inserts an item, unless one with the same `index` was inserted before.
     pub fn insert(&mut self, index: usize, item: T) {
         if !self.was_inserted(index) {
-            self.early.insert(index, item);
+            self.waiting.insert(index, item);
         }
     }
 
     /// Removes and returns the next item and its index, if it has been inserted.
     #[allow(clippy::should_implement_trait)] // `None` does not mean the end
     pub fn next(&mut self) -> Option<(usize, T)> {
-        let item = self.early.remove(&self.next)?;
+        let item = self.waiting.remove(&self.next)?;
         self.next += 1;
         Some((self.next - 1, item))
     }
@@ -45,6 +46,6 @@ impl<T> ReorderBuffer<T> {
 
 impl<T> Default for ReorderBuffer<T> {
     fn default() -> Self {
-        Self { next: 0, early: BTreeMap::new() }
+        Self { next: 0, waiting: BTreeMap::new() }
     }
 }

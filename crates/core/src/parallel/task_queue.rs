@@ -28,19 +28,21 @@ use std::{
 /// ```
 #[derive(Debug)]
 pub struct TaskQueue<T> {
-    jobs: VecDeque<Arc<Job<T>>>,
+    tasks: VecDeque<Arc<Task<T>>>,
+    /// The number of tasks from which on the queue is full.
     width: usize,
 }
 
 #[derive(Debug)]
-struct Job<T> {
+struct Task<T> {
     state: Mutex<TaskState<T>>,
+    /// Notifies the thread that waits for the result.
     is_done: Condvar,
 }
 
 enum TaskState<T> {
     Waiting(Box<dyn FnOnce() -> T + Send>),
-    Begun,
+    Started,
     /// Running, and a thread waits for the result. Notifying no thread would still be a
     /// system call, so this state avoids it.
     Awaited,
@@ -64,21 +66,21 @@ impl<T: Send + 'static> TaskQueue<T> {
 
     /// Creates a queue of at most `width` tasks.
     pub fn with_width(width: usize) -> Self {
-        Self { jobs: VecDeque::new(), width }
+        Self { tasks: VecDeque::new(), width }
     }
 
     /// Appends a task.
-    pub fn push(&mut self, job: impl FnOnce() -> T + Send + 'static) {
-        let job = Arc::new(Job {
-            state: Mutex::new(TaskState::Waiting(Box::new(job))),
+    pub fn push(&mut self, run: impl FnOnce() -> T + Send + 'static) {
+        let task = Arc::new(Task {
+            state: Mutex::new(TaskState::Waiting(Box::new(run))),
             is_done: Condvar::new(),
         });
-        self.jobs.push_back(job.clone());
+        self.tasks.push_back(task.clone());
         // A pool whose only thread is this one would start all tasks at its end.
-        let is_alone = rayon::current_num_threads() == 1;
-        if !is_alone || rayon::current_thread_index().is_none() {
+        let has_one_thread = rayon::current_num_threads() == 1;
+        if !has_one_thread || rayon::current_thread_index().is_none() {
             rayon::spawn(move || {
-                job.work();
+                task.run_if_waiting();
             });
         }
     }
@@ -87,10 +89,10 @@ impl<T: Send + 'static> TaskQueue<T> {
     /// for it.
     #[allow(clippy::should_implement_trait)] // `None` does not mean the end
     pub fn next(&mut self) -> Option<T> {
-        let is_full = self.jobs.len() >= self.width;
-        match self.jobs.front()?.try_take() {
+        let is_full = self.tasks.len() >= self.width;
+        match self.tasks.front()?.try_take() {
             Some(result) => {
-                self.jobs.pop_front();
+                self.tasks.pop_front();
                 Some(result)
             }
             None if is_full => self.wait(),
@@ -101,24 +103,27 @@ impl<T: Send + 'static> TaskQueue<T> {
     /// Waits for the first result, and removes and returns it. Returns `None` if the
     /// queue is empty.
     pub fn wait(&mut self) -> Option<T> {
-        let first = self.jobs.front()?;
+        let first = self.tasks.front()?;
         // While another thread runs the first task, help with the others.
-        first.work();
-        while first.has_started() && self.jobs.iter().any(|job| job.work()) {}
-        self.jobs.pop_front().map(|first| first.wait())
+        first.run_if_waiting();
+        while first.is_running() && self.tasks.iter().any(|task| task.run_if_waiting())
+        {
+        }
+        self.tasks.pop_front().map(|first| first.wait())
     }
 }
 
-impl<T> Job<T> {
+impl<T> Task<T> {
     /// Runs the task, unless it was started before. Returns whether it ran.
-    fn work(&self) -> bool {
+    fn run_if_waiting(&self) -> bool {
         let mut state = self.state();
-        match mem::replace(&mut *state, TaskState::Begun) {
-            TaskState::Waiting(job) => {
+        match mem::replace(&mut *state, TaskState::Started) {
+            TaskState::Waiting(run) => {
                 drop(state);
-                let result = panic::catch_unwind(AssertUnwindSafe(job));
-                let before = mem::replace(&mut *self.state(), TaskState::Done(result));
-                if matches!(before, TaskState::Awaited) {
+                let result = panic::catch_unwind(AssertUnwindSafe(run));
+                let previous =
+                    mem::replace(&mut *self.state(), TaskState::Done(result));
+                if matches!(previous, TaskState::Awaited) {
                     self.is_done.notify_one(); // only one thread takes the result
                 }
                 true
@@ -130,14 +135,15 @@ impl<T> Job<T> {
         }
     }
 
-    fn has_started(&self) -> bool {
-        matches!(*self.state(), TaskState::Begun)
+    fn is_running(&self) -> bool {
+        matches!(*self.state(), TaskState::Started)
     }
 
+    /// Takes the result if it is ready.
     fn try_take(&self) -> Option<T> {
         let mut state = self.state();
-        match mem::replace(&mut *state, TaskState::Begun) {
-            TaskState::Done(result) => Some(outcome(result)),
+        match mem::replace(&mut *state, TaskState::Started) {
+            TaskState::Done(result) => Some(resume_panic(result)),
             other => {
                 *state = other;
                 None
@@ -153,10 +159,9 @@ impl<T> Job<T> {
                 mem::replace(&mut *state, TaskState::Awaited)
             {
                 drop(state);
-                return outcome(result);
+                return resume_panic(result);
             }
-            let woken = self.is_done.wait(state);
-            state = woken.unwrap_or_else(PoisonError::into_inner);
+            state = self.is_done.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -166,7 +171,7 @@ impl<T> Job<T> {
 }
 
 /// Returns the result of the task, or resumes its panic.
-fn outcome<T>(result: TaskResult<T>) -> T {
+fn resume_panic<T>(result: TaskResult<T>) -> T {
     result.unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
@@ -180,7 +185,7 @@ impl<T> fmt::Debug for TaskState<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Waiting(_) => "Waiting",
-            Self::Begun => "Begun",
+            Self::Started => "Started",
             Self::Awaited => "Awaited",
             Self::Done(_) => "Done",
         })
@@ -217,14 +222,14 @@ mod tests {
             for number in 0..3 {
                 queue.push(move || {
                     if number == 1 {
-                        panic!("of {number}")
+                        panic!("in task {number}")
                     }
                 });
             }
             assert_eq!(queue.wait(), Some(()));
             let panic = panic::catch_unwind(AssertUnwindSafe(|| queue.wait()));
             let panic = panic.unwrap_err();
-            assert_eq!(panic.downcast_ref::<String>().unwrap(), "of 1");
+            assert_eq!(panic.downcast_ref::<String>().unwrap(), "in task 1");
             assert_eq!(queue.wait(), Some(()));
             assert_eq!(queue.wait(), None);
         });

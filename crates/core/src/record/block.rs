@@ -20,12 +20,12 @@ use crate::model::{
 pub use self::topic_sort::TopicSort;
 pub(crate) use self::{record_copies::RecordCopies, record_header::RecordHeader};
 
-/// A block is sparse if its records take at most this fraction (1/4) of its bytes. Then
+/// A block is sparse if its records take at most one in this number of its bytes. Then
 /// copies of the records are kept instead.
-const SPARSE: usize = 4;
+const SPARSE_DIVISOR: usize = 4;
 
-/// A larger block of copied records is not recycled.
-const LONG: usize = 1 << 20;
+/// The maximum size in bytes of a block of copied records that is recycled.
+const MAX_RECYCLED_COPY_BYTES: usize = 1 << 20;
 
 /// One record, borrowed from its [`Block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Record<'_> {
 
     /// Returns the damage to report if the last `bytes` bytes of the payload belong to no
     /// field.
-    pub fn extra_bytes(&self, bytes: usize) -> Damage {
+    pub fn extra_bytes_damage(&self, bytes: usize) -> Damage {
         self.undecodable_damage()
             .with_kind(DamageKind::ExtraBytes)
             .with_lost_bytes(bytes as u64)
@@ -81,10 +81,10 @@ enum BlockOrigin {
     /// The block is a copy or a slice of the file from this offset.
     Plain(u64),
     /// The block was decompressed from the chunk at this offset.
-    Unpacked(u64),
+    Decompressed(u64),
     /// The block contains copied payloads: the start of each in the block, and its file
     /// offset.
-    Gathered(Vec<(u32, u64)>),
+    Copied(Vec<(u32, u64)>),
 }
 
 /// The position of a record in its block.
@@ -104,7 +104,7 @@ impl Block {
     /// # Panics
     /// Panics if there are 4 GiB or more. Cursors read far less at once.
     pub fn reset(&mut self, bytes: Bytes, offset: u64) {
-        self.start_over(bytes, BlockOrigin::Plain(offset));
+        self.reset_to(bytes, BlockOrigin::Plain(offset));
     }
 
     /// Resets the block to `bytes` that were decompressed from the chunk at `offset` of
@@ -112,11 +112,12 @@ impl Block {
     ///
     /// # Panics
     /// Panics if there are 4 GiB or more.
-    pub fn reset_unpacked(&mut self, bytes: Bytes, offset: u64) {
-        self.start_over(bytes, BlockOrigin::Unpacked(offset));
+    pub fn reset_decompressed(&mut self, bytes: Bytes, offset: u64) {
+        self.reset_to(bytes, BlockOrigin::Decompressed(offset));
     }
 
-    fn start_over(&mut self, bytes: Bytes, origin: BlockOrigin) {
+    /// Replaces the bytes and removes all records and damage.
+    fn reset_to(&mut self, bytes: Bytes, origin: BlockOrigin) {
         assert!(u32::try_from(bytes.len()).is_ok(), "a block is shorter than 4 GiB");
         (self.bytes, self.origin) = (bytes, origin);
         self.entries.clear();
@@ -164,20 +165,21 @@ impl Block {
 
 /// # For this crate
 impl Block {
-    /// Resets the block to `bytes` that consist of copied payloads. `offsets` has the
-    /// start of each payload in `bytes` and its file offset, in ascending order of the
+    /// Resets the block to `bytes` that consist of copied payloads. `starts_and_offsets` has
+    /// the start of each payload in `bytes` and its file offset, in ascending order of the
     /// starts.
-    pub(crate) fn reset_gathered(
+    pub(crate) fn reset_copied(
         &mut self,
         bytes: Bytes,
         starts_and_offsets: Vec<(u32, u64)>,
     ) {
-        self.start_over(bytes, BlockOrigin::Gathered(starts_and_offsets));
+        self.reset_to(bytes, BlockOrigin::Copied(starts_and_offsets));
     }
 
     /// Returns whether the block has copied payloads and is too large to be recycled.
     pub(crate) fn is_long_copy(&self) -> bool {
-        matches!(self.origin, BlockOrigin::Gathered(_)) && self.bytes.len() > LONG
+        matches!(self.origin, BlockOrigin::Copied(_))
+            && self.bytes.len() > MAX_RECYCLED_COPY_BYTES
     }
 
     /// Returns the positions of the records.
@@ -185,13 +187,14 @@ impl Block {
         &self.entries
     }
 
-    /// Resets the block to some records of `other`, without its damage.
-    pub(crate) fn share(
+    /// Resets the block to the records `entries` of `other`, without its damage. The blocks
+    /// then share the bytes.
+    pub(crate) fn share_records(
         &mut self,
         other: &Self,
         entries: impl IntoIterator<Item = RecordEntry>,
     ) {
-        self.start_over(other.bytes.clone(), other.origin.clone());
+        self.reset_to(other.bytes.clone(), other.origin.clone());
         self.entries.extend(entries);
     }
 
@@ -208,29 +211,28 @@ impl Block {
     /// be kept instead.
     pub(crate) fn is_sparse(&self) -> bool {
         let len = |entry: &RecordEntry| entry.end.saturating_sub(entry.start) as usize;
-        self.entries.iter().map(len).sum::<usize>() <= self.bytes.len() / SPARSE
+        self.entries.iter().map(len).sum::<usize>() <= self.bytes.len() / SPARSE_DIVISOR
     }
 
     /// Returns the memory of the block in bytes.
-    pub(crate) fn cost(&self) -> usize {
-        let entries = self.entries.len() * size_of::<RecordEntry>();
-        let starts_and_offsets_size = match &self.origin {
-            BlockOrigin::Gathered(starts_and_offsets_size) => {
-                size_of_val(starts_and_offsets_size.as_slice())
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let origin_bytes = match &self.origin {
+            BlockOrigin::Copied(starts_and_offsets) => {
+                size_of_val(starts_and_offsets.as_slice())
             }
-            BlockOrigin::Plain(_) | BlockOrigin::Unpacked(_) => 0,
+            BlockOrigin::Plain(_) | BlockOrigin::Decompressed(_) => 0,
         };
         size_of::<Self>()
             + self.bytes.len()
             + self.encoded.len()
-            + entries
-            + starts_and_offsets_size
+            + size_of_val(self.entries.as_slice())
+            + origin_bytes
     }
 
     /// Applies a clock transform to the times of all records.
-    pub(crate) fn shift(&mut self, shift: &ClockTransform) {
+    pub(crate) fn transform_times(&mut self, transform: &ClockTransform) {
         for entry in &mut self.entries {
-            entry.time = shift.apply(entry.time);
+            entry.time = transform.apply(entry.time);
         }
     }
 
@@ -279,7 +281,7 @@ impl Block {
     pub fn file_range(&self) -> Range<u64> {
         match self.origin {
             BlockOrigin::Plain(start) => start..start + self.bytes.len() as u64,
-            BlockOrigin::Unpacked(_) | BlockOrigin::Gathered(_) => 0..0,
+            BlockOrigin::Decompressed(_) | BlockOrigin::Copied(_) => 0..0,
         }
     }
 
@@ -309,9 +311,9 @@ impl Block {
         &'b self,
         entries: &'b [RecordEntry],
     ) -> impl Iterator<Item = Run<'b>> {
-        let same = |a: &RecordEntry, b: &RecordEntry| a.topic == b.topic;
+        let have_same_topic = |a: &RecordEntry, b: &RecordEntry| a.topic == b.topic;
         let run = |entries| Run { block: self, entries };
-        entries.chunk_by(same).map(run)
+        entries.chunk_by(have_same_topic).map(run)
     }
 
     #[inline]
@@ -329,11 +331,11 @@ impl Block {
     fn offset(&self, entry: &RecordEntry) -> u64 {
         match &self.origin {
             BlockOrigin::Plain(offset) => offset + u64::from(entry.start),
-            BlockOrigin::Unpacked(offset) => *offset,
-            BlockOrigin::Gathered(positions) => {
-                let position =
-                    positions.partition_point(|(start, _)| *start <= entry.start);
-                position.checked_sub(1).map_or(0, |position| positions[position].1)
+            BlockOrigin::Decompressed(offset) => *offset,
+            BlockOrigin::Copied(starts_and_offsets) => {
+                let count = starts_and_offsets
+                    .partition_point(|(start, _)| *start <= entry.start);
+                count.checked_sub(1).map_or(0, |index| starts_and_offsets[index].1)
             }
         }
     }
@@ -411,8 +413,8 @@ mod tests {
     fn sort_by_topic_is_stable() {
         let mut block = Block::default();
         block.reset(Bytes::from_static(b"abcdef"), 100);
-        for (at, topic) in [3, 0, 3, 1, 0, 3].into_iter().enumerate() {
-            block.push(TopicId(topic), Timestamp::from_nanos(0), at..at + 1);
+        for (start, topic) in [3, 0, 3, 1, 0, 3].into_iter().enumerate() {
+            block.push(TopicId(topic), Timestamp::from_nanos(0), start..start + 1);
         }
         let summary = |run: Run<'_>| -> (u32, Vec<u8>) {
             (run.topic().0, run.payloads().flatten().copied().collect())

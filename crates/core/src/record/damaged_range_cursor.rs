@@ -1,4 +1,4 @@
-//! Skipping the damaged ranges that the first pass found.
+//! Skipping the damaged ranges that were found when the log was opened.
 
 use crate::{model::damage::Damage, record::record_scanner::ScanStep};
 
@@ -8,6 +8,7 @@ use crate::{model::damage::Damage, record::record_scanner::ScanStep};
 /// The ranges are stored in the private state of a format and are passed to each method.
 #[derive(Clone, Copy, Debug)]
 pub struct DamagedRangeCursor {
+    /// The index of the next range, and its start.
     index: usize,
     start: u64,
 }
@@ -15,37 +16,38 @@ pub struct DamagedRangeCursor {
 impl DamagedRangeCursor {
     /// Starts with the first of `ranges` that begins at `offset` or after it.
     pub fn new(ranges: &[Damage], offset: u64) -> Self {
-        let index = ranges.partition_point(|gap| gap.bytes.start < offset);
-        Self { index, start: start(ranges, index) }
+        let index = ranges.partition_point(|range| range.bytes.start < offset);
+        Self { index, start: range_start(ranges, index) }
     }
 
-    /// Returns the step over the range if it begins exactly at `offset`, and moves on to the
-    /// next range.
+    /// Returns the step over the next range if it begins exactly at `offset`, and advances to
+    /// the range after it.
     #[inline]
     pub fn step(&mut self, ranges: &[Damage], offset: u64) -> Option<ScanStep> {
-        if offset == self.start { self.take(ranges, offset) } else { None }
+        if offset == self.start { self.advance(ranges, offset) } else { None }
     }
 
-    /// Returns the range if it begins exactly at `offset`, without moving on.
+    /// Returns the next range if it begins exactly at `offset`, without advancing.
     #[inline]
-    pub fn range_at<'g>(
+    pub fn range_at<'r>(
         &self,
-        ranges: &'g [Damage],
+        ranges: &'r [Damage],
         offset: u64,
-    ) -> Option<&'g Damage> {
+    ) -> Option<&'r Damage> {
         if offset == self.start { ranges.get(self.index) } else { None }
     }
 
     #[cold]
-    fn take(&mut self, ranges: &[Damage], offset: u64) -> Option<ScanStep> {
-        let gap = ranges.get(self.index)?.clone();
+    fn advance(&mut self, ranges: &[Damage], offset: u64) -> Option<ScanStep> {
+        let damage = ranges.get(self.index)?.clone();
         self.index += 1;
-        self.start = start(ranges, self.index);
-        let len = gap.bytes.end.saturating_sub(offset).max(1);
-        Some(ScanStep::Damaged { len, damage: Box::new(gap) })
+        self.start = range_start(ranges, self.index);
+        let len = damage.bytes.end.saturating_sub(offset).max(1);
+        Some(ScanStep::Damaged { len, damage: Box::new(damage) })
     }
 }
 
-fn start(ranges: &[Damage], index: usize) -> u64 {
-    ranges.get(index).map_or(u64::MAX, |gap| gap.bytes.start)
+/// Returns the start of the range with this `index`, or the maximum offset if there is none.
+fn range_start(ranges: &[Damage], index: usize) -> u64 {
+    ranges.get(index).map_or(u64::MAX, |range| range.bytes.start)
 }

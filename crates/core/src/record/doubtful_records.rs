@@ -25,31 +25,35 @@ pub struct DoubtfulRecords {
 }
 
 impl DoubtfulRecords {
-    /// Returns the records of `block` by topic, if a checksum of its part is wrong. Then
-    /// all records in the block are doubtful.
+    /// Returns the records of `block` by topic if the block has doubtful damage, i.e. if a
+    /// checksum is wrong. Then all its records are doubtful.
     pub(crate) fn in_block(block: &Block) -> Vec<Self> {
         let mut damage = block.damage().iter();
-        let Some(entry) = damage.find(|damage| damage.kind == DamageKind::Doubtful)
+        let Some(doubtful) = damage.find(|damage| damage.kind == DamageKind::Doubtful)
         else {
             return Vec::new();
         };
-        let mut topics: BTreeMap<TopicId, Self> = BTreeMap::new();
+        let mut by_topic: BTreeMap<TopicId, Self> = BTreeMap::new();
         for record in block.iter() {
-            let (bytes, topic) = (entry.bytes.clone(), record.topic);
+            let (bytes, topic) = (doubtful.bytes.clone(), record.topic);
             let time = TimeRange::from_timestamp(record.time);
-            let damage_of_topic =
-                topics.entry(topic).or_insert(Self { bytes, topic, records: 0, time });
-            damage_of_topic.records += 1;
-            damage_of_topic.time = damage_of_topic.time.cover(&time);
+            let records_of_topic = by_topic.entry(topic).or_insert(Self {
+                bytes,
+                topic,
+                records: 0,
+                time,
+            });
+            records_of_topic.records += 1;
+            records_of_topic.time = records_of_topic.time.cover(&time);
         }
-        topics.into_values().collect()
+        by_topic.into_values().collect()
     }
 
     /// Returns the damage to report if the records are dropped.
     pub(crate) fn drop_damage(&self) -> Damage {
-        let damage = Damage::new(DamageKind::Garbled, self.bytes.clone());
-        let damage = damage.with_records(self.records, Some(self.topic));
+        let damage = Damage::new(DamageKind::Garbled, self.bytes.clone())
+            .with_records(self.records, Some(self.topic))
+            .with_reason("left out: a checksum is wrong");
         Damage { time: Some(self.time), ..damage }
-            .with_reason("left out: a checksum is wrong")
     }
 }

@@ -46,11 +46,11 @@ pub enum ScanStep {
 
 /// A scanner of a range of a source that fills block after block.
 ///
-/// The scanner does all the reading. So the parser of a format is a function from bytes
-/// to values that can be tested without a file, and this is the only loop that refills a
-/// buffer.
+/// The scanner reads the source and refills the buffer. So the parser of a format is a
+/// function from bytes to values, which can be tested without a file.
 pub struct RecordScanner {
     source: Arc<dyn Source>,
+    /// The range that remains to be scanned.
     bytes: Range<u64>,
     options: OpenOptions,
 }
@@ -70,12 +70,12 @@ impl RecordScanner {
         self.bytes.start
     }
 
-    /// Refills `block`, like [`Cursor::fill`](crate::Cursor::fill). `step` parses the
-    /// item at an offset of the given bytes, and pushes its record into the block.
+    /// Refills `block`, like [`Cursor::fill`](crate::Cursor::fill). `parse`
+    /// parses the item at an offset of the given bytes, and pushes its record into the block.
     pub fn fill(
         &mut self,
         block: &mut Block,
-        mut step: impl FnMut(&mut Block, &[u8], usize) -> ScanStep,
+        mut parse: impl FnMut(&mut Block, &[u8], usize) -> ScanStep,
     ) -> Result<bool> {
         let mut read_bytes = u64::from(self.options.block_bytes.max(1));
         while !self.bytes.is_empty() {
@@ -95,9 +95,9 @@ impl RecordScanner {
             block.reset(bytes.clone(), start);
 
             let mut scanned_len = 0;
-            let mut missing = None;
-            while scanned_len < bytes.len() as u64 && missing.is_none() {
-                match step(block, &bytes, scanned_len as usize) {
+            let mut required_len = None;
+            while scanned_len < bytes.len() as u64 && required_len.is_none() {
+                match parse(block, &bytes, scanned_len as usize) {
                     ScanStep::Whole { len } => scanned_len += len as u64,
                     ScanStep::Last { len } => {
                         scanned_len += len as u64;
@@ -114,15 +114,15 @@ impl RecordScanner {
                         ));
                         scanned_len = bytes.len() as u64;
                     }
-                    ScanStep::Partial { len } => missing = Some(len as u64),
+                    ScanStep::Partial { len } => required_len = Some(len as u64),
                 }
             }
             if scanned_len > 0 {
                 self.bytes.start = (start + scanned_len).min(end);
                 return Ok(true);
             }
-            match missing {
-                Some(len) if len > read_bytes && len <= self.max_len() => {
+            match required_len {
+                Some(len) if len > read_bytes && len <= self.max_item_len() => {
                     read_bytes = len
                 }
                 _ => {
@@ -136,13 +136,15 @@ impl RecordScanner {
         Ok(false)
     }
 
-    fn max_len(&self) -> u64 {
+    fn max_item_len(&self) -> u64 {
         u64::from(self.options.record_bytes.max(self.options.block_bytes))
     }
 }
 
 impl fmt::Debug for RecordScanner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Walk").field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("RecordScanner")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
     }
 }

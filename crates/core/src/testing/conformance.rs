@@ -54,22 +54,22 @@ pub fn random_doubles(count: usize) -> impl Iterator<Item = f64> {
     bits.map(f64::from_bits).filter(|value| value.is_finite()).take(count)
 }
 
-/// Checks that `parse` returns each of 100,000 random floats from its text, both the
-/// shortest and one with 17 digits.
+/// Checks that `parse` returns each of 100,000 random floats from two texts: the shortest
+/// one, and one with 17 digits.
 pub fn check_float_parser(parse: impl Fn(&str) -> f64) {
     let differs = |value: f64| {
         let texts = [format!("{value:?}"), format!("{value:.16e}")];
         texts.iter().any(|text| parse(text).to_bits() != value.to_bits())
     };
-    let different = random_doubles(100_000).filter(|value| differs(*value)).count();
-    assert_eq!(different, 0, "floats that differ");
+    let wrong_count = random_doubles(100_000).filter(|value| differs(*value)).count();
+    assert_eq!(wrong_count, 0, "floats that differ");
 }
 
 /// The content of a record, for comparisons.
 type OwnedRecord = (TopicId, Timestamp, Vec<u8>);
 
-/// The maximum number of positions at which a file is truncated or changed.
-const PLACES: usize = 400;
+/// The maximum number of offsets at which a file is truncated or changed.
+const MAX_OFFSETS: usize = 400;
 
 /// Checks all laws on a sound log.
 pub fn check(format: &dyn Format, bytes: Bytes) {
@@ -98,7 +98,12 @@ pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
     parts_are_the_whole(&*log, &full_read);
     reading_ahead_and_in_order_of_time_reads_the_same(&*log, &full_read);
     selecting_only_saves_work(&*log, &full_read);
-    resuming_reads_the_same(format, &bytes, log.manifest(), &full_read);
+    opening_with_the_manifest_reads_the_same(
+        format,
+        &bytes,
+        log.manifest(),
+        &full_read,
+    );
     excerpt::excerpts_read_the_same(format, &bytes, &*log);
     blocks_of_any_length_read_the_same(format, &bytes, &full_read);
     fewer_columns_are_the_same_columns(&*log);
@@ -106,10 +111,14 @@ pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
 
 /// Law 1: reading the parts one by one gives the whole log.
 fn parts_are_the_whole(log: &dyn Log, full_read: &[OwnedRecord]) {
-    for target in [0, 64, 4096] {
+    for target_bytes in [0, 64, 4096] {
         let selection = Selection::default();
-        let parts = read(log, &log.manifest().plan(&selection, target), &selection).0;
-        assert!(parts == full_read, "parts of {target} bytes are not the whole");
+        let plan = log.manifest().plan(&selection, target_bytes);
+        let (records, _) = read(log, &plan, &selection);
+        assert!(
+            records == full_read,
+            "parts of {target_bytes} bytes are not the whole"
+        );
     }
 }
 
@@ -120,9 +129,9 @@ fn reading_ahead_and_in_order_of_time_reads_the_same(
     full_read: &[OwnedRecord],
 ) {
     let selection = Selection::default();
-    for target in [0, 4096] {
-        let plan = log.manifest().plan(&selection, target);
-        let records = drain(&mut ReadAhead::new(log, plan, selection.clone())).0;
+    for target_bytes in [0, 4096] {
+        let plan = log.manifest().plan(&selection, target_bytes);
+        let (records, _) = drain(&mut ReadAhead::new(log, plan, selection.clone()));
         assert!(records == full_read, "reading ahead changes what is read");
     }
     let mut sorted = full_read.to_vec();
@@ -130,8 +139,8 @@ fn reading_ahead_and_in_order_of_time_reads_the_same(
     for (budget, part_bytes) in [(usize::MAX, 0), (64 << 10, 4096)] {
         let merge =
             Merge::with_budget(budget, part_bytes, vec![(log, selection.clone())]);
-        let in_order = drain(&mut TimeOrder::from(merge)).0;
-        assert!(in_order == sorted, "the order of time is not that of a stable sort");
+        let (records, _) = drain(&mut TimeOrder::from(merge));
+        assert!(records == sorted, "the order of time is not that of a stable sort");
     }
 }
 
@@ -143,35 +152,37 @@ fn selecting_only_saves_work(log: &dyn Log, full_read: &[OwnedRecord]) {
     let middle = times.get(times.len() / 2).copied().unwrap_or_default();
     let late = TimeRange { start: middle, end: Timestamp::MAX };
     let early = TimeRange { start: Timestamp::MIN, end: middle };
-    let each = log.manifest().topics().map(|(id, _)| TopicSet::from_iter([id]));
-    for topics in each.chain([TopicSet::All, TopicSet::EMPTY]) {
+    let single_topics =
+        log.manifest().topics().map(|(id, _)| TopicSet::from_iter([id]));
+    for topics in single_topics.chain([TopicSet::All, TopicSet::EMPTY]) {
         for time in [TimeRange::ALL, late, early] {
             let selection = Selection { topics: topics.clone(), time };
             let plan = log.manifest().plan(&selection, 0);
-            let expected = full_read.iter().filter(|(topic, at, _)| {
-                log.manifest().needs_record(&selection, *topic, *at)
+            let expected = full_read.iter().filter(|(topic, time, _)| {
+                log.manifest().needs_record(&selection, *topic, *time)
             });
-            let read = read(log, &plan, &selection).0;
-            assert!(expected.eq(&read), "{selection:?} changes the answer");
+            let (records, _) = read(log, &plan, &selection);
+            assert!(expected.eq(&records), "{selection:?} changes the records");
         }
     }
 }
 
 /// Law 3: a worker that gets the serialised manifest reads the same records.
-fn resuming_reads_the_same(
+fn opening_with_the_manifest_reads_the_same(
     format: &dyn Format,
     bytes: &Bytes,
     manifest: &Manifest,
     full_read: &[OwnedRecord],
 ) {
     let text = serde_json::to_string(manifest).expect("a manifest serialises");
-    let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
+    let manifest: Manifest = serde_json::from_str(&text).expect("and deserialises");
     let source = Arc::new(bytes.clone());
-    let log = format.open_with_manifest(source, Arc::new(back), OpenOptions::default());
-    let (log, selection) =
-        (log.expect("a known manifest resumes"), Selection::default());
-    let resumed = read(&*log, &log.manifest().plan(&selection, 0), &selection).0;
-    assert!(resumed == full_read, "a resumed log reads otherwise");
+    let log = format
+        .open_with_manifest(source, Arc::new(manifest), OpenOptions::default())
+        .expect("a log opens with its manifest");
+    let selection = Selection::default();
+    let (records, _) = read(&*log, &log.manifest().plan(&selection, 0), &selection);
+    assert!(records == full_read, "a log opened with its manifest has other records");
 }
 
 /// Law 4: the size of blocks does not affect the result.
@@ -184,10 +195,15 @@ fn blocks_of_any_length_read_the_same(
     for block_bytes in lengths {
         let options =
             OpenOptions { block_bytes: *block_bytes, ..OpenOptions::default() };
-        let log = format.open(Arc::new(bytes.clone()), options);
-        let (log, selection) = (log.expect("the sample opens"), Selection::default());
-        let read = read(&*log, &log.manifest().plan(&selection, 256), &selection).0;
-        assert!(read == full_read, "blocks of {block_bytes} bytes read otherwise");
+        let log =
+            format.open(Arc::new(bytes.clone()), options).expect("the sample opens");
+        let selection = Selection::default();
+        let plan = log.manifest().plan(&selection, 256);
+        let (records, _) = read(&*log, &plan, &selection);
+        assert!(
+            records == full_read,
+            "blocks of {block_bytes} bytes have other records"
+        );
     }
 }
 
@@ -198,7 +214,7 @@ fn a_shorter_file_gives_a_prefix(
     bytes: &Bytes,
     full_read: &[OwnedRecord],
 ) {
-    for len in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
+    for len in (0..bytes.len()).step_by(bytes.len().div_ceil(MAX_OFFSETS)) {
         let source = Arc::new(bytes.slice(..len));
         let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
         let selection = Selection {
@@ -207,38 +223,39 @@ fn a_shorter_file_gives_a_prefix(
             ..Selection::default()
         };
         let (records, _) = read(&*log, &log.manifest().plan(&selection, 0), &selection);
-        let names = |log: &dyn Log, record: &OwnedRecord| {
-            let topic = log.manifest().get(record.0).expect("a record has a topic");
+        let with_label = |log: &dyn Log, record: &OwnedRecord| {
+            let topic = log.manifest().topic(record.0).expect("a record has a topic");
             (topic.label().into_owned(), record.1, record.2.clone())
         };
-        let full = open(format, bytes.clone());
-        let logged = full.manifest().logged_topics();
+        let full_log = open(format, bytes.clone());
+        let logged = full_log.manifest().logged_topics();
         let mut full_read = full_read.iter().filter(|record| logged.contains(record.0));
         for (index, record) in records.iter().enumerate() {
-            let expected = full_read.next().expect("a cut file has no more records");
+            let expected =
+                full_read.next().expect("a truncated file has no more records");
             let (record, mut expected) =
-                (names(&*log, record), names(&*full, expected));
+                (with_label(&*log, record), with_label(&*full_log, expected));
             if index + 1 == records.len() && expected.2.starts_with(&record.2) {
                 expected.2.truncate(record.2.len());
             }
-            assert_eq!(record, expected, "cut to {len} bytes");
+            assert_eq!(record, expected, "truncated to {len} bytes");
         }
     }
 }
 
 /// Law 5, second half: reading any bytes ends without a panic.
 fn a_garbled_file_ends(format: &dyn Format, bytes: &Bytes) {
-    for at in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
-        for flip in [0xff, 0x80, 0x01] {
+    for offset in (0..bytes.len()).step_by(bytes.len().div_ceil(MAX_OFFSETS)) {
+        for flipped_bits in [0xff, 0x80, 0x01] {
             let mut garbled = bytes.to_vec();
-            garbled[at] ^= flip;
+            garbled[offset] ^= flipped_bits;
             let source = Arc::new(Bytes::from(garbled));
             let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
             let selection = Selection::default();
             let plan = log.manifest().plan(&selection, 64);
             // The changed file may declare encryption or an unknown compression.
-            let first = plan.first().map(|part| log.read(part, &selection));
-            if first.is_some_and(|first| is_refused(&first)) {
+            let first_cursor = plan.first().map(|part| log.read(part, &selection));
+            if first_cursor.is_some_and(|cursor| is_refused(&cursor)) {
                 continue;
             }
             read(&*log, &plan, &selection);
@@ -251,9 +268,10 @@ fn a_garbled_file_ends(format: &dyn Format, bytes: &Bytes) {
     }
 }
 
-fn is_refused<T>(read: &Result<T>) -> bool {
+/// Returns whether the log is sound but cannot be read.
+fn is_refused<T>(result: &Result<T>) -> bool {
     let kinds = [ErrorKind::Unsupported, ErrorKind::NeedsKey];
-    read.as_ref().is_err_and(|err| kinds.contains(&err.kind()))
+    result.as_ref().is_err_and(|err| kinds.contains(&err.kind()))
 }
 
 /// Law 6: decoding some columns gives the same columns as decoding all.
@@ -262,15 +280,17 @@ fn fewer_columns_are_the_same_columns(log: &dyn Log) {
         for view in [View::Nested, View::Flat] {
             let Ok(decoder) = log.decoder(id, &Columns::new(view)) else { continue };
             let all_columns = decode(log, id, decoder);
-            let some: Vec<usize> = (0..all_columns.num_columns()).step_by(2).collect();
-            let columns = Columns { indices: Some(some.clone()), ..Columns::new(view) };
-            let decoder = log.decoder(id, &columns).expect("some columns can be had");
-            let expected = all_columns.project(&some).expect("the columns are there");
+            let indices: Vec<usize> =
+                (0..all_columns.num_columns()).step_by(2).collect();
+            let columns =
+                Columns { indices: Some(indices.clone()), ..Columns::new(view) };
+            let decoder = log.decoder(id, &columns).expect("columns can be selected");
+            let expected = all_columns.project(&indices).expect("the columns exist");
             assert_eq!(
                 decode(log, id, decoder),
                 expected,
                 "{:?}",
-                log.manifest().get(id)
+                log.manifest().topic(id)
             );
         }
     }
@@ -302,7 +322,7 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
         drops_doubtful: false,
         progress: &|_| {},
     };
-    let copied = self::write_and_open(format, log, &selection, |writer| {
+    let copied = write_and_open(format, log, &selection, |writer| {
         let copied = copy(&job, None, writer).expect("a sound log is copied");
         assert_eq!(
             copied.records,
@@ -331,9 +351,9 @@ fn write_and_open(
     write: impl FnOnce(&mut dyn RecordSink),
 ) -> Option<Box<dyn Log>> {
     let mut out = std::io::Cursor::new(Vec::new());
-    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
+    let slice = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     let options = WriteOptions::default();
-    let mut writer = match format.writer(Box::new(&mut out), &[extract], &options) {
+    let mut writer = match format.writer(Box::new(&mut out), &[slice], &options) {
         Ok(writer) => writer,
         Err(err)
             if [ErrorKind::Unsupported, ErrorKind::UnsuitableEncoding]
@@ -355,11 +375,11 @@ fn labelled_records(log: &dyn Log) -> Vec<(String, Timestamp, Vec<u8>)> {
     let (records, damage) =
         read(log, &log.manifest().plan(&selection, u64::MAX), &selection);
     assert_eq!(damage, [], "what is written is sound");
-    let name = |(topic, time, payload)| {
-        let topic = log.manifest().get(topic).expect("a record has a topic");
+    let with_label = |(topic, time, payload)| {
+        let topic = log.manifest().topic(topic).expect("a record has a topic");
         (topic.label().into_owned(), time, payload)
     };
-    records.into_iter().map(name).collect()
+    records.into_iter().map(with_label).collect()
 }
 
 fn open(format: &dyn Format, bytes: Bytes) -> Box<dyn Log> {

@@ -55,10 +55,10 @@ pub(crate) enum MockResult {
 
 impl MockLog {
     pub(crate) fn new(parts: Vec<Vec<MockResult>>) -> Self {
-        let part = |(index, plays): (u64, &Vec<MockResult>)| Part {
+        let part = |(index, results): (u64, &Vec<MockResult>)| Part {
             bytes: index * 1000..(index + 1) * 1000,
             topics: TopicSet::from_iter([TopicId(0)]),
-            time: times(plays),
+            time: times(results),
         };
         let manifest = Manifest {
             bytes: parts.len() as u64 * 1000,
@@ -79,12 +79,12 @@ impl MockLog {
     }
 
     /// Creates parts of one block each with records at these times. The payload is the
-    /// index of the record.
+    /// number of the record, from 1.
     pub(crate) fn with_times(parts: &[&[i64]]) -> Self {
-        let mut ordinal = 0_u32;
+        let mut number = 0_u32;
         let mut record = |time: &i64| {
-            ordinal += 1;
-            (*time, ordinal.to_le_bytes().to_vec())
+            number += 1;
+            (*time, number.to_le_bytes().to_vec())
         };
         let part = |times: &&[i64]| {
             vec![MockResult::Block(times.iter().map(&mut record).collect())]
@@ -97,14 +97,14 @@ impl MockLog {
         self.manifest.parts.clone()
     }
 
-    /// States a start of the part with this index that is `nanos` too late.
+    /// Declares a start of the part with this index that is `nanos` too late.
     pub(crate) fn with_later_start(mut self, index: usize, nanos: i64) -> Self {
         let time = &mut self.manifest.parts[index].time;
         time.start = time.start.shifted_by(nanos);
         self
     }
 
-    /// States no times of the parts.
+    /// Declares no times of the parts.
     pub(crate) fn without_times(mut self) -> Self {
         for part in &mut self.manifest.parts {
             part.time = TimeRange::ALL;
@@ -117,12 +117,13 @@ fn topic() -> Topic {
     Topic { encoding: String::new(), ..Topic::new("all", Arc::new(Schema::empty())) }
 }
 
-fn times(plays: &[MockResult]) -> TimeRange {
+fn times(results: &[MockResult]) -> TimeRange {
     let mut time = TimeRange::EMPTY;
-    for play in plays {
-        let MockResult::Block(records) = play else { continue };
-        for (at, _) in records {
-            time = time.cover(&TimeRange::from_timestamp(Timestamp::from_nanos(*at)));
+    for result in results {
+        let MockResult::Block(records) = result else { continue };
+        for (nanos, _) in records {
+            let timestamp = Timestamp::from_nanos(*nanos);
+            time = time.cover(&TimeRange::from_timestamp(timestamp));
         }
     }
     time
@@ -139,8 +140,8 @@ impl Log for MockLog {
             (part.bytes.start / 1000) as usize..(part.bytes.end / 1000) as usize;
         self.read.lock().unwrap().push(indices.start);
         Ok(Box::new(MockCursor {
-            plays: self.parts[indices].concat().into(),
-            at: part.bytes.start,
+            results: self.parts[indices].concat().into(),
+            offset: part.bytes.start,
             selection: selection.clone(),
             filled: self.filled.clone(),
         }))
@@ -157,20 +158,21 @@ impl Log for MockLog {
 }
 
 struct MockCursor {
-    plays: VecDeque<MockResult>,
-    at: u64,
+    results: VecDeque<MockResult>,
+    /// The file offset of the payloads of each block.
+    offset: u64,
     selection: Selection,
     filled: Arc<AtomicUsize>,
 }
 
 impl Cursor for MockCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let Some(play) = self.plays.pop_front() else { return Ok(false) };
+        let Some(result) = self.results.pop_front() else { return Ok(false) };
         self.filled.fetch_add(1, Ordering::Relaxed);
-        match play {
+        match result {
             MockResult::Block(records) => {
                 let bytes = records.iter().flat_map(|(_, payload)| payload.clone());
-                block.reset(Bytes::from_iter(bytes), self.at);
+                block.reset(Bytes::from_iter(bytes), self.offset);
                 let mut start = 0;
                 for (time, payload) in records {
                     let (end, time) =
@@ -182,8 +184,11 @@ impl Cursor for MockCursor {
                 }
             }
             MockResult::Damage => {
-                block.reset(Bytes::new(), self.at);
-                block.report(Damage::new(DamageKind::Garbled, self.at..self.at + 1));
+                block.reset(Bytes::new(), self.offset);
+                block.report(Damage::new(
+                    DamageKind::Garbled,
+                    self.offset..self.offset + 1,
+                ));
             }
             MockResult::Error => {
                 return Err(Error::new(ErrorKind::Io, "requested by the test"));

@@ -44,12 +44,13 @@ impl Sample {
                 range.cover(&TimeRange::from_timestamp(Timestamp::from_nanos(record.2)))
             }),
         };
-        let records = |topic: u32| {
-            parts.iter().flat_map(|part| part.iter()).filter(|r| r.0 == topic).count()
+        let record_count = |topic: u32| {
+            let records = parts.iter().flat_map(|part| part.iter());
+            records.filter(|record| record.0 == topic).count()
         };
         let topic = |(id, name): (u32, &str)| Topic {
             encoding: String::new(),
-            records: Some(records(id) as u64),
+            records: Some(record_count(id) as u64),
             latched: if id == 1 { vec![0, 1] } else { vec![] },
             metadata: Default::default(),
             ..Topic::new(name, schema())
@@ -87,13 +88,18 @@ impl Log for Sample {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let parts = part.bytes.start / 1000..part.bytes.end / 1000;
-        let parts = &self.parts[parts.start as usize..parts.end as usize];
-        let is_selected = |r: &&SampleRecord| {
-            selection.contains(TopicId(r.0), Timestamp::from_nanos(r.2))
+        let first = (part.bytes.start / 1000) as usize;
+        let end = (part.bytes.end / 1000) as usize;
+        let parts = &self.parts[first..end];
+        let is_selected = |record: &&SampleRecord| {
+            selection.contains(TopicId(record.0), Timestamp::from_nanos(record.2))
         };
-        let records = parts.iter().flat_map(|part| &part.0);
-        let records = records.filter(is_selected).copied().collect();
+        let records = parts
+            .iter()
+            .flat_map(|(records, _)| records)
+            .filter(is_selected)
+            .copied()
+            .collect();
         let damage = parts.iter().flat_map(|part| part.1.clone()).collect();
         Ok(Box::new(SampleCursor(Some((records, damage)), part.bytes.start)))
     }
@@ -145,8 +151,8 @@ impl Decoder for SampleDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
             match record.payload.first_chunk() {
-                Some(four) => {
-                    let number = u32::from_le_bytes(*four);
+                Some(bytes) => {
+                    let number = u32::from_le_bytes(*bytes);
                     self.rows.push((record.time.as_nanos(), number));
                 }
                 None => damage.push(record.undecodable_damage()),
@@ -173,13 +179,13 @@ impl Decoder for SampleDecoder {
 }
 
 /// The slice, topic, stream, time and payload of a record.
-type KeptRecord = (usize, u32, u32, i64, Vec<u8>);
+type CollectedRecord = (usize, u32, u32, i64, Vec<u8>);
 
-/// A sink that keeps the records. It copies parts verbatim if `takes_parts` is set.
+/// A sink that collects the records. It copies parts verbatim if `copies_parts` is set.
 #[derive(Clone, Default)]
 pub(crate) struct RecordCollector {
-    pub(crate) takes_parts: bool,
-    pub(crate) records: Arc<Mutex<Vec<KeptRecord>>>,
+    pub(crate) copies_parts: bool,
+    pub(crate) records: Arc<Mutex<Vec<CollectedRecord>>>,
     /// The starts of the parts that were copied verbatim.
     pub(crate) parts: Arc<Mutex<Vec<u64>>>,
 }
@@ -209,10 +215,10 @@ impl RecordSink for RecordCollector {
         part: &Part,
         _: &dyn Source,
     ) -> Result<Option<u64>> {
-        if self.takes_parts {
+        if self.copies_parts {
             self.parts.lock().unwrap().push(part.bytes.start);
         }
-        Ok(self.takes_parts.then_some(100))
+        Ok(self.copies_parts.then_some(100))
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

@@ -135,7 +135,8 @@ impl LogEntry {
     /// Adds what the manifest of the opened log states.
     pub(super) fn describe(&mut self, input: &Input, manifest: &Manifest) {
         self.format.clone_from(&manifest.format);
-        self.packed_with = input.packing.map(|packing| packing.name().to_owned());
+        self.packed_with =
+            input.compression.map(|compression| compression.name().to_owned());
         let zero = manifest.clock.zero;
         self.clock = match zero {
             ClockZero::Unix => "unix",
@@ -182,7 +183,7 @@ impl LogEntry {
 
     /// Adds the losses of a log of which every byte was read.
     pub(super) fn add_losses(&mut self, findings: &mut Findings) {
-        let list = findings.list();
+        let list = findings.sorted_findings();
         let harm = list.iter().filter(|finding| finding.damage.kind.is_harmful());
         let damages = harm.count() as u64;
         let losses = list.iter().map(|finding| &finding.damage);
@@ -197,7 +198,11 @@ impl LogEntry {
     /// Adds the losses of a log of which only a part was read. Without losses in that part,
     /// the counts stay unknown.
     pub(super) fn add_known_losses(&mut self, findings: &mut Findings) {
-        if findings.list().iter().any(|finding| finding.damage.kind.is_harmful()) {
+        if findings
+            .sorted_findings()
+            .iter()
+            .any(|finding| finding.damage.kind.is_harmful())
+        {
             self.add_losses(findings);
         }
     }
@@ -268,7 +273,7 @@ mod tests {
             name,
             source,
             origin,
-            packing: None,
+            compression: None,
             loss: None,
             is_decrypted: false,
             is_remote: false,

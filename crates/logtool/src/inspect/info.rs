@@ -22,7 +22,7 @@ use crate::{
     inspect::info::rate_estimates::RateEstimates,
     records::log::Log,
     source::{
-        input::{Packing, open},
+        input::{FileCompression, open},
         lidar,
         losses::{Findings, Strictness},
         session::Session,
@@ -146,7 +146,7 @@ pub struct LogInfo {
     /// The compression of the whole file, if it is compressed.
     #[serde(rename = "packed_with", skip_serializing_if = "Option::is_none")]
     #[serde(serialize_with = "compression_name")]
-    pub compression: Option<Packing>,
+    pub compression: Option<FileCompression>,
     /// The BLAKE3 hash of the file, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -234,7 +234,7 @@ impl LogInfo {
                 let nanos = time.start.as_nanos().checked_add(offset)?;
                 Some(Iso(nanos).to_string())
             });
-        let damage = losses.list().iter();
+        let damage = losses.sorted_findings().iter();
         let damage = damage.map(|finding| DamageInfo::new(finding, manifest)).collect();
         let estimates = RateEstimates::new(log.format_log());
         let topics = manifest.topics().map(|(id, topic)| {
@@ -245,7 +245,7 @@ impl LogInfo {
             file: input.name.clone(),
             format: manifest.format.clone(),
             bytes: manifest.bytes,
-            compression: input.packing,
+            compression: input.compression,
             digest: None,
             duration_s: time.as_ref().map(duration),
             start_s: time.as_ref().map(first),
@@ -354,10 +354,10 @@ fn duration(time: &TimeRange) -> Seconds {
 }
 
 fn compression_name<S: Serializer>(
-    compression: &Option<Packing>,
+    compression: &Option<FileCompression>,
     out: S,
 ) -> Result<S::Ok, S::Error> {
-    compression.map(Packing::name).serialize(out)
+    compression.map(FileCompression::name).serialize(out)
 }
 
 fn json_values(values: &BTreeMap<String, Value>) -> BTreeMap<&str, Json<'_>> {

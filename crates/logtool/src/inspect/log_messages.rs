@@ -37,7 +37,7 @@ pub struct MessageTopics {
 pub fn topics(manifest: &Manifest) -> Option<MessageTopics> {
     let (nodes, repeated) = rosout::topics(manifest);
     if nodes.is_empty() {
-        let topic = manifest.topic(topic_names::MESSAGES).ok()?;
+        let topic = manifest.topic_id(topic_names::MESSAGES).ok()?;
         return Some(MessageTopics {
             topics: [topic].into_iter().collect(),
             repeated: Vec::new(),
@@ -45,7 +45,7 @@ pub fn topics(manifest: &Manifest) -> Option<MessageTopics> {
             json_rows: PrintedRows::json,
         });
     }
-    let label = |id| Some(manifest.get(id).ok()?.label().into_owned());
+    let label = |id| Some(manifest.topic(id).ok()?.label().into_owned());
     Some(MessageTopics {
         topics: nodes.into_iter().collect(),
         repeated: repeated.into_iter().filter_map(label).collect(),

@@ -72,7 +72,7 @@ impl MarkBuilder {
     /// # Errors
     /// If reading fails.
     pub(super) fn add_dropouts(&mut self, ulog: &UlogLog) -> Result<()> {
-        let topic = ulog.manifest().topic(topic_names::DROPOUTS).ok();
+        let topic = ulog.manifest().topic_id(topic_names::DROPOUTS).ok();
         let signal =
             topic.and_then(|topic| signals::find_in_topic(ulog, topic, DROPOUT_COLUMN));
         let Some(signal) = signal else { return Ok(()) };

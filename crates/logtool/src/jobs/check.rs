@@ -114,7 +114,7 @@ impl CheckReport {
         let loss = opened.input.loss.iter();
         let loss = loss.map(|loss| Finding::new(&DECOMPRESSION, loss.text.clone()));
         let finding = |finding: Finding| {
-            let topic = finding.topic.and_then(|id| manifest.get(id).ok());
+            let topic = finding.topic.and_then(|id| manifest.topic(id).ok());
             CheckFinding {
                 code: finding.code,
                 topic: topic.map(|topic| topic.label().into_owned()),

@@ -162,8 +162,8 @@ impl Repair {
         output.records = copied.records.saturating_sub(lost);
         output.bytes = written.bytes;
         output.remarks = written.remarks;
-        if copied.in_parts > 0 {
-            let records = count_of(copied.in_parts, "record");
+        if copied.verbatim_records > 0 {
+            let records = count_of(copied.verbatim_records, "record");
             output
                 .remarks
                 .push(format!("{records} in parts that were copied unchanged"));
@@ -179,7 +179,7 @@ impl Repair {
             format: manifest.format.clone(),
             output,
             copied_records: copied.records,
-            records_in_unchanged_parts: copied.in_parts,
+            records_in_unchanged_parts: copied.verbatim_records,
             undecodable_records: undecodable.records,
             doubtful_records: copied
                 .doubtful

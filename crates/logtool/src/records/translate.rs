@@ -308,7 +308,7 @@ const MESSAGE_TOPICS: (&str, &str) =
 /// Returns the topics of a ULog that are translated if none are selected: those of the file, but
 /// instead of the logged strings the messages with text, which include events.
 fn all_topics(manifest: &Manifest) -> TopicSet {
-    let has_words = manifest.topic(MESSAGE_TOPICS.0).is_ok();
+    let has_words = manifest.topic_id(MESSAGE_TOPICS.0).is_ok();
     let is_wanted = |topic: &Topic| match topic.origin {
         TopicOrigin::Derived => topic.name == MESSAGE_TOPICS.0,
         TopicOrigin::BuiltIn => topic.name != MESSAGE_TOPICS.1 || !has_words,

@@ -40,7 +40,7 @@ use crate::{
     },
 };
 
-pub use self::decompress::Packing;
+pub use self::decompress::FileCompression;
 
 /// The name of standard input.
 pub const STDIN: &str = "-";
@@ -57,7 +57,7 @@ pub struct Input {
     /// The original bytes, which may be compressed or encrypted.
     pub origin: Arc<dyn Source>,
     /// The compression of the original bytes.
-    pub packing: Option<Packing>,
+    pub compression: Option<FileCompression>,
     /// The loss due to damage of the compressed bytes.
     pub loss: Option<Finding>,
     /// Whether the bytes are decrypted while they are read.
@@ -108,17 +108,17 @@ impl Input {
     pub fn from_source(name: &str, origin: Arc<dyn Source>) -> Result<Self> {
         let name = name.to_owned();
         let head = origin.read_at(0..8).with_context(|| name.clone())?;
-        let Some(packing) = Packing::detect(&head) else {
+        let Some(compression) = FileCompression::detect(&head) else {
             return Ok(Self::uncompressed(name, origin));
         };
         let stream = SourceReader::new(Arc::clone(&origin));
         let mut bytes = Vec::new();
-        let unpacked = packing.unpack_to(stream, origin.len(), &mut bytes);
+        let unpacked = compression.unpack_to(stream, origin.len(), &mut bytes);
         let loss = unpacked.with_context(|| name.clone())?;
         let source = Arc::new(Bytes::from(bytes));
         Ok(Self {
             source,
-            packing: Some(packing),
+            compression: Some(compression),
             loss,
             ..Self::uncompressed(name, origin)
         })
@@ -130,7 +130,7 @@ impl Input {
             name,
             origin: source.clone(),
             source,
-            packing: None,
+            compression: None,
             loss: None,
             is_decrypted: false,
             is_remote: false,
@@ -140,21 +140,21 @@ impl Input {
     fn open_remote(url: &str, session: &Session) -> Result<Self> {
         let Remote { name, source: origin, is_whole } = remote::open(url, session)?;
         let head = origin.read_at(0..8).cannot_open(&name)?;
-        let Some(packing) = Packing::detect(&head) else {
+        let Some(compression) = FileCompression::detect(&head) else {
             return Ok(Self {
                 is_remote: !is_whole,
                 ..Self::uncompressed(name, origin)
             });
         };
         let mut stream = SourceReader::new(origin.clone());
-        let unpacked = packing.unpack(&mut stream, origin.len());
+        let unpacked = compression.unpack(&mut stream, origin.len());
         let (file, loss) = unpacked.cannot_open(&name)?;
         // A network failure must not be reported as damage in the compressed stream.
         stream.end().cannot_open(&name)?;
         let source = source(&name, file, session).cannot_open(&name)?;
         Ok(Self {
             source,
-            packing: Some(packing),
+            compression: Some(compression),
             loss,
             is_remote: true,
             ..Self::uncompressed(name, origin)
@@ -171,18 +171,18 @@ impl Input {
         let mut head = Vec::new();
         (&mut file).take(8).read_to_end(&mut head).cannot_open(&name)?;
         file.rewind().cannot_open(&name)?;
-        let Some(packing) = Packing::detect(&head) else {
+        let Some(compression) = FileCompression::detect(&head) else {
             let source = source(&name, file, session).cannot_open(&name)?;
             return Ok(Self::uncompressed(name, source));
         };
         let packed = FileSource::new(file.try_clone().cannot_open(&name)?);
         let origin = Arc::new(packed.cannot_open(&name)?);
-        let unpacked = packing.unpack(file, origin.len());
+        let unpacked = compression.unpack(file, origin.len());
         let (file, loss) = unpacked.cannot_open(&name)?;
         let source = source(&name, file, session).cannot_open(&name)?;
         Ok(Self {
             source,
-            packing: Some(packing),
+            compression: Some(compression),
             loss,
             ..Self::uncompressed(name, origin)
         })
@@ -214,14 +214,16 @@ impl Input {
 
 /// Returns the first bytes of the file at `path`, decompressed, and its compression. They are
 /// enough to recognise the format.
-pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<Packing>)> {
+pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<FileCompression>)> {
     const MAX_BYTES: u64 = 4096;
     let mut file = File::open(path)?;
     let mut head = Vec::new();
     (&mut file).take(MAX_BYTES).read_to_end(&mut head)?;
-    let Some(packing) = Packing::detect(&head) else { return Ok((head, None)) };
+    let Some(compression) = FileCompression::detect(&head) else {
+        return Ok((head, None));
+    };
     file.rewind()?;
-    Ok((packing.head(file, MAX_BYTES).unwrap_or_default(), Some(packing)))
+    Ok((compression.head(file, MAX_BYTES).unwrap_or_default(), Some(compression)))
 }
 
 fn open_file(path: &Path) -> Result<File> {

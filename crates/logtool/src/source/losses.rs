@@ -167,7 +167,7 @@ impl Findings {
     }
 
     /// Returns all findings, in the order of the file.
-    pub fn list(&mut self) -> &[Finding] {
+    pub fn sorted_findings(&mut self) -> &[Finding] {
         self.sort();
         &self.list
     }
@@ -182,7 +182,10 @@ impl Findings {
             return Ok(());
         }
         let name = self.name.clone();
-        let harm = self.list().iter().find(|finding| finding.damage.kind.is_harmful());
+        let harm = self
+            .sorted_findings()
+            .iter()
+            .find(|finding| finding.damage.kind.is_harmful());
         match harm {
             None => Ok(()),
             Some(first) => {
@@ -197,7 +200,7 @@ impl Findings {
     /// Losses of one topic for the same reason share a line.
     pub fn lines(&mut self) -> Vec<String> {
         let mut list: Vec<LossLine<'_>> = Vec::new();
-        for finding in self.list() {
+        for finding in self.sorted_findings() {
             let like =
                 list.iter_mut().take(MAX_LINES).find(|line| line.is_like(finding));
             match like {

@@ -112,7 +112,7 @@ pub fn packet_topics(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet>
     };
     let has_wanted_points = |topic: &Topic| {
         let scans = topic.name.strip_suffix("/packets");
-        let scans = scans.and_then(|scans| manifest.topic(scans).ok());
+        let scans = scans.and_then(|scans| manifest.topic_id(scans).ok());
         is_packets(topic) && scans.is_some_and(|scans| topics.contains(scans))
     };
     let has_records =

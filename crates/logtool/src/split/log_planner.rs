@@ -129,7 +129,7 @@ impl LogPlanner<'_> {
             Some(messages) => {
                 (messages.topic_info, ClockOffset::from_clock(&manifest.clock))
             }
-            None => (manifest.get(topic.topic)?, ClockOffset::default()),
+            None => (manifest.topic(topic.topic)?, ClockOffset::default()),
         };
         let time = times(manifest, parts, self.time);
         let bytes = parts.iter().map(size).sum();
@@ -169,7 +169,7 @@ impl LogPlanner<'_> {
                 (excerpt, Some(messages))
             }
         };
-        let Some(id) = excerpt.topic(topic.topic) else {
+        let Some(id) = excerpt.renumbered_topic(topic.topic) else {
             return Err(Error::invalid("the format has no excerpts of the topic"));
         };
         // The losses of a table are of the topic in its own log.
@@ -201,8 +201,8 @@ impl LogPlanner<'_> {
         if self.log.payload_layout(topic).is_some() {
             return Ok(());
         }
-        let topic_info = self.log.manifest().get(topic)?;
-        let index = excerpt.topic(topic).map(TopicId::index);
+        let topic_info = self.log.manifest().topic(topic)?;
+        let index = excerpt.renumbered_topic(topic).map(TopicId::index);
         if let Some(topic) =
             index.and_then(|position| excerpt.manifest.topics.get_mut(position))
         {

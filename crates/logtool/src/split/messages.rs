@@ -71,7 +71,7 @@ impl SplitMessages {
         let offset = ClockOffset::from_clock(&log.manifest().clock);
         let (frames, scans) = (Frames::default(), self.scans.clone());
         let log = self.kind.translate(log, &selection, offset, &frames, scans)?.log;
-        if log.manifest().get(self.topic).is_err() {
+        if log.manifest().topic(self.topic).is_err() {
             let message = "the split is not valid: its records do not become messages";
             return Err(Error::new(ErrorKind::InvalidRequest, message));
         }
@@ -107,8 +107,9 @@ impl<'p> PlannedMessages<'p> {
         let mut topics = of_source.clone();
         topics.extend(&source.dependency.into_iter().collect());
         let is_of_points = kind.is_lidar()
-            && manifest.get(source.topic)?.content == TopicContent::LidarPoints;
-        let groups = if is_of_points { log.groups(source.topic, time)? } else { None };
+            && manifest.topic(source.topic)?.content == TopicContent::LidarPoints;
+        let groups =
+            if is_of_points { log.row_groups(source.topic, time)? } else { None };
         let is_whole = source.dependency.is_some() || is_of_points && groups.is_none();
         let selection = Selection { topics: of_source, time };
         let scans =
@@ -163,7 +164,7 @@ impl Scans {
         let mut numbers = 0..0;
         if let Some(group) = groups.get(first_group).filter(|_| first_group < end_group)
         {
-            start = start.min(group.earliest);
+            start = start.min(group.first_record);
             // No row of a scan is after the start of the next one.
             end = end.max(next.map_or(u64::MAX, |next| next.start.saturating_add(1)));
             // After the last scan, there may be an unknown one.
@@ -186,7 +187,7 @@ pub(super) fn check_times(
     usable: TimeRange,
 ) -> Result<()> {
     for id in [Some(source.topic), source.dependency].into_iter().flatten() {
-        let topic = manifest.get(id)?;
+        let topic = manifest.topic(id)?;
         let is_within =
             |time: TimeRange| usable.start <= time.start && time.end <= usable.end;
         // The time of the topic excludes records from before the start of logging.

@@ -350,7 +350,7 @@ impl PlanRequest {
         log: &'o dyn Log,
         (base, time): (TimeBase, TimeRange),
     ) -> LogPlanner<'o> {
-        let is_packed = input.packing.is_some();
+        let is_packed = input.compression.is_some();
         LogPlanner {
             path,
             file,

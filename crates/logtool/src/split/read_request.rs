@@ -153,7 +153,7 @@ impl ReadRequest {
         outputs: &Arc<Outputs>,
     ) -> Result<Box<dyn TableWriter>> {
         let topics = table.log().topics();
-        let topic = table.log().manifest().get(table.topic())?;
+        let topic = table.log().manifest().topic(table.topic())?;
         let names = FileNames::new(NameStyle::Topic, topics);
         let budget = MemoryBudget::for_topics([topic]);
         let metadata = BTreeMap::from([

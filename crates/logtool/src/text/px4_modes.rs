@@ -71,7 +71,7 @@ const COLORS: [[u8; 3]; 18] = [
 
 /// Returns the modes of `log`, if it is a log of PX4, at times to which `offset_nanos` is added.
 pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
-    let Ok(topic) = log.manifest().topic(TOPIC) else { return Ok(None) };
+    let Ok(topic) = log.manifest().topic_id(TOPIC) else { return Ok(None) };
     let all_columns = log.decoder(topic, &Columns::new(View::Flat))?;
     let Ok(field) = all_columns.schema().index_of(FIELD) else { return Ok(None) };
     let columns = Columns { indices: Some(vec![field]), ..Columns::new(View::Flat) };

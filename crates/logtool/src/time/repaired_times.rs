@@ -90,7 +90,7 @@ fn message_times(log: &dyn Log) -> Result<(Option<TimeRange>, u64)> {
     let selection =
         Selection { topics: manifest.logged_topics(), ..Selection::default() };
     let is_logged = |topic: logtool_core::TopicId| {
-        manifest.get(topic).is_ok_and(|topic| topic.origin != TopicOrigin::Derived)
+        manifest.topic(topic).is_ok_and(|topic| topic.origin != TopicOrigin::Derived)
     };
     let mut times = PartTimes::new(log, selection);
     while times.read_part(&mut |topic, time| {

@@ -218,7 +218,7 @@ fn splits_take_a_few_kilobytes() {
                 continue;
             }
             let len = serde_json::to_string(split).unwrap().len();
-            let topic = log.manifest().topic(split.topic()).unwrap();
+            let topic = log.manifest().topic_id(split.topic()).unwrap();
             let most = match log.topics()[topic.index()].origin {
                 TopicOrigin::BuiltIn => {
                     MAX_SPLIT_BYTES + MAX_BYTES_PER_TOPIC * log.topics().len()

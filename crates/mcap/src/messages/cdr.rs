@@ -90,13 +90,13 @@ impl Decoder for CdrDecoder {
                 continue;
             };
             if remainder.extra_bytes > 0 {
-                record.extra_bytes(remainder.extra_bytes).add_to(damage);
+                record.extra_bytes_damage(remainder.extra_bytes).add_to(damage);
             }
             entries.push((record, start..bytes.len()));
         }
         let Some(offset) = offset.filter(|_| !entries.is_empty()) else { return };
         self.waiting = self.waiting.saturating_add(bytes.len());
-        self.block.reset_unpacked(Bytes::from(bytes), offset);
+        self.block.reset_decompressed(Bytes::from(bytes), offset);
         for (record, range) in entries {
             self.block.push(record.topic, record.time, range);
         }

@@ -55,7 +55,8 @@ pub(super) fn check_names(
     options: &WriteOptions,
 ) -> Result<()> {
     for (label, name) in &options.rename {
-        let has_topic = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
+        let has_topic =
+            |extract: &LogSlice<'_>| extract.manifest.topic_id(label).is_ok();
         if !extracts.iter().any(has_topic) {
             let message =
                 format!("there is no topic {label:?} to be renamed to {name:?}");

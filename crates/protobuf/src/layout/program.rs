@@ -107,7 +107,9 @@ impl Compiler<'_> {
         }
         let name = type_name.clone();
         self.types.add(Message { name, fields, ..Message::default() });
-        let is_open = is_root && layout.frame.tail == logtool_core::TrailingBytes::Any;
+        let is_open = is_root
+            && layout.record_properties.trailing_bytes
+                == logtool_core::TrailingBytes::Any;
         let program = Arc::new(Program { type_name, steps, is_open });
         self.programs.insert(std::ptr::from_ref(layout), program.clone());
         Ok(program)
@@ -142,13 +144,13 @@ impl Compiler<'_> {
             LayoutKind::Bytes => {
                 (FieldType::Bytes, Field::new("", number, kind::BYTES), SIZED)
             }
-            LayoutKind::Stamp | LayoutKind::SignedStamp => {
+            LayoutKind::Timestamp | LayoutKind::SignedTimestamp => {
                 let proto_field = Field::new("", number, kind::MESSAGE);
                 let proto_field = proto_field.with_type_name(self.types.timestamp());
-                let is_signed = *element == LayoutKind::SignedStamp;
+                let is_signed = *element == LayoutKind::SignedTimestamp;
                 (FieldType::Time { is_signed }, proto_field, SIZED)
             }
-            LayoutKind::Span => {
+            LayoutKind::Duration => {
                 let proto_field = Field::new("", number, kind::MESSAGE);
                 let proto_field = proto_field.with_type_name(self.types.duration());
                 (FieldType::Time { is_signed: true }, proto_field, SIZED)

@@ -66,7 +66,7 @@ fn nested_types_are_declared_before_their_users() {
     let fields = vec![
         field("one", LayoutKind::Nested(inner.clone()), None),
         field("two", LayoutKind::Nested(inner), None),
-        field("at", LayoutKind::Stamp, None),
+        field("at", LayoutKind::Timestamp, None),
     ];
     let messages = LayoutMessages::new(&layout("outer", fields), "p").unwrap();
     assert_eq!(messages.type_name, "p.outer");
@@ -105,8 +105,9 @@ fn payloads_that_are_too_short_or_too_long_are_rejected() {
             ),
         ]
     };
-    let frame = RecordProperties { time_unit: "ns", tail: TrailingBytes::Nothing };
-    let layout = layout("t", fields()).with_frame(frame);
+    let frame =
+        RecordProperties { time_unit: "ns", trailing_bytes: TrailingBytes::Nothing };
+    let layout = layout("t", fields()).with_record_properties(frame);
     let messages = LayoutMessages::new(&layout, "p").unwrap();
     let payload = b"\x01\0\x02\0\0\0hi\x01\0\0\0\x07\0\0\0";
     let mut out = vec![9];

@@ -127,7 +127,7 @@ impl<'f> MessageIndex<'f> {
                 return Err(Error::new(ErrorKind::Limit, message));
             }
             let (value_type, take) = self.field(field, enclosing)?;
-            let width = value_type.width() as u64;
+            let width = value_type.min_values() as u64;
             let is_scalar = matches!(take, FieldKind::Scalar(_));
             let value_type = if field.is_repeated {
                 ValueType::List(Box::new(value_type))
@@ -161,8 +161,8 @@ impl<'f> MessageIndex<'f> {
             kind::MESSAGE => {
                 let name = with_leading_dot(&field.type_name);
                 return Ok(match name.as_str() {
-                    TIMESTAMP => (ValueType::Time, FieldKind::Time),
-                    DURATION => (ValueType::Span, FieldKind::Time),
+                    TIMESTAMP => (ValueType::Timestamp, FieldKind::Time),
+                    DURATION => (ValueType::Duration, FieldKind::Time),
                     name => {
                         let (value_type, inner) = self.resolve(name, enclosing)?;
                         (ValueType::Struct(value_type), FieldKind::Message(inner))

@@ -24,7 +24,7 @@ impl Message {
     /// The name of the topic.
     #[getter]
     fn topic(&self) -> String {
-        let topic = self.log.manifest().get(self.message.topic);
+        let topic = self.log.manifest().topic(self.message.topic);
         topic.map(|topic| topic.label().into_owned()).unwrap_or_default()
     }
 

@@ -39,7 +39,7 @@ impl Plot {
     #[getter]
     fn damage(&self) -> Vec<Damage> {
         let mut losses = self.plot.losses.clone();
-        losses.list().iter().map(Damage::from_finding).collect()
+        losses.sorted_findings().iter().map(Damage::from_finding).collect()
     }
 
     /// Returns the plot as PNG.

@@ -116,7 +116,7 @@ impl TableReader {
         let manifest = self.log.manifest();
         let mut findings = self.log.losses();
         findings.add(manifest, &self.topics, &self.batches.damage());
-        let found = findings.list().iter().map(|finding| &finding.damage);
+        let found = findings.sorted_findings().iter().map(|finding| &finding.damage);
         let is_of_topic = |damage: &&logtool_core::Damage| {
             damage.topic.is_none_or(|topic| self.topics.contains(topic))
         };

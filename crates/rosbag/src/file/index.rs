@@ -30,7 +30,7 @@ pub(crate) struct Index {
     /// The chunks, in the order of the file.
     pub(crate) chunks: Vec<IndexedChunk>,
     /// The compression of the inspected chunks.
-    pub(crate) packing: CompressionStats,
+    pub(crate) compression: CompressionStats,
     pub(crate) remarks: Vec<String>,
 }
 
@@ -234,7 +234,7 @@ impl Index {
         let is_thorough = is_thorough || chunks != declared_chunks;
         let mut inspector = Inspector::new(toplevel, file_header.index_at, is_thorough);
         if let Some(reason) =
-            inspector.contradiction(&self.chunks, &mut self.packing)?
+            inspector.contradiction(&self.chunks, &mut self.compression)?
         {
             return Ok(Some(reason));
         }

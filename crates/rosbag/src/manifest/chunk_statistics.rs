@@ -72,12 +72,12 @@ fn index_times(
 /// Returns the compression statistics of the chunks of `parts`, with one read for each.
 pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value>> {
     let mut toplevel = TopLevelReader::new(bag.source.clone());
-    let (mut packing, mut sizes) = (CompressionStats::default(), Vec::new());
+    let (mut compression, mut sizes) = (CompressionStats::default(), Vec::new());
     for part in parts {
         if let Some((chunk_header, data)) = toplevel.chunk(part.bytes.start)? {
             let len = data.end.min(toplevel.len()).saturating_sub(data.start);
             sizes.push((len, u64::from(chunk_header.declared)));
-            packing.add(&chunk_header, len);
+            compression.add(&chunk_header, len);
         }
     }
     let distribution = |of: fn(&(u64, u64)) -> u64| {
@@ -86,7 +86,7 @@ pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value
             .map_or_else(|| Value::Map(BTreeMap::new()), SizeDistribution::to_value)
     };
     Ok(BTreeMap::from([
-        (MetadataKey::Chunks.into(), packing.to_value()),
+        (MetadataKey::Chunks.into(), compression.to_value()),
         (MetadataKey::ChunkBytes.into(), distribution(|(packed, _)| *packed)),
         (
             MetadataKey::UncompressedChunkBytes.into(),

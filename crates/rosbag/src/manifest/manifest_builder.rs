@@ -63,7 +63,7 @@ struct ManifestBuilder {
     drafts: Vec<PartDraft>,
     /// The messages of each draft, where they are known.
     contents: Vec<Option<PartMessages>>,
-    packing: CompressionStats,
+    compression: CompressionStats,
     access: LogAccess,
     damage: Vec<Damage>,
     remarks: Vec<String>,
@@ -107,7 +107,7 @@ pub(crate) fn build_manifest(
         let message = "it does not begin like a bag, and contains no chunk";
         return Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0));
     }
-    let bz2_bytes = builder.packing.uncompressed_bytes(Compression::Bz2);
+    let bz2_bytes = builder.compression.uncompressed_bytes(Compression::Bz2);
     // A short bag with more than the maximum is inspected, because it is a decompression bomb.
     let is_slow = (MAX_BZ2_BYTES + 1..=MAX_DECOMPRESSED_BYTES).contains(&bz2_bytes);
     let is_short = source.len() <= SMALL_BAG_BYTES && !is_slow;
@@ -116,7 +116,7 @@ pub(crate) fn build_manifest(
         OpenMode::Auto if is_short => MAX_DECOMPRESSED_BYTES,
         OpenMode::Auto | OpenMode::Index | OpenMode::Scan => 0,
     };
-    builder.unreadable = builder.packing.unreadable_reason(builder.drafts.len());
+    builder.unreadable = builder.compression.unreadable_reason(builder.drafts.len());
     match &bag.encryption {
         Encryption::Locked(_, reason) => {
             let reason = reason.clone();
@@ -165,7 +165,7 @@ fn missing_index_damage(
 
 impl ManifestBuilder {
     fn use_index(&mut self, index: Index, file_header: &FileHeader) {
-        let Index { connections, chunks, packing, remarks } = index;
+        let Index { connections, chunks, compression, remarks } = index;
         let mut sound_definitions = HashSet::new();
         for (raw, bytes) in connections {
             let Connection { type_name, md5sum, definition, .. } =
@@ -191,7 +191,7 @@ impl ManifestBuilder {
             time: Some(chunk.time),
         };
         self.drafts = chunks.into_iter().zip(ends).map(draft).collect();
-        self.packing = packing;
+        self.compression = compression;
         self.access = LogAccess::Indexed;
         self.remarks.extend(remarks);
     }
@@ -206,7 +206,7 @@ impl ManifestBuilder {
         self.access = LogAccess::Damaged;
         let len = bag.source.len();
         self.missing = missing_index_damage(bag, file_header, &scan)?;
-        let Scan { drafts, packing, damage, remarks, unsound, infos, .. } = scan;
+        let Scan { drafts, compression, damage, remarks, unsound, infos, .. } = scan;
         // If the index is complete, only its position in the header is wrong.
         if file_header.has_header
             && file_header.index_at > len
@@ -224,7 +224,7 @@ impl ManifestBuilder {
                 "the index is not used: {reason}; {chunks} parts were found by scanning the file"
             ));
         }
-        (self.drafts, self.packing) = (drafts, packing);
+        (self.drafts, self.compression) = (drafts, compression);
         self.damage.extend(damage);
         self.remarks.extend(remarks);
         Ok(())

@@ -47,7 +47,7 @@ pub(crate) struct PartDraft {
 pub(crate) struct Scan {
     /// In the order of the file; bytes between two drafts belong to no part.
     pub(crate) drafts: Vec<PartDraft>,
-    pub(crate) packing: CompressionStats,
+    pub(crate) compression: CompressionStats,
     /// The damage outside drafts.
     pub(crate) damage: Vec<Damage>,
     pub(crate) remarks: Vec<String>,
@@ -195,7 +195,7 @@ impl Scan {
         self.close(at, true);
         self.is_in_index = false;
         self.chunks += 1;
-        self.packing.add(&chunk, data.end.min(len) - data.start.min(len));
+        self.compression.add(&chunk, data.end.min(len) - data.start.min(len));
         let messages = Some(PartMessages::Content(PartContent::default()));
         self.open = Some(PartDraft { bytes: at..at, messages, time: None });
         let is_unfinished = is_unfinished(toplevel, &chunk, &data)?;

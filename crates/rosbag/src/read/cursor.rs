@@ -113,7 +113,7 @@ impl RecordVisitor for BlockFiller<'_> {
     }
 
     fn decompressed_bytes(&mut self, bytes: Bytes, at: u64) {
-        self.block.reset_unpacked(bytes, at);
+        self.block.reset_decompressed(bytes, at);
     }
 
     fn buffer(&mut self) -> BytesMut {

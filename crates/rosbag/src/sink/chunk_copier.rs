@@ -264,10 +264,10 @@ impl ChunkCopier<'_, '_> {
         }
         let (content, outcome) = match compression {
             Compression::None => (packed, FrameOutcome::Whole),
-            packing => {
+            compression => {
                 let buffer = BytesMut::new();
                 let (content, outcome) =
-                    packing.decompress(&packed, *size, *size as usize, buffer);
+                    compression.decompress(&packed, *size, *size as usize, buffer);
                 (content.freeze(), outcome)
             }
         };

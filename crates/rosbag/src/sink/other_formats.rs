@@ -43,7 +43,7 @@ pub(super) fn connections(
         }
     }
     let connections = (0..).zip(&manifest.streams).map(|(number, stream)| {
-        let topic = manifest.get(stream.topic)?;
+        let topic = manifest.topic(stream.topic)?;
         let metadata = ConnectionMetadata::from_values(&stream.metadata);
         let topic_name = metadata.original_topic.unwrap_or(&topic.name);
         let mut header =

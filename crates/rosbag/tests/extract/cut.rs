@@ -85,14 +85,17 @@ fn chunks_after_a_time_cut_are_copied() {
             assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
             let in_cut_chunk = 5;
             let rest = copied.records - in_cut_chunk;
-            assert_eq!(copied.in_parts, rest, "{compression:?} {second} {verify}");
+            assert_eq!(
+                copied.verbatim_records, rest,
+                "{compression:?} {second} {verify}"
+            );
         }
         // At the start of a chunk: that chunk is rewritten, and declares the connections.
         for second in [10, 40] {
             let selection = from_second(&log, second);
             let (new, copied) = cut(&log, &selection, false);
             assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
-            let single_records = copied.records - copied.in_parts;
+            let single_records = copied.records - copied.verbatim_records;
             assert!(
                 (10..=11).contains(&single_records),
                 "{compression:?} {second}: {single_records}"
@@ -107,5 +110,5 @@ fn complete_bag_is_copied_completely() {
     let selection = logged(log.manifest());
     let (new, copied) = cut(&log, &selection, false);
     assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
-    assert_eq!((copied.records, copied.in_parts), (108, 108));
+    assert_eq!((copied.records, copied.verbatim_records), (108, 108));
 }

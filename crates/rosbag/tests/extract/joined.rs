@@ -163,7 +163,7 @@ fn records_between_copied_chunks_keep_their_position() {
 fn unselected_record_is_refused() {
     let log = bag(&[(0, "/a", "/n"), (1, "/b", "/m")], 1);
     let mut out = Cursor::new(vec![]);
-    let topics = [log.manifest().topic("/a").unwrap()].into_iter().collect();
+    let topics = [log.manifest().topic_id("/a").unwrap()].into_iter().collect();
     let only = Selection { topics, ..Selection::default() };
     let mut sink = sink(&mut out, &log, &only, &options(None));
     let (selection, mut block) = (logged(log.manifest()), Block::default());

@@ -15,7 +15,7 @@ use crate::definition::{
 
 /// The frame that all records in a bag have.
 const FRAME: RecordProperties =
-    RecordProperties { time_unit: "ns", tail: TrailingBytes::Nothing };
+    RecordProperties { time_unit: "ns", trailing_bytes: TrailingBytes::Nothing };
 
 /// Returns the layout of the first type in `scope`.
 pub(super) fn compile(scope: &Scope<'_>) -> Result<Arc<Layout>> {
@@ -53,5 +53,5 @@ fn compile_type(
         fields.push(LayoutField { name, kind, count, offset: 0, role });
     }
     let layout = Layout::from_fields(message.name.clone(), fields)?;
-    Ok(Arc::new(layout.with_frame(FRAME)))
+    Ok(Arc::new(layout.with_record_properties(FRAME)))
 }

@@ -145,9 +145,9 @@ pub(super) fn built_in(name: &str) -> Option<LayoutKind> {
         "float32" => Primitive::F32,
         "float64" => Primitive::F64,
         "string" => return Some(LayoutKind::Text),
-        "time" => return Some(LayoutKind::Stamp),
-        SIGNED_TIME => return Some(LayoutKind::SignedStamp),
-        "duration" => return Some(LayoutKind::Span),
+        "time" => return Some(LayoutKind::Timestamp),
+        SIGNED_TIME => return Some(LayoutKind::SignedTimestamp),
+        "duration" => return Some(LayoutKind::Duration),
         _ => return None,
     }))
 }

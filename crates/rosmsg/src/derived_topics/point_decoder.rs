@@ -240,7 +240,7 @@ impl Decoder for PointDecoder {
                 missing_points.add_to(damage);
             }
             if points.extra_bytes > 0 {
-                record.extra_bytes(points.extra_bytes).add_to(damage);
+                record.extra_bytes_damage(points.extra_bytes).add_to(damage);
             }
             for (kind, reason) in [
                 (DamageKind::TypeMismatch, &points.missing_columns.impossible),

@@ -73,7 +73,7 @@ pub(super) fn compile(layout: &Layout, package: &str) -> Result<CompiledMessage>
         let line: String = SEPARATOR.iter().collect();
         text.push_str(&format!("{line}\nMSG: {name}\n{fields}"));
     }
-    let is_open = layout.frame.tail == TrailingBytes::Any;
+    let is_open = layout.record_properties.trailing_bytes == TrailingBytes::Any;
     Ok(CompiledMessage {
         type_name,
         text,

@@ -89,8 +89,10 @@ fn definition_has_the_layout_of_the_written_messages() {
 
 #[test]
 fn trailing_bytes_are_rejected_where_they_are_not_allowed() {
-    let frame = RecordProperties { time_unit: "ns", tail: TrailingBytes::Nothing };
-    let layout = layout("t", vec![number("x", Primitive::U16, None)]).with_frame(frame);
+    let frame =
+        RecordProperties { time_unit: "ns", trailing_bytes: TrailingBytes::Nothing };
+    let layout = layout("t", vec![number("x", Primitive::U16, None)])
+        .with_record_properties(frame);
     let messages = LayoutMessages::new(&layout, "p").unwrap();
     assert!(messages.put(&[1, 2], &mut Vec::new()));
     assert!(!messages.put(&[1, 2, 3], &mut Vec::new()));

@@ -140,11 +140,13 @@ impl Compiler {
         self.step(type_name)?;
         match kind {
             LayoutKind::Primitive(one) => self.numbers(one.size(), 1),
-            LayoutKind::Stamp | LayoutKind::Span if self.is_of_ros1 => {
-                let is_signed = *kind == LayoutKind::Span;
+            LayoutKind::Timestamp | LayoutKind::Duration if self.is_of_ros1 => {
+                let is_signed = *kind == LayoutKind::Duration;
                 self.ops.push(Op::Time { is_signed });
             }
-            LayoutKind::Stamp | LayoutKind::SignedStamp | LayoutKind::Span => {
+            LayoutKind::Timestamp
+            | LayoutKind::SignedTimestamp
+            | LayoutKind::Duration => {
                 self.numbers(4, 2);
             }
             LayoutKind::Nested(layout) => self.layout(layout)?,

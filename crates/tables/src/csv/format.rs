@@ -111,7 +111,7 @@ impl Log for CsvLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        self.manifest.get(topic)?;
+        self.manifest.topic(topic)?;
         Ok(Box::new(RowDecoder::new(&self.state, columns)?))
     }
 

@@ -87,7 +87,7 @@ impl RowCursor {
         if u32::try_from(bytes.len()).is_err() {
             return Err(Error::new(ErrorKind::Limit, "rows of over 4 GiB"));
         }
-        block.reset_unpacked(bytes.into(), group.bytes.start);
+        block.reset_decompressed(bytes.into(), group.bytes.start);
         for (time, payload) in entries {
             block.push(TOPIC, time, payload);
         }
@@ -127,7 +127,7 @@ impl Cursor for RowCursor {
                 let err = Error::new(ErrorKind::Malformed, message);
                 return report(err, &group, remaining, block);
             }
-            None => block.reset_unpacked(bytes::Bytes::new(), group.bytes.start),
+            None => block.reset_decompressed(bytes::Bytes::new(), group.bytes.start),
         }
         Ok(true)
     }
@@ -138,7 +138,7 @@ fn report(err: Error, group: &RowGroup, rows: u64, block: &mut Block) -> Result<
     if err.kind() == ErrorKind::Io {
         return Err(err);
     }
-    block.reset_unpacked(bytes::Bytes::new(), group.bytes.start);
+    block.reset_decompressed(bytes::Bytes::new(), group.bytes.start);
     block.report(lost_rows(&err, group, rows));
     Ok(true)
 }

@@ -264,7 +264,7 @@ impl Log for ParquetLog {
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
         debug_assert_eq!(topic, TOPIC);
-        let topic = self.manifest.get(topic)?;
+        let topic = self.manifest.topic(topic)?;
         Ok(Box::new(RowDecoder::new(&topic.schema, columns)?))
     }
 

@@ -119,7 +119,7 @@ fn loses_utc(slice: &LogSlice<'_>, fit: &ClockFit) -> bool {
     let topic = fit.source.strip_suffix(utc_offset::FIELD);
     let topic = topic.and_then(|label| label.strip_suffix('.'));
     let is_kept = topic
-        .and_then(|label| manifest.topic(label).ok())
+        .and_then(|label| manifest.topic_id(label).ok())
         .is_some_and(|topic| slice.selection.topics.contains(topic));
     let is_cut = slice.selection.time != TimeRange::ALL;
     let is_in_header =
@@ -176,7 +176,7 @@ impl DeclarationsBuilder<'_> {
                         continue;
                     }
                     let new_name_of_topic =
-                        new_name(slice.manifest.get(*topic)?, self.options)?;
+                        new_name(slice.manifest.topic(*topic)?, self.options)?;
                     if let (Some(new_name_of_topic), Some(fields)) =
                         (&new_name_of_topic, texts.get(name.as_str()))
                     {
@@ -225,7 +225,7 @@ impl DeclarationsBuilder<'_> {
         for declaration in &format_state.declarations {
             if let Declaration::Subscription { name, topic, .. } = declaration {
                 let is_renamed =
-                    new_name(slice.manifest.get(*topic)?, self.options)?.is_some();
+                    new_name(slice.manifest.topic(*topic)?, self.options)?.is_some();
                 if is_selected(topic) {
                     selected.push((name.as_str(), is_renamed));
                 } else {

@@ -106,7 +106,7 @@ impl Edge {
             let mut cursor = log.read(&part, &all).unwrap();
             while cursor.fill(&mut block).unwrap() {
                 for record in block.iter() {
-                    let topic = log.manifest().get(record.topic).unwrap();
+                    let topic = log.manifest().topic(record.topic).unwrap();
                     if topic.encoding == "ulog" {
                         let payload = Bytes::copy_from_slice(record.payload);
                         records.push((topic.label().into(), record.offset, payload));
@@ -122,7 +122,7 @@ impl Edge {
     pub(crate) fn has_unusable_definition(&self, label: &str) -> bool {
         let manifest = self.log().manifest();
         manifest.damage.iter().any(|damage| {
-            let topic = damage.topic.and_then(|id| manifest.get(id).ok());
+            let topic = damage.topic.and_then(|id| manifest.topic(id).ok());
             damage.kind == DamageKind::Definition
                 && topic.is_some_and(|topic| topic.label() == label)
         })
@@ -136,7 +136,7 @@ impl Edge {
     /// Returns the table of a topic, with one column for each scalar.
     pub(crate) fn table(&self, label: &str) -> RecordBatch {
         let (log, all) = (self.log(), Selection::default());
-        let topic = log.manifest().topic(label).unwrap();
+        let topic = log.manifest().topic_id(label).unwrap();
         let selection = Selection { topics: [topic].into_iter().collect(), ..all };
         let mut decoder = log.decoder(topic, &Columns::new(View::Flat)).unwrap();
         let (mut block, mut damage) = (Block::default(), vec![]);

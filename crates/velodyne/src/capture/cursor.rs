@@ -127,7 +127,7 @@ impl Cursor for CaptureCursor {
         let Self { scanner, state } = self;
         if let Some(reassembled) = state.reassembled.take() {
             let len = reassembled.bytes.len();
-            block.reset_unpacked(reassembled.bytes.into(), reassembled.at);
+            block.reset_decompressed(reassembled.bytes.into(), reassembled.at);
             for topic in reassembled.topics.into_iter().flatten() {
                 block.push(topic, reassembled.time, 0..len);
             }

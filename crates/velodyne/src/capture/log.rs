@@ -175,15 +175,19 @@ impl Log for CaptureLog {
         }
         match self.format_state.topics.get(topic.index()) {
             Some(sender) => topics::decoder(sender.is_position, columns),
-            None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {
+            None => Err(self.manifest.topic(topic).err().unwrap_or_else(|| {
                 Error::new(ErrorKind::NoSuch, "decoder of the topic")
             })),
         }
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
         match self.format_state.points(topic) {
-            Some(_) => Ok(Some(self.scans_within(topic, time)?.groups())),
+            Some(_) => Ok(Some(self.scans_within(topic, time)?.row_groups())),
             None => Ok(None),
         }
     }

@@ -173,16 +173,20 @@ impl Log for VelLog {
         }
         match self.format_state.topics.get(topic.index()) {
             Some(kind) => kind.decoder(columns),
-            None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {
+            None => Err(self.manifest.topic(topic).err().unwrap_or_else(|| {
                 Error::new(ErrorKind::NoSuch, "decoder of the topic")
             })),
         }
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
+    fn row_groups(
+        &self,
+        topic: TopicId,
+        time: TimeRange,
+    ) -> Result<Option<Vec<RowGroup>>> {
         if self.format_state.points == Some(topic) && self.format_state.lidar.is_some()
         {
-            Ok(Some(self.scans_within(time)?.groups()))
+            Ok(Some(self.scans_within(time)?.row_groups()))
         } else {
             Ok(None)
         }

@@ -190,7 +190,7 @@ pub(crate) fn ints(path: &Path, name: &str) -> Vec<i32> {
 /// Returns the points of a log, read in parts of about `target` bytes, each with a
 /// decoder of its own.
 pub(crate) fn points(log: &dyn Log, target: u64) -> RecordBatch {
-    let topic = log.manifest().topic("points").unwrap();
+    let topic = log.manifest().topic_id("points").unwrap();
     let topics = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let (mut block, mut damage, mut batches) = (Block::default(), vec![], vec![]);

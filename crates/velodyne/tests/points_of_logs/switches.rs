@@ -85,8 +85,9 @@ fn intensities_corrected_by_the_lidar_are_not_corrected_again() {
             let source = Arc::new(bytes.clone());
             let log = CaptureLog::open_with(source, OpenOptions::default(), &options);
             let log = log.unwrap();
-            let topic = log.manifest().topic("points").unwrap();
-            let description = &log.manifest().get(topic).unwrap().metadata["intensity"];
+            let topic = log.manifest().topic_id("points").unwrap();
+            let description =
+                &log.manifest().topic(topic).unwrap().metadata["intensity"];
             assert_eq!(description.contains("once more"), is_again, "{description}");
             let points = points(&log, u64::MAX);
             let intensities = points["intensity"].as_primitive::<UInt8Type>().values();

@@ -115,7 +115,7 @@ fn by_hand() -> Vec<u8> {
 
 /// Returns the values of `fields` in the only message of the topic `name`.
 fn decoded(log: &VelLog, name: &str, fields: &[Field]) -> Vec<Field> {
-    let topic = log.manifest().topic(name).unwrap();
+    let topic = log.manifest().topic_id(name).unwrap();
     let mut decoder = log.decoder(topic, &Columns::new(View::Flat)).unwrap();
     let selection =
         Selection { topics: [topic].into_iter().collect(), ..Selection::default() };

@@ -25,8 +25,8 @@ pub(super) fn print_losses(report: &mut RepairReport) {
     say!("{} {}: {}", paint.yellow(label), report.name, report.losses.summary());
     for loss in &report.topic_losses {
         let topic = loss.topic.as_deref().unwrap_or("of unknown topics");
-        let records = match (loss.records, loss.uncounted_places) {
-            (0, _) => count_of(loss.places, "place"),
+        let records = match (loss.records, loss.uncounted_ranges) {
+            (0, _) => count_of(loss.damaged_ranges, "place"),
             (records, 0) => count_of(records, "record"),
             (records, _) => format!("{} and more", count_of(records, "record")),
         };
@@ -57,7 +57,7 @@ pub(super) fn print_remaining(report: &RepairReport) -> Result<()> {
 /// Returns what `logtool repair --json` prints.
 pub(super) fn json(report: &mut RepairReport) -> JsonReport<'_> {
     let bytes = report.losses.lost_bytes();
-    let places = report.losses.list().iter().map(JsonPlace::new).collect();
+    let places = report.losses.sorted_findings().iter().map(JsonPlace::new).collect();
     let topics = report.topic_losses.iter().map(JsonTopic::new).collect();
     JsonReport {
         file: &report.name,
@@ -111,7 +111,7 @@ impl<'r> JsonTopic<'r> {
         Self {
             topic: loss.topic.as_deref(),
             records: (loss.records > 0).then_some(loss.records),
-            is_exact: loss.uncounted_places == 0,
+            is_exact: loss.uncounted_ranges == 0,
             from_s: loss.time.and_then(first_time),
             to_s: loss.time.and_then(last_time),
         }

@@ -8,7 +8,7 @@ use crate::{
     decode::columns::{
         leaf::Leaf,
         node::Node,
-        numbers::{spans, timestamps, values},
+        numbers::{duration_column, primitive_column, timestamp_column},
         plan::{FieldArray, LayoutPlanner},
         value_names::ValueNames,
     },
@@ -17,26 +17,26 @@ use crate::{
 };
 
 impl LayoutPlanner<'_> {
-    /// Returns the array of `field` and that of its labels. The field is at each of the
-    /// offsets `begins`.
+    /// Returns the array of `field` and that of its labels. The field is at each of
+    /// `offsets`.
     pub(super) fn fixed_size_array(
         &mut self,
         layout: &Layout,
         field: &LayoutField,
         name: &str,
-        begins: Vec<u32>,
+        offsets: Vec<u32>,
     ) -> Result<FieldArray> {
         self.count_field()?;
         self.count_name(name)?;
         let Some(count) = field.count.filter(|_| !field.is_chars()) else {
-            return self.scalar(layout, field, name, begins);
+            return self.scalar(layout, field, name, offsets);
         };
         let size = field.kind.size();
-        let mut starts = Vec::with_capacity(begins.len() * count as usize);
-        for begin in begins {
-            starts.extend((0..count).map(|i| begin + i * size));
+        let mut element_offsets = Vec::with_capacity(offsets.len() * count as usize);
+        for offset in offsets {
+            element_offsets.extend((0..count).map(|index| offset + index * size));
         }
-        let values = self.values(&field.kind, 1, starts)?;
+        let values = self.values(&field.kind, 1, element_offsets)?;
         Ok(vec![fixed_list(name, count, values)])
     }
 
@@ -47,10 +47,10 @@ impl LayoutPlanner<'_> {
         layout: &Layout,
         field: &LayoutField,
         name: &str,
-        begins: Vec<u32>,
+        offsets: Vec<u32>,
     ) -> Result<FieldArray> {
-        let chars = field.count.unwrap_or(1);
-        let (data_type, node) = self.values(&field.kind, chars, begins)?;
+        let string_len = field.count.unwrap_or(1);
+        let (data_type, node) = self.values(&field.kind, string_len, offsets)?;
         let label = match node {
             Node::Leaf(leaf) => self.label(layout, &field.name, name, leaf),
             _ => None,
@@ -60,52 +60,53 @@ impl LayoutPlanner<'_> {
         Ok(fields)
     }
 
-    /// Returns the array of values of the fixed-size type `kind` at each of the offsets
-    /// `starts`. Strings have `chars` characters.
+    /// Returns the array of values of the fixed-size type `kind` at each of `offsets`.
+    /// Strings have `string_len` characters.
     pub(super) fn values(
         &mut self,
         kind: &LayoutKind,
-        chars: u32,
-        starts: Vec<u32>,
+        string_len: u32,
+        offsets: Vec<u32>,
     ) -> Result<(DataType, Node)> {
-        let source = self.source();
+        let source = self.leaf_source();
         let (data_type, leaf) = match kind {
             LayoutKind::Nested(inner) => {
                 let mut fields = FieldArray::new();
                 for field in inner.fields.iter().filter(|field| field.has_columns()) {
-                    let begins = starts.iter().map(|start| start + field.offset);
-                    let begins = begins.collect();
+                    let field_offsets =
+                        offsets.iter().map(|offset| offset + field.offset).collect();
                     fields.extend(self.fixed_size_array(
                         inner,
                         field,
                         &field.name,
-                        begins,
+                        field_offsets,
                     )?);
                 }
-                return Ok(struct_of(fields));
+                return Ok(struct_array(fields));
             }
             LayoutKind::Primitive(Primitive::Char) => {
-                (DataType::Utf8, Leaf::chars(source, chars as usize, starts))
+                (DataType::Utf8, Leaf::chars(source, string_len as usize, offsets))
             }
             LayoutKind::Primitive(primitive) => {
-                let (size, values) = (primitive.size(), values(*primitive));
-                (primitive.data_type(), Leaf::new(source, size, values, starts))
+                let values = primitive_column(*primitive);
+                let leaf = Leaf::new(source, primitive.size(), values, offsets);
+                (primitive.data_type(), leaf)
             }
-            LayoutKind::Stamp | LayoutKind::SignedStamp => {
+            LayoutKind::Timestamp | LayoutKind::SignedTimestamp => {
                 let data_type = DataType::Timestamp(TimeUnit::Nanosecond, None);
-                let values = timestamps(*kind == LayoutKind::SignedStamp);
-                (data_type, Leaf::new(source, kind.size(), values, starts))
+                let values = timestamp_column(*kind == LayoutKind::SignedTimestamp);
+                (data_type, Leaf::new(source, kind.size(), values, offsets))
             }
-            LayoutKind::Span => {
+            LayoutKind::Duration => {
                 let data_type = DataType::Duration(TimeUnit::Nanosecond);
-                (data_type, Leaf::new(source, kind.size(), spans(), starts))
+                (data_type, Leaf::new(source, kind.size(), duration_column(), offsets))
             }
             LayoutKind::Text | LayoutKind::Bytes | LayoutKind::List(_) => {
-                let message = "a text or a list is at no fixed place";
+                let message = "a string or a list has no fixed size";
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
         };
-        Ok((data_type, Node::Leaf(self.leaf(leaf)?)))
+        Ok((data_type, Node::Leaf(self.add_leaf(leaf)?)))
     }
 
     /// Returns the label column of the values of `leaf`, if they have labels.
@@ -116,9 +117,10 @@ impl LayoutPlanner<'_> {
         column: &str,
         leaf: usize,
     ) -> Option<(FieldRef, Node)> {
-        let names = ValueNames::new(self.labels?.get(&layout.name, field)?);
-        let fields = layout.fields.iter().map(|field| &*field.name);
-        Some((names.field(column, field, fields), Node::Label(leaf, names)))
+        let value_names = ValueNames::new(self.labels?.get(&layout.name, field)?);
+        let field_names = layout.fields.iter().map(|field| &*field.name);
+        let label_field = value_names.field(column, field, field_names);
+        Some((label_field, Node::Label(leaf, value_names)))
     }
 }
 
@@ -128,13 +130,13 @@ pub(super) fn arrow_field(name: &str, data_type: DataType) -> FieldRef {
 }
 
 /// Returns a struct of the arrays `children`.
-pub(super) fn struct_of(children: FieldArray) -> (DataType, Node) {
+pub(super) fn struct_array(children: FieldArray) -> (DataType, Node) {
     let (fields, nodes): (Vec<FieldRef>, Vec<Node>) = children.into_iter().unzip();
     let fields = Fields::from(fields);
     (DataType::Struct(fields.clone()), Node::Struct(fields, nodes))
 }
 
-/// Returns fixed-size lists of `count` elements each.
+/// Returns an array of lists called `name` of `count` elements each.
 pub(super) fn fixed_list(
     name: &str,
     count: u32,

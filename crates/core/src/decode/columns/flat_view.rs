@@ -24,41 +24,45 @@ impl LayoutPlanner<'_> {
                 self.skip(layout, field)?;
                 continue;
             }
-            if field.is_longer(self.longest) {
-                let name = self.name(&format!("{prefix}{}", field.name))?;
+            if field.is_array_longer_than(self.max_array_len) {
+                let column = self.unique_name(&format!("{prefix}{}", field.name))?;
                 let is_selected = projection.is_next_selected();
-                let fields = self.field_array(layout, field, &name, is_selected)?;
-                self.add(fields);
+                let fields = self.field_array(layout, field, &column, is_selected)?;
+                self.add_columns(fields);
                 continue;
             }
-            let count = if field.is_chars() { None } else { field.count };
-            let size = if field.is_chars() { field.size() } else { None };
+            // A string of fixed length is one column.
+            let (count, string_size) = if field.is_chars() {
+                (None, field.size())
+            } else {
+                (field.count, None)
+            };
             for index in 0..count.unwrap_or(1) {
-                let name = match count {
+                let path = match count {
                     Some(_) => format!("{prefix}{}[{index}]", field.name),
                     None => format!("{prefix}{}", field.name),
                 };
                 if let LayoutKind::Nested(inner) = &field.kind {
-                    self.count_name(&name)?;
-                    self.add_flat_columns(inner, &format!("{name}."), projection)?;
+                    self.count_name(&path)?;
+                    self.add_flat_columns(inner, &format!("{path}."), projection)?;
                     continue;
                 }
-                let name = self.name(&name)?;
+                let column = self.unique_name(&path)?;
                 let is_selected = projection.is_next_selected();
                 if !field.kind.is_fixed() {
                     if let Some((data_type, node)) =
                         self.variable_size_values(&field.kind, is_selected)?
                     {
-                        self.add(vec![(arrow_field(&name, data_type), node)]);
+                        self.add_columns(vec![(arrow_field(&column, data_type), node)]);
                     }
                     continue;
                 }
                 if is_selected {
                     let start = self.builder.offset();
-                    let fields = self.scalar(layout, field, &name, vec![start])?;
-                    self.add(fields);
+                    let fields = self.scalar(layout, field, &column, vec![start])?;
+                    self.add_columns(fields);
                 }
-                self.builder.skip(size.unwrap_or(field.kind.size()));
+                self.builder.skip(string_size.unwrap_or(field.kind.size()));
             }
         }
         Ok(())

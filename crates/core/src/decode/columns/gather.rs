@@ -10,23 +10,23 @@ pub(super) enum ValueOffsets {
     /// One value.
     One(usize),
     /// Several adjacent values.
-    Row { start: usize, count: usize },
+    Adjacent { start: usize, count: usize },
     /// Several values at any offsets.
-    Many(Vec<u32>),
+    Scattered(Vec<u32>),
     /// The piece consists of values only.
-    All,
+    WholePiece,
 }
 
 impl ValueOffsets {
     /// Creates the offsets of values of `size` bytes. There must be at least one.
     pub(super) fn new(size: usize, offsets: Vec<u32>) -> Self {
-        let next_to = |pair: &[u32]| pair[0] as usize + size == pair[1] as usize;
+        let are_adjacent = |pair: &[u32]| pair[0] as usize + size == pair[1] as usize;
         match offsets[..] {
-            [one] => Self::One(one as usize),
-            [start, ..] if offsets.windows(2).all(next_to) => {
-                Self::Row { start: start as usize, count: offsets.len() }
+            [offset] => Self::One(offset as usize),
+            [start, ..] if offsets.windows(2).all(are_adjacent) => {
+                Self::Adjacent { start: start as usize, count: offsets.len() }
             }
-            _ => Self::Many(offsets),
+            _ => Self::Scattered(offsets),
         }
     }
 }
@@ -34,9 +34,9 @@ impl ValueOffsets {
 /// The pieces from which values are decoded.
 pub(super) enum ValueBytes<'p> {
     /// Payloads of fixed size, with their total bytes and the size of each.
-    Rows(&'p [u8], usize),
+    Payloads(&'p [u8], usize),
     /// Pieces of these bytes.
-    Found(&'p [u8], &'p [ByteRange]),
+    Pieces(&'p [u8], &'p [ByteRange]),
     /// Pieces of these bytes that consist of elements of the given size.
     Elements(&'p [u8], &'p [ByteRange], usize),
 }
@@ -61,16 +61,16 @@ pub(super) trait GatherValues: Send {
 impl<G: GatherValues> ValueColumn for G {
     fn gather(&mut self, pieces: ValueBytes<'_>, offsets: &ValueOffsets) {
         match pieces {
-            ValueBytes::Rows(rows, stride) => {
-                GatherValues::gather(self, rows.chunks_exact(stride), offsets);
+            ValueBytes::Payloads(payloads, stride) => {
+                GatherValues::gather(self, payloads.chunks_exact(stride), offsets);
             }
-            ValueBytes::Found(bytes, pieces) => {
-                let piece = |piece: &ByteRange| slice(bytes, *piece);
-                GatherValues::gather(self, pieces.iter().map(piece), offsets);
+            ValueBytes::Pieces(bytes, ranges) => {
+                let pieces = ranges.iter().map(|range| slice(bytes, *range));
+                GatherValues::gather(self, pieces, offsets);
             }
-            ValueBytes::Elements(bytes, pieces, stride) => {
-                for piece in pieces {
-                    let elements = slice(bytes, *piece).chunks_exact(stride);
+            ValueBytes::Elements(bytes, ranges, stride) => {
+                for range in ranges {
+                    let elements = slice(bytes, *range).chunks_exact(stride);
                     GatherValues::gather(self, elements, offsets);
                 }
             }
@@ -90,6 +90,6 @@ fn slice(bytes: &[u8], (start, end): ByteRange) -> &[u8] {
 /// Takes all of `values` and reserves the same capacity again. Batches of one topic have
 /// similar lengths, and growing the vector step by step costs more than decoding.
 pub(super) fn take<T>(values: &mut Vec<T>) -> Vec<T> {
-    let empty = Vec::with_capacity(values.len() + values.len() / 8);
-    std::mem::replace(values, empty)
+    let next_values = Vec::with_capacity(values.len() + values.len() / 8);
+    std::mem::replace(values, next_values)
 }

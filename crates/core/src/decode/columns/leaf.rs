@@ -24,7 +24,7 @@ pub(super) enum LeafSource {
     /// Whole payloads.
     Payloads,
     /// The pieces in this table.
-    ValueBytes(TableIndex),
+    Pieces(TableIndex),
     /// The pieces in this table, which consist of elements of `stride` bytes.
     Elements { table: TableIndex, stride: usize },
 }
@@ -41,8 +41,8 @@ impl Leaf {
         let size = size as usize;
         match source {
             LeafSource::Elements { table, stride } if stride == size => Self {
-                source: LeafSource::ValueBytes(table),
-                value_offsets: ValueOffsets::All,
+                source: LeafSource::Pieces(table),
+                value_offsets: ValueOffsets::WholePiece,
                 values,
             },
             _ => {
@@ -54,7 +54,7 @@ impl Leaf {
     /// Creates a leaf of fixed-size strings of `len` characters at `offsets`.
     pub(super) fn chars(source: LeafSource, len: usize, offsets: Vec<u32>) -> Self {
         let values = Box::new(FixedStringColumn::new(len));
-        Self { source, value_offsets: ValueOffsets::Many(offsets), values }
+        Self { source, value_offsets: ValueOffsets::Scattered(offsets), values }
     }
 
     /// Creates a leaf of the pieces in `table` as strings.
@@ -86,24 +86,23 @@ impl Leaf {
 
     fn from_pieces(table: TableIndex, values: Box<dyn ValueColumn>) -> Self {
         Self {
-            source: LeafSource::ValueBytes(table),
-            value_offsets: ValueOffsets::All,
+            source: LeafSource::Pieces(table),
+            value_offsets: ValueOffsets::WholePiece,
             values,
         }
     }
 
-    /// Decodes the values of `rows`: payloads of `stride` bytes each.
-    pub(super) fn gather(&mut self, rows: &[u8], stride: usize) {
-        self.values.gather(ValueBytes::Rows(rows, stride), &self.value_offsets);
+    /// Decodes the values of `payloads`, which have `stride` bytes each.
+    pub(super) fn decode_payloads(&mut self, payloads: &[u8], stride: usize) {
+        let payloads = ValueBytes::Payloads(payloads, stride);
+        self.values.gather(payloads, &self.value_offsets);
     }
 
     /// Decodes the values from the pieces of `bytes` in `tables`.
-    pub(super) fn gather_from(&mut self, bytes: &[u8], tables: &Tables) {
+    pub(super) fn decode_pieces(&mut self, bytes: &[u8], tables: &Tables) {
         let pieces = match self.source {
             LeafSource::Payloads => return, // such a leaf has no pieces
-            LeafSource::ValueBytes(table) => {
-                ValueBytes::Found(bytes, tables.get(table))
-            }
+            LeafSource::Pieces(table) => ValueBytes::Pieces(bytes, tables.get(table)),
             LeafSource::Elements { table, stride } => {
                 ValueBytes::Elements(bytes, tables.get(table), stride)
             }

@@ -43,13 +43,14 @@ impl Node {
             }
             Self::List(field, ends, node) => {
                 let ends = leaves[*ends].as_primitive::<Int32Type>().values().clone();
-                let (ends, values) = (OffsetBuffer::new(ends), node.build(leaves)?);
-                let list = ListArray::try_new(field.clone(), ends, values, None);
+                let offsets = OffsetBuffer::new(ends);
+                let values = node.build(leaves)?;
+                let list = ListArray::try_new(field.clone(), offsets, values, None);
                 Arc::new(list.map_err(into_error)?)
             }
             Self::Struct(fields, nodes) => {
-                let build = |node: &Self| node.build(leaves);
-                let columns = nodes.iter().map(build).collect::<Result<_>>()?;
+                let columns = nodes.iter().map(|node| node.build(leaves));
+                let columns = columns.collect::<Result<_>>()?;
                 let array = StructArray::try_new(fields.clone(), columns, None);
                 Arc::new(array.map_err(into_error)?)
             }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Returns an empty column for `primitive`.
-pub(super) fn values(primitive: Primitive) -> Box<dyn ValueColumn> {
+pub(super) fn primitive_column(primitive: Primitive) -> Box<dyn ValueColumn> {
     match primitive {
         Primitive::I8 => Box::new(NumberColumn::<Int8Type>::default()),
         Primitive::I16 => Box::new(NumberColumn::<Int16Type>::default()),
@@ -34,17 +34,17 @@ pub(super) fn values(primitive: Primitive) -> Box<dyn ValueColumn> {
 }
 
 /// Returns an empty column of timestamps with signed or unsigned seconds.
-pub(super) fn timestamps(is_signed: bool) -> Box<dyn ValueColumn> {
+pub(super) fn timestamp_column(is_signed: bool) -> Box<dyn ValueColumn> {
     if is_signed {
         Box::new(NumberColumn::<TimestampNanosecondType, SignedTimestamp>::default())
     } else {
-        Box::new(NumberColumn::<TimestampNanosecondType, Stamp>::default())
+        Box::new(NumberColumn::<TimestampNanosecondType, UnsignedTimestamp>::default())
     }
 }
 
 /// Returns an empty column of durations.
-pub(super) fn spans() -> Box<dyn ValueColumn> {
-    Box::new(NumberColumn::<DurationNanosecondType, Span>::default())
+pub(super) fn duration_column() -> Box<dyn ValueColumn> {
+    Box::new(NumberColumn::<DurationNanosecondType, Duration>::default())
 }
 
 /// The way a value is read from little-endian bytes.
@@ -62,27 +62,27 @@ trait LittleEndian: Send {
     fn extend(values: &mut Vec<Self::Value>, row: &[u8]);
 }
 
-macro_rules! little {
-    ($($reader:ty, $value:ty, $from:expr;)*) => {$(
+macro_rules! impl_little_endian {
+    ($($reader:ty, $value:ty, $decode:expr;)*) => {$(
         impl LittleEndian for $reader {
             type Value = $value;
 
             #[inline(always)]
             fn value_at(piece: &[u8], offset: usize) -> $value {
-                let bytes = piece.get(offset..).and_then(|tail| tail.first_chunk());
-                bytes.map_or_else(<$value>::default, |bytes| $from(*bytes))
+                let bytes = piece.get(offset..).and_then(|bytes| bytes.first_chunk());
+                bytes.map_or_else(<$value>::default, |bytes| $decode(*bytes))
             }
 
             #[inline(always)]
             fn extend(values: &mut Vec<$value>, row: &[u8]) {
                 let chunks = row.as_chunks().0;
-                values.extend(chunks.iter().map(|bytes| $from(*bytes)));
+                values.extend(chunks.iter().map(|bytes| $decode(*bytes)));
             }
         }
     )*};
 }
 
-little! {
+impl_little_endian! {
     i8, i8, i8::from_le_bytes;
     i16, i16, i16::from_le_bytes;
     i32, i32, i32::from_le_bytes;
@@ -93,37 +93,40 @@ little! {
     u64, u64, u64::from_le_bytes;
     f32, f32, f32::from_le_bytes;
     f64, f64, f64::from_le_bytes;
-    Stamp, i64, nanos_of;
-    SignedTimestamp, i64, signed_stamp;
-    Span, i64, span;
+    UnsignedTimestamp, i64, unsigned_timestamp_nanos;
+    SignedTimestamp, i64, signed_timestamp_nanos;
+    Duration, i64, duration_nanos;
 }
 
-/// Reads a timestamp as nanoseconds.
-struct Stamp;
+/// Reads a timestamp with unsigned seconds as nanoseconds.
+struct UnsignedTimestamp;
 
-/// Reads a timestamp with signed seconds.
+/// Reads a timestamp with signed seconds as nanoseconds.
 struct SignedTimestamp;
 
 /// Reads a duration as nanoseconds.
-struct Span;
+struct Duration;
 
-/// The nanoseconds may exceed one second. The sum does not overflow an `i64`.
+/// Returns a timestamp with unsigned seconds in nanoseconds. The nanoseconds of the
+/// timestamp may exceed one second. The sum does not overflow an `i64`.
 #[inline(always)]
-fn nanos_of(bytes: [u8; 8]) -> i64 {
+fn unsigned_timestamp_nanos(bytes: [u8; 8]) -> i64 {
     let seconds_and_nanos = u64::from_le_bytes(bytes);
     i64::from(seconds_and_nanos as u32) * 1_000_000_000
         + i64::from((seconds_and_nanos >> 32) as u32)
 }
 
+/// Returns a timestamp with signed seconds in nanoseconds.
 #[inline(always)]
-fn signed_stamp(bytes: [u8; 8]) -> i64 {
+fn signed_timestamp_nanos(bytes: [u8; 8]) -> i64 {
     let seconds_and_nanos = u64::from_le_bytes(bytes);
     i64::from(seconds_and_nanos as i32) * 1_000_000_000
         + i64::from((seconds_and_nanos >> 32) as u32)
 }
 
+/// Returns a duration in nanoseconds.
 #[inline(always)]
-fn span(bytes: [u8; 8]) -> i64 {
+fn duration_nanos(bytes: [u8; 8]) -> i64 {
     let seconds_and_nanos = u64::from_le_bytes(bytes);
     i64::from(seconds_and_nanos as i32) * 1_000_000_000
         + i64::from((seconds_and_nanos >> 32) as i32)
@@ -132,12 +135,12 @@ fn span(bytes: [u8; 8]) -> i64 {
 /// A column of numbers of one type that are read in one way.
 struct NumberColumn<T: ArrowPrimitiveType, L = <T as ArrowPrimitiveType>::Native> {
     values: Vec<T::Native>,
-    read: std::marker::PhantomData<L>,
+    reader: std::marker::PhantomData<L>,
 }
 
 impl<T: ArrowPrimitiveType, L> Default for NumberColumn<T, L> {
     fn default() -> Self {
-        Self { values: Vec::new(), read: std::marker::PhantomData }
+        Self { values: Vec::new(), reader: std::marker::PhantomData }
     }
 }
 
@@ -153,7 +156,7 @@ impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
             ValueOffsets::One(offset) => {
                 self.values.extend(pieces.map(|piece| L::value_at(piece, *offset)));
             }
-            ValueOffsets::Row { start, count } => {
+            ValueOffsets::Adjacent { start, count } => {
                 let len = count * L::SIZE;
                 self.values.reserve(pieces.len() * count);
                 for piece in pieces {
@@ -161,7 +164,7 @@ impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
                     L::extend(&mut self.values, row);
                 }
             }
-            ValueOffsets::Many(offsets) => {
+            ValueOffsets::Scattered(offsets) => {
                 self.values.reserve(pieces.len() * offsets.len());
                 for piece in pieces {
                     let row = offsets
@@ -170,7 +173,7 @@ impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
                     self.values.extend(row);
                 }
             }
-            ValueOffsets::All => {
+            ValueOffsets::WholePiece => {
                 pieces.for_each(|piece| L::extend(&mut self.values, piece))
             }
         }
@@ -193,27 +196,27 @@ impl GatherValues for BooleanColumn {
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
         value_offsets: &ValueOffsets,
     ) {
-        let byte =
+        let byte_at =
             |piece: &[u8], offset: usize| piece.get(offset).copied().unwrap_or(0);
         match value_offsets {
             ValueOffsets::One(offset) => {
-                self.bytes.extend(pieces.map(|piece| byte(piece, *offset)));
+                self.bytes.extend(pieces.map(|piece| byte_at(piece, *offset)));
             }
-            ValueOffsets::Row { start, count } => {
+            ValueOffsets::Adjacent { start, count } => {
                 for piece in pieces {
                     let row = piece.get(*start..start + count).unwrap_or_default();
                     self.bytes.extend_from_slice(row);
                 }
             }
-            ValueOffsets::Many(offsets) => {
+            ValueOffsets::Scattered(offsets) => {
                 for piece in pieces {
                     let row =
-                        offsets.iter().map(|offset| byte(piece, *offset as usize));
+                        offsets.iter().map(|offset| byte_at(piece, *offset as usize));
                     self.bytes.extend(row);
                 }
             }
-            ValueOffsets::All => {
-                pieces.for_each(|row| self.bytes.extend_from_slice(row))
+            ValueOffsets::WholePiece => {
+                pieces.for_each(|piece| self.bytes.extend_from_slice(piece))
             }
         }
     }

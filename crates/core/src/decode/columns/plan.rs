@@ -29,11 +29,11 @@ const MAX_COLUMNS: u64 = 1 << 16;
 /// The maximum number of elements of fixed-size arrays that the flat view splits into
 /// columns, if splitting all arrays exceeds the maximum number of columns. If that is not
 /// enough either, the nested view is used.
-const LONG: u32 = 256;
+const MAX_FLAT_ARRAY_LEN: u32 = 256;
 
 /// The maximum total size of the column names of one table in bytes: names in a nested
 /// type are repeated in each of its columns.
-const MAX_NAMES: usize = 4 << 20;
+const MAX_NAME_BYTES: usize = 4 << 20;
 
 /// The maximum number of fields to inspect. Types that contain other types twice, and so
 /// on, can have more fields than fit in memory.
@@ -66,7 +66,7 @@ pub fn time_field(name: &str, unit: &str) -> Field {
         .with_metadata(metadata)
 }
 
-/// The parts of a batch after the time column.
+/// The columns of a batch: its schema, and the arrays after the time column.
 #[derive(Debug)]
 pub(super) struct ColumnPlan {
     pub(super) schema: SchemaRef,
@@ -83,30 +83,33 @@ impl ColumnPlan {
         leaves: &mut Vec<Leaf>,
     ) -> Result<(Self, Program)> {
         let is_time = |field: &&LayoutField| field.role == FieldRole::Time;
-        let time = layout.fields.iter().find(is_time).map_or("time", |f| &f.name);
+        let time_field_in_layout = layout.fields.iter().find(is_time);
+        let time_name = time_field_in_layout.map_or("time", |field| &field.name);
         let mut planner = LayoutPlanner {
             root: layout,
             labels: columns.labels.as_deref(),
             leaves,
             builder: ProgramBuilder::new(),
             elements: None,
-            names: HashSet::from([time.to_owned()]),
-            names_len: 0,
-            fields: vec![time_field(time, layout.frame.time_unit).into()],
+            names: HashSet::from([time_name.to_owned()]),
+            name_bytes: 0,
+            fields: vec![
+                time_field(time_name, layout.record_properties.time_unit).into(),
+            ],
             nodes: vec![],
             inspected_fields: 0,
-            longest: u32::MAX,
+            max_array_len: u32::MAX,
         };
         let mut projection = ColumnProjection::new(columns.indices.as_deref());
         match columns.view {
             View::Nested => planner.add_nested_columns(layout, &mut projection)?,
             View::Flat => {
-                let fits = |longest: &u32| {
-                    layout.flat_columns(MAX_COLUMNS, *longest) <= MAX_COLUMNS
+                let fits_in_a_table = |max_array_len: &u32| {
+                    layout.flat_columns(MAX_COLUMNS, *max_array_len) <= MAX_COLUMNS
                 };
-                match [u32::MAX, LONG].into_iter().find(fits) {
-                    Some(longest) => {
-                        planner.longest = longest;
+                match [u32::MAX, MAX_FLAT_ARRAY_LEN].into_iter().find(fits_in_a_table) {
+                    Some(max_array_len) => {
+                        planner.max_array_len = max_array_len;
                         planner.add_flat_columns(layout, "", &mut projection)?;
                     }
                     None => planner.add_nested_columns(layout, &mut projection)?,
@@ -115,12 +118,12 @@ impl ColumnPlan {
         }
         projection.check()?;
         let schema = Arc::new(Schema::new(planner.fields));
-        let program = planner.builder.finish(layout.frame.tail);
+        let program = planner.builder.finish(layout.record_properties.trailing_bytes);
         Ok((Self { schema, nodes: planner.nodes }, program))
     }
 }
 
-/// Walks through a layout field by field.
+/// Plans the columns of a layout field by field.
 pub(super) struct LayoutPlanner<'p> {
     root: &'p Layout,
     pub(super) labels: Option<&'p Labels>,
@@ -130,12 +133,12 @@ pub(super) struct LayoutPlanner<'p> {
     /// element.
     pub(super) elements: Option<(TableIndex, u32)>,
     names: HashSet<String>,
-    names_len: usize,
+    name_bytes: usize,
     fields: Vec<FieldRef>,
     nodes: Vec<Node>,
     inspected_fields: u64,
-    /// In the flat view, longer fixed-size arrays are one column.
-    pub(super) longest: u32,
+    /// In the flat view, fixed-size arrays of more elements are one column.
+    pub(super) max_array_len: u32,
 }
 
 /// The array of a field with its Arrow field, and optionally the array of its labels.
@@ -150,20 +153,21 @@ impl LayoutPlanner<'_> {
     ) -> Result<()> {
         for field in &layout.fields {
             let is_column = field.role == FieldRole::Plain && field.has_columns();
-            let name = if is_column { self.name(&field.name)? } else { String::new() };
+            let name =
+                if is_column { self.unique_name(&field.name)? } else { String::new() };
             let is_selected = is_column && projection.is_next_selected();
             let mut fields = self.field_array(layout, field, &name, is_selected)?;
             if let Some((column, _)) = fields.first_mut().filter(|_| name != field.name)
             {
                 *column = with_field_name(Field::clone(column), &field.name).into();
             }
-            self.add(fields);
+            self.add_columns(fields);
         }
         Ok(())
     }
 
     /// Returns `name`, or a similar name that no earlier column has.
-    pub(super) fn name(&mut self, name: &str) -> Result<String> {
+    pub(super) fn unique_name(&mut self, name: &str) -> Result<String> {
         let mut name = name.to_owned();
         while !self.names.insert(name.clone()) {
             self.count_name(&name)?;
@@ -175,12 +179,12 @@ impl LayoutPlanner<'_> {
 
     /// Counts the bytes of a column name or of a part of one.
     pub(super) fn count_name(&mut self, name: &str) -> Result<()> {
-        self.names_len += name.len();
-        if self.names_len > MAX_NAMES { Err(self.too_many()) } else { Ok(()) }
+        self.name_bytes += name.len();
+        if self.name_bytes > MAX_NAME_BYTES { Err(self.limit_error()) } else { Ok(()) }
     }
 
-    /// Adds columns.
-    pub(super) fn add(&mut self, fields: FieldArray) {
+    /// Adds the arrays `fields` as columns.
+    pub(super) fn add_columns(&mut self, fields: FieldArray) {
         for (field, node) in fields {
             self.fields.push(field);
             self.nodes.push(node);
@@ -188,20 +192,20 @@ impl LayoutPlanner<'_> {
     }
 
     /// Returns the bytes in which the currently planned values are found.
-    pub(super) fn source(&mut self) -> LeafSource {
+    pub(super) fn leaf_source(&mut self) -> LeafSource {
         match self.elements {
             Some((table, stride)) => {
                 LeafSource::Elements { table, stride: stride as usize }
             }
             None if self.root.is_fixed() => LeafSource::Payloads,
-            None => LeafSource::ValueBytes(self.builder.fixed_size_table()),
+            None => LeafSource::Pieces(self.builder.fixed_size_table()),
         }
     }
 
     /// Adds a leaf and returns its index.
-    pub(super) fn leaf(&mut self, leaf: Leaf) -> Result<usize> {
+    pub(super) fn add_leaf(&mut self, leaf: Leaf) -> Result<usize> {
         if self.leaves.len() as u64 > MAX_COLUMNS {
-            return Err(self.too_many());
+            return Err(self.limit_error());
         }
         self.leaves.push(leaf);
         Ok(self.leaves.len() - 1)
@@ -210,10 +214,14 @@ impl LayoutPlanner<'_> {
     /// Counts an inspected field.
     pub(super) fn count_field(&mut self) -> Result<()> {
         self.inspected_fields += 1;
-        if self.inspected_fields > MAX_FIELDS { Err(self.too_many()) } else { Ok(()) }
+        if self.inspected_fields > MAX_FIELDS {
+            Err(self.limit_error())
+        } else {
+            Ok(())
+        }
     }
 
-    fn too_many(&self) -> Error {
+    fn limit_error(&self) -> Error {
         let name: String = self.root.name.chars().take(80).collect();
         let message =
             format!("the type {name:?} has over {MAX_COLUMNS} columns, or long names");

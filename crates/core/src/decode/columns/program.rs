@@ -15,21 +15,21 @@ pub(super) type TableIndex = usize;
 pub(super) struct Program {
     pub(super) steps: Vec<Step>,
     /// The number of tables.
-    pub(super) tables: usize,
-    pub(super) tail: TrailingBytes,
+    pub(super) table_count: usize,
+    pub(super) trailing_bytes: TrailingBytes,
 }
 
 /// A step of a program. It records a piece in the table, if there is one.
 #[derive(Debug)]
 pub(super) enum Step {
     /// A range of fixed size.
-    Stretch { len: u32, table: Option<TableIndex> },
+    FixedSize { len: u32, table: Option<TableIndex> },
     /// A `u32`, then that many elements of `stride` bytes each. The piece contains the
     /// elements.
     Elements { stride: u32, is_text: bool, table: Option<TableIndex> },
     /// A repeated sequence of steps that takes at least `min_element_len` bytes (1 or more) each
     /// time.
-    Each { count: RepeatCount, min_element_len: u32, body: Vec<Step> },
+    Repeat { count: RepeatCount, min_element_len: u32, body: Vec<Step> },
 }
 
 /// The number of repetitions.
@@ -49,11 +49,11 @@ pub(super) type ByteRange = (u32, u32);
 pub(super) struct Tables {
     tables: Vec<Vec<ByteRange>>,
     /// The number of pieces in each table before the last payload.
-    before: Vec<usize>,
+    lengths_before_last: Vec<usize>,
 }
 
 /// The number of pieces for which a table keeps its memory.
-const ROOM: usize = 1 << 14;
+const MAX_RETAINED_PIECES: usize = 1 << 14;
 
 impl Program {
     /// Finds the pieces of `payload`, whose copy will start at `base`. Returns `None` if
@@ -64,23 +64,21 @@ impl Program {
         payload: &[u8],
         base: usize,
         tables: &mut Tables,
-    ) -> Option<ParsedPayload> {
-        tables.before.clear();
-        tables.before.extend(tables.tables.iter().map(Vec::len));
+    ) -> Option<PayloadSummary> {
+        tables.lengths_before_last.clear();
+        tables.lengths_before_last.extend(tables.tables.iter().map(Vec::len));
         u32::try_from(base.checked_add(payload.len())?).ok()?;
-        let tables = &mut tables.tables;
         let mut parser = PayloadParser {
             payload,
             offset: 0,
             base,
-            text: 0,
+            string_bytes: 0,
             text_encoding: TextEncoding::Utf8,
-            tables,
+            tables: &mut tables.tables,
         };
         parser.run_steps(&self.steps)?;
-        let weight = payload.len() as u64 + parser.text;
-        Some(ParsedPayload {
-            weight,
+        Some(PayloadSummary {
+            max_column_bytes: payload.len() as u64 + parser.string_bytes,
             text_encoding: parser.text_encoding,
             fields_len: parser.offset,
         })
@@ -89,10 +87,10 @@ impl Program {
 
 /// The result of parsing a payload.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ParsedPayload {
+pub(super) struct PayloadSummary {
     /// An upper bound of the size of the payload in columns in bytes: a byte that is not
     /// valid UTF-8 becomes two.
-    pub(super) weight: u64,
+    pub(super) max_column_bytes: u64,
     /// The encoding of its strings.
     pub(super) text_encoding: TextEncoding,
     /// The total size of the fields in bytes.
@@ -107,41 +105,45 @@ pub(super) enum TextEncoding {
     Latin1,
 }
 
-struct PayloadParser<'w> {
-    payload: &'w [u8],
+struct PayloadParser<'p> {
+    payload: &'p [u8],
+    /// The offset of the next byte in the payload.
     offset: usize,
+    /// The position of the payload in the concatenated payloads.
     base: usize,
     /// The number of bytes in strings.
-    text: u64,
+    string_bytes: u64,
     text_encoding: TextEncoding,
-    tables: &'w mut [Vec<ByteRange>],
+    tables: &'p mut [Vec<ByteRange>],
 }
 
 impl PayloadParser<'_> {
     fn run_steps(&mut self, steps: &[Step]) -> Option<()> {
         for step in steps {
             match step {
-                Step::Stretch { len, table } => self.skip(*len as usize, *table)?,
+                Step::FixedSize { len, table } => self.skip(*len as usize, *table)?,
                 Step::Elements { stride, is_text, table } => {
-                    let count = self.count(None)?;
+                    let count = self.read_count(None)?;
                     let len = u64::from(count) * u64::from(*stride);
                     let start = self.offset;
                     self.skip(usize::try_from(len).ok()?, *table)?;
                     if *is_text {
-                        self.text += len;
+                        self.string_bytes += len;
                         let text = self.payload.get(start..self.offset)?;
                         if str::from_utf8(text).is_err() {
                             self.text_encoding = TextEncoding::Latin1;
                         }
                     }
                 }
-                Step::Each { count, min_element_len, body } => {
+                Step::Repeat { count, min_element_len, body } => {
                     let count = match count {
                         RepeatCount::Fixed(count) => *count,
-                        RepeatCount::Counted { table } => self.count(*table)?,
+                        RepeatCount::Counted { table } => self.read_count(*table)?,
                     };
                     let len = u64::from(count) * u64::from(*min_element_len);
-                    (len <= (self.payload.len() - self.offset) as u64).then_some(())?;
+                    if len > (self.payload.len() - self.offset) as u64 {
+                        return None;
+                    }
                     for _ in 0..count {
                         self.run_steps(body)?;
                     }
@@ -165,7 +167,7 @@ impl PayloadParser<'_> {
     }
 
     /// Reads a `u32` and records its bytes in `table`.
-    fn count(&mut self, table: Option<TableIndex>) -> Option<u32> {
+    fn read_count(&mut self, table: Option<TableIndex>) -> Option<u32> {
         let bytes = self.payload.get(self.offset..)?.first_chunk()?;
         self.skip(bytes.len(), table)?;
         Some(u32::from_le_bytes(*bytes))
@@ -175,7 +177,7 @@ impl PayloadParser<'_> {
 impl Tables {
     /// Creates empty tables for `program`.
     pub(super) fn for_program(program: &Program) -> Self {
-        Self { tables: vec![vec![]; program.tables], before: vec![] }
+        Self { tables: vec![vec![]; program.table_count], lengths_before_last: vec![] }
     }
 
     /// Returns the pieces in `table`.
@@ -185,8 +187,8 @@ impl Tables {
 
     /// Removes the pieces of the last payload.
     pub(super) fn remove_last_payload(&mut self) {
-        for (table, before) in self.tables.iter_mut().zip(&self.before) {
-            table.truncate(*before);
+        for (table, len) in self.tables.iter_mut().zip(&self.lengths_before_last) {
+            table.truncate(*len);
         }
     }
 
@@ -194,7 +196,7 @@ impl Tables {
     pub(super) fn clear(&mut self) {
         for table in &mut self.tables {
             table.clear();
-            table.shrink_to(ROOM);
+            table.shrink_to(MAX_RETAINED_PIECES);
         }
     }
 }

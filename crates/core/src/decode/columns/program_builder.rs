@@ -10,21 +10,23 @@ use crate::{
 pub(super) struct ProgramBuilder {
     /// The enclosing repetitions, the outermost first. The first is the payload.
     outer: Vec<RepetitionScope>,
+    /// The current repetition.
     inner: RepetitionScope,
-    tables: usize,
+    table_count: usize,
 }
 
 /// The steps of a repetition so far, and the fixed-size range at their end.
 #[derive(Debug, Default)]
 struct RepetitionScope {
     steps: Vec<Step>,
+    /// The length of the fixed-size range so far, and its table if there is one.
     len: u32,
     table: Option<TableIndex>,
 }
 
 impl ProgramBuilder {
     pub(super) fn new() -> Self {
-        Self { outer: vec![], inner: RepetitionScope::default(), tables: 0 }
+        Self { outer: vec![], inner: RepetitionScope::default(), table_count: 0 }
     }
 
     /// Returns the offset of the current position in the current fixed-size range.
@@ -34,13 +36,13 @@ impl ProgramBuilder {
 
     /// Returns the table of the current fixed-size range, and creates it if necessary.
     pub(super) fn fixed_size_table(&mut self) -> TableIndex {
-        let tables = &mut self.tables;
-        *self.inner.table.get_or_insert_with(|| new_table(tables))
+        let table_count = &mut self.table_count;
+        *self.inner.table.get_or_insert_with(|| new_table(table_count))
     }
 
     /// Creates a table.
     pub(super) fn table(&mut self) -> TableIndex {
-        new_table(&mut self.tables)
+        new_table(&mut self.table_count)
     }
 
     /// Skips `len` bytes. (The limits of layouts keep the sum within a `u32`.)
@@ -67,11 +69,12 @@ impl ProgramBuilder {
     pub(super) fn close(&mut self, count: RepeatCount, min_element_len: u32) {
         let body = std::mem::take(&mut self.inner).finish();
         self.inner = self.outer.pop().unwrap_or_default();
-        self.inner.push(Step::Each { count, min_element_len, body });
+        self.inner.push(Step::Repeat { count, min_element_len, body });
     }
 
-    pub(super) fn finish(self, tail: TrailingBytes) -> Program {
-        Program { steps: self.inner.finish(), tables: self.tables, tail }
+    pub(super) fn finish(self, trailing_bytes: TrailingBytes) -> Program {
+        let steps = self.inner.finish();
+        Program { steps, table_count: self.table_count, trailing_bytes }
     }
 }
 
@@ -89,12 +92,13 @@ impl RepetitionScope {
     fn end_fixed_range(&mut self) {
         let (len, table) = (std::mem::take(&mut self.len), self.table.take());
         if len > 0 {
-            self.steps.push(Step::Stretch { len, table });
+            self.steps.push(Step::FixedSize { len, table });
         }
     }
 }
 
-fn new_table(tables: &mut usize) -> TableIndex {
-    *tables += 1;
-    *tables - 1
+/// Creates a table, and returns its index.
+fn new_table(table_count: &mut usize) -> TableIndex {
+    *table_count += 1;
+    *table_count - 1
 }

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug)]
 pub(crate) struct ColumnProjection {
     indices: Option<BTreeSet<usize>>,
+    /// The index of the next column.
     next: usize,
 }
 

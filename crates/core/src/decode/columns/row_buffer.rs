@@ -11,16 +11,17 @@ pub(super) const ROWS_BYTES: usize = 16 << 10;
 
 /// The initial capacity in bytes. A log can have thousands of topics, most of them with
 /// few records.
-const FIRST_BYTES: usize = 512;
+const INITIAL_BYTES: usize = 512;
 
 /// The number of bytes that are copied at once, even if the last bytes belong to the
 /// next record: a copy of constant length takes a few instructions.
-const LINE: usize = 64;
+const COPY_BYTES: usize = 64;
 
 /// Payloads that are not yet decoded.
 #[derive(Debug)]
 pub(super) struct PayloadRows {
     bytes: Box<[u8]>,
+    /// The number of bytes that contain payloads.
     filled: usize,
     /// The size of a payload in bytes.
     stride: usize,
@@ -47,7 +48,7 @@ impl PayloadRows {
     /// full.
     #[inline]
     pub(super) fn add(&mut self, run: Run<'_>, start: usize) -> bool {
-        if self.filled + self.stride + LINE > self.bytes.len() {
+        if self.filled + self.stride + COPY_BYTES > self.bytes.len() {
             self.grow();
         }
         self.copy(run.bytes(), start);
@@ -58,31 +59,33 @@ impl PayloadRows {
     /// Doubles the capacity, up to the maximum, with space for at least one payload.
     #[cold]
     fn grow(&mut self) {
-        let room = (2 * self.filled).clamp(FIRST_BYTES, ROWS_BYTES);
+        let capacity = (2 * self.filled).clamp(INITIAL_BYTES, ROWS_BYTES);
         let mut bytes = std::mem::take(&mut self.bytes).into_vec();
-        bytes.resize(room + self.stride + LINE, 0);
+        bytes.resize(capacity + self.stride + COPY_BYTES, 0);
         self.bytes = bytes.into();
     }
 
-    /// Copies a payload in pieces of constant length.
+    /// Copies a payload in blocks of constant length.
     #[inline]
     fn copy(&mut self, bytes: &[u8], start: usize) {
-        for offset in (0..self.stride).step_by(LINE) {
+        for offset in (0..self.stride).step_by(COPY_BYTES) {
             let source =
-                bytes.get(start + offset..).and_then(<[u8]>::first_chunk::<LINE>);
-            let target = self.bytes.get_mut(self.filled + offset..);
-            let target = target.and_then(<[u8]>::first_chunk_mut::<LINE>);
+                bytes.get(start + offset..).and_then(<[u8]>::first_chunk::<COPY_BYTES>);
+            let target = self
+                .bytes
+                .get_mut(self.filled + offset..)
+                .and_then(<[u8]>::first_chunk_mut::<COPY_BYTES>);
             if let (Some(source), Some(target)) = (source, target) {
                 *target = *source;
                 continue;
             }
-            // Too close to the end of the block for a whole piece.
-            let tail =
+            // Too close to the end of the record block for a copy of constant length.
+            let payload_end =
                 bytes.get(start + offset..start + self.stride).unwrap_or_default();
-            let target = self.bytes.get_mut(self.filled + offset..);
-            if let Some(target) = target.and_then(|target| target.get_mut(..tail.len()))
-            {
-                target.copy_from_slice(tail);
+            let target_start = self.filled + offset;
+            let target_range = target_start..target_start + payload_end.len();
+            if let Some(target) = self.bytes.get_mut(target_range) {
+                target.copy_from_slice(payload_end);
             }
             return;
         }

@@ -20,6 +20,7 @@ pub(super) struct FixedStringColumn {
 
 /// A column of strings. Those that are not valid UTF-8 are decoded as Latin-1.
 pub(super) struct StringColumn {
+    /// The concatenated strings. The first of the ends is 0.
     text: String,
     ends: Vec<i32>,
 }
@@ -57,13 +58,13 @@ impl GatherValues for FixedStringColumn {
         for piece in pieces {
             match value_offsets {
                 ValueOffsets::One(offset) => self.add(piece, *offset),
-                ValueOffsets::Row { start, count } => {
+                ValueOffsets::Adjacent { start, count } => {
                     (*start..start + count).for_each(|offset| self.add(piece, offset));
                 }
-                ValueOffsets::Many(offsets) => {
+                ValueOffsets::Scattered(offsets) => {
                     offsets.iter().for_each(|offset| self.add(piece, *offset as usize));
                 }
-                ValueOffsets::All => self.add(piece, 0),
+                ValueOffsets::WholePiece => self.add(piece, 0),
             }
         }
     }
@@ -76,7 +77,7 @@ impl GatherValues for FixedStringColumn {
 impl StringColumn {
     fn add(&mut self, bytes: &[u8]) {
         self.text.push_str(&decode_text(bytes));
-        self.ends.push(end(self.text.len()));
+        self.ends.push(arrow_offset(self.text.len()));
     }
 }
 
@@ -96,8 +97,8 @@ impl GatherValues for StringColumn {
     }
 
     fn take(&mut self) -> ArrayRef {
-        let empty = String::with_capacity(self.text.len());
-        let text = std::mem::replace(&mut self.text, empty).into_bytes();
+        let next_text = String::with_capacity(self.text.len());
+        let text = std::mem::replace(&mut self.text, next_text).into_bytes();
         let ends = take_ends(&mut self.ends);
         Arc::new(StringArray::new(ends, text.into(), None))
     }
@@ -117,7 +118,7 @@ impl GatherValues for BinaryColumn {
     ) {
         for piece in pieces {
             self.bytes.extend_from_slice(piece);
-            self.ends.push(end(self.bytes.len()));
+            self.ends.push(arrow_offset(self.bytes.len()));
         }
     }
 
@@ -140,10 +141,10 @@ impl<F: Fn(&[u8]) -> usize + Send> GatherValues for ListEnds<F> {
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
         _: &ValueOffsets,
     ) {
-        let mut last = self.ends.last().copied().unwrap_or(0);
+        let mut end = self.ends.last().copied().unwrap_or(0);
         self.ends.extend(pieces.map(|piece| {
-            last = last.saturating_add(end((self.len)(piece)));
-            last
+            end = end.saturating_add(arrow_offset((self.len)(piece)));
+            end
         }));
     }
 
@@ -153,13 +154,15 @@ impl<F: Fn(&[u8]) -> usize + Send> GatherValues for ListEnds<F> {
     }
 }
 
-/// The decoder limits the size of a batch before it is decoded.
-fn end(len: usize) -> i32 {
+/// Converts an end to the type of Arrow. It does not overflow, because the decoder limits
+/// the size of a batch before decoding.
+fn arrow_offset(len: usize) -> i32 {
     i32::try_from(len).unwrap_or(i32::MAX)
 }
 
+/// Takes the ends as the offsets of an Arrow array, and leaves the first 0.
 fn take_ends(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
-    let owned_ends = take(ends);
+    let taken_ends = take(ends);
     ends.push(0);
-    OffsetBuffer::new(ScalarBuffer::from(owned_ends))
+    OffsetBuffer::new(ScalarBuffer::from(taken_ends))
 }

@@ -49,10 +49,11 @@ const ROW: &[u8] = b"\x34\x12\xee\xff\x00\x99\x05\x01\x00hi\0x\x01";
 fn decode(columns: &Columns, rows: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
     let mut block = Block::default();
     block.reset(Bytes::from(rows.concat()), 0);
-    let mut at = 0;
+    let mut start = 0;
     for (time, row) in (7..).zip(rows) {
-        block.push(TopicId(0), Timestamp::from_nanos(time), at..at + row.len());
-        at += row.len();
+        let end = start + row.len();
+        block.push(TopicId(0), Timestamp::from_nanos(time), start..end);
+        start = end;
     }
     let mut decoder = LayoutDecoder::new(&layout(), columns).unwrap();
     let mut damage = Vec::new();
@@ -91,9 +92,9 @@ fn nested_types_become_lists_of_structs() {
     assert_eq!(batch.column(1).as_primitive::<UInt16Type>().values(), &[0x1234; 2]);
     let esc = batch.column(2).as_fixed_size_list().values().as_struct();
     assert_eq!(esc.column(0).as_primitive::<Int8Type>().values(), &[-1, 5, -1, 5]);
-    let truths = esc.column(1).as_fixed_size_list().values().as_boolean();
-    let truths: Vec<bool> = truths.values().iter().take(4).collect();
-    assert_eq!(truths, [false, true, true, false]);
+    let booleans = esc.column(1).as_fixed_size_list().values().as_boolean();
+    let booleans: Vec<bool> = booleans.values().iter().take(4).collect();
+    assert_eq!(booleans, [false, true, true, false]);
     assert_eq!(batch.column(3).as_string::<i32>().value(1), "hi");
 }
 
@@ -180,9 +181,9 @@ fn label_column_has_a_unique_name() {
 
 #[test]
 fn repeated_empty_type_has_no_columns() {
-    let nothing = Arc::new(Layout::from_fields("nothing".into(), vec![]).unwrap());
-    let million = vec![field("x", LayoutKind::Nested(nothing), Some(1 << 20))];
-    let million = Arc::new(Layout::from_fields("million".into(), million).unwrap());
+    let empty = Arc::new(Layout::from_fields("empty".into(), vec![]).unwrap());
+    let fields = vec![field("x", LayoutKind::Nested(empty), Some(1 << 20))];
+    let million = Arc::new(Layout::from_fields("million".into(), fields).unwrap());
     let fields = vec![field("y", LayoutKind::Nested(million), Some(1 << 20))];
     let layout = Layout::from_fields("billion".into(), fields).unwrap();
     for view in [View::Nested, View::Flat] {

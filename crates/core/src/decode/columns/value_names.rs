@@ -28,9 +28,9 @@ impl ValueNames {
     /// Creates the dictionary of `labels`.
     pub(crate) fn new(labels: &FieldLabels) -> Self {
         let (mut names, mut keys) = (Vec::<&str>::new(), HashMap::new());
-        let mut labels_by_value = HashMap::new();
+        let mut key_by_name = HashMap::new();
         for (value, name) in labels {
-            let key = *labels_by_value.entry(name.as_str()).or_insert_with(|| {
+            let key = *key_by_name.entry(name.as_str()).or_insert_with(|| {
                 names.push(name);
                 names.len() as i32 - 1
             });
@@ -40,62 +40,62 @@ impl ValueNames {
     }
 
     /// Returns the Arrow field of the label column for the column `column` of `field`.
-    /// Its name differs from those of all `fields`.
+    /// Its name differs from all `field_names`.
     pub(crate) fn field<'f>(
         &self,
         column: &str,
         field: &str,
-        fields: impl Iterator<Item = &'f str> + Clone,
+        field_names: impl Iterator<Item = &'f str> + Clone,
     ) -> FieldRef {
         let mut suffix = "_label".to_owned();
-        while fields.clone().any(|other| other.strip_prefix(field) == Some(&suffix)) {
+        while field_names.clone().any(|name| name.strip_prefix(field) == Some(&suffix))
+        {
             suffix.push('_');
         }
-        let column = format!("{column}{suffix}");
         let (key, value) = (Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        let data_type = DataType::Dictionary(key, value);
         let names: Vec<_> =
             self.dictionary.iter().map(Option::unwrap_or_default).collect();
-        let names = serde_json::Value::from(names).to_string();
-        let field = Field::new(column, DataType::Dictionary(key, value), true);
-        Arc::new(
-            field.with_metadata(HashMap::from([(VALUE_NAMES_KEY.to_owned(), names)])),
-        )
+        let names_json = serde_json::Value::from(names).to_string();
+        let metadata = HashMap::from([(VALUE_NAMES_KEY.to_owned(), names_json)]);
+        let label_field = Field::new(format!("{column}{suffix}"), data_type, true);
+        Arc::new(label_field.with_metadata(metadata))
     }
 
     /// Returns the labels of the integers `values`, or null for values without a label.
     pub(crate) fn labels(&self, values: &ArrayRef) -> Result<ArrayRef> {
         let key = |value: Option<i64>| self.keys.get(&value?).copied();
         let keys: Int32Array = integers(values).map(key).collect();
-        let names =
+        let labels =
             DictionaryArray::<Int32Type>::try_new(keys, self.dictionary.clone());
-        Ok(Arc::new(names.map_err(into_error)?))
+        Ok(Arc::new(labels.map_err(into_error)?))
     }
 }
 
 /// Iterates over the values of an array of integers of any size.
 fn integers(values: &ArrayRef) -> Box<dyn Iterator<Item = Option<i64>> + '_> {
     use arrow_array::types::*;
-    macro_rules! each {
+    macro_rules! as_i64 {
         ($type:ty) => {
             Box::new(
                 values
                     .as_primitive::<$type>()
                     .iter()
-                    .map(|v| v.and_then(|v| i64::try_from(v).ok())),
+                    .map(|value| value.and_then(|value| i64::try_from(value).ok())),
             )
         };
     }
     match values.data_type() {
-        DataType::Int8 => each!(Int8Type),
-        DataType::Int16 => each!(Int16Type),
-        DataType::Int32 => each!(Int32Type),
-        DataType::Int64 => each!(Int64Type),
-        DataType::UInt8 => each!(UInt8Type),
-        DataType::UInt16 => each!(UInt16Type),
-        DataType::UInt32 => each!(UInt32Type),
-        DataType::UInt64 => each!(UInt64Type),
+        DataType::Int8 => as_i64!(Int8Type),
+        DataType::Int16 => as_i64!(Int16Type),
+        DataType::Int32 => as_i64!(Int32Type),
+        DataType::Int64 => as_i64!(Int64Type),
+        DataType::UInt8 => as_i64!(UInt8Type),
+        DataType::UInt16 => as_i64!(UInt16Type),
+        DataType::UInt32 => as_i64!(UInt32Type),
+        DataType::UInt64 => as_i64!(UInt64Type),
         DataType::Boolean => {
-            Box::new(values.as_boolean().iter().map(|v| v.map(i64::from)))
+            Box::new(values.as_boolean().iter().map(|value| value.map(i64::from)))
         }
         _ => Box::new(std::iter::repeat_n(None, values.len())),
     }

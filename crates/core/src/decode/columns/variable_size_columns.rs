@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 
 use crate::{
     decode::columns::{
-        fixed_size_columns::{arrow_field, fixed_list, struct_of},
+        fixed_size_columns::{arrow_field, fixed_list, struct_array},
         leaf::Leaf,
         node::Node,
         plan::{FieldArray, LayoutPlanner},
@@ -37,15 +37,19 @@ impl LayoutPlanner<'_> {
         }
         self.count_name(name)?;
         let Some(count) = field.count else {
-            let value = self.variable_size_values(&field.kind, is_selected)?;
-            let named =
-                value.map(|(data_type, node)| (arrow_field(name, data_type), node));
-            return Ok(named.into_iter().collect());
+            let values = self.variable_size_values(&field.kind, is_selected)?;
+            return Ok(match values {
+                Some((data_type, node)) => vec![(arrow_field(name, data_type), node)],
+                None => vec![],
+            });
         };
         self.builder.open();
-        let item = self.variable_size_values(&field.kind, is_selected)?;
+        let elements = self.variable_size_values(&field.kind, is_selected)?;
         self.builder.close(RepeatCount::Fixed(count), field.kind.size());
-        Ok(item.map(|item| fixed_list(name, count, item)).into_iter().collect())
+        Ok(match elements {
+            Some(elements) => vec![fixed_list(name, count, elements)],
+            None => vec![],
+        })
     }
 
     /// Returns the array of values of the variable-size type `kind`, if
@@ -58,9 +62,9 @@ impl LayoutPlanner<'_> {
     ) -> Result<Option<(DataType, Node)>> {
         match kind {
             LayoutKind::Primitive(_)
-            | LayoutKind::Stamp
-            | LayoutKind::SignedStamp
-            | LayoutKind::Span => Ok(None),
+            | LayoutKind::Timestamp
+            | LayoutKind::SignedTimestamp
+            | LayoutKind::Duration => Ok(None),
             LayoutKind::Nested(layout) => {
                 let mut fields = FieldArray::new();
                 for field in &layout.fields {
@@ -72,26 +76,27 @@ impl LayoutPlanner<'_> {
                         is_selected,
                     )?);
                 }
-                Ok(is_selected.then(|| struct_of(fields)))
+                Ok(is_selected.then(|| struct_array(fields)))
             }
             LayoutKind::Text => {
                 let table = is_selected.then(|| self.builder.table());
                 self.builder.text(table);
                 let Some(table) = table else { return Ok(None) };
-                let leaf = self.leaf(Leaf::strings(table))?;
+                let leaf = self.add_leaf(Leaf::strings(table))?;
                 Ok(Some((DataType::Utf8, Node::Leaf(leaf))))
             }
             LayoutKind::Bytes => {
                 let table = is_selected.then(|| self.builder.table());
                 self.builder.elements(1, table);
                 let Some(table) = table else { return Ok(None) };
-                let leaf = self.leaf(Leaf::bytes(table))?;
+                let leaf = self.add_leaf(Leaf::bytes(table))?;
                 Ok(Some((DataType::Binary, Node::Leaf(leaf))))
             }
             LayoutKind::List(element) => self.list(element, is_selected),
         }
     }
 
+    /// Returns the array of lists of the type `element`, if `is_selected`.
     fn list(
         &mut self,
         element: &LayoutKind,
@@ -99,22 +104,24 @@ impl LayoutPlanner<'_> {
     ) -> Result<Option<(DataType, Node)>> {
         let table = is_selected.then(|| self.builder.table());
         let size = element.size();
-        let (ends, item) = if element.is_fixed() {
+        let (ends, elements) = if element.is_fixed() {
             self.builder.elements(size, table);
             let Some(table) = table else { return Ok(None) };
-            let ends = self.leaf(Leaf::list_ends_by_size(table, size as usize))?;
-            let outer = self.elements.replace((table, size));
-            let item = self.values(element, 1, vec![0]);
-            self.elements = outer;
-            (ends, item?)
+            let ends = self.add_leaf(Leaf::list_ends_by_size(table, size as usize))?;
+            let outer_elements = self.elements.replace((table, size));
+            let elements = self.values(element, 1, vec![0]);
+            self.elements = outer_elements;
+            (ends, elements?)
         } else {
             self.builder.open();
-            let item = self.variable_size_values(element, is_selected)?;
+            let elements = self.variable_size_values(element, is_selected)?;
             self.builder.close(RepeatCount::Counted { table }, size);
-            let (Some(table), Some(item)) = (table, item) else { return Ok(None) };
-            (self.leaf(Leaf::list_ends_by_count(table))?, item)
+            let (Some(table), Some(elements)) = (table, elements) else {
+                return Ok(None);
+            };
+            (self.add_leaf(Leaf::list_ends_by_count(table))?, elements)
         };
-        let (data_type, node) = item;
+        let (data_type, node) = elements;
         let item = arrow_field("item", data_type);
         let data_type = DataType::List(item.clone());
         Ok(Some((data_type, Node::List(item, ends, Box::new(node)))))

@@ -21,7 +21,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Branch {
     /// Whether each value is not null.
-    valid: Vec<bool>,
+    validity: Vec<bool>,
     kind: BranchKind,
     /// Whether the next struct or list is started and not yet closed.
     is_open: bool,
@@ -35,36 +35,36 @@ enum BranchKind {
 }
 
 impl Branch {
-    /// Creates an empty branch of `shape`.
-    pub fn new(shape: &ValueType) -> Self {
-        let kind = match shape {
-            ValueType::Struct(inner) => {
-                let fields = inner.fields.iter();
-                let field = |(name, shape): &(String, ValueType)| {
-                    (name.clone(), Self::new(shape))
-                };
-                BranchKind::Struct(fields.map(field).collect())
-            }
+    /// Creates an empty branch of values of the type `value_type`.
+    pub fn new(value_type: &ValueType) -> Self {
+        let kind = match value_type {
+            ValueType::Struct(inner) => BranchKind::Struct(
+                inner
+                    .fields
+                    .iter()
+                    .map(|(name, field_type)| (name.clone(), Self::new(field_type)))
+                    .collect(),
+            ),
             ValueType::List(item) => {
                 BranchKind::List { ends: Vec::new(), item: Box::new(Self::new(item)) }
             }
-            // All other shapes are scalars.
+            // All other types are scalars.
             scalar => match ValueBuffer::new(scalar) {
                 Some(values) => BranchKind::Scalars(values),
                 None => BranchKind::Struct(Vec::new()),
             },
         };
-        Self { valid: Vec::new(), kind, is_open: false }
+        Self { validity: Vec::new(), kind, is_open: false }
     }
 
     /// Returns the number of values.
     pub fn len(&self) -> usize {
-        self.valid.len()
+        self.validity.len()
     }
 
     /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
-        self.valid.is_empty()
+        self.validity.is_empty()
     }
 
     /// Appends a scalar. Returns `None` and appends nothing if its type does not match.
@@ -72,7 +72,7 @@ impl Branch {
     pub fn push(&mut self, value: Scalar<'_>) -> Option<()> {
         let BranchKind::Scalars(values) = &mut self.kind else { return None };
         values.push(value)?;
-        self.valid.push(true);
+        self.validity.push(true);
         Some(())
     }
 
@@ -96,7 +96,7 @@ impl Branch {
                 ends.push(ends.last().copied().unwrap_or(0))
             }
         }
-        self.valid.push(false);
+        self.validity.push(false);
         self.is_open = false;
     }
 
@@ -139,10 +139,13 @@ impl Branch {
             BranchKind::Scalars(_) => return,
             BranchKind::Struct(fields) => {
                 for (_, field) in fields {
-                    match field.len() > row {
-                        true => {}
-                        false if field.is_open => field.close(),
-                        false => field.push_null(),
+                    if field.len() > row {
+                        continue;
+                    }
+                    if field.is_open {
+                        field.close();
+                    } else {
+                        field.push_null();
                     }
                 }
             }
@@ -150,13 +153,13 @@ impl Branch {
                 ends.push(i32::try_from(item.len()).unwrap_or(i32::MAX));
             }
         }
-        self.valid.push(true);
+        self.validity.push(true);
         self.is_open = false;
     }
 
     /// Removes all values after the first `len`, and the open row.
     pub fn truncate(&mut self, len: usize) {
-        self.valid.truncate(len);
+        self.validity.truncate(len);
         self.is_open = false;
         match &mut self.kind {
             BranchKind::Scalars(values) => values.truncate(len),
@@ -175,23 +178,28 @@ impl Branch {
     /// # Errors
     /// `Malformed` if they are inconsistent, which cannot happen.
     pub fn take(&mut self) -> Result<ArrayRef> {
-        let valid = std::mem::take(&mut self.valid);
-        let len = valid.len();
-        let nulls = (!valid.iter().all(|valid| *valid))
-            .then(|| NullBuffer::new(BooleanBuffer::from(valid)));
+        let validity = std::mem::take(&mut self.validity);
+        let len = validity.len();
+        let nulls = if validity.iter().all(|is_valid| *is_valid) {
+            None
+        } else {
+            Some(NullBuffer::new(BooleanBuffer::from(validity)))
+        };
         Ok(match &mut self.kind {
             BranchKind::Scalars(values) => values.take(nulls),
             BranchKind::Struct(fields) if fields.is_empty() => {
                 Arc::new(StructArray::new_empty_fields(len, nulls))
             }
             BranchKind::Struct(fields) => {
-                let (mut named, mut arrays) = (Vec::new(), Vec::new());
-                for (name, field) in fields {
-                    let array = field.take()?;
-                    named.push(Field::new(&*name, array.data_type().clone(), true));
+                let (mut arrow_fields, mut arrays) = (Vec::new(), Vec::new());
+                for (name, branch) in fields {
+                    let array = branch.take()?;
+                    let data_type = array.data_type().clone();
+                    arrow_fields.push(Field::new(&*name, data_type, true));
                     arrays.push(array);
                 }
-                let array = StructArray::try_new(Fields::from(named), arrays, nulls);
+                let arrow_fields = Fields::from(arrow_fields);
+                let array = StructArray::try_new(arrow_fields, arrays, nulls);
                 Arc::new(array.map_err(into_error)?)
             }
             BranchKind::List { ends, item } => {

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, FieldRef, SchemaRef, TimeUnit};
 use crate::{
     decode::{
         columns::{ColumnProjection, ValueNames, with_field_name},
-        tree::{StructType, ValueType, schema_of},
+        tree::{StructType, ValueType, schema_with_time},
     },
     error::Result,
     log::{Columns, View},
@@ -42,7 +42,7 @@ struct TreePlanner<'p> {
 }
 
 impl SelectedColumns {
-    pub(super) fn new(shape: &StructType, columns: &Columns) -> Result<Self> {
+    pub(super) fn new(record_type: &StructType, columns: &Columns) -> Result<Self> {
         let mut planner = TreePlanner {
             labels: columns.labels.as_deref(),
             projection: ColumnProjection::new(columns.indices.as_deref()),
@@ -50,9 +50,9 @@ impl SelectedColumns {
             fields: Vec::new(),
             columns: Vec::new(),
         };
-        planner.add(shape, "", &[], columns.view == View::Flat);
+        planner.add_fields(record_type, "", &[], columns.view);
         planner.projection.check()?;
-        let schema = schema_of(planner.fields);
+        let schema = schema_with_time(planner.fields);
         Ok(Self { schema, columns: planner.columns })
     }
 
@@ -74,39 +74,46 @@ impl SelectedColumns {
 }
 
 impl TreePlanner<'_> {
-    /// Adds the columns of the fields of `shape`, which is at `path`.
-    fn add(&mut self, shape: &StructType, prefix: &str, path: &[usize], flat: bool) {
-        for (index, (name, field)) in shape.fields.iter().enumerate() {
+    /// Adds the columns of the fields of `struct_type`, which is at `path`. Their names start
+    /// with `prefix`.
+    fn add_fields(
+        &mut self,
+        struct_type: &StructType,
+        prefix: &str,
+        path: &[usize],
+        view: View,
+    ) {
+        for (index, (name, field_type)) in struct_type.fields.iter().enumerate() {
             let path = [path, &[index]].concat();
-            if let (true, ValueType::Struct(inner)) = (flat, field) {
-                self.add(inner, &format!("{prefix}{name}."), &path, flat);
+            if let (View::Flat, ValueType::Struct(inner)) = (view, field_type) {
+                self.add_fields(inner, &format!("{prefix}{name}."), &path, view);
                 continue;
             }
-            let called = self.name(&format!("{prefix}{name}"));
+            let field_name = format!("{prefix}{name}");
+            let column_name = self.unique_name(&field_name);
             if !self.projection.is_next_selected() {
                 continue;
             }
-            let column = Field::new(&called, data_type(field), true);
-            let column = with_field_name(column, &format!("{prefix}{name}"));
-            self.fields.push(Arc::new(column));
+            let column = Field::new(&column_name, data_type(field_type), true);
+            self.fields.push(Arc::new(with_field_name(column, &field_name)));
             self.columns.push(SelectedColumn { path: path.clone(), names: None });
             let labels =
-                self.labels.and_then(|labels| labels.get(&shape.type_name, name));
+                self.labels.and_then(|labels| labels.get(&struct_type.type_name, name));
             let is_integer = matches!(
-                field,
+                field_type,
                 ValueType::I32 | ValueType::I64 | ValueType::U32 | ValueType::U64
             );
             if let Some(labels) = labels.filter(|_| is_integer) {
-                let names = ValueNames::new(labels);
-                let fields = shape.fields.iter().map(|(name, _)| &**name);
-                self.fields.push(names.field(&called, name, fields));
-                self.columns.push(SelectedColumn { path, names: Some(names) });
+                let value_names = ValueNames::new(labels);
+                let field_names = struct_type.fields.iter().map(|(name, _)| &**name);
+                self.fields.push(value_names.field(&column_name, name, field_names));
+                self.columns.push(SelectedColumn { path, names: Some(value_names) });
             }
         }
     }
 
     /// Returns `name`, or a similar name that no earlier column has.
-    fn name(&mut self, name: &str) -> String {
+    fn unique_name(&mut self, name: &str) -> String {
         let mut name = name.to_owned();
         while !self.names.insert(name.clone()) {
             name.push('_');
@@ -115,14 +122,14 @@ impl TreePlanner<'_> {
     }
 }
 
-/// Returns the array at `path` of nested structs. It is null where a struct around it is
-/// null.
+/// Returns the array at `path` in nested structs. It is null where a struct that contains it
+/// is null.
 fn array_at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
     let (mut values, mut nulls): (ArrayRef, Option<NullBuffer>) = (array.clone(), None);
     for index in path {
-        let Some(outer) = values.as_any().downcast_ref::<StructArray>() else { break };
-        nulls = NullBuffer::union(nulls.as_ref(), outer.nulls());
-        let Some(field) = outer.columns().get(*index) else { break };
+        let Some(parent) = values.as_any().downcast_ref::<StructArray>() else { break };
+        nulls = NullBuffer::union(nulls.as_ref(), parent.nulls());
+        let Some(field) = parent.columns().get(*index) else { break };
         values = field.clone();
     }
     let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
@@ -137,9 +144,9 @@ fn array_at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
     }
 }
 
-/// Returns the Arrow type of `shape`.
-fn data_type(shape: &ValueType) -> DataType {
-    match shape {
+/// Returns the Arrow type of `value_type`.
+fn data_type(value_type: &ValueType) -> DataType {
+    match value_type {
         ValueType::Bool => DataType::Boolean,
         ValueType::I32 => DataType::Int32,
         ValueType::I64 => DataType::Int64,
@@ -149,11 +156,12 @@ fn data_type(shape: &ValueType) -> DataType {
         ValueType::F64 => DataType::Float64,
         ValueType::Text => DataType::Utf8,
         ValueType::Bytes => DataType::Binary,
-        ValueType::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
-        ValueType::Span => DataType::Duration(TimeUnit::Nanosecond),
+        ValueType::Timestamp => DataType::Timestamp(TimeUnit::Nanosecond, None),
+        ValueType::Duration => DataType::Duration(TimeUnit::Nanosecond),
         ValueType::Struct(inner) => {
-            let fields = inner.fields.iter();
-            let fields = fields.map(|(name, s)| Field::new(name, data_type(s), true));
+            let fields = inner.fields.iter().map(|(name, field_type)| {
+                Field::new(name, data_type(field_type), true)
+            });
             DataType::Struct(fields.collect())
         }
         ValueType::List(item) => {

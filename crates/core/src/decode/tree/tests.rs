@@ -19,12 +19,14 @@ impl TreeReader for ToyReader {
             match index {
                 0 => {
                     let a = row.field(0)?;
-                    let inner = a.len();
-                    a.field(0)?.set(inner, value)?;
+                    let open_row = a.len();
+                    a.field(0)?.set(open_row, value)?;
                 }
                 _ => row.field(1)?.item()?.push(value)?,
             }
-            (*byte < 255).then_some(())?;
+            if *byte == 255 {
+                return None;
+            }
         }
         row.close();
         Some(RowSummary {
@@ -35,7 +37,7 @@ impl TreeReader for ToyReader {
     }
 }
 
-fn shape() -> StructType {
+fn record_type() -> StructType {
     let a = StructType {
         type_name: "A".to_owned(),
         fields: vec![("x".to_owned(), ValueType::U32)],
@@ -46,13 +48,14 @@ fn shape() -> StructType {
 }
 
 fn decode(columns: &Columns, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
-    let mut decoder = TreeDecoder::new(&shape(), ToyReader, 0, columns).unwrap();
+    let mut decoder = TreeDecoder::new(&record_type(), ToyReader, 0, columns).unwrap();
     let (mut block, mut damage) = (Block::default(), Vec::new());
     block.reset(Bytes::from(payloads.concat()), 0);
-    let mut at = 0;
+    let mut start = 0;
     for payload in payloads {
-        block.push(TopicId(0), Timestamp::from_nanos(5), at..at + payload.len());
-        at += payload.len();
+        let end = start + payload.len();
+        block.push(TopicId(0), Timestamp::from_nanos(5), start..end);
+        start = end;
     }
     block.runs().for_each(|run| decoder.append(run, &mut damage));
     (decoder.take().unwrap(), damage)

@@ -38,8 +38,8 @@ pub(super) enum ValueBuffer {
     U64(Vec<u64>),
     F32(Vec<f32>),
     F64(Vec<f64>),
-    Time(Vec<i64>),
-    Span(Vec<i64>),
+    Timestamp(Vec<i64>),
+    Duration(Vec<i64>),
     Text(StringBuffer),
     Bytes(StringBuffer),
 }
@@ -52,10 +52,10 @@ pub(super) struct StringBuffer {
 }
 
 impl ValueBuffer {
-    /// Creates an empty list of values of `shape`, or returns `None` if they are not
-    /// scalars.
-    pub(super) fn new(shape: &ValueType) -> Option<Self> {
-        Some(match shape {
+    /// Creates an empty buffer of values of the type `value_type`, or returns `None` if that
+    /// is not a scalar type.
+    pub(super) fn new(value_type: &ValueType) -> Option<Self> {
+        Some(match value_type {
             ValueType::Bool => Self::Bool(Vec::new()),
             ValueType::I32 => Self::I32(Vec::new()),
             ValueType::I64 => Self::I64(Vec::new()),
@@ -63,8 +63,8 @@ impl ValueBuffer {
             ValueType::U64 => Self::U64(Vec::new()),
             ValueType::F32 => Self::F32(Vec::new()),
             ValueType::F64 => Self::F64(Vec::new()),
-            ValueType::Time => Self::Time(Vec::new()),
-            ValueType::Span => Self::Span(Vec::new()),
+            ValueType::Timestamp => Self::Timestamp(Vec::new()),
+            ValueType::Duration => Self::Duration(Vec::new()),
             ValueType::Text => Self::Text(StringBuffer::default()),
             ValueType::Bytes => Self::Bytes(StringBuffer::default()),
             ValueType::Struct(_) | ValueType::List(_) => return None,
@@ -75,20 +75,27 @@ impl ValueBuffer {
     #[inline]
     pub(super) fn push(&mut self, value: Scalar<'_>) -> Option<()> {
         match (self, value) {
-            (Self::Bool(all), Scalar::Bool(one)) => all.push(one),
-            (Self::I32(all), Scalar::Int(one)) => all.push(i32::try_from(one).ok()?),
-            (Self::I64(all) | Self::Time(all) | Self::Span(all), Scalar::Int(one)) => {
-                all.push(one);
+            (Self::Bool(values), Scalar::Bool(value)) => values.push(value),
+            (Self::I32(values), Scalar::Int(value)) => {
+                values.push(i32::try_from(value).ok()?)
             }
-            (Self::U32(all), Scalar::UInt(one)) => all.push(u32::try_from(one).ok()?),
-            (Self::U64(all), Scalar::UInt(one)) => all.push(one),
-            (Self::F32(all), Scalar::F32(one)) => all.push(one),
-            (Self::F64(all), Scalar::F64(one)) => all.push(one),
-            (Self::Text(all), Scalar::Bytes(one)) => match str::from_utf8(one) {
-                Ok(_) => all.push(one),
-                Err(_) => all.push(String::from_utf8_lossy(one).as_bytes()),
+            (
+                Self::I64(values) | Self::Timestamp(values) | Self::Duration(values),
+                Scalar::Int(value),
+            ) => {
+                values.push(value);
+            }
+            (Self::U32(values), Scalar::UInt(value)) => {
+                values.push(u32::try_from(value).ok()?)
+            }
+            (Self::U64(values), Scalar::UInt(value)) => values.push(value),
+            (Self::F32(values), Scalar::F32(value)) => values.push(value),
+            (Self::F64(values), Scalar::F64(value)) => values.push(value),
+            (Self::Text(values), Scalar::Bytes(value)) => match str::from_utf8(value) {
+                Ok(_) => values.push(value),
+                Err(_) => values.push(String::from_utf8_lossy(value).as_bytes()),
             },
-            (Self::Bytes(all), Scalar::Bytes(one)) => all.push(one),
+            (Self::Bytes(values), Scalar::Bytes(value)) => values.push(value),
             _ => return None,
         }
         Some(())
@@ -97,55 +104,62 @@ impl ValueBuffer {
     /// Appends a placeholder for a null.
     pub(super) fn push_default(&mut self) {
         match self {
-            Self::Bool(all) => all.push(false),
-            Self::I32(all) => all.push(0),
-            Self::I64(all) | Self::Time(all) | Self::Span(all) => all.push(0),
-            Self::U32(all) => all.push(0),
-            Self::U64(all) => all.push(0),
-            Self::F32(all) => all.push(0.0),
-            Self::F64(all) => all.push(0.0),
-            Self::Text(all) | Self::Bytes(all) => all.push(&[]),
+            Self::Bool(values) => values.push(false),
+            Self::I32(values) => values.push(0),
+            Self::I64(values) | Self::Timestamp(values) | Self::Duration(values) => {
+                values.push(0)
+            }
+            Self::U32(values) => values.push(0),
+            Self::U64(values) => values.push(0),
+            Self::F32(values) => values.push(0.0),
+            Self::F64(values) => values.push(0.0),
+            Self::Text(values) | Self::Bytes(values) => values.push(&[]),
         }
     }
 
     pub(super) fn truncate(&mut self, len: usize) {
         match self {
-            Self::Bool(all) => all.truncate(len),
-            Self::I32(all) => all.truncate(len),
-            Self::I64(all) | Self::Time(all) | Self::Span(all) => all.truncate(len),
-            Self::U32(all) => all.truncate(len),
-            Self::U64(all) => all.truncate(len),
-            Self::F32(all) => all.truncate(len),
-            Self::F64(all) => all.truncate(len),
-            Self::Text(all) | Self::Bytes(all) => all.truncate(len),
+            Self::Bool(values) => values.truncate(len),
+            Self::I32(values) => values.truncate(len),
+            Self::I64(values) | Self::Timestamp(values) | Self::Duration(values) => {
+                values.truncate(len)
+            }
+            Self::U32(values) => values.truncate(len),
+            Self::U64(values) => values.truncate(len),
+            Self::F32(values) => values.truncate(len),
+            Self::F64(values) => values.truncate(len),
+            Self::Text(values) | Self::Bytes(values) => values.truncate(len),
         }
     }
 
     /// Takes the values as an array with these `nulls`.
     pub(super) fn take(&mut self, nulls: Option<NullBuffer>) -> ArrayRef {
         macro_rules! numbers {
-            ($array:ty, $all:expr) => {
-                Arc::new(<$array>::new(ScalarBuffer::from(std::mem::take($all)), nulls))
+            ($array:ty, $values:expr) => {
+                Arc::new(<$array>::new(
+                    ScalarBuffer::from(std::mem::take($values)),
+                    nulls,
+                ))
             };
         }
         match self {
-            Self::Bool(all) => {
-                Arc::new(BooleanArray::new(std::mem::take(all).into(), nulls))
+            Self::Bool(values) => {
+                Arc::new(BooleanArray::new(std::mem::take(values).into(), nulls))
             }
-            Self::I32(all) => numbers!(Int32Array, all),
-            Self::I64(all) => numbers!(Int64Array, all),
-            Self::U32(all) => numbers!(UInt32Array, all),
-            Self::U64(all) => numbers!(UInt64Array, all),
-            Self::F32(all) => numbers!(Float32Array, all),
-            Self::F64(all) => numbers!(Float64Array, all),
-            Self::Time(all) => numbers!(TimestampNanosecondArray, all),
-            Self::Span(all) => numbers!(DurationNanosecondArray, all),
-            Self::Text(all) => {
-                let StringBuffer { bytes, ends } = std::mem::take(all);
+            Self::I32(values) => numbers!(Int32Array, values),
+            Self::I64(values) => numbers!(Int64Array, values),
+            Self::U32(values) => numbers!(UInt32Array, values),
+            Self::U64(values) => numbers!(UInt64Array, values),
+            Self::F32(values) => numbers!(Float32Array, values),
+            Self::F64(values) => numbers!(Float64Array, values),
+            Self::Timestamp(values) => numbers!(TimestampNanosecondArray, values),
+            Self::Duration(values) => numbers!(DurationNanosecondArray, values),
+            Self::Text(values) => {
+                let StringBuffer { bytes, ends } = std::mem::take(values);
                 Arc::new(StringArray::new(offsets(ends), bytes.into(), nulls))
             }
-            Self::Bytes(all) => {
-                let StringBuffer { bytes, ends } = std::mem::take(all);
+            Self::Bytes(values) => {
+                let StringBuffer { bytes, ends } = std::mem::take(values);
                 Arc::new(BinaryArray::new(offsets(ends), bytes.into(), nulls))
             }
         }

@@ -29,9 +29,9 @@ type UnusedBuffer = (ThreadId, Vec<u8>);
 /// A buffer that returns to its pool when it is dropped, if its size is suitable.
 pub(super) struct PooledBuffer {
     buffer: Vec<u8>,
-    /// The thread that reads into the buffer, and the pool of the buffer; `None` for a buffer
-    /// without a pool.
-    home: Option<(ThreadId, Arc<BufferPool>)>,
+    /// The thread that reads into the buffer, and the pool to which the buffer returns, or
+    /// `None` if the buffer does not belong to a pool.
+    owner: Option<(ThreadId, Arc<BufferPool>)>,
 }
 
 impl BufferPool {
@@ -40,37 +40,39 @@ impl BufferPool {
         let max_capacity = len + len / 4;
         if max_capacity < MIN_POOLED_BYTES {
             // Too small to be pooled: no lock is needed.
-            return PooledBuffer { buffer: Vec::new(), home: None };
+            return PooledBuffer { buffer: Vec::new(), owner: None };
         }
         let this_thread = thread::current().id();
-        let fits = |(_, buffer): &UnusedBuffer| {
+        let is_suitable = |(_, buffer): &UnusedBuffer| {
             (len..=max_capacity).contains(&buffer.capacity())
         };
-        let unused = self.lock().and_then(|mut buffers| {
+        let unused_buffer = self.lock().and_then(|mut buffers| {
             let index = buffers
                 .iter()
-                .rposition(|unused| unused.0 == this_thread && fits(unused));
-            let index = index.or_else(|| buffers.iter().position(fits))?;
+                .rposition(|unused| unused.0 == this_thread && is_suitable(unused))
+                .or_else(|| buffers.iter().position(is_suitable))?;
             Some(buffers.remove(index).1)
         });
-        let buffer = unused.unwrap_or_default();
-        PooledBuffer { buffer, home: Some((this_thread, self.clone())) }
+        let buffer = unused_buffer.unwrap_or_default();
+        PooledBuffer { buffer, owner: Some((this_thread, self.clone())) }
     }
 
+    /// Adds an unused buffer that the thread `reader` last read into. If there are too many
+    /// buffers, the one that was not used for the longest time is dropped.
     fn put_back(&self, reader: ThreadId, mut buffer: Vec<u8>) {
         buffer.clear();
-        let Some(mut all) = self.lock() else { return };
-        if all.len() == MAX_BUFFERS {
-            all.remove(0);
+        let Some(mut buffers) = self.lock() else { return };
+        if buffers.len() == MAX_BUFFERS {
+            buffers.remove(0);
         }
-        all.push((reader, buffer));
+        buffers.push((reader, buffer));
     }
 
     /// Returns the buffers, or `None` if another thread uses them at the moment. Waiting for it
     /// could take forever: after a fork, that thread may exist only in the parent process.
     fn lock(&self) -> Option<MutexGuard<'_, Vec<UnusedBuffer>>> {
         match self.0.try_lock() {
-            Ok(all) => Some(all),
+            Ok(buffers) => Some(buffers),
             Err(TryLockError::Poisoned(err)) => Some(err.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
@@ -94,7 +96,7 @@ impl PooledBuffer {
 
     fn is_pooled(&self) -> bool {
         (MIN_POOLED_BYTES..=MAX_POOLED_BYTES).contains(&self.buffer.capacity())
-            && self.home.is_some()
+            && self.owner.is_some()
     }
 }
 
@@ -107,7 +109,7 @@ impl AsRef<[u8]> for PooledBuffer {
 impl Drop for PooledBuffer {
     fn drop(&mut self) {
         if self.is_pooled()
-            && let Some((reader, pool)) = self.home.take()
+            && let Some((reader, pool)) = self.owner.take()
         {
             pool.put_back(reader, mem::take(&mut self.buffer));
         }
@@ -119,37 +121,37 @@ mod tests {
     use super::*;
 
     /// Returns a filled buffer of `len` bytes and its address.
-    fn lent(pool: &Arc<BufferPool>, len: usize) -> (Bytes, *const u8) {
-        let mut lent = pool.lend(len);
-        assert!(lent.buffer().is_empty());
-        lent.buffer().resize(len, 7);
-        let bytes = lent.into_bytes();
-        let place = bytes.as_ptr();
-        (bytes, place)
+    fn filled_buffer(pool: &Arc<BufferPool>, len: usize) -> (Bytes, *const u8) {
+        let mut pooled = pool.lend(len);
+        assert!(pooled.buffer().is_empty());
+        pooled.buffer().resize(len, 7);
+        let bytes = pooled.into_bytes();
+        let address = bytes.as_ptr();
+        (bytes, address)
     }
 
     #[test]
     fn buffer_is_reused_after_its_last_slice_is_dropped() {
         let pool = Arc::default();
-        let (bytes, place) = lent(&pool, MIN_POOLED_BYTES + 5);
+        let (bytes, address) = filled_buffer(&pool, MIN_POOLED_BYTES + 5);
         let slice = bytes.slice(10..20);
         drop(bytes);
-        let (other, elsewhere) = lent(&pool, MIN_POOLED_BYTES + 5);
-        assert_ne!(elsewhere, place);
+        let (other, other_address) = filled_buffer(&pool, MIN_POOLED_BYTES + 5);
+        assert_ne!(other_address, address);
         assert_eq!(slice, &[7; 10][..]);
         drop(slice);
-        assert_eq!(lent(&pool, MIN_POOLED_BYTES).1, place);
+        assert_eq!(filled_buffer(&pool, MIN_POOLED_BYTES).1, address);
         drop(other);
     }
 
     #[test]
     fn lending_does_not_wait_for_a_thread_that_may_not_exist() {
         let pool = Arc::default();
-        let (bytes, _) = lent(&pool, MIN_POOLED_BYTES);
+        let (bytes, _) = filled_buffer(&pool, MIN_POOLED_BYTES);
         let buffers = pool.lock().unwrap();
         assert!(pool.lock().is_none());
         drop(bytes);
-        let (other, _) = lent(&pool, MIN_POOLED_BYTES);
+        let (other, _) = filled_buffer(&pool, MIN_POOLED_BYTES);
         assert!(buffers.is_empty());
         drop(buffers);
         drop(other);
@@ -159,10 +161,11 @@ mod tests {
     #[test]
     fn pool_is_bounded_in_number_and_size_of_buffers() {
         let pool = Arc::default();
-        let many: Vec<_> =
-            (0..2 * MAX_BUFFERS).map(|_| lent(&pool, MIN_POOLED_BYTES)).collect();
+        let many: Vec<_> = (0..2 * MAX_BUFFERS)
+            .map(|_| filled_buffer(&pool, MIN_POOLED_BYTES))
+            .collect();
         drop(many);
-        drop((lent(&pool, MAX_POOLED_BYTES + 1), lent(&pool, 9)));
+        drop((filled_buffer(&pool, MAX_POOLED_BYTES + 1), filled_buffer(&pool, 9)));
         let buffers = pool.lock().unwrap();
         assert_eq!(buffers.len(), MAX_BUFFERS);
         assert!(

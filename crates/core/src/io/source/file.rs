@@ -8,9 +8,9 @@ use crate::io::source::{Source, buffer_pool::BufferPool, prefetch};
 
 /// The size of a cache line. Bytes are read to the same offset within a cache line as they
 /// have in the file. With other offsets, the copy from the page cache of the system can be
-/// slow: on an AMD EPYC, it took 2 to 4.5 times as long if the offset of the destination
-/// within a page was up to 16 bytes after that of the source.
-const LINE: usize = 64;
+/// slow: on an AMD EPYC, it took 2 to 4.5 times as long if the destination had an offset in
+/// its page that was up to 16 bytes larger than that of the source.
+const CACHE_LINE_BYTES: usize = 64;
 
 /// A file that is read with positioned reads.
 #[derive(Debug)]
@@ -38,19 +38,21 @@ impl Source for FileSource {
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
         let (start, end) = (range.start.min(self.len), range.end.min(self.len));
         let len = end.saturating_sub(start) as usize;
-        let mut lent = self.pool.lend(len + LINE);
-        let buffer = lent.buffer();
-        buffer.reserve_exact(len + LINE);
-        let padding = (start as usize).wrapping_sub(buffer.as_ptr().addr()) % LINE;
+        let mut pooled = self.pool.lend(len + CACHE_LINE_BYTES);
+        let buffer = pooled.buffer();
+        buffer.reserve_exact(len + CACHE_LINE_BYTES);
+        let padding =
+            (start as usize).wrapping_sub(buffer.as_ptr().addr()) % CACHE_LINE_BYTES;
         buffer.resize(padding, 0);
-        let read = read_exact_at(&self.file, start, len, buffer);
-        read.map_err(|err| match err.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                io::Error::new(err.kind(), "the file got shorter while it was read")
+        read_exact_at(&self.file, start, len, buffer).map_err(|err| {
+            match err.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    io::Error::new(err.kind(), "the file got shorter while it was read")
+                }
+                _ => err,
             }
-            _ => err,
         })?;
-        Ok(lent.into_bytes().slice(padding..))
+        Ok(pooled.into_bytes().slice(padding..))
     }
 
     fn file(&self) -> Option<&File> {
@@ -71,8 +73,8 @@ fn read_exact_at(
 ) -> io::Result<()> {
     let end = bytes.len() + len;
     while bytes.len() < end {
-        let left = end - bytes.len();
-        match read_at(file, offset + (len - left) as u64, left, bytes) {
+        let remaining = end - bytes.len();
+        match read_at(file, offset + (len - remaining) as u64, remaining, bytes) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Err(err) if err.kind() != io::ErrorKind::Interrupted => return Err(err),
             _ => {}
@@ -131,7 +133,10 @@ mod tests {
             let expected = &bytes[start as usize..bytes.len().min(end as usize)];
             let read = source.read_at(start..end).unwrap();
             assert!(read == expected, "{start}..{end}");
-            assert_eq!(read.as_ptr().addr() % LINE, start as usize % LINE);
+            assert_eq!(
+                read.as_ptr().addr() % CACHE_LINE_BYTES,
+                start as usize % CACHE_LINE_BYTES
+            );
         }
         assert!(source.read_at(700_000..700_001).unwrap().is_empty());
     }

@@ -4,8 +4,7 @@
 use std::io::IoSliceMut;
 use std::{fs::File, ops::Range};
 
-/// The distance, in bytes, between the positions at which the file is tested for being
-/// cached.
+/// The distance in bytes between the offsets at which the file is tested for being cached.
 #[cfg(target_os = "linux")]
 const TEST_INTERVAL: u64 = 1 << 20;
 /// The size of a request. Linux may ignore the rest of a longer one: `force_page_cache_ra`
@@ -36,8 +35,8 @@ pub(super) fn read(file: &File, range: Range<u64>) {
 fn is_cached(file: &File, offset: u64) -> bool {
     use rustix::io::{ReadWriteFlags, preadv2};
     let mut byte = [0];
-    let into = &mut [IoSliceMut::new(&mut byte)];
-    preadv2(file, into, offset, ReadWriteFlags::NOWAIT).is_ok()
+    let buffers = &mut [IoSliceMut::new(&mut byte)];
+    preadv2(file, buffers, offset, ReadWriteFlags::NOWAIT).is_ok()
 }
 
 /// Does nothing: other systems prefetch by themselves.

@@ -6,7 +6,7 @@ use crate::{
     error::Result,
     log::{Cursor, Log},
     log_wrappers::translated_log::{
-        Streams, Translation, cursor::TranslatedCursor, row_groups::RowGroups,
+        StreamMap, Translation, cursor::TranslatedCursor, row_groups::RowGroups,
         source_reader::SourceReader,
     },
     model::{
@@ -22,12 +22,12 @@ pub(super) struct TranslationContext {
     pub(super) log: Arc<dyn Log>,
     pub(super) translations: Arc<[Translation]>,
     /// Nanoseconds to add to the times of the source log.
-    pub(super) offset: i64,
+    pub(super) offset_nanos: i64,
     /// The row groups for messages that combine several records, if the parts differ from
     /// those of the source log.
-    pub(super) groups: Option<Arc<RowGroups>>,
+    pub(super) row_groups: Option<Arc<RowGroups>>,
     /// The streams of the translated log, if those of the source log are kept.
-    pub(super) streams: Arc<Streams>,
+    pub(super) stream_map: Arc<StreamMap>,
 }
 
 /// A cursor over several parts that are read as one. Messages that combine several
@@ -52,28 +52,28 @@ impl TranslationContext {
         selection: &Selection,
     ) -> Result<TranslatedCursor> {
         // Row groups that start in this part can have records in adjacent parts.
-        let part_topics = match self.groups {
+        let part_topics = match self.row_groups {
             Some(_) => &TopicSet::All,
             None => &part.topics,
         };
-        let ids = part_topics.ids(self.translations.len());
-        let ids = ids.filter(|id| selection.topics.contains(*id));
-        let translations =
-            ids.filter_map(|id| Some((id, self.translations.get(id.index())?)));
-        let translations: Vec<_> = translations.collect();
+        let translations: Vec<_> = part_topics
+            .ids(self.translations.len())
+            .filter(|id| selection.topics.contains(*id))
+            .filter_map(|id| Some((id, self.translations.get(id.index())?)))
+            .collect();
         let topics: TopicSet = translations
             .iter()
             .map(|(_, translation)| translation.source_topic)
             .collect();
-        let back = self.offset.saturating_neg();
-        let time = selection.time.shifted_by(back);
+        let to_source_clock = self.offset_nanos.saturating_neg();
+        let time = selection.time.shifted_by(to_source_clock);
         let part = Part {
             bytes: part.bytes.clone(),
             topics: topics.clone(),
-            time: part.time.shifted_by(back),
+            time: part.time.shifted_by(to_source_clock),
         };
-        let part_groups = match &self.groups {
-            Some(groups) => groups.part_groups(&topics, &part.bytes),
+        let part_groups = match &self.row_groups {
+            Some(row_groups) => row_groups.part_groups(&topics, &part.bytes),
             None => Vec::new(),
         };
         let selection = Selection { topics, time };
@@ -83,10 +83,10 @@ impl TranslationContext {
             reader,
             &translations,
             &part_groups,
-            self.offset,
-            &self.streams,
+            self.offset_nanos,
+            &self.stream_map,
         );
-        let source = self.groups.as_ref().map(|_| self.log.source().clone());
+        let source = self.row_groups.as_ref().map(|_| self.log.source().clone());
         Ok(cursor.releasing(source, part.bytes.start))
     }
 }

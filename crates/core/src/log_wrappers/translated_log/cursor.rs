@@ -13,8 +13,9 @@ use crate::{
     io::source::Source,
     log::Cursor,
     log_wrappers::translated_log::{
-        MessageBuffer, Streams, Translate, Translation, message_buffer::MessageOrigin,
-        row_groups::PartRowGroups, source_reader::SourceReader,
+        MessageBuffer, StreamMap, Translate, Translation,
+        message_buffer::MessageOrigin, row_groups::PartRowGroups,
+        source_reader::SourceReader,
     },
     model::{
         damage::{Damage, DamageKind},
@@ -25,28 +26,31 @@ use crate::{
 };
 
 /// The number of bytes to read before they are released.
-const STRETCH: u64 = 16 << 20;
+const RELEASE_BYTES: u64 = 16 << 20;
 
-/// The reason that is reported for a record whose time no new log can represent.
-const NO_TIME: &str = "its time is later than 2^63 - 2 ns, or is not known";
+/// The reason that is reported for a record whose time cannot be represented in the new log.
+const UNREPRESENTABLE_TIME: &str =
+    "its time is later than 2^63 - 2 ns, or is not known";
 
 /// A cursor that translates the records of a source reader.
 pub(super) struct TranslatedCursor {
     reader: SourceReader,
     /// The translators by source topic.
     translators: Vec<TopicTranslators>,
-    offset: i64,
-    read: Block,
+    /// Nanoseconds to add to the times of the source log.
+    offset_nanos: i64,
+    /// The block that was read last.
+    source_block: Block,
     sort: TopicSort,
     messages: MessageBuffer,
-    streams: Arc<Streams>,
+    stream_map: Arc<StreamMap>,
     /// The time and the file offset of the last record.
-    last: (Timestamp, u64),
+    last_record: (Timestamp, u64),
     is_at_end: bool,
     /// The source whose bytes are released while they are read, and the end of the
     /// released bytes.
     source: Option<Arc<dyn Source>>,
-    released: u64,
+    released_end: u64,
 }
 
 /// The translators of a source topic.
@@ -86,61 +90,54 @@ impl TranslatedCursor {
         reader: SourceReader,
         translations: &[(TopicId, &Translation)],
         part_groups: &[(TopicId, PartRowGroups)],
-        offset: i64,
-        streams: &Arc<Streams>,
+        offset_nanos: i64,
+        stream_map: &Arc<StreamMap>,
     ) -> Self {
-        let part_groups: BTreeMap<_, _> = part_groups
-            .iter()
-            .map(|(topic, part_groups)| (topic, part_groups))
-            .collect();
+        let part_groups: BTreeMap<TopicId, &PartRowGroups> =
+            part_groups.iter().map(|(topic, groups)| (*topic, groups)).collect();
         let mut by_source_topic: BTreeMap<TopicId, TopicTranslators> = BTreeMap::new();
         for (topic, Translation { source_topic, new_translator, .. }) in translations {
             let translators =
                 by_source_topic.entry(*source_topic).or_insert_with(|| {
                     TopicTranslators {
                         source_topic: *source_topic,
-                        part_groups: part_groups
-                            .get(source_topic)
-                            .map(|part_groups| (*part_groups).clone()),
+                        part_groups: part_groups.get(source_topic).copied().cloned(),
                         topic_translators: Vec::new(),
                     }
                 });
-            let (topic, new_translator) = (*topic, new_translator.clone());
             translators.topic_translators.push(TopicTranslator {
-                topic,
-                new_translator,
+                topic: *topic,
+                new_translator: new_translator.clone(),
                 translate: None,
             });
         }
-        let translators = by_source_topic.into_values().collect();
-        let (read, sort) = (Block::default(), TopicSort::default());
-        let messages = MessageBuffer::default();
         Self {
             reader,
-            translators,
-            offset,
-            read,
-            sort,
-            messages,
-            streams: streams.clone(),
-            last: Default::default(),
+            translators: by_source_topic.into_values().collect(),
+            offset_nanos,
+            source_block: Block::default(),
+            sort: TopicSort::default(),
+            messages: MessageBuffer::default(),
+            stream_map: stream_map.clone(),
+            last_record: Default::default(),
             is_at_end: false,
             source: None,
-            released: 0,
+            released_end: 0,
         }
     }
 
     /// Releases the bytes of `source` from `start` on while they are read.
     pub(super) fn releasing(self, source: Option<Arc<dyn Source>>, start: u64) -> Self {
-        Self { source, released: start, ..self }
+        Self { source, released_end: start, ..self }
     }
 
+    /// Releases the bytes before the last record, if there are enough of them.
     fn release(&mut self) {
         let Some(source) = &self.source else { return };
-        let (start, end) = (self.released, self.last.1);
-        if end.saturating_sub(start) >= STRETCH {
+        let (start, end) = (self.released_end, self.last_record.1);
+        if end.saturating_sub(start) >= RELEASE_BYTES {
             source.release(start..end);
-            self.released = end;
+            self.released_end = end;
         }
     }
 
@@ -150,46 +147,39 @@ impl TranslatedCursor {
         if std::mem::replace(&mut self.is_at_end, true) {
             return Ok(false);
         }
-        let (mut bytes, mut damage, mut translated) =
-            (Vec::new(), Vec::new(), Vec::new());
-        let mut untimed = Vec::new();
-        let (last, at) = self.last;
-        let translators = self.translators.iter_mut();
-        let translators = translators.flat_map(|translators| {
-            translators
-                .topic_translators
-                .iter_mut()
-                .map(|translator| (translators.source_topic, translator))
-        });
-        for (from, translator) in translators {
-            let Some(translate) = &mut translator.translate else { continue };
-            translate.finish(&mut self.messages)?;
-            self.messages.drain(
-                &mut bytes,
-                &mut damage,
-                |MessageOrigin { time, bytes_range, .. }| {
-                    let time = time.unwrap_or(last).shifted_by(self.offset);
+        let (mut bytes, mut translated) = (Vec::new(), Vec::new());
+        let (mut damage, mut untimed_damage) = (Vec::new(), Vec::new());
+        let (last_time, last_offset) = self.last_record;
+        for translators in &mut self.translators {
+            let source_topic = translators.source_topic;
+            for translator in &mut translators.topic_translators {
+                let Some(translate) = &mut translator.translate else { continue };
+                translate.finish(&mut self.messages)?;
+                let on_message = |MessageOrigin { time, bytes_range, .. }| {
+                    let time = time.unwrap_or(last_time).shifted_by(self.offset_nanos);
                     if time == Timestamp::MAX {
-                        let lost = Damage::new(DamageKind::Undecodable, at..at);
-                        untimed.push(
-                            lost.with_records(1, Some(from)).with_reason(NO_TIME),
+                        let range = last_offset..last_offset;
+                        untimed_damage.push(
+                            Damage::new(DamageKind::Undecodable, range)
+                                .with_records(1, Some(source_topic))
+                                .with_reason(UNREPRESENTABLE_TIME),
                         );
                         return;
                     }
-                    let (topic, stream) = (translator.topic, translator.topic.0);
                     translated.push(TranslatedMessage {
                         source_index: 0,
-                        topic,
-                        stream,
+                        topic: translator.topic,
+                        stream: translator.topic.0,
                         time,
                         bytes_range,
                     });
-                },
-            );
+                };
+                self.messages.drain(&mut bytes, &mut damage, on_message);
+            }
         }
-        damage.append(&mut untimed);
+        damage.append(&mut untimed_damage);
         let has_content = !translated.is_empty() || !damage.is_empty();
-        fill_block(block, bytes, translated, |_| at)?;
+        fill_block(block, bytes, translated, |_| last_offset)?;
         damage.into_iter().for_each(|damage| block.report(damage));
         Ok(has_content)
     }
@@ -202,19 +192,21 @@ impl TopicTranslators {
     fn runs_to_translate<'r>(
         &self,
         run: Run<'r>,
-        is_own: bool,
+        is_own_part: bool,
     ) -> Vec<(usize, Run<'r>)> {
-        if is_own {
+        if is_own_part {
             return vec![(0, run)];
         }
         let Some(part_groups) = &self.part_groups else { return Vec::new() };
-        let needs = |run: &Run<'_>| {
-            let first = run.records().next();
-            first.is_some_and(|record| {
-                part_groups.may_need(record.offset, record.payload.len())
-            })
+        let may_be_needed = |record_run: &Run<'_>| {
+            record_run
+                .records()
+                .any(|record| part_groups.may_need(record.offset, record.payload.len()))
         };
-        run.single_record_runs().enumerate().filter(|(_, run)| needs(run)).collect()
+        run.single_record_runs()
+            .enumerate()
+            .filter(|(_, record_run)| may_be_needed(record_run))
+            .collect()
     }
 }
 
@@ -230,7 +222,7 @@ impl TopicTranslator {
             None => {
                 let mut translate = (self.new_translator)()?;
                 if let Some(groups) = part_groups {
-                    translate.restrict_to(groups.numbers.clone());
+                    translate.restrict_to(groups.indices.clone());
                 }
                 translate
             }
@@ -239,27 +231,26 @@ impl TopicTranslator {
     }
 }
 
-/// Fills `block` with the messages `translated`, which are in `bytes` in the same order. `at`
-/// returns the file offset of a source record.
+/// Fills `block` with the messages `translated`, which are in `bytes` in the same order.
+/// `source_offset` returns the file offset of the source record with an index.
 fn fill_block(
     block: &mut Block,
     bytes: Vec<u8>,
-    translated: Vec<TranslatedMessage>,
-    at: impl Fn(usize) -> u64,
+    mut translated: Vec<TranslatedMessage>,
+    source_offset: impl Fn(usize) -> u64,
 ) -> Result<()> {
     check_len(bytes.len())?;
-    let starts_and_offsets = translated.iter().map(|translated| {
-        (translated.bytes_range.start as u32, at(translated.source_index))
+    let starts_and_offsets = translated.iter().map(|message| {
+        (message.bytes_range.start as u32, source_offset(message.source_index))
     });
-    block.reset_gathered(Bytes::from(bytes), starts_and_offsets.collect());
-    let mut translated = translated;
-    translated.sort_by_key(|translated| translated.source_index);
-    for translated in translated {
+    block.reset_copied(Bytes::from(bytes), starts_and_offsets.collect());
+    translated.sort_by_key(|message| message.source_index);
+    for message in translated {
         block.push_from_stream(
-            translated.topic,
-            translated.stream,
-            translated.time,
-            translated.bytes_range,
+            message.topic,
+            message.stream,
+            message.time,
+            message.bytes_range,
         );
     }
     Ok(())
@@ -279,80 +270,94 @@ fn check_len(len: usize) -> Result<()> {
 
 impl Cursor for TranslatedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        if !self.reader.fill(&mut self.read)? {
+        if !self.reader.fill(&mut self.source_block)? {
             return self.finish(block);
         }
-        let is_own = self.reader.is_own();
-        let Self { translators, offset, read, sort, messages, streams, last, .. } =
-            self;
-        // The original index of each record: the sort by topic below is stable.
-        let mut order: Vec<usize> = (0..read.len()).collect();
-        order.sort_by_key(|index| read.get(*index).map(|record| record.topic));
+        let is_own_part = self.reader.is_own_part();
+        let Self {
+            translators,
+            offset_nanos,
+            source_block,
+            sort,
+            messages,
+            stream_map,
+            last_record,
+            ..
+        } = self;
+        if let Some(record) = source_block.iter().last() {
+            *last_record = (record.time, record.offset);
+        }
+        let mut sorted_block = source_block.clone();
+        sorted_block.sort_by_topic(sort);
+        // The index in the source block of each record of the sorted block. Both sorts are
+        // stable.
+        let mut source_indices: Vec<usize> = (0..source_block.len()).collect();
+        source_indices
+            .sort_by_key(|index| source_block.get(*index).map(|record| record.topic));
         let (mut bytes, mut translated) = (Vec::new(), Vec::new());
-        let mut damage = read.damage().to_vec();
-        // The records without a message, because its time cannot be represented.
-        let mut untimed = BTreeSet::new();
-        let end = read.iter().last().map(|record| (record.time, record.offset));
-        *last = end.unwrap_or(*last);
-        let mut sorted = read.clone();
-        sorted.sort_by_topic(sort);
-        let mut before = 0;
-        for run in sorted.runs() {
-            let indices_to_translate =
-                order.get(before..before + run.len()).unwrap_or_default();
-            before += run.len();
-            let index = translators.binary_search_by_key(&run.topic(), |translators| {
-                translators.source_topic
-            });
-            let Some(translators) = index.ok().and_then(|at| translators.get_mut(at))
+        let mut damage = source_block.damage().to_vec();
+        // The indices of records with a message whose time cannot be represented.
+        let mut untimed_records = BTreeSet::new();
+        let mut run_start = 0;
+        for run in sorted_block.runs() {
+            let run_indices = source_indices
+                .get(run_start..run_start + run.len())
+                .unwrap_or_default();
+            run_start += run.len();
+            let Ok(index) = translators
+                .binary_search_by_key(&run.topic(), |translators| {
+                    translators.source_topic
+                })
             else {
                 continue;
             };
+            let translators = &mut translators[index];
             let damage_len = damage.len();
-            for (first, run) in translators.runs_to_translate(run, is_own) {
+            for (first, run) in translators.runs_to_translate(run, is_own_part) {
                 for translator in &mut translators.topic_translators {
                     translator
                         .get_or_create(translators.part_groups.as_ref())?
                         .translate(run, messages)?;
-                    messages.drain(
-                        &mut bytes,
-                        &mut damage,
-                        |MessageOrigin { record, time, bytes_range }| {
-                            let Some(index) = indices_to_translate.get(first + record)
-                            else {
-                                return;
-                            };
-                            let Some(record) = read.get(*index) else { return };
-                            let time = time.unwrap_or(record.time).shifted_by(*offset);
-                            if time == Timestamp::MAX {
-                                untimed.insert(*index);
-                                return;
-                            }
-                            let topic = translator.topic;
-                            let stream = streams.get(&(topic, record.stream)).copied();
-                            let stream = stream.unwrap_or(topic.0);
-                            translated.push(TranslatedMessage {
-                                source_index: *index,
-                                topic,
-                                stream,
-                                time,
-                                bytes_range,
-                            });
-                        },
-                    );
+                    let topic = translator.topic;
+                    let on_message = |message: MessageOrigin| {
+                        let run_index = first + message.record_index;
+                        let Some(index) = run_indices.get(run_index) else { return };
+                        let Some(record) = source_block.get(*index) else { return };
+                        let time = message.time.unwrap_or(record.time);
+                        let time = time.shifted_by(*offset_nanos);
+                        if time == Timestamp::MAX {
+                            untimed_records.insert(*index);
+                            return;
+                        }
+                        let stream = stream_map.get(&(topic, record.stream));
+                        translated.push(TranslatedMessage {
+                            source_index: *index,
+                            topic,
+                            stream: stream.copied().unwrap_or(topic.0),
+                            time,
+                            bytes_range: message.bytes_range,
+                        });
+                    };
+                    messages.drain(&mut bytes, &mut damage, on_message);
                 }
             }
-            if !is_own {
+            if !is_own_part {
                 damage.truncate(damage_len); // reported when that part is read
             }
         }
-        for record in untimed.into_iter().filter_map(|index| read.get(index)) {
-            record.undecodable_damage().with_reason(NO_TIME).add_to(&mut damage);
+        for index in untimed_records {
+            if let Some(record) = source_block.get(index) {
+                record
+                    .undecodable_damage()
+                    .with_reason(UNREPRESENTABLE_TIME)
+                    .add_to(&mut damage);
+            }
         }
-        let at = |index: usize| read.get(index).map_or(0, |record| record.offset);
-        fill_block(block, bytes, translated, at)?;
+        let source_offset =
+            |index: usize| source_block.get(index).map_or(0, |record| record.offset);
+        fill_block(block, bytes, translated, source_offset)?;
         damage.into_iter().for_each(|damage| block.report(damage));
-        if is_own {
+        if is_own_part {
             self.release();
         }
         Ok(true)

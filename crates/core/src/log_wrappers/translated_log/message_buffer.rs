@@ -7,8 +7,8 @@ use crate::{
     record::block::Run,
 };
 
-/// From this size in bytes on, the buffer is swapped instead of copied.
-const LONG: usize = 1 << 20;
+/// The size in bytes from which on the buffer is swapped instead of copied.
+const MIN_SWAPPED_BYTES: usize = 1 << 20;
 
 /// The messages that a [translator](crate::Translate) creates from a run of records.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub struct MessageBuffer {
 #[derive(Debug)]
 pub(super) struct MessageOrigin {
     /// The index of the record in the run.
-    pub(super) record: usize,
+    pub(super) record_index: usize,
     /// The time of the message, if it is not that of the record.
     pub(super) time: Option<Timestamp>,
     /// The position of the message in the buffer.
@@ -36,28 +36,29 @@ impl MessageBuffer {
     }
 
     /// Ends a message: the bytes after the last message are the message of the record
-    /// with the index `record` in the run.
-    pub fn end_message(&mut self, record: usize) {
-        self.push(record, None);
+    /// with the index `record_index` in the run.
+    pub fn end_message(&mut self, record_index: usize) {
+        self.push(record_index, None);
     }
 
     /// Ends a message like [`end_message`](Self::end_message), but with its own time. This is for
-    /// messages that combine several records, of which `record` is the last.
-    pub fn end_message_at(&mut self, record: usize, time: Timestamp) {
-        self.push(record, Some(time));
+    /// messages that combine several records, of which the one with the index `record_index` is the
+    /// last.
+    pub fn end_message_at(&mut self, record_index: usize, time: Timestamp) {
+        self.push(record_index, Some(time));
     }
 
-    fn push(&mut self, record: usize, time: Option<Timestamp>) {
-        let (start, end) = (self.start(), self.bytes.len());
+    fn push(&mut self, record_index: usize, time: Option<Timestamp>) {
+        let (start, end) = (self.message_start(), self.bytes.len());
         self.messages.push(MessageOrigin {
-            record,
+            record_index,
             time,
             bytes_range: start.min(end)..end,
         });
     }
 
-    /// Returns the end of the last message.
-    fn start(&self) -> usize {
+    /// Returns the start of the next message: the end of the last one.
+    fn message_start(&self) -> usize {
         self.messages.last().map_or(0, |message| message.bytes_range.end)
     }
 
@@ -80,28 +81,28 @@ impl MessageBuffer {
 
     /// Discards the bytes after the last message, and reports `damage`.
     pub fn discard(&mut self, damage: Damage) {
-        self.bytes.truncate(self.start());
+        self.bytes.truncate(self.message_start());
         damage.add_to(&mut self.damage);
     }
 
-    /// Moves the messages to the end of `bytes`, calls `each` with the origin and the new
-    /// position of each message, and moves the damage to `damage`.
+    /// Moves the messages to the end of `bytes`, calls `on_message` with the origin and
+    /// the new position of each message, and moves the damage to `damage`.
     pub(super) fn drain(
         &mut self,
         bytes: &mut Vec<u8>,
         damage: &mut Vec<Damage>,
-        mut each: impl FnMut(MessageOrigin),
+        mut on_message: impl FnMut(MessageOrigin),
     ) {
-        let before = bytes.len();
-        if before == 0 && self.bytes.len() >= LONG {
+        let start = bytes.len();
+        if start == 0 && self.bytes.len() >= MIN_SWAPPED_BYTES {
             mem::swap(bytes, &mut self.bytes)
         } else {
             bytes.append(&mut self.bytes)
         }
         for message in self.messages.drain(..) {
-            let bytes_range =
-                before + message.bytes_range.start..before + message.bytes_range.end;
-            each(MessageOrigin { bytes_range, ..message });
+            let Range { start: message_start, end: message_end } = message.bytes_range;
+            let bytes_range = start + message_start..start + message_end;
+            on_message(MessageOrigin { bytes_range, ..message });
         }
         damage.append(&mut self.damage);
     }

@@ -35,18 +35,18 @@ impl RowTranslator {
 impl Translate for RowTranslator {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
         // One by one, because a record can have no row, or several.
-        for (record, run) in run.single_record_runs().enumerate() {
+        for (record_index, run) in run.single_record_runs().enumerate() {
             let mut damage = Vec::new();
             self.decoder.append(run, &mut damage);
             damage.into_iter().for_each(|damage| messages.discard(damage));
             let batch = self.decoder.take()?;
             for row in 0..batch.num_rows() {
                 let buffer = messages.buffer();
-                let before = buffer.len();
+                let message_start = buffer.len();
                 if (self.write)(&batch, row, buffer) {
-                    messages.end_message(record)
+                    messages.end_message(record_index)
                 } else {
-                    buffer.truncate(before)
+                    buffer.truncate(message_start)
                 }
             }
         }

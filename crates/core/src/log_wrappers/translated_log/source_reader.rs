@@ -17,12 +17,13 @@ use crate::{
 pub(super) struct SourceReader {
     log: Arc<dyn Log>,
     /// The selections for the part itself and for adjacent parts.
-    part_groups: Selection,
+    selection: Selection,
     adjacent_selection: Selection,
     /// The parts, and whether each is the part itself.
     parts: vec::IntoIter<(Part, bool)>,
+    /// The cursor over the current part, and whether that is the part itself.
     current: Option<Box<dyn Cursor>>,
-    is_own: bool,
+    is_own_part: bool,
 }
 
 impl SourceReader {
@@ -36,49 +37,49 @@ impl SourceReader {
     ) -> Self {
         let topics = groups.iter().map(|(topic, _)| *topic).collect();
         let adjacent_selection = Selection { topics, time: selection.time };
-        let records =
-            groups.iter().filter_map(|(_, part_groups)| part_groups.records.as_ref());
-        let earliest = records.clone().map(|records| *records.start()).min();
-        let latest = records.map(|records| *records.end()).max();
+        let record_offsets = groups
+            .iter()
+            .filter_map(|(_, part_groups)| part_groups.record_offsets.as_ref());
+        let first_offset = record_offsets.clone().map(|range| *range.start()).min();
+        let last_offset = record_offsets.map(|range| *range.end()).max();
         let manifest = log.manifest();
-        let parts_in_order = &manifest.parts;
-        let before = |offset: u64| {
-            parts_in_order.partition_point(|part| part.bytes.start < offset)
-        };
-        let first = earliest.map(|earliest| {
+        let all_parts = &manifest.parts;
+        let first_from =
+            |offset: u64| all_parts.partition_point(|part| part.bytes.start < offset);
+        let preceding_indices = first_offset.map(|first_offset| {
             let first =
-                parts_in_order.partition_point(|part| part.bytes.end <= earliest);
-            first..before(part.bytes.start)
+                all_parts.partition_point(|part| part.bytes.end <= first_offset);
+            first..first_from(part.bytes.start)
         });
-        let last = latest.map(|latest| {
-            let end = parts_in_order.partition_point(|part| part.bytes.start <= latest);
-            before(part.bytes.end)..end
+        let following_indices = last_offset.map(|last_offset| {
+            let end = all_parts.partition_point(|part| part.bytes.start <= last_offset);
+            first_from(part.bytes.end)..end
         });
-        let adjacent_parts = |parts: Option<Range<usize>>| {
-            let parts =
-                parts.and_then(|parts| parts_in_order.get(parts)).unwrap_or_default();
-            let parts = parts
+        let adjacent_parts = |indices: Option<Range<usize>>| -> Vec<(Part, bool)> {
+            indices
+                .and_then(|indices| all_parts.get(indices))
+                .unwrap_or_default()
                 .iter()
-                .filter(|part| manifest.may_hold(part, &adjacent_selection));
-            parts.map(|part| (part.clone(), false)).collect::<Vec<_>>()
+                .filter(|part| manifest.may_contain_selected(part, &adjacent_selection))
+                .map(|part| (part.clone(), false))
+                .collect()
         };
-        let mut parts = adjacent_parts(first);
+        let mut parts = adjacent_parts(preceding_indices);
         parts.push((part.clone(), true));
-        parts.extend(adjacent_parts(last));
-        let parts = parts.into_iter();
+        parts.extend(adjacent_parts(following_indices));
         Self {
             log,
-            part_groups: selection,
+            selection,
             adjacent_selection,
-            parts,
+            parts: parts.into_iter(),
             current: None,
-            is_own: false,
+            is_own_part: false,
         }
     }
 
-    /// Returns whether the last block is from the part itself.
-    pub(super) fn is_own(&self) -> bool {
-        self.is_own
+    /// Returns whether the last block is from the part itself, not from an adjacent part.
+    pub(super) fn is_own_part(&self) -> bool {
+        self.is_own_part
     }
 }
 
@@ -89,16 +90,16 @@ impl Cursor for SourceReader {
             if let Some(cursor) = &mut self.current
                 && cursor.fill(block)?
             {
-                if !self.is_own {
+                if !self.is_own_part {
                     block.take_damage();
                 }
                 return Ok(true);
             }
-            let Some((part, is_own)) = self.parts.next() else { return Ok(false) };
+            let Some((part, is_own_part)) = self.parts.next() else { return Ok(false) };
             let selection =
-                if is_own { &self.part_groups } else { &self.adjacent_selection };
+                if is_own_part { &self.selection } else { &self.adjacent_selection };
             self.current = Some(self.log.read(&part, selection)?);
-            self.is_own = is_own;
+            self.is_own_part = is_own_part;
         }
     }
 }

@@ -30,7 +30,7 @@ impl Translate for PayloadDoubler {
     }
 }
 
-fn translated_twice(sample: Sample, source_topics: &[u32]) -> TranslatedLog {
+fn with_doubled_payloads(sample: Sample, source_topics: &[u32]) -> TranslatedLog {
     let manifest = sample.manifest.clone();
     let translation = |source_topic: &u32| Translation {
         source_topic: TopicId(*source_topic),
@@ -44,20 +44,23 @@ fn translated_twice(sample: Sample, source_topics: &[u32]) -> TranslatedLog {
 type ReadRecords = (Vec<(u32, i64, Vec<u8>)>, Vec<Damage>);
 
 fn read(log: &TranslatedLog, selection: &Selection) -> ReadRecords {
-    read_in(log, selection, 0)
+    read_in_parts(log, selection, 0)
 }
 
-/// Reads the log in parts of about `target` bytes.
-fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> ReadRecords {
+/// Reads the log in parts of about `target_bytes` bytes.
+fn read_in_parts(
+    log: &TranslatedLog,
+    selection: &Selection,
+    target_bytes: u64,
+) -> ReadRecords {
     let (mut messages, mut damage, mut block) =
         (Vec::new(), Vec::new(), Block::default());
-    for part in log.manifest().plan(selection, target) {
+    for part in log.manifest().plan(selection, target_bytes) {
         let mut cursor = log.read(&part, selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
-            let message_of = |r: crate::Record<'_>| {
-                (r.topic.0, r.time.as_nanos(), r.payload.to_vec())
-            };
-            messages.extend(block.iter().map(message_of));
+            messages.extend(block.iter().map(|record| {
+                (record.topic.0, record.time.as_nanos(), record.payload.to_vec())
+            }));
             damage.extend_from_slice(block.damage());
         }
     }
@@ -66,7 +69,7 @@ fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> ReadRecor
 
 #[test]
 fn messages_are_in_the_order_of_their_records_with_shifted_times() {
-    let log = translated_twice(
+    let log = with_doubled_payloads(
         Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b"), (1, 0, 3, b"c")]]),
         &[1, 0, 1],
     );
@@ -85,8 +88,10 @@ fn messages_are_in_the_order_of_their_records_with_shifted_times() {
 
 #[test]
 fn manifest_has_the_translated_topics_and_times() {
-    let log =
-        translated_twice(Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b")]]), &[1, 0]);
+    let log = with_doubled_payloads(
+        Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b")]]),
+        &[1, 0],
+    );
     let time = TimeRange { start: Timestamp::from_nanos(102), end: Timestamp::MAX };
     let late = Selection { time, ..Selection::default() };
     assert_eq!(read(&log, &late).0, [(1, 102, b"bb".to_vec())]);
@@ -97,20 +102,20 @@ fn manifest_has_the_translated_topics_and_times() {
 
 #[test]
 fn untranslatable_records_are_damage() {
-    let known = Damage::new(DamageKind::Garbled, 7..9);
+    let source_damage = Damage::new(DamageKind::Garbled, 7..9);
     let sample = Sample::new(&[&[(0, 0, 1, b""), (0, 0, 2, b"b")]]);
-    let log = translated_twice(sample.with_damage(0, known.clone()), &[0]);
+    let log = with_doubled_payloads(sample.with_damage(0, source_damage.clone()), &[0]);
     let (messages, damage) = read(&log, &Selection::default());
     assert_eq!(messages, [(0, 102, b"bb".to_vec())]);
-    assert_eq!(damage[0], known);
+    assert_eq!(damage[0], source_damage);
     assert_eq!((damage[1].kind, damage[1].records), (DamageKind::Undecodable, 1));
 }
 
 /// Combines pairs of payloads into one message with the time of the first.
 #[derive(Default)]
-struct Pairs(Option<(Timestamp, Vec<u8>)>);
+struct PayloadPairs(Option<(Timestamp, Vec<u8>)>);
 
-impl Translate for Pairs {
+impl Translate for PayloadPairs {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
         for (index, record) in run.records().enumerate() {
             match self.0.take() {
@@ -141,7 +146,8 @@ fn message_of_several_records_may_span_parts() {
         &[(0, 0, 4, b"d"), (0, 0, 5, b"e")],
     ]);
     let topic = sample.manifest.topics[0].clone();
-    let new_translator = Arc::new(|| Ok(Box::<Pairs>::default() as Box<dyn Translate>));
+    let new_translator =
+        Arc::new(|| Ok(Box::<PayloadPairs>::default() as Box<dyn Translate>));
     let pairs = Translation { source_topic: TopicId(0), topic, new_translator };
     let log = TranslatedLog::new(Arc::new(sample), vec![pairs], 100)
         .with_clock(UNIX)
@@ -153,14 +159,14 @@ fn message_of_several_records_may_span_parts() {
 
 /// Combines the second letters of payloads that start with the same digit into the
 /// message of that digit. Another first letter is damage.
-struct Words {
-    restrict_to: Range<u32>,
+struct DigitWords {
+    digits: Range<u32>,
     words: BTreeMap<u32, (Timestamp, Vec<u8>)>,
 }
 
-impl Translate for Words {
+impl Translate for DigitWords {
     fn restrict_to(&mut self, groups: Range<u32>) {
-        self.restrict_to = groups;
+        self.digits = groups;
     }
 
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
@@ -169,7 +175,7 @@ impl Translate for Words {
                 messages.discard(record.undecodable_damage());
                 continue;
             };
-            if self.restrict_to.contains(&digit) {
+            if self.digits.contains(&digit) {
                 let word = self.words.entry(digit).or_default();
                 word.0 = record.time;
                 word.1.push(record.payload[1]);
@@ -196,25 +202,26 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
         &[(0, 0, 10, b"1h"), (0, 0, 11, b"2i"), (0, 0, 12, b"?!"), (0, 0, 13, b"2j")],
         &[(0, 0, 14, b"2k"), (0, 0, 15, b"3l"), (0, 0, 16, b"4m")],
     ]);
-    let known = Damage::new(DamageKind::Garbled, 1007..1009);
-    let sample = Arc::new(sample.with_damage(1, known.clone()));
-    let nanos = |start: i64, end: i64| TimeRange {
+    let source_damage = Damage::new(DamageKind::Garbled, 1007..1009);
+    let sample = Arc::new(sample.with_damage(1, source_damage.clone()));
+    let range = |start: i64, end: i64| TimeRange {
         start: Timestamp::from_nanos(start),
         end: Timestamp::from_nanos(end),
     };
-    let group = |start: u64, earliest: u64, time| RowGroup { start, earliest, time };
+    let group =
+        |start: u64, first_record: u64, time| RowGroup { start, first_record, time };
     // Group `1` has records before its start, and group `4` is not known.
     let groups = vec![
-        group(0, 0, nanos(1, 5)),
-        group(1000, 4, nanos(3, 11)),
-        group(3002, 3002, nanos(11, 15)),
-        group(4002, 4002, nanos(15, 17)),
+        group(0, 0, range(1, 5)),
+        group(1000, 4, range(3, 11)),
+        group(3002, 3002, range(11, 15)),
+        group(4002, 4002, range(15, 17)),
     ];
     let words = || Translation {
         source_topic: TopicId(0),
         topic: sample.manifest.topics[0].clone(),
         new_translator: Arc::new(|| {
-            Ok(Box::new(Words { restrict_to: 0..u32::MAX, words: BTreeMap::new() }))
+            Ok(Box::new(DigitWords { digits: 0..u32::MAX, words: BTreeMap::new() }))
         }),
     };
     let plain = Translation {
@@ -222,7 +229,7 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
         topic: sample.manifest.topics[1].clone(),
         new_translator: Arc::new(|| Ok(Box::new(PayloadDoubler))),
     };
-    let all = vec![
+    let expected_messages = vec![
         (0, 104, b"abd".to_vec()),
         (0, 110, b"cefgh".to_vec()),
         (0, 114, b"ijk".to_vec()),
@@ -236,29 +243,29 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
         let log =
             TranslatedLog::new(sample.clone(), translations, 100).with_clock(UNIX);
         let groups = [(TopicId(0), groups.clone())].into();
-        let log = log.parts_of_groups(groups, part_bytes);
+        let log = log.with_row_groups_in_parts(groups, part_bytes);
         let (mut messages, damage) = read(&log, &Selection::default());
-        for target in [2000, u64::MAX] {
-            let joined = read_in(&log, &Selection::default(), target);
-            assert_eq!(joined, (messages.clone(), damage.clone()), "{target}");
+        for target_bytes in [2000, u64::MAX] {
+            let joined = read_in_parts(&log, &Selection::default(), target_bytes);
+            assert_eq!(joined, (messages.clone(), damage.clone()), "{target_bytes}");
         }
         messages.sort();
-        assert_eq!(messages, all, "{part_bytes}");
+        assert_eq!(messages, expected_messages, "{part_bytes}");
         let undecodable = damage.iter().filter(|d| d.kind == DamageKind::Undecodable);
         assert_eq!(undecodable.map(|damage| damage.records).sum::<u64>(), 3);
-        assert_eq!(damage.iter().filter(|damage| **damage == known).count(), 1);
+        assert_eq!(damage.iter().filter(|damage| **damage == source_damage).count(), 1);
         let times: Vec<_> = log.manifest().parts.iter().map(|part| part.time).collect();
         match part_bytes {
             0 => {
-                let words = [nanos(101, 105), nanos(103, 151), nanos(108, 152)];
+                let words = [range(101, 105), range(103, 151), range(108, 152)];
                 assert_eq!(times[..3], words);
-                assert_eq!(times[3..], [nanos(111, 115), nanos(115, 117)]);
+                assert_eq!(times[3..], [range(111, 115), range(115, 117)]);
             }
-            5000 => assert_eq!(times, [nanos(101, 152)]),
+            5000 => assert_eq!(times, [range(101, 152)]),
             _ => assert!(times.len() > 1 && times.len() < 5),
         }
         // A time selects the messages with that time.
-        let late = Selection { time: nanos(114, 116), ..Selection::default() };
+        let late = Selection { time: range(114, 116), ..Selection::default() };
         let expected = [(0, 114, b"k".to_vec()), (0, 115, b"l".to_vec())];
         assert_eq!(read(&log, &late).0, expected, "{part_bytes}");
     }
@@ -280,7 +287,7 @@ fn streams_of_the_source_topic_are_kept_on_request() {
     sample.manifest.streams = vec![stream(1, "x"), stream(0, "y"), stream(1, "z")];
     // The second topic has the latched streams 0 and 1, of which only the first one is
     // its own.
-    let log = translated_twice(sample, &[1, 0]).with_streams();
+    let log = with_doubled_payloads(sample, &[1, 0]).with_streams();
     let words: Vec<_> = log
         .manifest()
         .streams
@@ -300,10 +307,16 @@ fn streams_of_the_source_topic_are_kept_on_request() {
 #[test]
 fn record_without_a_representable_time_is_reported_once() {
     // Each record has two messages, and the new clock is 100 ns ahead.
-    let (fits, late) = (i64::MAX - 101, i64::MAX - 100);
-    let records = [(0, 0, fits, b"a"), (0, 0, late, b"b"), (0, 0, i64::MAX, b"c")];
-    let log = translated_twice(
-        Sample::new(&[&records.map(|(t, s, at, p)| (t, s, at, &p[..]))]),
+    let (last_representable, too_late) = (i64::MAX - 101, i64::MAX - 100);
+    let records = [
+        (0, 0, last_representable, b"a"),
+        (0, 0, too_late, b"b"),
+        (0, 0, i64::MAX, b"c"),
+    ];
+    let log = with_doubled_payloads(
+        Sample::new(&[&records.map(|(topic, stream, time, payload)| {
+            (topic, stream, time, &payload[..])
+        })]),
         &[0, 0],
     );
     let (messages, damage) = read(&log, &Selection::default());

@@ -12,22 +12,22 @@ const MAX_ROWS: u64 = 1 << 31;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
     /// The time of point 0 in nanoseconds. Unspecified if there are no points.
-    first: i64,
+    first_nanos: i64,
     /// Nanoseconds between points. Not 0.
-    period: u64,
+    period_nanos: u64,
     /// The number of points.
     pub(super) rows: u32,
 }
 
 impl Grid {
-    /// Creates the grid of the multiples of `period_nanos` that are in both `reported` and
-    /// `range`.
+    /// Creates the grid of the multiples of `period_nanos` that are in both `logged_range`
+    /// and `requested_range`.
     ///
     /// # Errors
     /// `Unsupported` if the period is 0, and `Limit` if there are too many points.
     pub(super) fn new(
-        reported: TimeRange,
-        range: TimeRange,
+        logged_range: TimeRange,
+        requested_range: TimeRange,
         period_nanos: u64,
     ) -> Result<Self> {
         if period_nanos == 0 {
@@ -35,14 +35,17 @@ impl Grid {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let period = i128::from(period_nanos);
-        let start = i128::from(reported.start.max(range.start).as_nanos());
-        let last = i128::from(reported.end.min(range.end).as_nanos()) - 1;
+        let start = logged_range.start.max(requested_range.start);
+        let end = logged_range.end.min(requested_range.end);
+        let (start, last) =
+            (i128::from(start.as_nanos()), i128::from(end.as_nanos()) - 1);
         let first = -(-start).div_euclid(period) * period;
         let rows = if first <= last { (last - first) / period + 1 } else { 0 };
         match u32::try_from(rows) {
             Ok(rows) if u64::from(rows) <= MAX_ROWS => {
-                let first = i64::try_from(first).unwrap_or_default(); // only fails if rows is 0
-                Ok(Self { first, period: period_nanos, rows })
+                // This only fails if there are no points.
+                let first_nanos = i64::try_from(first).unwrap_or_default();
+                Ok(Self { first_nanos, period_nanos, rows })
             }
             _ => {
                 let message = format!(
@@ -56,18 +59,18 @@ impl Grid {
 
     /// Returns the time of point `row` in nanoseconds.
     pub(super) fn time(&self, row: u32) -> i64 {
-        let after = u64::from(row).saturating_mul(self.period);
-        self.first.saturating_add_unsigned(after)
+        let elapsed = u64::from(row).saturating_mul(self.period_nanos);
+        self.first_nanos.saturating_add_unsigned(elapsed)
     }
 
     /// Returns the first point at `time` or later, or the number of points if there is
     /// none.
-    pub(super) fn row_from(&self, time: Timestamp) -> u32 {
+    pub(super) fn first_row_from(&self, time: Timestamp) -> u32 {
         let nanos = time.as_nanos();
-        if nanos <= self.first {
+        if nanos <= self.first_nanos {
             return 0;
         }
-        let row = nanos.abs_diff(self.first).div_ceil(self.period);
+        let row = nanos.abs_diff(self.first_nanos).div_ceil(self.period_nanos);
         u32::try_from(row).map_or(self.rows, |row| row.min(self.rows))
     }
 }
@@ -87,7 +90,7 @@ mod tests {
         let times: Vec<i64> = (0..grid.rows).map(|row| grid.time(row)).collect();
         assert_eq!(times, [-20, -10, 0, 10, 20, 30]);
         let rows = [-30, -20, -19, -10, 0, 1, 30, 31]
-            .map(|nanos| grid.row_from(Timestamp::from_nanos(nanos)));
+            .map(|nanos| grid.first_row_from(Timestamp::from_nanos(nanos)));
         assert_eq!(rows, [0, 0, 1, 1, 2, 3, 5, 6]);
     }
 
@@ -110,8 +113,8 @@ mod tests {
             let err = Grid::new(range(0, end), TimeRange::ALL, 1).unwrap_err();
             assert_eq!(err.kind(), ErrorKind::Limit);
         }
-        let all = Grid::new(TimeRange::ALL, TimeRange::ALL, u64::MAX).unwrap();
-        assert_eq!((all.rows, all.time(0)), (1, 0));
+        let grid = Grid::new(TimeRange::ALL, TimeRange::ALL, u64::MAX).unwrap();
+        assert_eq!((grid.rows, grid.time(0)), (1, 0));
     }
 
     #[test]

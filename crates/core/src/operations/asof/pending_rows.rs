@@ -7,18 +7,18 @@ use crate::{error::Result, operations::asof::topic_rows::TopicRows};
 pub(super) struct PendingRows {
     /// The number of finished rows of the table.
     pub(super) rows_done: u32,
-    /// The end of the rows of the table that are currently considered.
+    /// The end of the rows of the table that are currently being built.
     pub(super) limit: u32,
     /// The rows of each topic.
     pub(super) topic_rows: Vec<TopicRows>,
 }
 
 impl PendingRows {
-    /// Creates an empty state for the rows `rows_done..limit` of the table and this number of
-    /// `topics`.
-    pub(super) fn new(rows_done: u32, limit: u32, topics: usize) -> Self {
+    /// Creates an empty state for the rows `rows_done..limit` of the table and `topic_count`
+    /// topics.
+    pub(super) fn new(rows_done: u32, limit: u32, topic_count: usize) -> Self {
         let topic_rows =
-            std::iter::repeat_with(TopicRows::default).take(topics).collect();
+            std::iter::repeat_with(TopicRows::default).take(topic_count).collect();
         Self { rows_done, limit, topic_rows }
     }
 
@@ -30,9 +30,11 @@ impl PendingRows {
     /// Adds the rows of `other`, up to the lower limit of both.
     pub(super) fn merge_with(&mut self, other: Self) {
         self.limit = self.limit.min(other.limit);
-        for (rows_of_topic, other) in self.topic_rows.iter_mut().zip(other.topic_rows) {
-            rows_of_topic.merge_with(other);
-            rows_of_topic.forget_from(self.limit);
+        for (rows_of_topic, other_rows) in
+            self.topic_rows.iter_mut().zip(other.topic_rows)
+        {
+            rows_of_topic.merge_with(other_rows);
+            rows_of_topic.drop_from(self.limit);
         }
     }
 
@@ -41,35 +43,37 @@ impl PendingRows {
         self.rows_done = rows_done;
         self.topic_rows
             .iter_mut()
-            .try_for_each(|rows_of_topic| rows_of_topic.forget_before(rows_done))
+            .try_for_each(|rows_of_topic| rows_of_topic.drop_before(rows_done))
     }
 
     /// Lowers the limit until at most `budget` bytes are used, but not below one row.
     pub(super) fn shrink(&mut self, budget: usize) -> Result<()> {
         if self.bytes() <= budget || self.limit <= self.rows_done {
-            return Ok(()); // only the values that hold at the limit are left
+            return Ok(()); // the remaining values are carried into the row at the limit
         }
         self.topic_rows.iter_mut().try_for_each(TopicRows::compact)?;
-        // Only half of it, so that this is not called again soon.
-        let budget = budget / 2;
-        if self.bytes() <= budget {
+        // Only half of the budget, so that this is not necessary again soon.
+        let target_bytes = budget / 2;
+        if self.bytes() <= target_bytes {
             return Ok(());
         }
-        let mut costs = Vec::new();
+        let mut table_row_bytes = Vec::new();
         for rows_of_topic in &self.topic_rows {
-            let each = rows_of_topic.bytes() / rows_of_topic.rows().len().max(1);
-            costs.extend(rows_of_topic.rows().iter().map(|row| (row.row, each)));
+            let mean_bytes = rows_of_topic.bytes() / rows_of_topic.rows().len().max(1);
+            let rows = rows_of_topic.rows().iter();
+            table_row_bytes.extend(rows.map(|row| (row.table_row, mean_bytes)));
         }
-        costs.sort_unstable();
-        let mut total = 0_usize;
-        let over = costs.iter().find(|(_, bytes)| {
-            total = total.saturating_add(*bytes);
-            total > budget
+        table_row_bytes.sort_unstable();
+        let mut total_bytes = 0_usize;
+        let first_above_target = table_row_bytes.iter().find(|(_, bytes)| {
+            total_bytes = total_bytes.saturating_add(*bytes);
+            total_bytes > target_bytes
         });
-        let Some((row, _)) = over else { return Ok(()) };
-        self.limit = self.limit.min((*row).max(self.rows_done.saturating_add(1)));
+        let Some((table_row, _)) = first_above_target else { return Ok(()) };
+        let next_row = self.rows_done.saturating_add(1);
+        self.limit = self.limit.min((*table_row).max(next_row));
         for rows_of_topic in &mut self.topic_rows {
-            rows_of_topic.forget_from(self.limit);
+            rows_of_topic.drop_from(self.limit);
             rows_of_topic.compact()?;
         }
         Ok(())

@@ -29,8 +29,8 @@ pub(super) struct SharedReader<'r> {
 }
 
 impl SharedReader<'_> {
-    /// Reads `part` for the rows `rows_done..limit` of the table: all selected records, or
-    /// only the later ones if it `was_read` for earlier rows.
+    /// Reads `part` for the rows `rows_done..limit` of the table: all selected records, or only
+    /// those after the finished rows if the part `was_read` for these.
     pub(super) fn read(
         &self,
         part: &Part,
@@ -49,7 +49,8 @@ impl SharedReader<'_> {
 
         let (mut block, mut sort) = (Block::default(), TopicSort::default());
         let mut cursor = self.log.read(part, &selection)?;
-        let mut decoded = 0_usize;
+        // The number of decoded bytes since the last reduction of the rows.
+        let mut decoded_bytes = 0_usize;
         while cursor.fill(&mut block)? {
             report.read.damage.extend_from_slice(block.damage());
             block.sort_by_topic(&mut sort);
@@ -61,16 +62,16 @@ impl SharedReader<'_> {
                 decoder.append(run, &mut report.read.damage);
                 report.read.records += run.len() as u64;
                 if decoder.is_full() {
-                    decoded = self.limits.thin_bytes;
+                    decoded_bytes = self.limits.reduction_bytes;
                 }
             }
-            decoded = decoded.saturating_add(block.bytes().len());
-            if decoded >= self.limits.thin_bytes {
-                self.drop_overwritten(part, &mut decoders, &mut pending, &mut report)?;
-                decoded = 0;
+            decoded_bytes = decoded_bytes.saturating_add(block.bytes().len());
+            if decoded_bytes >= self.limits.reduction_bytes {
+                self.take_rows(part, &mut decoders, &mut pending, &mut report)?;
+                decoded_bytes = 0;
             }
         }
-        self.drop_overwritten(part, &mut decoders, &mut pending, &mut report)?;
+        self.take_rows(part, &mut decoders, &mut pending, &mut report)?;
         self.log.source().release(part.bytes.clone());
         if !was_read {
             (self.job.progress)(part.bytes.end.saturating_sub(part.bytes.start));
@@ -90,6 +91,7 @@ impl SharedReader<'_> {
         }
     }
 
+    /// Returns the decoder of the topic with this `index`, and creates it if necessary.
     fn decoder<'d>(
         &self,
         decoders: &'d mut [Option<Box<dyn Decoder>>],
@@ -98,19 +100,19 @@ impl SharedReader<'_> {
         let topic = self.topics[index];
         match &mut decoders[index] {
             Some(decoder) => Ok(decoder),
-            none => {
+            empty => {
                 let columns = self.job.columns_of.get(&topic).cloned();
                 let columns = Columns {
                     time: self.selection.time,
                     ..columns.unwrap_or_default()
                 };
-                Ok(none.insert(self.log.decoder(topic, &columns)?))
+                Ok(empty.insert(self.log.decoder(topic, &columns)?))
             }
         }
     }
 
-    /// Moves the decoded rows to `pending`.
-    fn drop_overwritten(
+    /// Moves the decoded rows that the table needs to `pending`.
+    fn take_rows(
         &self,
         part: &Part,
         decoders: &mut [Option<Box<dyn Decoder>>],
@@ -118,26 +120,25 @@ impl SharedReader<'_> {
         report: &mut AsofReport,
     ) -> Result<()> {
         let PendingRows { rows_done, limit, topic_rows } = pending;
-        let mut left_out = 0;
         for (rows_of_topic, decoder) in topic_rows.iter_mut().zip(decoders) {
-            let Some(decoder) = decoder.as_mut().filter(|d| d.rows() > 0) else {
+            let Some(decoder) = decoder.as_mut().filter(|decoder| decoder.rows() > 0)
+            else {
                 continue;
             };
             let batch = decoder.take()?;
-            let mut count = 0;
+            let mut plausible_rows = 0;
             rows_of_topic.add(part.bytes.start, &batch, |time| {
                 if !self.plausible_times.contains(time) {
                     return None;
                 }
-                count += 1;
+                plausible_rows += 1;
                 // Never a finished row, even if the manifest states wrong times of the
                 // part.
-                let row = self.grid.row_from(time).max(*rows_done);
-                (row < *limit).then_some(row)
+                let table_row = self.grid.first_row_from(time).max(*rows_done);
+                if table_row < *limit { Some(table_row) } else { None }
             })?;
-            left_out += batch.num_rows() as u64 - count;
+            report.dropped_rows += batch.num_rows() as u64 - plausible_rows;
         }
-        report.left_out += left_out;
-        pending.shrink(self.limits.pending_bytes / self.limits.width.max(1))
+        pending.shrink(self.limits.pending_bytes / self.limits.parallel_parts.max(1))
     }
 }

@@ -35,21 +35,27 @@ pub(super) struct Sweep<'s> {
 
 /// Returns the part of `plausible_times` from the first record of the selected topics to the last.
 /// Outside of it, rows would repeat the same values.
-fn reported_range(
+fn logged_range(
     log: &dyn Log,
     job: &AsofJob<'_>,
     plausible_times: TimeRange,
 ) -> TimeRange {
-    let topics = job.columns_of.keys().map(|id| log.manifest().get(*id).ok()?.time);
-    let Some(times) = topics.collect::<Option<Vec<TimeRange>>>() else {
-        return plausible_times;
-    };
-    let start = times.iter().map(|time| time.start.max(plausible_times.start)).min();
-    let end = times.iter().map(|time| time.end.min(plausible_times.end)).max();
-    match (start, end) {
-        (Some(start), Some(end)) => TimeRange { start, end },
-        _ => plausible_times,
+    let mut range: Option<TimeRange> = None;
+    for id in job.columns_of.keys() {
+        let topic = log.manifest().topic(*id).ok();
+        let Some(time) = topic.and_then(|topic| topic.time) else {
+            return plausible_times;
+        };
+        let plausible_time = TimeRange {
+            start: time.start.max(plausible_times.start),
+            end: time.end.min(plausible_times.end),
+        };
+        range = Some(match range {
+            Some(range) => range.cover(&plausible_time),
+            None => plausible_time,
+        });
     }
+    range.unwrap_or(plausible_times)
 }
 
 impl<'s> Sweep<'s> {
@@ -65,7 +71,7 @@ impl<'s> Sweep<'s> {
         // row.
         let plausible_times = manifest.possible_times().unwrap_or(TimeRange::EMPTY);
         let grid = Grid::new(
-            reported_range(log, job, logged_times),
+            logged_range(log, job, logged_times),
             job.time,
             job.period_nanos,
         )?;
@@ -74,8 +80,8 @@ impl<'s> Sweep<'s> {
             topics: job.columns_of.keys().copied().collect(),
             time: job.affecting_times(),
         };
-        let plan = manifest.plan(&selection, limits.part_bytes);
-        let mut plan: Vec<PlannedPart> = plan
+        let mut plan: Vec<PlannedPart> = manifest
+            .plan(&selection, limits.part_bytes)
             .into_iter()
             .map(|part| PlannedPart { part, was_read: false })
             .collect();
@@ -111,50 +117,55 @@ impl<'s> Sweep<'s> {
     /// Builds rows of the table, part by part, until all are done or some must be
     /// postponed.
     fn run_pass(&mut self) -> Result<()> {
-        let remaining = self.reader.remaining_times(self.pending.rows_done);
+        let remaining_times = self.reader.remaining_times(self.pending.rows_done);
         let is_needed = |planned: &PlannedPart| {
-            !planned.was_read || planned.part.time.overlaps(&remaining)
+            !planned.was_read || planned.part.time.overlaps(&remaining_times)
         };
-        let queue: Vec<usize> =
-            (0..self.plan.len()).filter(|i| is_needed(&self.plan[*i])).collect();
-        let mut queue = queue.as_slice();
+        let needed_parts: Vec<usize> = (0..self.plan.len())
+            .filter(|index| is_needed(&self.plan[*index]))
+            .collect();
+        let mut queue = needed_parts.as_slice();
         loop {
-            let group = queue.iter().take(self.limits.width.max(1));
-            let (group, later) =
-                queue.split_at(group.take_while(|i| self.is_due(**i)).count());
-            if group.is_empty() {
+            let group_len = queue
+                .iter()
+                .take(self.limits.parallel_parts.max(1))
+                .take_while(|index| self.is_due(**index))
+                .count();
+            if group_len == 0 {
                 break;
             }
+            let (group, later) = queue.split_at(group_len);
             queue = later;
             self.read(group)?;
-            let ready = match queue.first() {
-                Some(next) => self.row_from(*next).min(self.pending.limit),
+            // The rows before the first one that the next part can affect are complete.
+            let complete_end = match queue.first() {
+                Some(next) => self.first_row(*next).min(self.pending.limit),
                 None => self.pending.limit,
             };
-            let is_write_due = ready.saturating_sub(self.pending.rows_done)
-                >= self.limits.batch_rows
-                || self.pending.bytes() > self.limits.pending_bytes;
-            if is_write_due {
-                self.output.write(&mut self.pending, ready)?;
+            let complete_rows = complete_end.saturating_sub(self.pending.rows_done);
+            if complete_rows >= self.limits.batch_rows
+                || self.pending.bytes() > self.limits.pending_bytes
+            {
+                self.output.write(&mut self.pending, complete_end)?;
             }
             self.pending.shrink(self.limits.pending_bytes)?;
         }
-        let ready = self.pending.limit;
-        self.output.write(&mut self.pending, ready)
+        let end = self.pending.limit;
+        self.output.write(&mut self.pending, end)
     }
 
-    /// Returns the first row of the table that this part can affect.
-    fn row_from(&self, planned: usize) -> u32 {
-        self.reader.grid.row_from(self.plan[planned].part.time.start)
+    /// Returns the first row of the table that the part at `plan_index` can affect.
+    fn first_row(&self, plan_index: usize) -> u32 {
+        self.reader.grid.first_row_from(self.plan[plan_index].part.time.start)
     }
 
-    /// Returns whether this part is to be read in the current pass.
-    fn is_due(&self, planned: usize) -> bool {
-        let PendingRows { limit, .. } = self.pending;
-        limit == self.reader.grid.rows || self.row_from(planned) < limit
+    /// Returns whether the part at `plan_index` is to be read in the current pass.
+    fn is_due(&self, plan_index: usize) -> bool {
+        let limit = self.pending.limit;
+        limit == self.reader.grid.rows || self.first_row(plan_index) < limit
     }
 
-    /// Reads the parts of `group` in parallel.
+    /// Reads the parts at the indices `group` of the plan in parallel.
     fn read(&mut self, group: &[usize]) -> Result<()> {
         let Self { reader, plan, pending, report, .. } = self;
         let rows = (pending.rows_done, pending.limit);
@@ -163,13 +174,13 @@ impl<'s> Sweep<'s> {
             reader.read(part, *was_read, rows)
         };
         let results: Vec<Result<_>> = group.par_iter().map(read).collect();
-        for (index, read) in group.iter().zip(results) {
-            let (new_rows, reported_range) = read?;
+        for (index, result) in group.iter().zip(results) {
+            let (new_rows, part_report) = result?;
             pending.merge_with(new_rows);
             if !std::mem::replace(&mut plan[*index].was_read, true) {
-                report.left_out += reported_range.left_out;
-                report.read.records += reported_range.read.records;
-                for damage in reported_range.read.damage {
+                report.dropped_rows += part_report.dropped_rows;
+                report.read.records += part_report.read.records;
+                for damage in part_report.read.damage {
                     damage.add_to(&mut report.read.damage);
                 }
             }

@@ -42,7 +42,7 @@ impl CollectedTable {
         times.into_iter().flatten().collect()
     }
 
-    fn texts(&self, column: &str) -> Vec<Option<String>> {
+    fn strings(&self, column: &str) -> Vec<Option<String>> {
         let arrays = self.0.iter().map(|batch| batch.column_by_name(column).unwrap());
         let strings = arrays.flat_map(|array| array.as_string::<i32>().iter());
         strings.map(|text| text.map(str::to_owned)).collect()
@@ -81,8 +81,8 @@ fn run_within(
 /// Limits that a few records reach.
 const TINY: MemoryLimits = MemoryLimits {
     part_bytes: 0,
-    width: 1,
-    thin_bytes: 1,
+    parallel_parts: 1,
+    reduction_bytes: 1,
     pending_bytes: 1,
     batch_rows: 3,
     batch_bytes: usize::MAX,
@@ -110,8 +110,8 @@ fn columns_contain_the_last_values() {
     assert_eq!(table.values::<Int32Type>("a.value"), [3, 3, 5, 5].map(Some));
     assert_eq!(table.values::<Int16Type>("b.1.x"), [None, Some(7), Some(7), Some(8)]);
     let tags = [None, Some("hi"), Some("hi"), Some("yo")];
-    assert_eq!(table.texts("b.1.tag"), tags.map(|tag| tag.map(str::to_owned)));
-    assert_eq!((report.read.records, report.rows, report.left_out), (7, 4, 0));
+    assert_eq!(table.strings("b.1.tag"), tags.map(|tag| tag.map(str::to_owned)));
+    assert_eq!((report.read.records, report.rows, report.dropped_rows), (7, 4, 0));
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn implausible_times_are_dropped_and_counted() {
         let (table, report) = run_within(&log, &job(&[A], 10), limits);
         assert_eq!(table.times(), [10, 20, 30]);
         assert_eq!(table.values::<Int32Type>("a.value"), [None, Some(2), Some(5)]);
-        assert_eq!((report.read.records, report.left_out), (6, 4));
+        assert_eq!((report.read.records, report.dropped_rows), (6, 4));
     }
 }
 
@@ -180,7 +180,7 @@ fn log_without_plausible_times_gives_no_rows() {
     let log = ToyLog::new(&[a(1, 1), a(2, 2)], 1, None);
     let (table, report) = run(&log, &job(&[A], 1));
     assert!(table.0.is_empty());
-    assert_eq!((report.rows, report.left_out), (0, 2));
+    assert_eq!((report.rows, report.dropped_rows), (0, 2));
 }
 
 #[test]
@@ -312,10 +312,11 @@ fn expected_values(
         let candidates =
             rows.iter().enumerate().filter(|(_, row)| row.0 == topic && row.1 <= *time);
         let last = candidates.max_by_key(|(index, row)| (row.1, *index));
-        let young = last.filter(|(_, row)| {
+        let current = last.filter(|(_, row)| {
             job.max_age_nanos.is_none_or(|age| row.1.abs_diff(*time) <= age)
         });
-        young.map_or(-1, |(_, row)| i64::from(u16::from_le_bytes([row.2[0], row.2[1]])))
+        current
+            .map_or(-1, |(_, row)| i64::from(u16::from_le_bytes([row.2[0], row.2[1]])))
     };
     times.iter().map(value).collect()
 }
@@ -353,16 +354,21 @@ fn limits_do_not_change_the_table() {
         for limits in [
             MemoryLimits::default(),
             TINY,
-            MemoryLimits { pending_bytes: 900, width: 3, ..TINY },
-            MemoryLimits { pending_bytes: 5000, part_bytes: 100, width: 2, ..TINY },
+            MemoryLimits { pending_bytes: 900, parallel_parts: 3, ..TINY },
+            MemoryLimits {
+                pending_bytes: 5000,
+                part_bytes: 100,
+                parallel_parts: 2,
+                ..TINY
+            },
             MemoryLimits { pending_bytes: usize::MAX, batch_rows: 1, ..TINY },
         ] {
             let (table, report) = run_within(&log, &job, limits);
             let times = table.times();
             let start = first.max(job.time.start.as_nanos());
             let end = (last + 1).min(job.time.end.as_nanos());
-            let moments = (start..end).filter(|time| time % period as i64 == 0);
-            assert!(moments.eq(times.iter().copied()), "round {round}");
+            let grid_times = (start..end).filter(|time| time % period as i64 == 0);
+            assert!(grid_times.eq(times.iter().copied()), "round {round}");
             let without_nulls = |values: Vec<Option<i64>>| -> Vec<i64> {
                 values.into_iter().map(|value| value.unwrap_or(-1)).collect()
             };
@@ -392,7 +398,7 @@ fn limits_do_not_change_the_table() {
                 start <= row.1 && row.1 < job.time.end.as_nanos()
             });
             assert_eq!(report.read.records as usize, selected.count());
-            assert_eq!(report.left_out, 0);
+            assert_eq!(report.dropped_rows, 0);
         }
     }
 }

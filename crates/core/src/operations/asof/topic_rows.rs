@@ -22,10 +22,10 @@ pub(super) struct TopicRow {
     /// Nanoseconds on the log's clock.
     pub(super) time: i64,
     /// The first row of the table that it affects.
-    pub(super) row: u32,
-    /// The file offset of its part, which decides between rows with equal times: the
-    /// highest wins.
-    order: u64,
+    pub(super) table_row: u32,
+    /// The file offset of its part. Of rows with equal times, the one with the highest offset
+    /// is used.
+    part_offset: u64,
     position: RowPosition,
 }
 
@@ -41,22 +41,23 @@ pub(super) struct TopicRows {
 
 impl TopicRows {
     /// Adds the rows of `batch`, which were read from the part at the file offset
-    /// `order`. `row_from` returns the row of the table for a time, or `None` to drop the
-    /// row.
+    /// `part_offset`. `table_row_at` returns the first row of the table for a time, or `None`
+    /// to drop the row.
     pub(super) fn add(
         &mut self,
-        order: u64,
+        part_offset: u64,
         batch: &RecordBatch,
-        mut row_from: impl FnMut(Timestamp) -> Option<u32>,
+        mut table_row_at: impl FnMut(Timestamp) -> Option<u32>,
     ) -> Result<()> {
         let mut rows = Vec::new();
         for (index, time) in times(batch)?.enumerate() {
-            let row = time.and_then(|time| Some((time, row_from(time)?)));
-            if let Some((time, row)) = row {
+            if let Some(time) = time
+                && let Some(table_row) = table_row_at(time)
+            {
                 rows.push(TopicRow {
                     time: time.as_nanos(),
-                    row,
-                    order,
+                    table_row,
+                    part_offset,
                     position: (0, index),
                 });
             }
@@ -64,11 +65,19 @@ impl TopicRows {
         drop_overwritten(&mut rows);
         let indices: UInt32Array =
             rows.iter().map(|row| row.position.1 as u32).collect();
-        let columns = batch.columns().iter().skip(1);
-        let chunk = columns.map(|column| take(column, &indices, None));
-        let chunk = chunk.collect::<Result<Vec<_>, _>>().map_err(into_error)?;
+        let chunk = batch
+            .columns()
+            .iter()
+            .skip(1)
+            .map(|column| take(column, &indices, None))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(into_error)?;
         rows.iter_mut().enumerate().for_each(|(index, row)| row.position.1 = index);
-        self.merge_with(Self { rows, bytes: bytes(&chunk), chunks: vec![chunk] });
+        self.merge_with(Self {
+            rows,
+            bytes: memory_bytes(&chunk),
+            chunks: vec![chunk],
+        });
         Ok(())
     }
 
@@ -76,10 +85,11 @@ impl TopicRows {
     /// the later ones.
     pub(super) fn merge_with(&mut self, other: Self) {
         let Some(first) = other.rows.first() else { return };
-        let is_later = self.rows.last().is_none_or(|last| last.row < first.row);
-        let before = self.chunks.len();
+        let is_later =
+            self.rows.last().is_none_or(|last| last.table_row < first.table_row);
+        let first_chunk = self.chunks.len();
         self.rows.extend(other.rows.into_iter().map(|mut row| {
-            row.position.0 += before;
+            row.position.0 += first_chunk;
             row
         }));
         self.chunks.extend(other.chunks);
@@ -99,17 +109,19 @@ impl TopicRows {
         self.bytes + self.rows.capacity() * size_of::<TopicRow>()
     }
 
-    /// Returns the position and the time of the last row that affects `row` of the table.
-    /// The search starts at the index `search_start`, which is set to the index of the result.
+    /// Returns the position and the time of the last row that affects the row `table_row` of
+    /// the table. The search starts at the index `search_start`, which is set to the index of
+    /// the result.
     pub(super) fn find(
         &self,
-        row: u32,
+        table_row: u32,
         search_start: &mut usize,
     ) -> Option<(RowPosition, i64)> {
-        while self.rows.get(*search_start + 1).is_some_and(|next| next.row <= row) {
+        let affects = |row: &&TopicRow| row.table_row <= table_row;
+        while self.rows.get(*search_start + 1).is_some_and(|next| affects(&next)) {
             *search_start += 1;
         }
-        let latest = self.rows.get(*search_start).filter(|latest| latest.row <= row)?;
+        let latest = self.rows.get(*search_start).filter(affects)?;
         Some((latest.position, latest.time))
     }
 
@@ -124,34 +136,41 @@ impl TopicRows {
         let mut arrays: Vec<&dyn Array> = vec![&**null];
         arrays
             .extend(self.chunks.iter().filter_map(|chunk| Some(&**chunk.get(column)?)));
-        let position = |position: &Option<RowPosition>| {
-            position.map_or((0, 0), |(c, i)| (c + 1, i))
-        };
-        let positions: Vec<RowPosition> = positions.iter().map(position).collect();
+        // The first array is the null, and the chunks follow.
+        let positions: Vec<RowPosition> = positions
+            .iter()
+            .map(|position| match position {
+                Some((chunk, row)) => (chunk + 1, *row),
+                None => (0, 0),
+            })
+            .collect();
         interleave(&arrays, &positions).map_err(into_error)
     }
 
     /// Returns the maximum size in bytes of this topic's values in a row of the table.
     pub(super) fn max_row_bytes(&self) -> usize {
-        let width = |chunk: &Vec<ArrayRef>| chunk.iter().map(max_row_bytes).sum();
-        self.chunks.iter().map(width).max().unwrap_or(0)
+        let chunk_row_bytes =
+            |chunk: &Vec<ArrayRef>| chunk.iter().map(max_value_bytes).sum();
+        self.chunks.iter().map(chunk_row_bytes).max().unwrap_or(0)
     }
 
     /// Drops the rows for rows of the table before `rows_done`, except the last one, whose
-    /// values are carried on.
-    pub(super) fn forget_before(&mut self, rows_done: u32) -> Result<()> {
-        let past = self.rows.partition_point(|row| row.row < rows_done);
-        self.rows.drain(..past.saturating_sub(1));
-        if let Some(first) = self.rows.first_mut().filter(|_| past > 0) {
-            first.row = rows_done;
+    /// values are carried into the following rows.
+    pub(super) fn drop_before(&mut self, rows_done: u32) -> Result<()> {
+        let done_count = self.rows.partition_point(|row| row.table_row < rows_done);
+        self.rows.drain(..done_count.saturating_sub(1));
+        if let Some(first) = self.rows.first_mut()
+            && done_count > 0
+        {
+            first.table_row = rows_done;
         }
         drop_overwritten(&mut self.rows);
         self.compact()
     }
 
-    /// Drops the rows that apply to rows of the table from `limit` on.
-    pub(super) fn forget_from(&mut self, limit: u32) {
-        let count = self.rows.partition_point(|row| row.row < limit);
+    /// Drops the rows that only affect rows of the table from `limit` on.
+    pub(super) fn drop_from(&mut self, limit: u32) {
+        let count = self.rows.partition_point(|row| row.table_row < limit);
         self.rows.truncate(count);
     }
 
@@ -163,16 +182,21 @@ impl TopicRows {
         }
         let positions: Vec<RowPosition> =
             self.rows.iter().map(|row| row.position).collect();
-        let width = self.chunks.first().map_or(0, Vec::len);
-        let mut columns = Vec::with_capacity(width);
-        for column in 0..width {
-            let arrays: Vec<&dyn Array> =
-                self.chunks.iter().filter_map(|c| Some(&**c.get(column)?)).collect();
+        let column_count = self.chunks.first().map_or(0, Vec::len);
+        let mut columns = Vec::with_capacity(column_count);
+        for column in 0..column_count {
+            let arrays: Vec<&dyn Array> = self
+                .chunks
+                .iter()
+                .filter_map(|chunk| Some(&**chunk.get(column)?))
+                .collect();
             columns.push(interleave(&arrays, &positions).map_err(into_error)?);
         }
-        self.rows.iter_mut().enumerate().for_each(|(i, row)| row.position = (0, i));
+        for (index, row) in self.rows.iter_mut().enumerate() {
+            row.position = (0, index);
+        }
         self.rows.shrink_to_fit();
-        self.bytes = bytes(&columns);
+        self.bytes = memory_bytes(&columns);
         self.chunks = vec![columns];
         Ok(())
     }
@@ -180,32 +204,35 @@ impl TopicRows {
 
 /// Sorts `rows` by time, and keeps only the last one for each row of the table.
 fn drop_overwritten(rows: &mut Vec<TopicRow>) {
-    rows.sort_by_key(|row| (row.time, row.order));
+    rows.sort_by_key(|row| (row.time, row.part_offset));
     rows.dedup_by(|next, previous| {
-        let is_same = next.row == previous.row;
-        if is_same {
+        let overwrites_previous = next.table_row == previous.table_row;
+        if overwrites_previous {
             *previous = *next;
         }
-        is_same
+        overwrites_previous
     });
 }
 
 /// Iterates over the times of the rows of `batch`, with `None` for an unknown time.
 fn times(batch: &RecordBatch) -> Result<impl Iterator<Item = Option<Timestamp>> + '_> {
-    let first = batch.columns().first();
-    let times = first.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
-    let times = times.ok_or_else(|| {
-        Error::new(ErrorKind::Malformed, "the first column of the table is not a time")
-    })?;
+    let first_column = batch.columns().first();
+    let Some(times) = first_column
+        .and_then(|column| column.as_primitive_opt::<TimestampNanosecondType>())
+    else {
+        let message = "the first column of the table is not a time";
+        return Err(Error::new(ErrorKind::Malformed, message));
+    };
     Ok(times.iter().map(|time| time.map(Timestamp::from_nanos)))
 }
 
-fn bytes(columns: &[ArrayRef]) -> usize {
+/// Returns the memory of `columns` in bytes.
+fn memory_bytes(columns: &[ArrayRef]) -> usize {
     columns.iter().map(|column| column.get_array_memory_size()).sum()
 }
 
 /// Returns an upper bound of the size of a value of `array` in bytes.
-fn max_row_bytes(array: &ArrayRef) -> usize {
+fn max_value_bytes(array: &ArrayRef) -> usize {
     match array.data_type() {
         DataType::Boolean => 1,
         DataType::Utf8 => {

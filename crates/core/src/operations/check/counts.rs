@@ -1,4 +1,4 @@
-//! Comparing the counts and times that a log states with its records.
+//! Comparing the counts and times that a log declares with its records.
 
 use crate::{
     log::Log,
@@ -30,19 +30,20 @@ pub(super) static OVERLAP: Code = Code::note(
 /// Counts the records of each topic.
 pub(super) struct RecordCounts {
     records: Vec<u64>,
-    /// The number of unexpected records in the current part.
-    outside: u64,
-    count_findings: Vec<Finding>,
+    /// The number of records in the current part that the log does not declare for it.
+    undeclared: u64,
+    /// A finding for each part with such records.
+    part_findings: Vec<Finding>,
 }
 
 impl RecordCounts {
-    pub(super) fn new(topics: usize) -> Self {
-        Self { records: vec![0; topics], outside: 0, count_findings: Vec::new() }
+    pub(super) fn new(topic_count: usize) -> Self {
+        Self { records: vec![0; topic_count], undeclared: 0, part_findings: Vec::new() }
     }
 
     /// Starts the next part.
-    pub(super) fn enter(&mut self) {
-        self.outside = 0;
+    pub(super) fn start_part(&mut self) {
+        self.undeclared = 0;
     }
 
     #[inline]
@@ -51,15 +52,15 @@ impl RecordCounts {
             *records += 1;
         }
         if !part.topics.contains(record.topic) || !part.time.contains(record.time) {
-            self.outside(part, record);
+            self.count_undeclared(part, record);
         }
     }
 
     #[cold]
-    fn outside(&mut self, part: &Part, record: &RecordHeader) {
+    fn count_undeclared(&mut self, part: &Part, record: &RecordHeader) {
         let time = TimeRange::from_timestamp(record.time);
-        self.outside += 1;
-        match self.count_findings.last_mut().filter(|_| self.outside > 1) {
+        self.undeclared += 1;
+        match self.part_findings.last_mut().filter(|_| self.undeclared > 1) {
             Some(entry) => {
                 entry.count += 1;
                 entry.time = entry.time.map(|range| range.cover(&time));
@@ -69,7 +70,7 @@ impl RecordCounts {
                     "a part contains records that the log does not declare for it";
                 let finding =
                     Finding::new(&OUTSIDE, text).with_bytes(part.bytes.clone());
-                self.count_findings.push(finding.with_time(time));
+                self.part_findings.push(finding.with_time(time));
             }
         }
     }
@@ -80,20 +81,21 @@ impl RecordCounts {
         damage: &DamageSummary,
         findings: &mut Findings,
     ) {
-        let topics = manifest.topics();
-        let logged = topics.filter(|(_, t)| t.origin != TopicOrigin::Derived);
-        for (id, topic) in logged {
+        for (id, topic) in manifest.topics() {
             let Some(declared) = topic.records else { continue };
+            if topic.origin == TopicOrigin::Derived {
+                continue;
+            }
             let read = self.records.get(id.index()).copied().unwrap_or(0);
             if let Some(text) = count_difference(declared, read, id, damage) {
                 findings.add(Finding::new(&RECORDS, text).with_topic(id));
             }
         }
-        self.count_findings.into_iter().for_each(|finding| findings.add(finding));
+        self.part_findings.into_iter().for_each(|finding| findings.add(finding));
     }
 }
 
-/// Returns a message if the stated and the actual number of records differ by more than
+/// Returns a message if the declared and the actual number of records differ by more than
 /// the damage explains.
 fn count_difference(
     declared: u64,
@@ -104,26 +106,31 @@ fn count_difference(
     let max_records = read.saturating_add(damage.lost_records(id));
     let is_explained = (read..=max_records).contains(&declared)
         || declared > max_records && damage.has_uncounted_losses();
-    (!is_explained)
-        .then(|| format!("the log declares {declared} records, but has {read}"))
+    if is_explained {
+        return None;
+    }
+    Some(format!("the log declares {declared} records, but has {read}"))
 }
 
-/// Finds parts that start before the end of the previous part.
-pub(super) fn overlaps(log: &dyn Log, findings: &mut Findings) {
+/// Adds findings for the parts that start before the end of the previous part.
+pub(super) fn report_overlaps(log: &dyn Log, findings: &mut Findings) {
     let parts = log.manifest().parts.iter().zip(log.part_times());
     let part_times =
         parts.filter(|(_, time)| *time != TimeRange::ALL && !time.is_empty());
-    let mut before: Option<TimeRange> = None;
+    let mut previous: Option<TimeRange> = None;
     for (part, time) in part_times {
-        let end = before.map_or(time.start, |before| before.end);
-        let over = TimeRange { start: time.start, end: end.min(time.end) };
-        // Some logs are slightly out of order everywhere, which is not reported.
-        let shorter = before.map_or(0, |b| b.span_nanos().min(time.span_nanos()));
-        if over.start < over.end && over.span_nanos() > shorter / 4 {
-            let text = "a part begins before the previous one ends";
-            let finding = Finding::new(&OVERLAP, text).with_bytes(part.bytes.clone());
-            findings.add(finding.with_time(over));
+        if let Some(previous) = previous {
+            let overlap =
+                TimeRange { start: time.start, end: previous.end.min(time.end) };
+            // Some logs are slightly out of order everywhere, which is not reported.
+            let shorter_nanos = previous.span_nanos().min(time.span_nanos());
+            if overlap.start < overlap.end && overlap.span_nanos() > shorter_nanos / 4 {
+                let text = "a part begins before the previous one ends";
+                let finding =
+                    Finding::new(&OVERLAP, text).with_bytes(part.bytes.clone());
+                findings.add(finding.with_time(overlap));
+            }
         }
-        before = Some(time);
+        previous = Some(time);
     }
 }

@@ -1,4 +1,4 @@
-//! Converting damage to findings, each reported once.
+//! Converting damage to findings. Damage that is found twice is reported once.
 
 mod tally;
 
@@ -63,9 +63,9 @@ pub(super) struct DamageSummary {
     /// The total damage of each kind and topic.
     tallies: HashMap<(DamageKind, Option<TopicId>), DamageTally>,
     /// The damaged bytes of each kind. Adjacent ranges are joined.
-    bytes: HashMap<DamageKind, Vec<Range<u64>>>,
+    byte_ranges: HashMap<DamageKind, Vec<Range<u64>>>,
     /// The number of lost records of each topic.
-    records: HashMap<TopicId, u64>,
+    lost_records: HashMap<TopicId, u64>,
     /// Whether an unknown number of records is lost.
     has_uncounted_losses: bool,
 }
@@ -73,32 +73,32 @@ pub(super) struct DamageSummary {
 impl DamageSummary {
     pub(super) fn extend(&mut self, damage: &[Damage]) {
         for damage in damage {
-            let bytes = self.bytes.entry(damage.kind).or_default();
-            match bytes.last_mut() {
+            let byte_ranges = self.byte_ranges.entry(damage.kind).or_default();
+            match byte_ranges.last_mut() {
                 Some(last)
                     if last.start <= damage.bytes.start
                         && damage.bytes.start <= last.end =>
                 {
                     last.end = last.end.max(damage.bytes.end);
                 }
-                _ => bytes.push(damage.bytes.clone()),
+                _ => byte_ranges.push(damage.bytes.clone()),
             }
-            self.count(damage);
-            self.tally(damage);
+            self.count_lost_records(damage);
+            self.add_to_tally(damage);
         }
     }
 
-    fn tally(&mut self, damage: &Damage) {
+    fn add_to_tally(&mut self, damage: &Damage) {
         let tally = self.tallies.entry((damage.kind, damage.topic));
         tally.or_insert_with(|| DamageTally::new(damage.clone())).add(damage);
     }
 
     /// Counts records that were not read. Undecodable records were read.
-    fn count(&mut self, damage: &Damage) {
+    fn count_lost_records(&mut self, damage: &Damage) {
         match damage.topic {
             _ if damage.kind == DamageKind::Undecodable || !damage.kind.is_loss() => {}
             Some(topic) if damage.records > 0 => {
-                *self.records.entry(topic).or_default() += damage.records;
+                *self.lost_records.entry(topic).or_default() += damage.records;
             }
             _ => self.has_uncounted_losses = true,
         }
@@ -106,7 +106,7 @@ impl DamageSummary {
 
     /// Returns the number of lost records of `topic`.
     pub(super) fn lost_records(&self, topic: TopicId) -> u64 {
-        self.records.get(&topic).copied().unwrap_or(0)
+        self.lost_records.get(&topic).copied().unwrap_or(0)
     }
 
     /// Returns whether more records may be lost than were counted.
@@ -117,30 +117,35 @@ impl DamageSummary {
     /// Adds findings for all damage, including that of `manifest` which the pass did not
     /// find again.
     pub(super) fn report(mut self, manifest: &Manifest, findings: &mut Findings) {
-        for ranges in self.bytes.values_mut() {
+        for ranges in self.byte_ranges.values_mut() {
             ranges.sort_by_key(|range| range.start);
         }
         let is_reported = |damage: &Damage| {
-            let ranges = self.bytes.get(&damage.kind).map_or(&[][..], Vec::as_slice);
-            let after = ranges.partition_point(|r| r.start < damage.bytes.end);
-            let before = after.checked_sub(1).and_then(|last| ranges.get(last));
-            before.is_some_and(|range| range.end > damage.bytes.start)
+            let ranges =
+                self.byte_ranges.get(&damage.kind).map_or(&[][..], Vec::as_slice);
+            let count = ranges.partition_point(|range| range.start < damage.bytes.end);
+            let last = count.checked_sub(1).and_then(|index| ranges.get(index));
+            last.is_some_and(|range| range.end > damage.bytes.start)
         };
         // Each format has its own code for unusable definitions.
-        let unreported = manifest.damage.iter().filter(|damage| {
-            damage.kind != DamageKind::Definition && !is_reported(damage)
-        });
-        let unreported: Vec<&Damage> = unreported.collect();
-        unreported.into_iter().for_each(|damage| self.tally(damage));
+        let unreported: Vec<&Damage> = manifest
+            .damage
+            .iter()
+            .filter(|damage| {
+                damage.kind != DamageKind::Definition && !is_reported(damage)
+            })
+            .collect();
+        unreported.into_iter().for_each(|damage| self.add_to_tally(damage));
         let mut tallies: Vec<DamageTally> = self.tallies.into_values().collect();
-        let kind = |tally: &DamageTally| code(tally.first.kind).name;
-        tallies.sort_by_key(|entry| {
-            (entry.first.bytes.start, entry.first.topic, kind(entry))
+        tallies.sort_by_key(|tally| {
+            let first = &tally.first;
+            (first.bytes.start, first.topic, code(first.kind).name)
         });
         tallies.into_iter().for_each(|tally| findings.add(tally.finding()));
     }
 }
 
+/// Returns the code of findings for damage of this `kind`.
 fn code(kind: DamageKind) -> &'static Code {
     match kind {
         DamageKind::Truncated => &TRUNCATED,

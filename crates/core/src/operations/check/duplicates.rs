@@ -16,81 +16,91 @@ pub(super) static DUPLICATE: Code = Code::warning(
     "a record occurs twice, with the same topic, time and bytes",
 );
 
-/// The number of records of one topic and time that are compared.
-const KEPT: usize = 64;
-/// Payloads from this size in bytes on are hashed in four independent lanes.
-const LONG: usize = 256;
+/// The maximum number of records of one stream and time that are compared.
+const MAX_COMPARED: usize = 64;
+/// The size in bytes from which on payloads are hashed in four independent lanes.
+const MIN_PARALLEL_BYTES: usize = 256;
 
 /// Remembers the last records of each stream of each topic.
 pub(super) struct DuplicateFinder {
     /// The first stream of each topic. Most topics have only one.
-    first: Vec<Option<(u32, LastRecords)>>,
+    first_streams: Vec<Option<(u32, LastRecords)>>,
     other_streams: HashMap<(TopicId, u32), LastRecords>,
-    by_topic: BTreeMap<TopicId, Finding>,
+    findings: BTreeMap<TopicId, Finding>,
 }
 
+/// The last records of a stream, which have the same time.
 struct LastRecords {
     time: Timestamp,
-    sums: Vec<u64>,
+    /// The hashes of their payloads.
+    hashes: Vec<u64>,
 }
 
 impl DuplicateFinder {
-    pub(super) fn new(topics: usize) -> Self {
-        let first = std::iter::repeat_with(|| None).take(topics).collect();
-        Self { first, other_streams: HashMap::new(), by_topic: BTreeMap::new() }
+    pub(super) fn new(topic_count: usize) -> Self {
+        Self {
+            first_streams: std::iter::repeat_with(|| None).take(topic_count).collect(),
+            other_streams: HashMap::new(),
+            findings: BTreeMap::new(),
+        }
     }
 
-    /// Compares the next record, whose payload has this [`sum`].
+    /// Compares the next record, whose payload has this [`hash`].
     #[inline]
-    pub(super) fn record(&mut self, record: &RecordHeader, sum: u64) {
+    pub(super) fn record(&mut self, record: &RecordHeader, hash: u64) {
         let RecordHeader { topic, stream, time, .. } = *record;
-        let new = || LastRecords { time, sums: Vec::new() };
-        let first = self.first.get_mut(topic.index());
-        let first = first.map(|first| first.get_or_insert_with(|| (stream, new())));
-        let last = match first {
-            Some((first, last)) if *first == stream => last,
-            _ => self.other_streams.entry((topic, stream)).or_insert_with(new),
+        let no_records = || LastRecords { time, hashes: Vec::new() };
+        let first_stream = self
+            .first_streams
+            .get_mut(topic.index())
+            .map(|first| first.get_or_insert_with(|| (stream, no_records())));
+        let last_records = match first_stream {
+            Some((first_stream, last_records)) if *first_stream == stream => {
+                last_records
+            }
+            _ => self.other_streams.entry((topic, stream)).or_insert_with(no_records),
         };
-        if last.is_duplicate(time, sum) {
+        if last_records.is_duplicate(time, hash) {
             self.count_duplicate(record);
         }
     }
 
     #[cold]
     fn count_duplicate(&mut self, record: &RecordHeader) {
-        let entry = self.by_topic.get_mut(&record.topic);
         let time = TimeRange::from_timestamp(record.time);
-        match entry {
-            Some(entry) => {
-                entry.count += 1;
-                entry.time = entry.time.map(|range| range.cover(&time));
+        match self.findings.get_mut(&record.topic) {
+            Some(finding) => {
+                finding.count += 1;
+                finding.time = finding.time.map(|range| range.cover(&time));
             }
             None => {
                 let text = "a record occurs twice, with the same time and bytes";
-                let finding = Finding::new(&DUPLICATE, text).with_topic(record.topic);
-                let finding = finding.with_time(time).with_bytes(record.bytes());
-                self.by_topic.insert(record.topic, finding);
+                let finding = Finding::new(&DUPLICATE, text)
+                    .with_topic(record.topic)
+                    .with_time(time)
+                    .with_bytes(record.bytes());
+                self.findings.insert(record.topic, finding);
             }
         }
     }
 
     pub(super) fn report(self, findings: &mut Findings) {
-        self.by_topic.into_values().for_each(|finding| findings.add(finding));
+        self.findings.into_values().for_each(|finding| findings.add(finding));
     }
 }
 
 impl LastRecords {
     /// Adds the next record. Returns whether it is a duplicate.
     #[inline]
-    fn is_duplicate(&mut self, time: Timestamp, sum: u64) -> bool {
+    fn is_duplicate(&mut self, time: Timestamp, hash: u64) -> bool {
         if self.time != time {
             self.time = time;
-            self.sums.clear();
-        } else if self.sums.contains(&sum) {
+            self.hashes.clear();
+        } else if self.hashes.contains(&hash) {
             return true;
         }
-        if self.sums.len() < KEPT {
-            self.sums.push(sum);
+        if self.hashes.len() < MAX_COMPARED {
+            self.hashes.push(hash);
         }
         false
     }
@@ -98,31 +108,31 @@ impl LastRecords {
 
 /// Returns a hash of `bytes`. It is not cryptographic, because a forged
 /// collision has no benefit.
-pub(super) fn sum(bytes: &[u8]) -> u64 {
+pub(super) fn hash(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR);
-    let word = |word: &[u8; 8]| u64::from_le_bytes(*word);
-    let mut sum = bytes.len() as u64;
+    let mix = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(FACTOR);
+    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+    let mut hash = bytes.len() as u64;
     let mut remaining = bytes;
-    if bytes.len() >= LONG {
-        // Four independent sums run in parallel in the processor.
-        let (rows, end) = bytes.as_chunks::<32>();
-        let mut sums = [1, 2, 3, 4];
+    if bytes.len() >= MIN_PARALLEL_BYTES {
+        // The processor computes four independent hashes in parallel.
+        let (rows, tail) = bytes.as_chunks::<32>();
+        let mut lanes = [1, 2, 3, 4];
         for row in rows {
             let (words, _) = row.as_chunks::<8>();
-            for (sum, next) in sums.iter_mut().zip(words) {
-                *sum = mix(*sum, word(next));
+            for (lane, word_bytes) in lanes.iter_mut().zip(words) {
+                *lane = mix(*lane, word(word_bytes));
             }
         }
-        sum = sums.into_iter().fold(sum, mix);
-        remaining = end;
+        hash = lanes.into_iter().fold(hash, mix);
+        remaining = tail;
     }
-    let (words, end) = remaining.as_chunks::<8>();
-    sum = words.iter().fold(sum, |sum, next| mix(sum, word(next)));
+    let (words, tail) = remaining.as_chunks::<8>();
+    hash = words.iter().fold(hash, |hash, word_bytes| mix(hash, word(word_bytes)));
     match bytes.last_chunk() {
         // The last word overlaps with bytes that were already hashed.
-        Some(last) if !end.is_empty() => mix(sum, word(last)),
-        _ => end.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte))),
+        Some(last_word) if !tail.is_empty() => mix(hash, word(last_word)),
+        _ => tail.iter().fold(hash, |hash, byte| mix(hash, u64::from(*byte))),
     }
 }
 
@@ -131,16 +141,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_differ_for_any_flipped_bit_and_other_lengths() {
-        for len in [0, 1, 7, 8, 9, 31, LONG - 1, LONG, LONG + 1, LONG + 39] {
+    fn hashes_differ_for_any_flipped_bit_and_other_lengths() {
+        for len in [
+            0,
+            1,
+            7,
+            8,
+            9,
+            31,
+            MIN_PARALLEL_BYTES - 1,
+            MIN_PARALLEL_BYTES,
+            MIN_PARALLEL_BYTES + 1,
+            MIN_PARALLEL_BYTES + 39,
+        ] {
             let bytes = vec![7; len];
-            assert_eq!(sum(&bytes), sum(&bytes.clone()), "{len}");
-            assert_ne!(sum(&bytes), sum(&vec![7; len + 1]), "{len}");
-            assert_ne!(sum(&vec![0; len]), sum(&vec![0; len + 1]), "{len}");
+            assert_eq!(hash(&bytes), hash(&bytes.clone()), "{len}");
+            assert_ne!(hash(&bytes), hash(&vec![7; len + 1]), "{len}");
+            assert_ne!(hash(&vec![0; len]), hash(&vec![0; len + 1]), "{len}");
             for bit in 0..8 * len {
                 let mut other = bytes.clone();
                 other[bit / 8] ^= 1 << (bit % 8);
-                assert_ne!(sum(&bytes), sum(&other), "{len}, {bit}");
+                assert_ne!(hash(&bytes), hash(&other), "{len}, {bit}");
             }
         }
     }

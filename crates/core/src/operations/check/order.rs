@@ -19,37 +19,39 @@ pub(super) static MIXED: Code = Code::note(
 
 /// Follows the times of a log.
 pub(super) struct TimeOrder {
-    topics: Vec<BackwardSteps>,
+    by_topic: Vec<BackwardSteps>,
     all_topics: BackwardSteps,
 }
 
 /// The number of backward steps in time, and the largest one.
 #[derive(Clone)]
 struct BackwardSteps {
+    /// The latest time so far.
     latest: Timestamp,
     count: u64,
     /// The largest backward step: its length in nanoseconds, its times, and its file
     /// offset.
-    farthest: (u64, TimeRange, u64),
+    largest: (u64, TimeRange, u64),
+    /// The times of the first backward step.
     first: Option<TimeRange>,
 }
 
 impl TimeOrder {
-    pub(super) fn new(topics: usize) -> Self {
-        let none = BackwardSteps {
+    pub(super) fn new(topic_count: usize) -> Self {
+        let no_steps = BackwardSteps {
             latest: Timestamp::MIN,
             count: 0,
-            farthest: (0, TimeRange::EMPTY, 0),
+            largest: (0, TimeRange::EMPTY, 0),
             first: None,
         };
-        Self { topics: vec![none.clone(); topics], all_topics: none }
+        Self { by_topic: vec![no_steps.clone(); topic_count], all_topics: no_steps }
     }
 
     #[inline]
     pub(super) fn record(&mut self, record: &RecordHeader) {
         let mut is_backward = false;
-        if let Some(topic) = self.topics.get_mut(record.topic.index()) {
-            is_backward = topic.add(record);
+        if let Some(steps) = self.by_topic.get_mut(record.topic.index()) {
+            is_backward = steps.add(record);
         }
         // A step back within a topic is reported for that topic only.
         if !is_backward {
@@ -58,15 +60,14 @@ impl TimeOrder {
     }
 
     pub(super) fn report(&self, findings: &mut Findings) {
-        for (id, topic) in (0..).map(TopicId).zip(&self.topics) {
-            if let Some(finding) = topic.finding(&BACK) {
+        for (id, steps) in (0..).map(TopicId).zip(&self.by_topic) {
+            if let Some(finding) = steps.finding(&BACK) {
                 findings.add(finding.with_topic(id));
             }
         }
-        self.all_topics
-            .finding(&MIXED)
-            .into_iter()
-            .for_each(|finding| findings.add(finding));
+        if let Some(finding) = self.all_topics.finding(&MIXED) {
+            findings.add(finding);
+        }
     }
 }
 
@@ -82,27 +83,24 @@ impl BackwardSteps {
         let nanos = self.latest.as_nanos().abs_diff(record.time.as_nanos());
         self.count += 1;
         self.first.get_or_insert(step);
-        if nanos > self.farthest.0 {
-            self.farthest = (nanos, step, record.offset);
+        if nanos > self.largest.0 {
+            self.largest = (nanos, step, record.offset);
         }
         true
     }
 
     fn finding(&self, code: &'static Code) -> Option<Finding> {
-        let (nanos, step, offset) = self.farthest;
+        let (nanos, step, offset) = self.largest;
         let first = self.first?;
         let text = format!(
             "{} older than an earlier one, by {} at most",
             if self.count == 1 { "a record is" } else { "records are" },
             super::period::Nanos(nanos),
         );
-        let time = first.cover(&step);
-        let bytes = offset..offset;
-        Some(
-            Finding::new(code, text)
-                .with_time(time)
-                .with_count(self.count)
-                .with_bytes(bytes),
-        )
+        let finding = Finding::new(code, text)
+            .with_time(first.cover(&step))
+            .with_count(self.count)
+            .with_bytes(offset..offset);
+        Some(finding)
     }
 }

@@ -21,27 +21,28 @@ const MIN_RECORDS: u64 = 20;
 /// The minimum length of a gap.
 const MIN_GAP_NANOS: u64 = 200_000_000;
 /// The minimum length of a gap in periods.
-const PERIODS: u64 = 10;
+const MIN_GAP_PERIODS: u64 = 10;
 /// The number of histogram bins per power of two.
-const STEPS: u32 = 4;
-const BINS: usize = (64 * STEPS) as usize;
+const BINS_PER_POWER: u32 = 4;
+const BIN_COUNT: usize = (64 * BINS_PER_POWER) as usize;
 
 /// Follows the intervals between the records of each topic.
 pub(super) struct RecordIntervals {
-    topics: Vec<TopicPeriods>,
+    by_topic: Vec<TopicIntervals>,
     /// The start of logging. Older records are ignored.
     start: Timestamp,
 }
 
 #[derive(Clone, Default)]
-struct TopicPeriods {
-    last: Option<Timestamp>,
+struct TopicIntervals {
+    /// The time of the last record.
+    last_time: Option<Timestamp>,
     /// A histogram of the intervals, created with the first one.
-    bins: Option<Box<[IntervalBin; BINS]>>,
+    bins: Option<Box<[IntervalBin; BIN_COUNT]>>,
     /// The longest intervals, in descending order.
     longest: Vec<TimeRange>,
-    /// The shortest of the longest intervals if their list is full, otherwise 0.
-    shortest_kept: u64,
+    /// The length of the shortest interval in `longest` if the list is full, otherwise 0.
+    min_longest_nanos: u64,
 }
 
 /// The intervals of similar length: their number and their total length.
@@ -51,12 +52,12 @@ struct IntervalBin {
     nanos: u64,
 }
 
-/// The number of longest intervals to keep.
-const KEPT: usize = 8;
+/// The maximum number of intervals in the list of the longest ones.
+const MAX_LONGEST: usize = 8;
 
 impl RecordIntervals {
-    pub(super) fn new(topics: usize, start: Timestamp) -> Self {
-        Self { topics: vec![TopicPeriods::default(); topics], start }
+    pub(super) fn new(topic_count: usize, start: Timestamp) -> Self {
+        Self { by_topic: vec![TopicIntervals::default(); topic_count], start }
     }
 
     #[inline]
@@ -64,100 +65,110 @@ impl RecordIntervals {
         if record.time < self.start {
             return;
         }
-        let Some(topic) = self.topics.get_mut(record.topic.index()) else { return };
-        let Some(last) = topic.last else {
-            topic.last = Some(record.time);
+        let Some(intervals) = self.by_topic.get_mut(record.topic.index()) else {
             return;
         };
-        if record.time > last {
-            topic.last = Some(record.time);
-            topic.step(TimeRange { start: last, end: record.time });
+        let Some(last_time) = intervals.last_time else {
+            intervals.last_time = Some(record.time);
+            return;
+        };
+        if record.time > last_time {
+            intervals.last_time = Some(record.time);
+            intervals.add(TimeRange { start: last_time, end: record.time });
         }
     }
 
     pub(super) fn report(&self, findings: &mut Findings) {
-        for (id, topic) in (0..).map(TopicId).zip(&self.topics) {
-            topic
-                .finding()
-                .into_iter()
-                .for_each(|finding| findings.add(finding.with_topic(id)));
+        for (id, intervals) in (0..).map(TopicId).zip(&self.by_topic) {
+            if let Some(finding) = intervals.finding() {
+                findings.add(finding.with_topic(id));
+            }
         }
     }
 }
 
-impl TopicPeriods {
-    fn step(&mut self, step: TimeRange) {
-        let bins =
-            self.bins.get_or_insert_with(|| Box::new([IntervalBin::default(); BINS]));
-        if let Some(bin) = bins.get_mut(bin(len(&step))) {
+impl TopicIntervals {
+    /// Adds the next interval.
+    fn add(&mut self, interval: TimeRange) {
+        let nanos = interval_nanos(&interval);
+        let bins = self
+            .bins
+            .get_or_insert_with(|| Box::new([IntervalBin::default(); BIN_COUNT]));
+        if let Some(bin) = bins.get_mut(bin_index(nanos)) {
             bin.count = bin.count.saturating_add(1);
-            bin.nanos = bin.nanos.saturating_add(len(&step));
+            bin.nanos = bin.nanos.saturating_add(nanos);
         }
-        if len(&step) > self.shortest_kept {
-            self.insert_longest(step);
+        if nanos > self.min_longest_nanos {
+            self.insert_longest(interval);
         }
     }
 
     /// Inserts an interval into the list of the longest ones.
     #[cold]
-    fn insert_longest(&mut self, step: TimeRange) {
-        let index = self.longest.partition_point(|known| len(known) >= len(&step));
-        self.longest.truncate(KEPT - 1);
-        self.longest.insert(index, step);
-        self.shortest_kept = self.longest.get(KEPT - 1).map_or(0, len);
+    fn insert_longest(&mut self, interval: TimeRange) {
+        let nanos = interval_nanos(&interval);
+        let index =
+            self.longest.partition_point(|longer| interval_nanos(longer) >= nanos);
+        self.longest.truncate(MAX_LONGEST - 1);
+        self.longest.insert(index, interval);
+        self.min_longest_nanos =
+            self.longest.get(MAX_LONGEST - 1).map_or(0, interval_nanos);
     }
 
     fn finding(&self) -> Option<Finding> {
         let bins = self.bins.as_deref()?;
         let total: u64 = bins.iter().map(|bin| u64::from(bin.count)).sum();
-        let (median, nearly_all) =
-            (interval_at(bins, total / 2), interval_at(bins, total * 9 / 10));
+        let median = interval_with_rank(bins, total / 2);
+        let ninth_decile = interval_with_rank(bins, total * 9 / 10);
         // A topic without a regular period has no gaps.
-        if total < MIN_RECORDS || nearly_all > median.saturating_mul(3) {
+        if total < MIN_RECORDS || ninth_decile > median.saturating_mul(3) {
             return None;
         }
-        let min_gap = nearly_all.saturating_mul(PERIODS).max(MIN_GAP_NANOS);
-        let gaps = self.longest.iter().filter(|step| len(step) > min_gap);
-        let gaps: Vec<&TimeRange> = gaps.collect();
-        let longest = gaps.first()?;
-        let more: u64 = match gaps.len() {
+        let min_gap = ninth_decile.saturating_mul(MIN_GAP_PERIODS).max(MIN_GAP_NANOS);
+        let gaps: Vec<&TimeRange> = self
+            .longest
+            .iter()
+            .filter(|interval| interval_nanos(interval) > min_gap)
+            .collect();
+        let longest_gap = gaps.first()?;
+        let mut count = gaps.len() as u64;
+        if gaps.len() == MAX_LONGEST {
             // There may be more gaps than the list contains.
-            KEPT => {
-                bins.iter().skip(bin(min_gap) + 1).map(|bin| u64::from(bin.count)).sum()
-            }
-            _ => 0,
-        };
-        let time = gaps.iter().fold(**longest, |range, gap| range.cover(gap));
+            let gap_bins = bins.iter().skip(bin_index(min_gap) + 1);
+            count = count.max(gap_bins.map(|bin| u64::from(bin.count)).sum());
+        }
+        let time = gaps.iter().fold(**longest_gap, |range, gap| range.cover(gap));
         let text = format!(
             "a gap of {} at most; the usual period is {}",
-            Nanos(len(longest)),
+            Nanos(interval_nanos(longest_gap)),
             Nanos(median)
         );
-        let count = more.max(gaps.len() as u64);
         Some(Finding::new(&GAP, text).with_time(time).with_count(count))
     }
 }
 
-fn len(step: &TimeRange) -> u64 {
-    step.end.as_nanos().abs_diff(step.start.as_nanos())
+/// Returns the length of an interval in nanoseconds.
+fn interval_nanos(interval: &TimeRange) -> u64 {
+    interval.end.as_nanos().abs_diff(interval.start.as_nanos())
 }
 
-/// Returns the bin of an interval of `nanos` nanoseconds.
-fn bin(nanos: u64) -> usize {
+/// Returns the index of the bin of an interval of `nanos` nanoseconds.
+fn bin_index(nanos: u64) -> usize {
     let power = nanos.max(1).ilog2();
-    let rest = match power {
+    // The two bits after the highest one.
+    let quarter = match power {
         ..2 => 0,
-        _ => (nanos >> (power - 2)) as u32 & (STEPS - 1),
+        _ => (nanos >> (power - 2)) as u32 & (BINS_PER_POWER - 1),
     };
-    (power * STEPS + rest) as usize
+    (power * BINS_PER_POWER + quarter) as usize
 }
 
 /// Estimates the interval with this `rank` as the mean of its bin.
-fn interval_at(bins: &[IntervalBin; BINS], rank: u64) -> u64 {
-    let mut before = 0;
+fn interval_with_rank(bins: &[IntervalBin; BIN_COUNT], rank: u64) -> u64 {
+    let mut count = 0;
     let bin = bins.iter().find(|bin| {
-        before += u64::from(bin.count);
-        before > rank
+        count += u64::from(bin.count);
+        count > rank
     });
     bin.map_or(0, |bin| bin.nanos / u64::from(bin.count).max(1))
 }
@@ -181,19 +192,19 @@ impl fmt::Display for Nanos {
 mod tests {
     use super::*;
 
-    fn topic(steps: impl IntoIterator<Item = i64>) -> TopicPeriods {
-        let mut topic = TopicPeriods::default();
-        for nanos in steps {
+    fn topic_intervals(lengths: impl IntoIterator<Item = i64>) -> TopicIntervals {
+        let mut intervals = TopicIntervals::default();
+        for nanos in lengths {
             let (start, end) = (Timestamp::from_nanos(0), Timestamp::from_nanos(nanos));
-            topic.step(TimeRange { start, end });
+            intervals.add(TimeRange { start, end });
         }
-        topic
+        intervals
     }
 
     #[test]
     fn period_of_400_ms_is_reported() {
-        let steps = [400_000_000; 40].into_iter().chain([9_000_000_000]);
-        let text = topic(steps).finding().unwrap().text;
+        let lengths = [400_000_000; 40].into_iter().chain([9_000_000_000]);
+        let text = topic_intervals(lengths).finding().unwrap().text;
         assert_eq!(text, "a gap of 9.000 s at most; the usual period is 400.000 ms");
     }
 
@@ -202,11 +213,13 @@ mod tests {
         for nanos in [4_i64, 5, 1_000, 5_000_000, 123_456_789_012] {
             let longer = nanos + nanos / 4 + 1;
             assert_ne!(
-                bin(nanos.unsigned_abs()),
-                bin(longer.unsigned_abs()),
+                bin_index(nanos.unsigned_abs()),
+                bin_index(longer.unsigned_abs()),
                 "{nanos}"
             );
-            assert!(bin(nanos.unsigned_abs()) <= bin(longer.unsigned_abs()));
+            assert!(
+                bin_index(nanos.unsigned_abs()) <= bin_index(longer.unsigned_abs())
+            );
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::{
 const PAYLOADS: [&[u8]; 4] = [b"1234", b"2345", b"3456", b"4567"];
 
 /// Returns the findings, which are the same in thread pools of several sizes.
-fn checked(log: &dyn Log) -> Result<Vec<Finding>, String> {
+fn check_in_pools(log: &dyn Log) -> Result<Vec<Finding>, String> {
     let in_pool = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let findings = pool.build().unwrap().install(|| check(log, &|_| {}));
@@ -40,14 +40,14 @@ fn checked(log: &dyn Log) -> Result<Vec<Finding>, String> {
 
 /// Returns the codes, topics and counts of the findings.
 fn finding_summaries(log: &Sample) -> Vec<(&'static str, Option<u32>, u64)> {
-    let findings = checked(log).unwrap();
+    let findings = check_in_pools(log).unwrap();
     findings.iter().map(|f| (f.code.name, f.topic.map(|id| id.0), f.count)).collect()
 }
 
 /// Returns different records of topic 0 at `times`.
 fn records(times: impl IntoIterator<Item = i64>) -> Vec<SampleRecord> {
-    let to_record = |(index, time): (usize, i64)| (0, 0, time, PAYLOADS[index % 4]);
-    times.into_iter().enumerate().map(to_record).collect()
+    let record = |(index, time): (usize, i64)| (0, 0, time, PAYLOADS[index % 4]);
+    times.into_iter().enumerate().map(record).collect()
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn wrong_counts_are_found_unless_damage_explains_them() {
 }
 
 #[test]
-fn records_outside_of_the_stated_part_are_found() {
+fn records_outside_of_the_declared_part_are_found() {
     let mut log = Sample::new(&[&records(0..10), &records(10..20)]);
     log.manifest.parts[1].time.end = Timestamp::from_nanos(15);
     assert_eq!(finding_summaries(&log), [("part.outside", None, 5)]);
@@ -162,10 +162,10 @@ fn findings_in_many_blocks_are_in_order() {
     let repeated = parts[50][3];
     parts[50].insert(4, repeated);
     let slices: Vec<&[SampleRecord]> = parts.iter().map(Vec::as_slice).collect();
-    let lost = |at: u64| Damage::new(DamageKind::Garbled, at..at + 5);
+    let lost = |start: u64| Damage::new(DamageKind::Garbled, start..start + 5);
     let log =
         Sample::new(&slices).with_damage(55, lost(55_900)).with_damage(3, lost(3_900));
-    let findings: Vec<_> = checked(&log)
+    let findings: Vec<_> = check_in_pools(&log)
         .unwrap()
         .into_iter()
         .map(|f| (f.code.name, f.bytes.map(|bytes| bytes.start), f.count))
@@ -183,7 +183,11 @@ fn findings_in_many_blocks_are_in_order() {
 /// A log whose part 3 cannot be read, and whose decoders fail at the payload `stop`.
 struct BrokenLog(Sample);
 
-struct GivesUp(Box<dyn Decoder>, bool);
+/// A decoder that fails after the payload `stop`.
+struct FailingDecoder {
+    decoder: Box<dyn Decoder>,
+    has_failed: bool,
+}
 
 impl Log for BrokenLog {
     fn manifest(&self) -> &Manifest {
@@ -198,7 +202,10 @@ impl Log for BrokenLog {
     }
 
     fn decoder(&self, id: TopicId, columns: &Columns) -> CoreResult<Box<dyn Decoder>> {
-        Ok(Box::new(GivesUp(self.0.decoder(id, columns)?, false)))
+        Ok(Box::new(FailingDecoder {
+            decoder: self.0.decoder(id, columns)?,
+            has_failed: false,
+        }))
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -206,25 +213,25 @@ impl Log for BrokenLog {
     }
 }
 
-impl Decoder for GivesUp {
+impl Decoder for FailingDecoder {
     fn schema(&self) -> &SchemaRef {
-        self.0.schema()
+        self.decoder.schema()
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
-        self.1 |= run.payloads().any(|payload| payload == b"stop");
-        self.0.append(run, damage);
+        self.has_failed |= run.payloads().any(|payload| payload == b"stop");
+        self.decoder.append(run, damage);
     }
 
     fn rows(&self) -> usize {
-        self.0.rows()
+        self.decoder.rows()
     }
 
     fn take(&mut self) -> CoreResult<RecordBatch> {
-        if self.1 {
-            Err(Error::new(ErrorKind::Limit, "a decoder gave up"))
+        if self.has_failed {
+            Err(Error::new(ErrorKind::Limit, "a decoder failed"))
         } else {
-            self.0.take()
+            self.decoder.take()
         }
     }
 }
@@ -239,10 +246,10 @@ fn check_returns_the_first_error_in_the_file() {
             parts[part][5].3 = b"stop";
         }
         let slices: Vec<&[SampleRecord]> = parts.iter().map(Vec::as_slice).collect();
-        checked(&BrokenLog(Sample::new(&slices))).unwrap_err()
+        check_in_pools(&BrokenLog(Sample::new(&slices))).unwrap_err()
     };
     assert!(error_with(None).contains("the part 3 cannot be read"));
-    assert!(error_with(Some(2)).contains("a decoder gave up"));
+    assert!(error_with(Some(2)).contains("a decoder failed"));
     assert!(error_with(Some(4)).contains("the part 3 cannot be read"));
 }
 
@@ -251,17 +258,17 @@ fn failed_decoder_is_not_used_again() {
     let mut parts = [records(0..10), records(10..20), records(20..30)];
     parts[1][5].3 = b"stop";
     let log = BrokenLog(Sample::new(&[&parts[0], &parts[1], &parts[2]]));
-    let trials = TrialDecoder::new(&log, None);
+    let trial_decoder = TrialDecoder::new(&log, None);
     let (mut block, mut sort) = (Block::default(), TopicSort::default());
     let decoded: Vec<_> = log.manifest().parts[..3]
         .iter()
         .map(|part| {
-            let mut cursor = trials.read(part, &Selection::default()).unwrap();
+            let mut cursor = trial_decoder.read(part, &Selection::default()).unwrap();
             assert!(cursor.fill(&mut block).unwrap());
-            let decoded = trials.next_part().next(&block).decoded;
+            let decoded = trial_decoder.next_part().next(&block).decoded;
             match decoded {
                 Some(decoded) => decoded.is_ok(),
-                None => trials.decode(&block, &mut sort).is_ok(),
+                None => trial_decoder.decode(&block, &mut sort).is_ok(),
             }
         })
         .collect();

@@ -53,17 +53,17 @@ pub fn latched_records(
     time: Timestamp,
 ) -> Result<Vec<LatchedRecord>> {
     let manifest = log.manifest();
-    let latching = manifest
+    let latched_topics = manifest
         .topics()
         .filter(|(id, topic)| topics.contains(*id) && !topic.latched.is_empty())
         .map(|(id, _)| id)
         .collect();
     let time = TimeRange { start: Timestamp::MIN, end: time };
-    let selection = Selection { topics: latching, time };
+    let selection = Selection { topics: latched_topics, time };
     if selection.topics == TopicSet::EMPTY || time.is_empty() {
         return Ok(Vec::new());
     }
-    let mut last: BTreeMap<(TopicId, u32), LatchedRecord> = BTreeMap::new();
+    let mut last_records: BTreeMap<(TopicId, u32), LatchedRecord> = BTreeMap::new();
     let mut block = Block::default();
     let mut read_ahead =
         ReadAhead::new(log, manifest.plan(&selection, 0), selection.clone());
@@ -73,25 +73,26 @@ pub fn latched_records(
                 .topics
                 .get(record.topic.index())
                 .is_some_and(|topic| topic.is_latched(record.stream));
-            let latched = last.get_mut(&(record.topic, record.stream));
-            match latched {
-                _ if !is_latched => {}
-                Some(latched) if latched.time > record.time => {}
-                Some(latched) => {
-                    (latched.time, latched.offset) = (record.time, record.offset);
-                    latched.payload.clear();
-                    latched.payload.extend_from_slice(record.payload);
+            if !is_latched {
+                continue;
+            }
+            match last_records.get_mut(&(record.topic, record.stream)) {
+                Some(last) if last.time > record.time => {}
+                Some(last) => {
+                    (last.time, last.offset) = (record.time, record.offset);
+                    last.payload.clear();
+                    last.payload.extend_from_slice(record.payload);
                 }
                 None => {
                     let Record { topic, stream, time, payload, offset } = record;
                     let payload = payload.to_vec();
                     let record = LatchedRecord { topic, stream, time, offset, payload };
-                    last.insert((topic, stream), record);
+                    last_records.insert((topic, stream), record);
                 }
             }
         }
     }
-    let mut records: Vec<LatchedRecord> = last.into_values().collect();
+    let mut records: Vec<LatchedRecord> = last_records.into_values().collect();
     records.sort_by_key(|record| record.time);
     Ok(records)
 }

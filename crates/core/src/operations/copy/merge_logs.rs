@@ -32,31 +32,31 @@ pub fn merge(
     sink: &mut dyn RecordSink,
     progress: &dyn Fn(u64),
 ) -> Result<Vec<CopyReport>> {
-    let logs = jobs.iter().map(|job| (job.log, job.selection.clone()));
-    let merge = Merge::new(logs.collect());
+    let logs = jobs.iter().map(|job| (job.log, job.selection.clone())).collect();
+    let merge = Merge::new(logs);
     for (slice_index, job) in jobs.iter().enumerate() {
         sink.copy_attachments(slice_index, &**job.log.source())?;
     }
-    let mut copied = vec![CopyReport::default(); jobs.len()];
+    let mut reports = vec![CopyReport::default(); jobs.len()];
     let encoder = sink.encoder();
-    let encodes = encoder.is_some();
+    let is_encoding = encoder.is_some();
     let batches = BatchPipeline::new(merge, encoder);
     rayon::in_place_scope(|scope| {
         while let Some(mut batch) = batches.next(scope) {
-            if encodes {
+            if is_encoding {
                 sink.write_encoded(batch.encoded_records())?
             } else {
-                write(&batch, sink)?
+                write_records(&batch, sink)?
             }
             for (slice_index, count) in batch.counts() {
-                if let Some(copied) = copied.get_mut(slice_index) {
-                    copied.records += count;
+                if let Some(report) = reports.get_mut(slice_index) {
+                    report.records += count;
                 }
             }
             progress(batch.len() as u64);
             for (slice_index, damage) in batch.take_damage() {
-                if let Some(copied) = copied.get_mut(slice_index) {
-                    damage.add_to(&mut copied.damage);
+                if let Some(report) = reports.get_mut(slice_index) {
+                    damage.add_to(&mut report.damage);
                 }
             }
             batch.take_error()?;
@@ -64,14 +64,14 @@ pub fn merge(
         }
         Ok::<_, Error>(())
     })?;
-    for copied in &mut copied {
-        copied.damage.sort_by_key(|damage| damage.bytes.start);
+    for report in &mut reports {
+        report.damage.sort_by_key(|damage| damage.bytes.start);
     }
-    Ok(copied)
+    Ok(reports)
 }
 
 /// Writes the records of `batch`.
-fn write(batch: &MergedBatch, sink: &mut dyn RecordSink) -> Result<()> {
+fn write_records(batch: &MergedBatch, sink: &mut dyn RecordSink) -> Result<()> {
     batch
         .records()
         .try_for_each(|(slice_index, record)| sink.write(slice_index, record))

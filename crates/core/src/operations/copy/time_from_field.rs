@@ -23,14 +23,15 @@ use crate::{
 pub struct TimeFromField {
     topics: Vec<Option<TimeFieldTopic>>,
     sort: TopicSort,
-    kept: u64,
-    without: TopicSet,
+    unchanged_records: u64,
+    topics_without_field: TopicSet,
 }
 
 struct TimeFieldTopic {
     decoder: Box<dyn Decoder>,
     /// The times of the topic's records in the current block, in the order of the file.
     times: Vec<Option<Timestamp>>,
+    /// The index of the time of the next record.
     next: usize,
 }
 
@@ -54,34 +55,36 @@ impl TimeFromField {
                 format!("none of the topics has a field {field:?} that is a time");
             return Err(Error::new(ErrorKind::NoSuch, message));
         }
-        let (sort, without) = (TopicSort::default(), TopicSet::EMPTY);
-        Ok(Self { topics: topic_fields, sort, kept: 0, without })
+        Ok(Self {
+            topics: topic_fields,
+            sort: TopicSort::default(),
+            unchanged_records: 0,
+            topics_without_field: TopicSet::EMPTY,
+        })
     }
 
     /// Returns the topics without such a field that had records so far.
     pub fn topics_without_field(&self) -> &TopicSet {
-        &self.without
+        &self.topics_without_field
     }
 
     /// Returns the number of records of the other topics that kept their own time so far.
     pub fn unchanged_records(&self) -> u64 {
-        self.kept
+        self.unchanged_records
     }
 }
 
 impl TimeFieldTopic {
     fn new(log: &dyn Log, id: TopicId, field: &str) -> Result<Option<Self>> {
         let all_columns = log.decoder(id, &Columns::new(View::Flat))?;
-        let time = DataType::Timestamp(TimeUnit::Nanosecond, None);
         let is_time = |data_type: &DataType| {
-            *data_type == time
-                || matches!(data_type, DataType::Timestamp(TimeUnit::Nanosecond, _))
+            matches!(data_type, DataType::Timestamp(TimeUnit::Nanosecond, _))
         };
         // The first column is the time of the record itself.
-        let fields = all_columns.schema().fields().iter().enumerate().skip(1);
-        let mut fields =
-            fields.filter(|(_, f)| f.name() == field && is_time(f.data_type()));
-        let Some((index, _)) = fields.next() else { return Ok(None) };
+        let mut fields = all_columns.schema().fields().iter().enumerate().skip(1);
+        let time_field = fields
+            .find(|(_, column)| column.name() == field && is_time(column.data_type()));
+        let Some((index, _)) = time_field else { return Ok(None) };
         let columns =
             Columns { indices: Some(vec![index]), ..Columns::new(View::Flat) };
         let decoder = log.decoder(id, &columns)?;
@@ -94,35 +97,39 @@ impl TimeFieldTopic {
         let decoder = &mut self.decoder;
         decoder.append(run, &mut Vec::new());
         if decoder.rows() == run.len() {
-            self.times = times(&mut **decoder, 0..run.len())?;
+            self.times = take_times(&mut **decoder, 0..run.len())?;
             return Ok(());
         }
-        // A record produced no row: decode one by one to find out which.
+        // A record produced no row. Decoding one by one shows which.
         decoder.take()?;
         for record in run.single_record_runs() {
             decoder.append(record, &mut Vec::new());
             let rows = decoder.rows();
-            let mut row_times = times(&mut **decoder, 0..rows)?;
+            let mut row_times = take_times(&mut **decoder, 0..rows)?;
             self.times.push(row_times.pop().flatten());
         }
         Ok(())
     }
 }
 
-/// Takes the times from `decoder`, or `None` where they are 0.
-fn times(
+/// Takes the times of the rows `rows` from `decoder`, or `None` where they are 0.
+fn take_times(
     decoder: &mut dyn Decoder,
     rows: Range<usize>,
 ) -> Result<Vec<Option<Timestamp>>> {
     let batch = decoder.take()?;
-    let column = batch.columns().get(1);
-    let column = column.and_then(|c| c.as_primitive_opt::<TimestampNanosecondType>());
-    let time = |row: usize| {
-        let column = column.filter(|c| row < c.len() && c.is_valid(row))?;
-        let nanos = column.value(row);
-        (nanos != 0).then_some(Timestamp::from_nanos(nanos))
+    let times = batch
+        .columns()
+        .get(1)
+        .and_then(|column| column.as_primitive_opt::<TimestampNanosecondType>());
+    let time_of_row = |row: usize| {
+        let times = times.filter(|times| row < times.len() && times.is_valid(row))?;
+        match times.value(row) {
+            0 => None,
+            nanos => Some(Timestamp::from_nanos(nanos)),
+        }
     };
-    Ok(rows.map(time).collect())
+    Ok(rows.map(time_of_row).collect())
 }
 
 impl Retime for TimeFromField {
@@ -136,13 +143,13 @@ impl Retime for TimeFromField {
         }
         for record in block.iter() {
             let Some(Some(topic)) = self.topics.get_mut(record.topic.index()) else {
-                self.without.insert(record.topic);
+                self.topics_without_field.insert(record.topic);
                 times.push(record.time);
                 continue;
             };
             let time = topic.times.get(topic.next).copied().flatten();
             topic.next += 1;
-            self.kept += u64::from(time.is_none());
+            self.unchanged_records += u64::from(time.is_none());
             times.push(time.unwrap_or(record.time));
         }
         Ok(())
@@ -151,6 +158,8 @@ impl Retime for TimeFromField {
 
 impl std::fmt::Debug for TimeFromField {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Restamp").field("kept", &self.kept).finish_non_exhaustive()
+        f.debug_struct("TimeFromField")
+            .field("unchanged_records", &self.unchanged_records)
+            .finish_non_exhaustive()
     }
 }

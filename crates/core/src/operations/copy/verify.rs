@@ -15,8 +15,8 @@ use crate::{
     record::block::{Block, TopicSort},
 };
 
-/// The maximum number of bytes of a part that are kept until it is read completely.
-const KEPT: usize = 64 << 20;
+/// The maximum number of bytes of a part that are in memory until it is read completely.
+const MAX_BUFFERED_BYTES: usize = 64 << 20;
 
 /// Reads and copies each part of `plan`: those without damage verbatim, if the sink
 /// supports it.
@@ -26,44 +26,47 @@ pub(super) fn copy(
     verbatim_parts: &VerbatimParts,
 ) -> Result<()> {
     let (log, selection) = (copying.job.log, copying.job.selection.clone());
-    let may_take =
+    let sink_copies_parts =
         copying.retime.is_none() && copying.sink.copies_parts(copying.job.slice_index);
-    let trials = TrialDecoder::new(log, None);
-    let mut read_ahead = ReadAhead::new(&trials, plan.clone(), selection.clone());
-    let mut spare = vec![Block::default()];
+    let trial_decoder = TrialDecoder::new(log, None);
+    let mut read_ahead =
+        ReadAhead::new(&trial_decoder, plan.clone(), selection.clone());
+    let mut unused_blocks = vec![Block::default()];
     let mut sort = TopicSort::default();
     for part in plan {
-        let is_whole = may_take && verbatim_parts.is_fully_selected(&part);
-        let mut is_held =
-            BufferedBlocks { blocks: Vec::new(), bytes: 0, is_sound: is_whole };
-        let mut block = spare.pop().unwrap_or_default();
+        let mut buffered = BufferedBlocks {
+            blocks: Vec::new(),
+            bytes: 0,
+            can_copy_part: sink_copies_parts && verbatim_parts.is_fully_selected(&part),
+        };
+        let mut block = unused_blocks.pop().unwrap_or_default();
         let mut has_more = read_ahead.fill_part(&mut block)?;
-        let outcomes = trials.next_part();
+        let trial_results = trial_decoder.next_part();
         while has_more {
-            is_held.is_sound &= block.damage().is_empty();
-            let mut damage: Vec<Damage> = match outcomes.next(&block).decoded {
+            buffered.can_copy_part &= block.damage().is_empty();
+            let mut damage: Vec<Damage> = match trial_results.next(&block).decoded {
                 Some(decoded) => decoded?,
-                None => trials.decode(&block, &mut sort)?,
+                None => trial_decoder.decode(&block, &mut sort)?,
             };
             damage.retain(|damage| damage.kind == DamageKind::Undecodable);
             for damage in damage {
-                damage.add_to(&mut copying.copied.undecodable);
+                damage.add_to(&mut copying.report.undecodable);
             }
-            is_held.bytes += block.bytes().len();
-            is_held.blocks.push(block);
-            if !is_held.is_sound || is_held.bytes > KEPT {
-                is_held.is_sound = false;
-                is_held.write(copying, &mut spare)?;
+            buffered.bytes += block.bytes().len();
+            buffered.blocks.push(block);
+            if !buffered.can_copy_part || buffered.bytes > MAX_BUFFERED_BYTES {
+                buffered.can_copy_part = false;
+                buffered.write(copying, &mut unused_blocks)?;
             }
-            block = spare.pop().unwrap_or_default();
+            block = unused_blocks.pop().unwrap_or_default();
             has_more = read_ahead.fill_part(&mut block)?;
         }
-        spare.push(block);
-        if is_held.is_sound && copying.copy_part(&part)? {
-            spare.append(&mut is_held.blocks);
+        unused_blocks.push(block);
+        if buffered.can_copy_part && copying.copy_part(&part)? {
+            unused_blocks.append(&mut buffered.blocks);
             continue;
         }
-        is_held.write(copying, &mut spare)?;
+        buffered.write(copying, &mut unused_blocks)?;
         (copying.job.progress)(part.bytes.end - part.bytes.start);
     }
     Ok(())
@@ -74,21 +77,21 @@ struct BufferedBlocks {
     blocks: Vec<Block>,
     bytes: usize,
     /// Whether the part can still be copied verbatim.
-    is_sound: bool,
+    can_copy_part: bool,
 }
 
 impl BufferedBlocks {
-    /// Writes the records.
+    /// Writes the records. One of the blocks is kept in `unused_blocks` for reuse.
     fn write(
         &mut self,
         copying: &mut RunningCopy<'_>,
-        spare: &mut Vec<Block>,
+        unused_blocks: &mut Vec<Block>,
     ) -> Result<()> {
         for block in self.blocks.drain(..) {
-            copying.block(&block)?;
-            spare.push(block);
+            copying.write_block(&block)?;
+            unused_blocks.push(block);
         }
-        spare.truncate(1);
+        unused_blocks.truncate(1);
         self.bytes = 0;
         Ok(())
     }

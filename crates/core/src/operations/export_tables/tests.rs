@@ -20,9 +20,9 @@ struct WrittenBatches(Arc<Mutex<Vec<Batch>>>);
 
 struct TestWriter(WrittenBatches, Arc<AtomicUsize>);
 
-struct Sink<'s>(WrittenBatches, &'s MockLog);
+struct TestSink<'s>(WrittenBatches, &'s MockLog);
 
-impl TableSink for Sink<'_> {
+impl TableSink for TestSink<'_> {
     fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         Ok(Box::new(TestWriter(self.0.clone(), self.1.filled.clone())))
     }
@@ -51,7 +51,7 @@ fn tables(log: &MockLog) -> (Vec<(Vec<i64>, usize)>, Result<ReadReport>) {
         progress: &|_| {},
     };
     let written = WrittenBatches::default();
-    let report = export_tables(log, &job, &Sink(written.clone(), log));
+    let report = export_tables(log, &job, &TestSink(written.clone(), log));
     let tables = written.0.lock().unwrap().clone();
     (tables, report)
 }
@@ -62,11 +62,12 @@ fn block(time: i64, len: usize) -> MockResult {
 }
 
 #[test]
-fn large_part_is_decoded_piece_by_piece() {
+fn large_part_is_decoded_in_sections() {
     for threads in [1, 3] {
-        let huge = |part: i64| (0..50).map(move |i| block(part * 100 + i, 1 << 20));
+        let large_part =
+            |part: i64| (0..50).map(move |i| block(part * 100 + i, 1 << 20));
         let mut parts: Vec<Vec<MockResult>> =
-            (0..2).map(|part| huge(part).collect()).collect();
+            (0..2).map(|part| large_part(part).collect()).collect();
         parts.insert(1, vec![]);
         parts.push(vec![block(300, 1)]);
         let log = MockLog::new(parts);
@@ -82,7 +83,7 @@ fn large_part_is_decoded_piece_by_piece() {
         let mut written = 0;
         for (batch, filled) in tables {
             assert!(batch.len() <= 16, "{} blocks of 1 MiB at once", batch.len());
-            // Each active part has one piece.
+            // Each active part has one section in memory.
             assert!(filled <= written + 16 * (threads + 1), "{filled}, {written}");
             written += batch.len();
         }
@@ -90,7 +91,7 @@ fn large_part_is_decoded_piece_by_piece() {
 }
 
 #[test]
-fn error_in_a_later_piece_is_returned() {
+fn error_in_a_later_section_is_returned() {
     let mut part: Vec<MockResult> = (0..20).map(|time| block(time, 1 << 20)).collect();
     part.push(MockResult::Error);
     let (_, report) = tables(&MockLog::new(vec![part]));

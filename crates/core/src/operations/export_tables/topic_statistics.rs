@@ -34,14 +34,14 @@ impl TopicStatistics {
 
 /// Adds the records of `run` to the statistics.
 pub(super) fn add(statistics: &mut BTreeMap<TopicId, TopicStatistics>, run: Run<'_>) {
-    let mut new =
+    let mut run_statistics =
         TopicStatistics { records: run.len() as u64, ..TopicStatistics::NONE };
     for (time, payload) in run.times().zip(run.payloads()) {
-        new.bytes += payload.len() as u64;
-        new.first = new.first.min(time);
-        new.last = new.last.max(time);
+        run_statistics.bytes += payload.len() as u64;
+        run_statistics.first = run_statistics.first.min(time);
+        run_statistics.last = run_statistics.last.max(time);
     }
-    statistics.entry(run.topic()).or_insert(TopicStatistics::NONE).add(new);
+    statistics.entry(run.topic()).or_insert(TopicStatistics::NONE).add(run_statistics);
 }
 
 /// Adds the statistics of `other`.

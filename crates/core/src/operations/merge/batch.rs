@@ -12,11 +12,11 @@ use crate::{
 };
 
 /// The maximum number of records in a batch.
-const RECORDS: usize = 1 << 14;
+const MAX_RECORDS: usize = 1 << 14;
 /// The maximum number of blocks in a batch, and the maximum memory of its blocks in
 /// bytes.
-const BLOCKS: usize = 64;
-pub(super) const BYTES: usize = 4 << 20;
+const MAX_BLOCKS: usize = 64;
+pub(super) const MAX_BYTES: usize = 4 << 20;
 /// The approximate size of a batch to encode in bytes. It fits in the caches of a
 /// processor.
 pub(super) const ENCODED_BYTES: usize = 512 << 10;
@@ -26,10 +26,10 @@ pub(super) const ENCODED_BYTES: usize = 512 << 10;
 pub(crate) struct MergedBatch {
     /// The blocks of the records, and their memory in bytes.
     blocks: Vec<Arc<Block>>,
-    cost: usize,
-    /// The approximate memory of the records themselves in bytes.
-    share: usize,
-    pieces: Vec<BlockSlice>,
+    block_bytes: usize,
+    /// The approximate memory of the records of the batch in bytes.
+    record_bytes: usize,
+    slices: Vec<BlockSlice>,
     records: usize,
     /// The encoded records, if there is an encoder.
     encoded: Vec<u8>,
@@ -38,7 +38,7 @@ pub(crate) struct MergedBatch {
     /// The damage found up to these records, with the index of the log.
     damage: Vec<(usize, Damage)>,
     /// The error that ends the merge after these records.
-    failed: Option<Error>,
+    error: Option<Error>,
 }
 
 /// Consecutive records of a block.
@@ -59,29 +59,29 @@ impl MergedBatch {
 
     /// Iterates over the records and the indices of their logs.
     pub(crate) fn records(&self) -> impl Iterator<Item = (usize, Record<'_>)> {
-        self.pieces.iter().flat_map(|piece| {
-            let block = &self.blocks[piece.block as usize];
-            let indices = piece.first as usize..(piece.first + piece.count) as usize;
-            let records = indices.filter_map(|place| block.get(place));
-            records.map(|record| (piece.log as usize, record))
+        self.slices.iter().flat_map(|slice| {
+            let block = &self.blocks[slice.block as usize];
+            let indices = slice.first as usize..(slice.first + slice.count) as usize;
+            let records = indices.filter_map(|index| block.get(index));
+            records.map(|record| (slice.log as usize, record))
         })
     }
 
-    /// Iterates over the number of records in each piece, with the index of its log.
+    /// Iterates over the number of records in each slice of a block, with the index of its log.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.pieces.iter().map(|piece| (piece.log as usize, u64::from(piece.count)))
+        self.slices.iter().map(|slice| (slice.log as usize, u64::from(slice.count)))
     }
 
     /// Encodes the records. An error ends the merge before them.
     pub(crate) fn encode(&mut self, encoder: &dyn Encoder) {
         let mut encoded = mem::take(&mut self.encoded);
         encoded.clear();
-        let failed = self.records().try_for_each(|(slice_index, record)| {
+        let result = self.records().try_for_each(|(slice_index, record)| {
             encoder.encode(slice_index, record, &mut encoded)
         });
         self.encoded = encoded;
-        if let Err(err) = failed {
-            self.failed = Some(err);
+        if let Err(err) = result {
+            self.error = Some(err);
         }
     }
 
@@ -93,7 +93,7 @@ impl MergedBatch {
     /// Returns whether these are the last records, because of the end of all logs or an
     /// error.
     pub(crate) fn is_last(&self) -> bool {
-        self.records == 0 || self.failed.is_some()
+        self.records == 0 || self.error.is_some()
     }
 
     /// Returns the damage found up to these records, with the index of the log.
@@ -103,28 +103,26 @@ impl MergedBatch {
 
     /// Returns the error that ended the merge after these records.
     pub(crate) fn take_error(&mut self) -> Result<()> {
-        self.failed.take().map_or(Ok(()), Err)
+        self.error.take().map_or(Ok(()), Err)
     }
 
     fn is_full(&self, bytes: usize) -> bool {
-        self.records >= RECORDS
-            || self.blocks.len() >= BLOCKS
-            || self.cost >= BYTES
-            || self.share >= bytes
+        self.records >= MAX_RECORDS
+            || self.blocks.len() >= MAX_BLOCKS
+            || self.block_bytes >= MAX_BYTES
+            || self.record_bytes >= bytes
     }
 
     /// Returns the index of `block` in the batch, and adds it if it is new.
     fn block_index(&mut self, block: &Arc<Block>) -> u32 {
-        let known_starts = self
-            .blocks
-            .iter()
-            .rposition(|known_starts| Arc::ptr_eq(known_starts, block));
-        let number = known_starts.unwrap_or_else(|| {
-            self.cost += block.cost();
+        let known_index =
+            self.blocks.iter().rposition(|known_block| Arc::ptr_eq(known_block, block));
+        let index = known_index.unwrap_or_else(|| {
+            self.block_bytes += block.memory_bytes();
             self.blocks.push(block.clone());
             self.blocks.len() - 1
         });
-        number as u32
+        index as u32
     }
 }
 
@@ -134,16 +132,17 @@ impl Merge<'_> {
     pub(crate) fn fill(&mut self, batch: &mut MergedBatch, bytes: usize) {
         self.closed.append(&mut batch.closed);
         self.release();
-        let MergedBatch { blocks, pieces, encoded, .. } = mem::take(batch);
-        (batch.blocks, batch.pieces, batch.encoded) = (blocks, pieces, encoded);
+        // The buffers are reused.
+        let MergedBatch { blocks, slices, encoded, .. } = mem::take(batch);
+        (batch.blocks, batch.slices, batch.encoded) = (blocks, slices, encoded);
         batch.blocks.drain(..).for_each(|block| self.recycle_shared(block));
-        batch.pieces.clear();
+        batch.slices.clear();
         while !batch.is_full(bytes) {
             match self.find_next() {
-                Ok(Some(open_part)) => self.add(open_part, batch),
+                Ok(Some(index)) => self.add_records(index, batch),
                 Ok(None) => break,
                 Err(err) => {
-                    batch.failed = Some(err);
+                    batch.error = Some(err);
                     break;
                 }
             }
@@ -153,21 +152,21 @@ impl Merge<'_> {
     }
 
     /// Adds the next records of the current part that are in one block.
-    fn add(&mut self, open_part: usize, batch: &mut MergedBatch) {
+    fn add_records(&mut self, open_part_index: usize, batch: &mut MergedBatch) {
         let limit = self.current.and_then(|(_, limit)| limit);
-        let Some(open_part) = &self.open_parts[open_part] else { return };
-        let count = open_part.run(limit).min(RECORDS);
+        let Some(open_part) = &self.open_parts[open_part_index] else { return };
+        let count = open_part.run_len(limit).min(MAX_RECORDS);
         let log = self.parts[open_part.rank as usize].0 as u32;
-        if let Some((block, pieces)) = open_part.block_ranges(count) {
-            batch.share += block.cost() / block.len().max(1) * count;
+        if let Some((block, ranges)) = open_part.block_ranges(count) {
+            batch.record_bytes += block.memory_bytes() / block.len().max(1) * count;
             let block = batch.block_index(block);
-            let piece = |range: Range<usize>| BlockSlice {
+            let slice = |range: Range<usize>| BlockSlice {
                 log,
                 block,
                 first: range.start as u32,
                 count: range.len() as u32,
             };
-            batch.pieces.extend(pieces.map(piece));
+            batch.slices.extend(ranges.map(slice));
         }
         batch.records += count;
         self.skip_records(count);

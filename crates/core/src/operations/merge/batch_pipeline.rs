@@ -14,13 +14,13 @@ use rayon::{Scope, Yield};
 use crate::{
     operations::merge::{
         Merge, MergedBatch,
-        batch::{BYTES, ENCODED_BYTES},
+        batch::{ENCODED_BYTES, MAX_BYTES},
     },
     sink::Encoder,
 };
 
 /// The maximum number of batches that are ready to be written.
-const READY: usize = 3;
+const MAX_READY: usize = 3;
 
 /// The batches of a merge in order.
 ///
@@ -39,13 +39,13 @@ pub(crate) struct BatchPipeline<'l> {
 struct PipelineState<'l> {
     reader: ReaderState<'l>,
     /// The batches in order, with `None` for a batch that is being encoded.
-    ordered_batches: VecDeque<Option<MergedBatch>>,
+    batches: VecDeque<Option<MergedBatch>>,
     /// The number of batches that were removed from the front.
-    taken: usize,
+    taken_count: usize,
     /// Written batches, for reuse.
-    spare_blocks: Vec<MergedBatch>,
+    spare_batches: Vec<MergedBatch>,
     /// The panic of a thread that found or encoded a batch.
-    panicked: Option<Box<dyn Any + Send>>,
+    panic: Option<Box<dyn Any + Send>>,
     /// Whether the caller waits for the next batch. Notifying no thread would still be a
     /// system call, so this flag avoids it.
     is_thread_waiting: bool,
@@ -53,7 +53,7 @@ struct PipelineState<'l> {
 
 enum ReaderState<'l> {
     /// No thread is reading.
-    PausedPart(Box<Merge<'l>>),
+    Paused(Box<Merge<'l>>),
     /// A thread is reading.
     Busy,
     /// All records were read, or nothing more can be read.
@@ -65,11 +65,11 @@ impl<'l> BatchPipeline<'l> {
     /// encoded.
     pub(crate) fn new(merge: Merge<'l>, encoder: Option<Arc<dyn Encoder>>) -> Self {
         let state = PipelineState {
-            reader: ReaderState::PausedPart(Box::new(merge)),
-            ordered_batches: VecDeque::new(),
-            taken: 0,
-            spare_blocks: Vec::new(),
-            panicked: None,
+            reader: ReaderState::Paused(Box::new(merge)),
+            batches: VecDeque::new(),
+            taken_count: 0,
+            spare_batches: Vec::new(),
+            panic: None,
             is_thread_waiting: false,
         };
         Self { encoder, state: Mutex::new(state), changed: Condvar::new() }
@@ -84,16 +84,17 @@ impl<'l> BatchPipeline<'l> {
         let mut state = self.lock();
         loop {
             if let Some(batch) = state.take() {
-                let is_paused = matches!(state.reader, ReaderState::PausedPart(_));
+                let is_paused = matches!(state.reader, ReaderState::Paused(_));
                 // Waking a thread is slow, so it should have several batches to prepare.
-                let wakes = is_paused && state.ordered_batches.len() < READY - 1;
+                let should_wake_thread =
+                    is_paused && state.batches.len() < MAX_READY - 1;
                 drop(state);
-                if wakes && rayon::current_num_threads() > 1 {
+                if should_wake_thread && rayon::current_num_threads() > 1 {
                     scope.spawn(|_| self.fill_ahead());
                 }
                 return Some(batch);
             }
-            if let Some(panic) = state.panicked.take() {
+            if let Some(panic) = state.panic.take() {
                 drop(state);
                 panic::resume_unwind(panic);
             } else if let Some(merge) = state.take_merge() {
@@ -105,8 +106,10 @@ impl<'l> BatchPipeline<'l> {
                 state = self.lock();
                 if !has_worked && state.is_awaited() {
                     state.is_thread_waiting = true;
-                    let woken = self.changed.wait(state);
-                    state = woken.unwrap_or_else(PoisonError::into_inner);
+                    state = self
+                        .changed
+                        .wait(state)
+                        .unwrap_or_else(PoisonError::into_inner);
                 }
             } else if !state.is_first_ready() {
                 return None;
@@ -116,7 +119,7 @@ impl<'l> BatchPipeline<'l> {
 
     /// Returns a written batch for reuse.
     pub(crate) fn recycle(&self, batch: MergedBatch) {
-        self.lock().spare_blocks.push(batch);
+        self.lock().spare_batches.push(batch);
     }
 
     /// Prepares batches until enough are ready, unless another thread does.
@@ -130,17 +133,17 @@ impl<'l> BatchPipeline<'l> {
 
     /// Finds and encodes the next batch.
     fn fill(&self, mut merge: Box<Merge<'l>>) -> MutexGuard<'_, PipelineState<'l>> {
-        let mut batch = self.lock().spare_blocks.pop().unwrap_or_default();
-        let bytes = if self.encoder.is_some() { ENCODED_BYTES } else { BYTES };
+        let mut batch = self.lock().spare_batches.pop().unwrap_or_default();
+        let bytes = if self.encoder.is_some() { ENCODED_BYTES } else { MAX_BYTES };
         let filled =
             panic::catch_unwind(AssertUnwindSafe(|| merge.fill(&mut batch, bytes)));
         let mut state = self.lock();
         state.reader = match filled {
-            Ok(()) if !batch.is_last() => ReaderState::PausedPart(merge),
+            Ok(()) if !batch.is_last() => ReaderState::Paused(merge),
             _ => ReaderState::Ended,
         };
-        let number = state.taken + state.ordered_batches.len();
-        state.ordered_batches.push_back(None);
+        let number = state.taken_count + state.batches.len();
+        state.batches.push_back(None);
         let encoded = match &self.encoder {
             Some(encoder) if filled.is_ok() => {
                 drop(state);
@@ -153,11 +156,12 @@ impl<'l> BatchPipeline<'l> {
         };
         match encoded {
             // The batches after a missing one are never taken.
-            Err(panic) => state.panicked = Some(panic),
+            Err(panic) => state.panic = Some(panic),
             Ok(()) => {
-                let slot = number - state.taken;
-                let slot = state.ordered_batches.get_mut(slot);
-                slot.into_iter().for_each(|slot| *slot = Some(mem::take(&mut batch)));
+                let index = number - state.taken_count;
+                if let Some(slot) = state.batches.get_mut(index) {
+                    *slot = Some(batch);
+                }
             }
         }
         if mem::take(&mut state.is_thread_waiting) {
@@ -176,19 +180,19 @@ impl<'l> BatchPipeline<'l> {
 impl<'l> PipelineState<'l> {
     /// Removes the first batch if it is ready.
     fn take(&mut self) -> Option<MergedBatch> {
-        let first = self.ordered_batches.front_mut()?.take()?;
-        self.ordered_batches.pop_front();
-        self.taken += 1;
+        let first = self.batches.front_mut()?.take()?;
+        self.batches.pop_front();
+        self.taken_count += 1;
         Some(first)
     }
 
     /// Takes the merge if no thread is reading and another batch is allowed.
     fn take_merge(&mut self) -> Option<Box<Merge<'l>>> {
-        if self.ordered_batches.len() >= READY || self.panicked.is_some() {
+        if self.batches.len() >= MAX_READY || self.panic.is_some() {
             return None;
         }
         match mem::replace(&mut self.reader, ReaderState::Busy) {
-            ReaderState::PausedPart(merge) => Some(merge),
+            ReaderState::Paused(merge) => Some(merge),
             other => {
                 self.reader = other;
                 None
@@ -198,16 +202,16 @@ impl<'l> PipelineState<'l> {
 
     /// Returns whether the first batch is ready.
     fn is_first_ready(&self) -> bool {
-        matches!(self.ordered_batches.front(), Some(Some(_)))
+        matches!(self.batches.front(), Some(Some(_)))
     }
 
     /// Returns whether a thread is working on the first batch.
     fn is_awaited(&self) -> bool {
-        let has_started = match self.ordered_batches.front() {
+        let has_started = match self.batches.front() {
             Some(first) => first.is_none(),
             None => matches!(self.reader, ReaderState::Busy),
         };
-        has_started && self.panicked.is_none()
+        has_started && self.panic.is_none()
     }
 }
 
@@ -229,10 +233,10 @@ mod tests {
     }
 
     /// The times of each batch, the damage up to then, and the error at the end.
-    type Got = (Vec<Vec<i64>>, Vec<DamageKind>, Option<ErrorKind>);
+    type ReadResult = (Vec<Vec<i64>>, Vec<DamageKind>, Option<ErrorKind>);
 
     /// Reads to the end or to the first error.
-    fn read(log: &MockLog) -> Got {
+    fn read(log: &MockLog) -> ReadResult {
         let merge = Merge::with_budget(1 << 20, 0, vec![(log, Selection::default())]);
         let batches = BatchPipeline::new(merge, None);
         let (mut times, mut damage) = (Vec::new(), Vec::new());
@@ -269,9 +273,9 @@ mod tests {
 
     #[test]
     fn error_comes_after_all_earlier_records() {
-        let mut plays = part(0, 300, 1);
-        plays.insert(100, MockResult::Damage);
-        let log = MockLog::new(vec![plays, vec![MockResult::Error]]);
+        let mut results = part(0, 300, 1);
+        results.insert(100, MockResult::Damage);
+        let log = MockLog::new(vec![results, vec![MockResult::Error]]);
         in_pools(|| {
             let (times, damage, failed) = read(&log);
             assert!(times.concat() == (0..300).collect::<Vec<_>>(), "{times:?}");
@@ -281,9 +285,9 @@ mod tests {
 
     #[test]
     fn panic_is_resumed_in_the_caller() {
-        let mut plays = part(0, 500, 1);
-        plays.push(MockResult::Panic);
-        let log = MockLog::new(vec![plays]);
+        let mut results = part(0, 500, 1);
+        results.push(MockResult::Panic);
+        let log = MockLog::new(vec![results]);
         in_pools(|| {
             let read = panic::catch_unwind(AssertUnwindSafe(|| read(&log)));
             assert!(read.is_err());
@@ -291,12 +295,12 @@ mod tests {
     }
 
     /// Encodes records as their times. At one time, it fails or panics.
-    enum Clock {
+    enum TimeEncoder {
         Fails(i64),
         Panics(i64),
     }
 
-    impl Encoder for Clock {
+    impl Encoder for TimeEncoder {
         fn encode(
             &self,
             slice_index: usize,
@@ -305,10 +309,10 @@ mod tests {
         ) -> Result<()> {
             let time = record.time.as_nanos();
             match self {
-                Self::Fails(at) if *at == time => {
+                Self::Fails(failing_time) if *failing_time == time => {
                     return Err(Error::new(ErrorKind::Unsupported, "no such time"));
                 }
-                Self::Panics(at) if *at == time => panic!("at {at}"),
+                Self::Panics(panic_time) if *panic_time == time => panic!("at {time}"),
                 Self::Fails(_) | Self::Panics(_) => {}
             }
             assert_eq!((slice_index, record.payload), (0, &[1][..]));
@@ -318,11 +322,11 @@ mod tests {
     }
 
     /// Returns the times of three alternating parts of 700 records, as encoded by
-    /// `clock`, up to its error.
-    fn encoded(clock: Clock) -> (Vec<i64>, Option<ErrorKind>) {
+    /// `encoder`, up to its error.
+    fn encoded(encoder: TimeEncoder) -> (Vec<i64>, Option<ErrorKind>) {
         let log = MockLog::new((0..3).map(|first| part(first, 700, 3)).collect());
         let merge = Merge::with_budget(1 << 20, 0, vec![(&log, Selection::default())]);
-        let batches = BatchPipeline::new(merge, Some(Arc::new(clock)));
+        let batches = BatchPipeline::new(merge, Some(Arc::new(encoder)));
         let mut bytes = Vec::new();
         let failed = rayon::in_place_scope(|scope| {
             while let Some(mut batch) = batches.next(scope) {
@@ -345,7 +349,7 @@ mod tests {
         let expected: Vec<i64> = (0..2100).collect();
         for _ in 0..20 {
             in_pools(|| {
-                let (times, failed) = encoded(Clock::Fails(-1));
+                let (times, failed) = encoded(TimeEncoder::Fails(-1));
                 assert!(times == expected, "{times:?}");
                 assert_eq!(failed, None);
             });
@@ -355,11 +359,11 @@ mod tests {
     #[test]
     fn encoding_error_comes_after_earlier_records() {
         in_pools(|| {
-            let (times, failed) = encoded(Clock::Fails(1_000));
+            let (times, failed) = encoded(TimeEncoder::Fails(1_000));
             assert_eq!(failed, Some(ErrorKind::Unsupported));
             let expected: Vec<i64> = (0..times.len() as i64).collect();
             assert!(times == expected && times.len() <= 1_000, "{times:?}");
-            let panicked = AssertUnwindSafe(|| encoded(Clock::Panics(1_000)));
+            let panicked = AssertUnwindSafe(|| encoded(TimeEncoder::Panics(1_000)));
             assert!(panic::catch_unwind(panicked).is_err());
         });
     }
@@ -373,7 +377,7 @@ mod tests {
             let batches = BatchPipeline::new(merge, None);
             let first = rayon::in_place_scope(|scope| batches.next(scope));
             assert!(first.is_some_and(|batch| batch.len() > 0));
-            assert!(batches.lock().ordered_batches.len() <= READY);
+            assert!(batches.lock().batches.len() <= MAX_READY);
         });
     }
 }

@@ -15,9 +15,9 @@ pub(super) struct OpenPart {
     /// Records before this position were returned when the part was open earlier.
     start: Option<RecordKey>,
     /// Records with a lower index belong to other segments of the part.
-    first: u64,
+    first_index: u64,
     /// Records from this position on are dropped.
-    horizon: Option<RecordKey>,
+    drop_limit: Option<RecordKey>,
     blocks: VecDeque<Arc<Block>>,
     /// The positions of the kept records, unless these are all records of the blocks in
     /// their order.
@@ -25,17 +25,18 @@ pub(super) struct OpenPart {
     /// The next record: an index into `positions`, or into the first block.
     next: usize,
     /// The index of the next record in the part, if there are no `positions`.
-    number: u64,
+    next_index: u64,
     /// The number of records of the part that were read.
-    read: u64,
+    read_count: u64,
     /// The times of the records in `positions`.
     times: TimeRange,
     /// The latest time so far, and whether all records were in order.
     latest: Timestamp,
     is_in_order: bool,
     /// The first dropped record.
-    forgotten: Option<RecordKey>,
-    cost: usize,
+    first_dropped: Option<RecordKey>,
+    /// The memory in bytes.
+    memory_bytes: usize,
     /// Whether this is a segment of the part, which is continued when the merge reaches
     /// its end. No record of a segment is dropped.
     pub(super) is_segment: bool,
@@ -45,96 +46,103 @@ pub(super) struct OpenPart {
 #[derive(Clone, Copy)]
 struct RecordPosition {
     time: Timestamp,
-    number: u64,
+    /// The index of the record in the part.
+    index: u64,
+    /// The index of the block, and of the record in it.
     block: u32,
     entry: u32,
 }
 
 /// The memory per record in addition to its block: its position, and another one while
 /// records are dropped.
-const PLACE: usize = size_of::<RecordPosition>() + size_of::<(RecordKey, usize)>();
+const POSITION_BYTES: usize =
+    size_of::<RecordPosition>() + size_of::<(RecordKey, usize)>();
 /// The maximum size of a block of several copies in bytes.
-const GATHERED: usize = 16 << 20;
+const MAX_COPY_BYTES: usize = 16 << 20;
 
 impl OpenPart {
-    /// Creates an open part for the records of the part `rank` in `from..horizon`.
+    /// Creates an open part for the records of the part `rank` in `start..drop_limit`.
     pub(super) fn new(
         rank: u32,
         start: Option<RecordKey>,
-        horizon: Option<RecordKey>,
+        drop_limit: Option<RecordKey>,
     ) -> Self {
         Self {
             rank,
             start,
-            first: 0,
-            horizon,
+            first_index: 0,
+            drop_limit,
             blocks: VecDeque::new(),
-            positions: (start.is_some() || horizon.is_some()).then(Vec::new),
+            positions: (start.is_some() || drop_limit.is_some()).then(Vec::new),
             next: 0,
-            number: 0,
-            read: 0,
+            next_index: 0,
+            read_count: 0,
             times: TimeRange::EMPTY,
             latest: Timestamp::MIN,
             is_in_order: true,
-            forgotten: None,
-            cost: size_of::<Self>(),
+            first_dropped: None,
+            memory_bytes: size_of::<Self>(),
             is_segment: false,
         }
     }
 
-    /// Creates a segment of the part `rank`: the records from the index `first` and from
-    /// the position `start` on.
-    pub(super) fn segment(rank: u32, first: u64, start: RecordKey) -> Self {
-        let open_part = Self::new(rank, Some(start), None);
-        Self { first, number: first, read: first, is_segment: true, ..open_part }
+    /// Creates a segment of the part `rank`: the records from the index `first_index` and
+    /// from the position `start` on.
+    pub(super) fn segment(rank: u32, first_index: u64, start: RecordKey) -> Self {
+        Self {
+            first_index,
+            next_index: first_index,
+            read_count: first_index,
+            is_segment: true,
+            ..Self::new(rank, Some(start), None)
+        }
     }
 
-    /// Excludes the records with an index below `first`, which are in other segments.
-    pub(super) fn starting_at(self, first: u64) -> Self {
-        Self { first, ..self }
+    /// Excludes the records with an index below `first_index`, which are in other segments.
+    pub(super) fn starting_at(self, first_index: u64) -> Self {
+        Self { first_index, ..self }
     }
 
     /// Returns the position from which on records are returned.
-    pub(super) fn first_position(&self) -> Option<RecordKey> {
+    pub(super) fn start(&self) -> Option<RecordKey> {
         self.start
     }
 
     /// Returns the index of the first possible record.
-    pub(super) fn first(&self) -> u64 {
-        self.first
+    pub(super) fn first_index(&self) -> u64 {
+        self.first_index
     }
 
     /// Returns the number of records of the part that were read.
-    pub(super) fn read(&self) -> u64 {
-        self.read
+    pub(super) fn read_count(&self) -> u64 {
+        self.read_count
     }
 
-    /// Returns the times of the kept records, if they have positions.
+    /// Returns the times of the kept records, if the part has positions.
     pub(super) fn kept_times(&self) -> TimeRange {
         self.times
     }
 
     /// Adds the next block of the part. Returns the additional memory in bytes.
     pub(super) fn add(&mut self, block: Block) -> usize {
-        let (before, first) = (self.cost, self.read);
-        self.read += block.len() as u64;
+        let (old_bytes, first_index) = (self.memory_bytes, self.read_count);
+        self.read_count += block.len() as u64;
         if block.is_empty() {
             return 0;
         }
         if self.positions.is_some() {
-            let block = [block];
-            let records = (first..).zip(block[0].entries());
-            self.keep(records.map(|(number, entry)| (number, &block[0], *entry)));
+            let records = (first_index..).zip(block.entries());
+            self.copy_kept(records.map(|(index, entry)| (index, &block, *entry)));
         } else {
             for entry in block.entries() {
                 self.is_in_order &= self.latest <= entry.time;
                 self.latest = entry.time;
             }
             let block = if block.is_sparse() { copy_block(&block) } else { block };
-            self.cost += cost(&block);
+            self.memory_bytes += total_bytes(&block);
             self.blocks.push_back(block.into());
         }
-        self.cost - before
+        self.memory_bytes - old_bytes
     }
 
     /// Sorts the records. Must be called before they are used.
@@ -144,17 +152,17 @@ impl OpenPart {
             self.positions = Some(positions);
         }
         if let Some(positions) = &mut self.positions {
-            positions.sort_by_key(|position| (position.time, position.number));
+            positions.sort_by_key(|position| (position.time, position.index));
         }
     }
 
     /// Returns the position of the next record in the order of the merge.
     pub(super) fn key(&self) -> Option<RecordKey> {
-        let number = match &self.positions {
-            Some(positions) => positions.get(self.next)?.number,
-            None => self.number,
+        let index = match &self.positions {
+            Some(positions) => positions.get(self.next)?.index,
+            None => self.next_index,
         };
-        Some((self.time(0)?, self.rank, number))
+        Some((self.time(0)?, self.rank, index))
     }
 
     /// Returns the time of the record `after` records after the next one, in the same
@@ -179,41 +187,46 @@ impl OpenPart {
     }
 
     /// Returns the number of next records that come before `limit` and are in one block.
-    pub(super) fn run(&self, limit: Option<RecordKey>) -> usize {
+    pub(super) fn run_len(&self, limit: Option<RecordKey>) -> usize {
         let Some(positions) = &self.positions else {
             let entries = self.blocks.front().map_or(&[][..], |block| block.entries());
-            let left = entries.get(self.next..).unwrap_or_default();
-            let Some((limit, rank, number)) = limit else { return left.len() };
-            let before = || left.partition_point(|entry| entry.time < limit);
-            let with = || left.partition_point(|entry| entry.time <= limit);
+            let remaining = entries.get(self.next..).unwrap_or_default();
+            let Some((limit, rank, index)) = limit else { return remaining.len() };
+            let earlier = || remaining.partition_point(|entry| entry.time < limit);
+            let earlier_or_equal =
+                || remaining.partition_point(|entry| entry.time <= limit);
+            // At equal times, the rank of the part and then the index decide.
             return match self.rank.cmp(&rank) {
-                Ordering::Less => with(),
+                Ordering::Less => earlier_or_equal(),
                 Ordering::Equal => {
-                    let earlier = number.saturating_sub(self.number) as usize;
-                    earlier.clamp(before(), with())
+                    let lower_indices = index.saturating_sub(self.next_index) as usize;
+                    lower_indices.clamp(earlier(), earlier_or_equal())
                 }
-                Ordering::Greater => before(),
+                Ordering::Greater => earlier(),
             };
         };
-        let left = positions.get(self.next..).unwrap_or_default();
-        let Some(first) = left.first() else { return 0 };
-        let key =
-            |position: &RecordPosition| (position.time, self.rank, position.number);
-        let in_time = left.partition_point(|position| {
-            limit.is_none_or(|limit| key(position) < limit)
-        });
-        let left = left.iter().take(in_time);
-        left.take_while(|position| position.block == first.block).count()
+        let remaining = positions.get(self.next..).unwrap_or_default();
+        let Some(first) = remaining.first() else { return 0 };
+        let is_before_limit = |position: &RecordPosition| {
+            let key = (position.time, self.rank, position.index);
+            limit.is_none_or(|limit| key < limit)
+        };
+        let count = remaining.partition_point(is_before_limit);
+        remaining
+            .iter()
+            .take(count)
+            .take_while(|position| position.block == first.block)
+            .count()
     }
 
     /// Returns the remaining positions, if there are positions.
-    fn next_places(&self) -> Option<&[RecordPosition]> {
+    fn remaining_positions(&self) -> Option<&[RecordPosition]> {
         Some(self.positions.as_deref()?.get(self.next..).unwrap_or_default())
     }
 
     /// Returns the block of the next record.
     fn next_block(&self) -> Option<&Arc<Block>> {
-        match self.next_places() {
+        match self.remaining_positions() {
             Some(positions) => self.blocks.get(positions.first()?.block as usize),
             None => self.blocks.front(),
         }
@@ -225,7 +238,7 @@ impl OpenPart {
         &self,
         count: usize,
     ) -> Option<(&Block, impl Iterator<Item = &RecordEntry>)> {
-        let (block, positions) = (self.next_block()?, self.next_places());
+        let (block, positions) = (self.next_block()?, self.remaining_positions());
         let entries = block.entries();
         let entry = move |index: usize| match positions {
             Some(positions) => entries.get(positions.get(index)?.entry as usize),
@@ -240,12 +253,18 @@ impl OpenPart {
         &self,
         count: usize,
     ) -> Option<(&Arc<Block>, impl Iterator<Item = Range<usize>>)> {
-        let (block, positions) = (self.next_block()?, self.next_places());
-        let whole = positions.is_none().then_some(self.next..self.next + count);
-        let singles = positions.into_iter().flatten().take(count);
-        let singles = singles
+        let (block, positions) = (self.next_block()?, self.remaining_positions());
+        // Without positions, the records are adjacent.
+        let adjacent_range = match positions {
+            None => Some(self.next..self.next + count),
+            Some(_) => None,
+        };
+        let single_ranges = positions
+            .unwrap_or_default()
+            .iter()
+            .take(count)
             .map(|position| position.entry as usize..position.entry as usize + 1);
-        Some((block, whole.into_iter().chain(singles)))
+        Some((block, adjacent_range.into_iter().chain(single_ranges)))
     }
 
     /// Skips `count` records, which are in one block. Returns the block if it is no
@@ -255,13 +274,13 @@ impl OpenPart {
         if self.positions.is_some() {
             return None;
         }
-        self.number += count as u64;
+        self.next_index += count as u64;
         if self.next < self.blocks.front().map_or(0, |block| block.len()) {
             return None;
         }
         self.next = 0;
         let block = self.blocks.pop_front();
-        self.cost -= block.as_deref().map_or(0, cost);
+        self.memory_bytes -= block.as_deref().map_or(0, total_bytes);
         block
     }
 
@@ -272,13 +291,13 @@ impl OpenPart {
     }
 
     /// Returns the memory in bytes.
-    pub(super) fn cost(&self) -> usize {
-        self.cost
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 
     /// Returns the first dropped record.
     pub(super) fn first_dropped(&self) -> Option<RecordKey> {
-        self.forgotten
+        self.first_dropped
     }
 
     /// Returns the remaining blocks.
@@ -287,75 +306,73 @@ impl OpenPart {
     }
 
     /// Iterates over the memory of each record in bytes.
-    pub(super) fn costs(&self) -> impl Iterator<Item = (RecordKey, usize)> {
+    pub(super) fn record_bytes(&self) -> impl Iterator<Item = (RecordKey, usize)> {
+        const ENTRY_BYTES: usize = size_of::<RecordEntry>() + size_of::<(u32, u64)>();
         self.remaining().map(|(position, _, entry)| {
-            let bytes = entry.end.saturating_sub(entry.start) as usize;
-            let cost =
-                bytes + size_of::<RecordEntry>() + size_of::<(u32, u64)>() + PLACE;
-            ((position.time, self.rank, position.number), cost)
+            let payload_bytes = entry.end.saturating_sub(entry.start) as usize;
+            let bytes = payload_bytes + ENTRY_BYTES + POSITION_BYTES;
+            ((position.time, self.rank, position.index), bytes)
         })
     }
 
-    /// Drops all records from `horizon` on, including future ones, and copies the others.
+    /// Drops all records from `drop_limit` on, including future ones, and copies the others.
     /// Returns the memory in bytes.
-    pub(super) fn drop_from(&mut self, horizon: Option<RecordKey>) -> usize {
-        let old = Self::new(self.rank, None, None);
-        let new = Self {
-            horizon,
-            blocks: VecDeque::new(),
+    pub(super) fn drop_from(&mut self, drop_limit: Option<RecordKey>) -> usize {
+        let reduced = Self {
+            start: self.start,
+            first_index: self.first_index,
+            read_count: self.read_count,
+            first_dropped: self.first_dropped,
             positions: Some(Vec::new()),
-            next: 0,
-            cost: old.cost,
-            ..old
+            ..Self::new(self.rank, None, drop_limit)
         };
-        let old = std::mem::replace(self, new);
-        (self.start, self.first, self.read) = (old.start, old.first, old.read);
-        self.forgotten = old.forgotten;
-        self.keep(
+        let old = std::mem::replace(self, reduced);
+        self.copy_kept(
             old.remaining()
-                .map(|(position, block, entry)| (position.number, block, entry)),
+                .map(|(position, block, entry)| (position.index, block, entry)),
         );
-        self.cost
+        self.memory_bytes
     }
 
-    /// Adds copies of those `records` that are to be kept. Each has its index and its
-    /// block.
-    fn keep<'b>(
+    /// Adds copies of those `records` that are to be kept: those that were not returned
+    /// before, and are not dropped. Each has its index and its block.
+    fn copy_kept<'b>(
         &mut self,
         records: impl Iterator<Item = (u64, &'b Block, RecordEntry)>,
     ) {
         let mut copies = RecordCopies::default();
-        for (number, block, entry) in records {
-            let key = (entry.time, self.rank, number);
-            if number < self.first || self.start.is_some_and(|start| key < start) {
+        for (index, block, entry) in records {
+            let key = (entry.time, self.rank, index);
+            if index < self.first_index || self.start.is_some_and(|start| key < start) {
                 continue;
             }
-            if self.horizon.is_some_and(|horizon| key >= horizon) {
-                self.forgotten = self.forgotten.into_iter().chain([key]).min();
+            if self.drop_limit.is_some_and(|drop_limit| key >= drop_limit) {
+                self.first_dropped =
+                    Some(self.first_dropped.map_or(key, |first| first.min(key)));
                 continue;
             }
             let len = entry.end.saturating_sub(entry.start) as usize;
-            if copies.len() + len > GATHERED {
-                self.push(std::mem::take(&mut copies));
+            if copies.byte_len() + len > MAX_COPY_BYTES {
+                self.push_copies(std::mem::take(&mut copies));
             }
             let position = RecordPosition {
                 time: entry.time,
-                number,
+                index,
                 block: self.blocks.len() as u32,
-                entry: copies.count() as u32,
+                entry: copies.record_count() as u32,
             };
             self.positions.get_or_insert_default().push(position);
             self.times = self.times.cover(&TimeRange::from_timestamp(entry.time));
             copies.add(block, &entry);
         }
-        self.push(copies);
+        self.push_copies(copies);
     }
 
-    fn push(&mut self, copies: RecordCopies) {
-        if copies.count() > 0 {
+    fn push_copies(&mut self, copies: RecordCopies) {
+        if copies.record_count() > 0 {
             let mut block = Block::default();
             copies.finish(&mut block);
-            self.cost += cost(&block);
+            self.memory_bytes += total_bytes(&block);
             self.blocks.push_back(block.into());
         }
     }
@@ -363,24 +380,31 @@ impl OpenPart {
     /// Iterates over the remaining records: their positions, blocks and entries.
     fn remaining(&self) -> impl Iterator<Item = (RecordPosition, &Block, RecordEntry)> {
         let at_positions =
-            self.next_places().into_iter().flatten().filter_map(|position| {
+            self.remaining_positions().into_iter().flatten().filter_map(|position| {
                 let block = &**self.blocks.get(position.block as usize)?;
                 Some((*position, block, *block.entries().get(position.entry as usize)?))
             });
-        let blocks = self.blocks.iter().map(|block| &**block);
-        let blocks_in_order = self.positions.is_none().then(|| (0..).zip(blocks));
-        let entries =
-            blocks_in_order.into_iter().flatten().flat_map(|(index, block)| {
-                (0..)
-                    .zip(block.entries())
-                    .map(move |(entry, at)| (index, entry, block, at))
+        // Without positions, these are the records of all blocks in their order.
+        let block_count = if self.positions.is_none() { self.blocks.len() } else { 0 };
+        let records_in_blocks = (0..)
+            .zip(self.blocks.iter().take(block_count))
+            .flat_map(|(block_index, block)| {
+                (0..).zip(block.entries()).map(move |(entry_index, entry)| {
+                    (block_index, entry_index, &**block, entry)
+                })
             });
-        let blocks_in_order = (self.number..).zip(entries.skip(self.next));
-        let blocks_in_order =
-            blocks_in_order.map(|(number, (block, entry, start, at))| {
-                (RecordPosition { time: at.time, number, block, entry }, start, *at)
-            });
-        at_positions.chain(blocks_in_order)
+        let in_order = (self.next_index..).zip(records_in_blocks.skip(self.next)).map(
+            |(index, (block_index, entry_index, block, entry))| {
+                let position = RecordPosition {
+                    time: entry.time,
+                    index,
+                    block: block_index,
+                    entry: entry_index,
+                };
+                (position, block, *entry)
+            },
+        );
+        at_positions.chain(in_order)
     }
 }
 
@@ -395,6 +419,6 @@ fn copy_block(block: &Block) -> Block {
 }
 
 /// Returns the memory of `block` and of the positions of its records in bytes.
-fn cost(block: &Block) -> usize {
-    block.cost() + block.len() * PLACE
+fn total_bytes(block: &Block) -> usize {
+    block.memory_bytes() + block.len() * POSITION_BYTES
 }

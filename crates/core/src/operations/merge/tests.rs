@@ -1,6 +1,6 @@
 //! The order of merged records, compared with a simple sort.
 
-use super::{batch::BYTES, *};
+use super::{batch::MAX_BYTES, *};
 use crate::{
     error::ErrorKind,
     log::Cursor as _,
@@ -44,8 +44,8 @@ fn parts(random: &mut RandomNumbers, overlap: u64) -> Vec<Vec<MockResult>> {
     (0..random.roll(30)).map(|index| part(index * 10, random)).collect()
 }
 
-fn all(parts: &[Vec<MockResult>]) -> Records {
-    let records = parts.iter().flatten().flat_map(|play| match play {
+fn all_records(parts: &[Vec<MockResult>]) -> Records {
+    let records = parts.iter().flatten().flat_map(|result| match result {
         MockResult::Block(records) => records.clone(),
         _ => vec![],
     });
@@ -79,7 +79,7 @@ fn by_blocks(merge: Merge<'_>) -> Records {
 fn by_batches(mut merge: Merge<'_>) -> Records {
     let (mut batch, mut records) = (MergedBatch::default(), Records::new());
     loop {
-        merge.fill(&mut batch, BYTES);
+        merge.fill(&mut batch, MAX_BYTES);
         let before = records.len();
         records.extend(batch.records().map(|(log, record)| {
             assert_eq!((log, batch.len() > 0), (0, true));
@@ -103,16 +103,17 @@ fn merge_is_a_stable_sort_with_any_memory_limit() {
     for round in 0..300 {
         let overlap = [0, 5, 30, 1000][round % 4];
         let parts = parts(&mut random, overlap);
-        let expected = sorted(all(&parts));
+        let expected = sorted(all_records(&parts));
         let mut log = MockLog::new(parts);
         if round % 5 == 0 {
             log = log.without_times();
         }
-        for budget in [1, 700, 4000, BUDGET] {
+        for budget in [1, 700, 4000, MEMORY_BUDGET] {
             assert_eq!(by_blocks(merge(&log, budget)), expected, "{round}, {budget}");
             assert_eq!(by_batches(merge(&log, budget)), expected, "{round}, {budget}");
             let actual = by_records(merge(&log, budget));
-            let actual: Records = actual.into_iter().map(|(_, t, p)| (t, p)).collect();
+            let actual: Records =
+                actual.into_iter().map(|(_, time, payload)| (time, payload)).collect();
             assert_eq!(actual, expected, "{round}, {budget}");
         }
     }
@@ -125,7 +126,7 @@ fn equal_times_keep_the_order_of_the_file_in_little_memory() {
         vec![MockResult::Block((first..first + 50).map(record).collect())]
     };
     let parts: Vec<Vec<MockResult>> = (0..10).map(|part| block(part * 50)).collect();
-    let expected = all(&parts);
+    let expected = all_records(&parts);
     let log = MockLog::new(parts);
     assert_eq!(by_blocks(merge(&log, 3000)), expected);
     // One part takes more memory than that.
@@ -161,7 +162,7 @@ fn parts_are_opened_when_the_merge_reaches_them() {
         (0..1000).map(|part| vec![part * 10, part * 10 + 12]).collect();
     let parts: Vec<&[i64]> = parts.iter().map(Vec::as_slice).collect();
     let log = MockLog::with_times(&parts);
-    let mut merge = merge(&log, BUDGET);
+    let mut merge = merge(&log, MEMORY_BUDGET);
     for _ in 0..100 {
         merge.next().unwrap();
         assert!(merge.open_parts.iter().flatten().count() <= 2);
@@ -177,9 +178,9 @@ fn equal_times_are_in_the_order_of_the_logs() {
     let b = MockLog::with_times(&[&[2, 3, 6], &[0, 3]]);
     let everything = Selection::default();
     let logs = vec![(&a as &dyn Log, everything.clone()), (&b, everything)];
-    let actual = by_records(Merge::with_budget(BUDGET, 0, logs));
+    let actual = by_records(Merge::with_budget(MEMORY_BUDGET, 0, logs));
     let actual: Vec<(usize, i64, u8)> =
-        actual.iter().map(|(l, t, p)| (*l, *t, p[0])).collect();
+        actual.iter().map(|(log, time, payload)| (*log, *time, payload[0])).collect();
     let expected = [
         (1, 0, 4),
         (0, 1, 1),
@@ -219,7 +220,7 @@ fn damage_is_reported_once_and_an_error_after_earlier_records() {
 }
 
 #[test]
-fn part_that_starts_earlier_than_stated_is_reported() {
+fn part_that_starts_earlier_than_declared_is_reported() {
     let parts: [&[i64]; 3] = [&[0, 10, 20], &[5, 15, 25], &[30, 40]];
     for (later, expected, damage_count) in [
         // It is opened at 5, at 10 (the 10 of the first part comes first), and at 17.
@@ -250,7 +251,7 @@ fn long_runs_are_not_copied() {
     };
     let log = MockLog::new(vec![long(0), long(998), long(5000)]);
     let (mut order, mut block) =
-        (TimeOrder::from(merge(&log, BUDGET)), Block::default());
+        (TimeOrder::from(merge(&log, MEMORY_BUDGET)), Block::default());
     let mut blocks = Vec::new();
     while order.fill(&mut block).unwrap() {
         blocks.push((block.len(), block.get(0).unwrap().offset));
@@ -262,21 +263,21 @@ fn long_runs_are_not_copied() {
 #[test]
 fn blocks_continue_after_single_records() {
     let log = MockLog::with_times(&[&[1, 4, 5], &[2, 3, 6]]);
-    let mut merge = merge(&log, BUDGET);
+    let mut merge = merge(&log, MEMORY_BUDGET);
     for expected in [1, 2, 3] {
         let (_, record) = merge.next().unwrap().unwrap();
         assert_eq!(record.time.as_nanos(), expected);
     }
-    let rest: Vec<i64> = by_blocks(merge).into_iter().map(|(time, _)| time).collect();
-    assert_eq!(rest, [4, 5, 6]);
+    let remaining = by_blocks(merge).into_iter().map(|(time, _)| time);
+    assert_eq!(remaining.collect::<Vec<i64>>(), [4, 5, 6]);
 }
 
 #[test]
 fn error_of_a_batch_comes_after_its_records() {
     let block = |time| MockResult::Block(vec![(time, vec![1])]);
     let log = MockLog::new(vec![vec![block(3)], vec![block(20), MockResult::Error]]);
-    let (mut merge, mut batch) = (merge(&log, BUDGET), MergedBatch::default());
-    merge.fill(&mut batch, BYTES);
+    let (mut merge, mut batch) = (merge(&log, MEMORY_BUDGET), MergedBatch::default());
+    merge.fill(&mut batch, MAX_BYTES);
     let times: Vec<i64> = batch.records().map(|(_, r)| r.time.as_nanos()).collect();
     assert_eq!((times, batch.is_last()), (vec![3], true));
     assert_eq!(batch.take_error().unwrap_err().kind(), ErrorKind::Io);
@@ -285,35 +286,36 @@ fn error_of_a_batch_comes_after_its_records() {
 #[test]
 fn parts_are_released_when_their_records_are_no_longer_used() {
     let log = MockLog::with_times(&[&[1, 2], &[3, 4], &[5, 6]]);
-    let mut merge = merge(&log, BUDGET);
+    let mut merge = merge(&log, MEMORY_BUDGET);
     let (mut batch, mut other) = (MergedBatch::default(), MergedBatch::default());
-    merge.fill(&mut batch, BYTES);
-    merge.fill(&mut other, BYTES);
+    merge.fill(&mut batch, MAX_BYTES);
+    merge.fill(&mut other, MAX_BYTES);
     assert_eq!((batch.len(), other.len()), (6, 0));
     assert_eq!(log.released.lock().unwrap().len(), 0);
-    merge.fill(&mut batch, BYTES);
+    merge.fill(&mut batch, MAX_BYTES);
     assert_eq!(log.released.lock().unwrap().len(), 3);
 }
 
 #[test]
 fn part_that_exceeds_the_memory_limit_is_read_twice() {
-    let block = |at: i64| {
-        let record = |number: i64| (at + number / 2 * 3, number.to_le_bytes().to_vec());
+    let block = |start: i64| {
+        let record =
+            |number: i64| (start + number / 2 * 3, number.to_le_bytes().to_vec());
         MockResult::Block((0..10).map(record).collect())
     };
     let part: Vec<MockResult> = (0..1000).map(|index| block(index * 10)).collect();
     let parts = vec![part, vec![MockResult::Block(vec![(5_000, vec![2])])]];
-    let expected = sorted(all(&parts));
+    let expected = sorted(all_records(&parts));
     let log = MockLog::new(parts);
     assert_eq!(by_batches(merge(&log, 64_000)), expected);
     assert_eq!(*log.read.lock().unwrap(), [0, 1, 0]);
     let mut merge = merge(&log, 64_000);
-    let mut max_records = 0;
+    let mut max_memory_bytes = 0;
     while merge.next().unwrap().is_some() {
-        max_records = max_records
-            .max(merge.open_parts.iter().flatten().map(OpenPart::cost).sum());
+        max_memory_bytes = max_memory_bytes
+            .max(merge.open_parts.iter().flatten().map(OpenPart::memory_bytes).sum());
     }
-    assert!(max_records < 100_000, "{max_records}");
+    assert!(max_memory_bytes < 100_000, "{max_memory_bytes}");
     assert_eq!((merge.buffered_bytes, merge.take_damage()), (0, vec![]));
 }
 
@@ -324,7 +326,7 @@ fn parts_with_many_backward_times_are_merged_in_little_memory() {
         let long = parts(&mut random, [5, 100][round % 2]).concat();
         let back: Vec<MockResult> = long.iter().chain(&long).cloned().collect();
         let parts = vec![long, back];
-        let expected = sorted(all(&parts));
+        let expected = sorted(all_records(&parts));
         let log = MockLog::new(parts);
         for budget in [1, 700, 4000, 16_000] {
             assert_eq!(by_batches(merge(&log, budget)), expected, "{round}, {budget}");
@@ -335,50 +337,51 @@ fn parts_with_many_backward_times_are_merged_in_little_memory() {
 
 /// Asserts that the records are those of `expected` in order. Returns the maximum memory of
 /// all open parts.
-fn most_in_order(log: &MockLog, budget: usize, expected: &Records) -> usize {
+fn check_order_and_memory(log: &MockLog, budget: usize, expected: &Records) -> usize {
     let mut merge = merge(log, budget);
-    let (mut records, mut max_in_order) = (Records::new(), 0);
+    let (mut records, mut max_memory_bytes) = (Records::new(), 0);
     while let Some((_, record)) = merge.next().unwrap() {
         records.push((record.time.as_nanos(), record.payload.to_vec()));
-        max_in_order = max_in_order
-            .max(merge.open_parts.iter().flatten().map(OpenPart::cost).sum());
-        assert!(merge.paused.len() <= part_opening::PAUSED);
+        max_memory_bytes = max_memory_bytes
+            .max(merge.open_parts.iter().flatten().map(OpenPart::memory_bytes).sum());
+        assert!(merge.paused.len() <= part_opening::MAX_PAUSED_PARTS);
     }
-    assert!(records == *expected, "they come in order");
-    max_in_order
+    assert!(records == *expected, "the records are in order");
+    max_memory_bytes
 }
 
 #[test]
 fn memory_is_bounded_for_segments_that_start_early_and_end_late() {
-    let block = |at: i64| {
+    let block = |start: i64| {
         // First all records are early, then one in ten.
-        let late = if at < 300 { 0 } else { 100_000 };
-        let others = (0..9).map(|number| (late + at - number, vec![2; 100]));
-        MockResult::Block([(at, vec![1; 100])].into_iter().chain(others).collect())
+        let delay = if start < 300 { 0 } else { 100_000 };
+        let others = (0..9).map(|number| (delay + start - number, vec![2; 100]));
+        MockResult::Block([(start, vec![1; 100])].into_iter().chain(others).collect())
     };
     let parts = vec![(0..1000).map(block).collect()];
-    let expected = sorted(all(&parts));
+    let expected = sorted(all_records(&parts));
     let log = MockLog::new(parts);
-    let most = most_in_order(&log, 200_000, &expected);
+    let max_memory_bytes = check_order_and_memory(&log, 200_000, &expected);
     // All records take 2.5 MB.
-    assert!(most < 340_000, "{most}");
+    assert!(max_memory_bytes < 340_000, "{max_memory_bytes}");
 }
 
 #[test]
 fn memory_is_bounded_for_many_parts_with_the_same_times() {
-    let block = |at: i64, part: u8| {
+    let block = |start: i64, part: u8| {
         MockResult::Block(
-            (0..10).map(|number| (at + number, vec![part; 100])).collect(),
+            (0..10).map(|number| (start + number, vec![part; 100])).collect(),
         )
     };
     // Parts that are shorter than a segment, and longer ones.
     for (parts, blocks, bound) in [(250, 2, 340_000), (60, 60, 400_000)] {
-        let part = |part: u8| (0..blocks).map(|at| block(at * 10, part)).collect();
+        let part =
+            |part: u8| (0..blocks).map(|index| block(index * 10, part)).collect();
         let parts: Vec<Vec<MockResult>> = (0..parts).map(part).collect();
-        let expected = sorted(all(&parts));
+        let expected = sorted(all_records(&parts));
         let log = MockLog::new(parts);
-        let most = most_in_order(&log, 200_000, &expected);
+        let max_memory_bytes = check_order_and_memory(&log, 200_000, &expected);
         // All records take 1.2 MB and 8 MB.
-        assert!(most < bound, "{most}");
+        assert!(max_memory_bytes < bound, "{max_memory_bytes}");
     }
 }

@@ -17,15 +17,16 @@ use crate::{
 pub struct TimeOrder<'l> {
     merge: Merge<'l>,
     /// The error to return after the earlier records.
-    failed: Option<Error>,
+    pending_error: Option<Error>,
 }
 
-/// Longer runs of records, by number or by size in bytes, are not copied.
-const LONG_RUN: usize = 64;
-const LONG_BYTES: usize = 64 << 10;
-/// The approximate maximum size of a block of copies in bytes.
-const GATHERED: usize = 1 << 20;
-const GATHERED_RECORDS: usize = 1 << 14;
+/// The number and the size in bytes from which on a run of records is not copied.
+const LONG_RUN_RECORDS: usize = 64;
+const LONG_RUN_BYTES: usize = 64 << 10;
+/// The approximate maximum size of a block of copies in bytes, and its maximum number of
+/// records.
+const MAX_COPY_BYTES: usize = 1 << 20;
+const MAX_COPY_RECORDS: usize = 1 << 14;
 
 impl<'l> TimeOrder<'l> {
     /// Creates a cursor over the selected records of `log`.
@@ -40,7 +41,7 @@ impl<'l> TimeOrder<'l> {
         loop {
             let next = match self.merge.find_next() {
                 Err(err) if copies.is_some() => {
-                    self.failed = Some(err);
+                    self.pending_error = Some(err);
                     None
                 }
                 next => next?,
@@ -50,17 +51,19 @@ impl<'l> TimeOrder<'l> {
                 copies.unwrap_or_else(|| RecordCopies::new(block)).finish(block);
                 return Ok(has_copies);
             };
-            let run = self.run(index);
+            let run = self.next_run(index);
             match &mut copies {
                 None if run.is_long => {
                     self.forward(index, run.count, block);
                     return Ok(true);
                 }
                 Some(_) if run.is_long => break,
-                some => {
-                    let some = some.get_or_insert_with(|| RecordCopies::new(block));
-                    self.copy(index, run.count, some);
-                    if some.len() >= GATHERED || some.count() >= GATHERED_RECORDS {
+                copies => {
+                    let copies = copies.get_or_insert_with(|| RecordCopies::new(block));
+                    self.copy(index, run.count, copies);
+                    if copies.byte_len() >= MAX_COPY_BYTES
+                        || copies.record_count() >= MAX_COPY_RECORDS
+                    {
                         break;
                     }
                 }
@@ -73,16 +76,19 @@ impl<'l> TimeOrder<'l> {
     }
 
     /// Returns the next consecutive records of the current part.
-    fn run(&self, index: usize) -> Run {
+    fn next_run(&self, index: usize) -> MergedRun {
         let limit = self.merge.current.and_then(|(_, limit)| limit);
         let open_part = self.merge.open_parts[index].as_ref();
-        let count = open_part.map_or(0, |open_part| open_part.run(limit));
-        let entries =
-            open_part.and_then(|open_part| open_part.block(count.min(LONG_RUN)));
+        let count = open_part.map_or(0, |open_part| open_part.run_len(limit));
+        let entries = open_part
+            .and_then(|open_part| open_part.block(count.min(LONG_RUN_RECORDS)));
         let bytes = entries.map_or(0, |(_, entries)| {
             entries.map(|entry| (entry.end - entry.start) as usize).sum()
         });
-        Run { count, is_long: count >= LONG_RUN || bytes >= LONG_BYTES }
+        MergedRun {
+            count,
+            is_long: count >= LONG_RUN_RECORDS || bytes >= LONG_RUN_BYTES,
+        }
     }
 
     /// Returns the next `count` records of the current part as a block without copying
@@ -92,8 +98,8 @@ impl<'l> TimeOrder<'l> {
         let next = match open_part.filter(|open_part| !open_part.is_block(count)) {
             Some(open_part) => {
                 let mut next = self.merge.spare_blocks.pop().unwrap_or_default();
-                if let Some((from, entries)) = open_part.block(count) {
-                    next.share(from, entries.copied());
+                if let Some((source, entries)) = open_part.block(count) {
+                    next.share_records(source, entries.copied());
                 }
                 self.merge.skip_records(count);
                 next
@@ -108,17 +114,17 @@ impl<'l> TimeOrder<'l> {
     /// Copies the next `count` records of the current part.
     fn copy(&mut self, index: usize, count: usize, copies: &mut RecordCopies) {
         let open_part = self.merge.open_parts[index].as_ref();
-        if let Some((from, entries)) =
+        if let Some((source, entries)) =
             open_part.and_then(|open_part| open_part.block(count))
         {
-            entries.for_each(|entry| copies.add(from, entry));
+            entries.for_each(|entry| copies.add(source, entry));
         }
         self.merge.skip_records(count);
     }
 }
 
 /// Consecutive records in one block.
-struct Run {
+struct MergedRun {
     count: usize,
     /// Whether they are too long to be copied.
     is_long: bool,
@@ -128,15 +134,15 @@ impl<'l> From<Merge<'l>> for TimeOrder<'l> {
     /// Continues at the position of `merge`, which must have one log.
     fn from(mut merge: Merge<'l>) -> Self {
         // Records that it already returned are skipped.
-        merge.advance(merge.run.min(1));
-        merge.run = 0;
-        Self { merge, failed: None }
+        merge.advance(merge.run_len.min(1));
+        merge.run_len = 0;
+        Self { merge, pending_error: None }
     }
 }
 
 impl Cursor for TimeOrder<'_> {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        if let Some(err) = self.failed.take() {
+        if let Some(err) = self.pending_error.take() {
             return Err(err);
         }
         let has_records = self.refill(block)?;

@@ -63,9 +63,10 @@ impl BlockPool {
         cursor: &mut dyn Cursor,
         blocks: &mut Vec<Block>,
     ) -> Result<bool> {
-        let (mut block, mut gathered) =
-            (self.take(), None::<(RecordCopies, Vec<Damage>)>);
-        let (filled, is_kept) = loop {
+        let mut block = self.take();
+        let mut collected: Option<(RecordCopies, Vec<Damage>)> = None;
+        // The last result of the cursor, and whether its block is returned as it is.
+        let (filled, is_block_returned) = loop {
             let filled = cursor.fill(&mut block);
             if !matches!(filled, Ok(true)) {
                 break (filled, false);
@@ -73,32 +74,34 @@ impl BlockPool {
             if block.is_empty() && block.damage().is_empty() {
                 continue;
             }
-            let needs_compaction = |short| {
+            let needs_compaction = |short_bytes| {
                 let is_short =
-                    block.len() <= FEW_RECORDS || block.bytes().len() <= short;
+                    block.len() <= FEW_RECORDS || block.bytes().len() <= short_bytes;
                 is_short || block.is_sparse()
             };
             if !self.compacts_below.is_some_and(needs_compaction) {
                 break (filled, true);
             }
-            let (copies, damage) = gathered.get_or_insert_with(|| {
+            let (copies, damage) = collected.get_or_insert_with(|| {
                 (RecordCopies::new(&mut self.take()), Vec::new())
             });
             if !copies.add_all(&block) {
                 break (filled, true);
             }
             damage.append(&mut block.take_damage());
-            if copies.len() >= MAX_COPY_BYTES || copies.count() >= MAX_COPY_RECORDS {
+            if copies.byte_len() >= MAX_COPY_BYTES
+                || copies.record_count() >= MAX_COPY_RECORDS
+            {
                 break (filled, false);
             }
         };
-        if let Some((copies, damage)) = gathered {
-            let mut copied = Block::default();
-            copies.finish(&mut copied);
-            damage.into_iter().for_each(|damage| copied.report(damage));
-            blocks.push(copied);
+        if let Some((copies, damage)) = collected {
+            let mut copied_block = Block::default();
+            copies.finish(&mut copied_block);
+            damage.into_iter().for_each(|damage| copied_block.report(damage));
+            blocks.push(copied_block);
         }
-        if is_kept {
+        if is_block_returned {
             blocks.push(block)
         } else {
             self.put_back(block)

@@ -16,7 +16,7 @@ use crate::{
 
 /// The number of bytes of a part that are read ahead. The block that exceeds it is still
 /// kept.
-const AHEAD: usize = 8 << 20;
+const MAX_BUFFERED_BYTES: usize = 8 << 20;
 
 /// A part that one thread reads for another.
 pub(super) struct Slot {
@@ -30,7 +30,7 @@ struct SlotState {
     blocks: VecDeque<Block>,
     /// The memory of the blocks in bytes.
     bytes: usize,
-    reading: ReadState,
+    read_state: ReadState,
     /// Whether a thread waits for the next block. Notifying no thread would still be a
     /// system call, so this flag avoids it.
     is_thread_waiting: bool,
@@ -49,14 +49,14 @@ enum ReadState {
 
 impl Slot {
     pub(super) fn new(cursor: Result<Box<dyn Cursor>>) -> Self {
-        let reading = match cursor {
+        let read_state = match cursor {
             Ok(cursor) => ReadState::Paused(cursor),
             Err(err) => ReadState::Ended(Some(err)),
         };
         let state = SlotState {
             blocks: VecDeque::new(),
             bytes: 0,
-            reading,
+            read_state,
             is_thread_waiting: false,
         };
         Self { state: Mutex::new(state), changed: Condvar::new() }
@@ -65,7 +65,7 @@ impl Slot {
     /// Returns whether another thread is about to provide the next block.
     pub(super) fn is_awaited(&self) -> bool {
         let state = lock(&self.state);
-        state.blocks.is_empty() && matches!(state.reading, ReadState::Busy)
+        state.blocks.is_empty() && matches!(state.read_state, ReadState::Busy)
     }
 
     /// Reads the part up to the limit, as long as the reader is still used. Returns
@@ -73,26 +73,31 @@ impl Slot {
     pub(super) fn read_ahead(self: &Arc<Self>, pool: &BlockPool) -> bool {
         let Some(mut cursor) = lock(&self.state).take_cursor() else { return false };
         loop {
-            let filled = panic::catch_unwind(AssertUnwindSafe(|| {
+            let result = panic::catch_unwind(AssertUnwindSafe(|| {
                 let mut blocks = Vec::new();
                 (pool.fill_some(&mut *cursor, &mut blocks), blocks)
             }));
-            let (filled, blocks) = match filled {
-                Ok((filled, blocks)) => (Ok(filled), blocks),
-                Err(panic) => (Err(panic), Vec::new()),
-            };
             let mut state = lock(&self.state);
-            let has_more = matches!(filled, Ok(Ok(true)));
-            state.add(blocks);
-            let is_wanted = Arc::strong_count(self) > 1;
-            if has_more && state.bytes < AHEAD && is_wanted {
+            let filled = match result {
+                Ok((filled, blocks)) => {
+                    state.add(blocks);
+                    filled
+                }
+                Err(panic) => {
+                    state.read_state = ReadState::Panicked(panic);
+                    self.wake(state);
+                    return true;
+                }
+            };
+            let is_reader_alive = Arc::strong_count(self) > 1;
+            if matches!(filled, Ok(true))
+                && state.bytes < MAX_BUFFERED_BYTES
+                && is_reader_alive
+            {
                 self.wake(state);
                 continue;
             }
-            state.reading = match filled {
-                Ok(filled) => ReadState::after_read(filled, cursor),
-                Err(panic) => ReadState::Panicked(panic),
-            };
+            state.read_state = ReadState::after_read(filled, cursor);
             self.wake(state);
             return true;
         }
@@ -117,9 +122,9 @@ impl Slot {
         let mut state = lock(&self.state);
         loop {
             if let Some(next) = state.blocks.pop_front() {
-                let was_full = state.bytes >= AHEAD;
-                state.bytes -= next.cost();
-                if was_full && state.bytes < AHEAD && state.is_paused() {
+                let was_full = state.bytes >= MAX_BUFFERED_BYTES;
+                state.bytes -= next.memory_bytes();
+                if was_full && state.bytes < MAX_BUFFERED_BYTES && state.is_paused() {
                     let (slot, pool) = (self.clone(), pool.clone());
                     rayon::spawn(move || {
                         slot.read_ahead(&pool);
@@ -129,14 +134,16 @@ impl Slot {
                 pool.put_back(mem::replace(block, next));
                 return Ok(true);
             }
-            match mem::replace(&mut state.reading, ReadState::Busy) {
+            match mem::replace(&mut state.read_state, ReadState::Busy) {
                 ReadState::Busy => {
                     state.is_thread_waiting = true;
-                    let waited = self.changed.wait(state);
-                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                    state = self
+                        .changed
+                        .wait(state)
+                        .unwrap_or_else(PoisonError::into_inner);
                 }
                 ReadState::Ended(err) => {
-                    state.reading = ReadState::Ended(None);
+                    state.read_state = ReadState::Ended(None);
                     return err.map_or(Ok(false), Err);
                 }
                 ReadState::Panicked(panic) => {
@@ -149,12 +156,12 @@ impl Slot {
                     let filled = pool.fill_some(&mut *cursor, &mut blocks);
                     state = lock(&self.state);
                     state.add(blocks);
-                    state.reading = ReadState::after_read(filled, cursor);
+                    state.read_state = ReadState::after_read(filled, cursor);
                 }
                 ReadState::Paused(mut cursor) => {
                     drop(state);
                     let filled = cursor.fill(block);
-                    lock(&self.state).reading = match filled {
+                    lock(&self.state).read_state = match filled {
                         Ok(true) => ReadState::Paused(cursor),
                         Ok(false) | Err(_) => ReadState::Ended(None),
                     };
@@ -178,26 +185,26 @@ impl ReadState {
 
 impl SlotState {
     fn add(&mut self, blocks: Vec<Block>) {
-        self.bytes += blocks.iter().map(Block::cost).sum::<usize>();
+        self.bytes += blocks.iter().map(Block::memory_bytes).sum::<usize>();
         self.blocks.extend(blocks);
     }
 
     /// Takes the cursor, if no thread is reading and the limit is not reached.
     fn take_cursor(&mut self) -> Option<Box<dyn Cursor>> {
-        if self.bytes >= AHEAD {
+        if self.bytes >= MAX_BUFFERED_BYTES {
             return None;
         }
-        match mem::replace(&mut self.reading, ReadState::Busy) {
+        match mem::replace(&mut self.read_state, ReadState::Busy) {
             ReadState::Paused(cursor) => Some(cursor),
             other => {
-                self.reading = other;
+                self.read_state = other;
                 None
             }
         }
     }
 
     fn is_paused(&self) -> bool {
-        matches!(self.reading, ReadState::Paused(_))
+        matches!(self.read_state, ReadState::Paused(_))
     }
 }
 

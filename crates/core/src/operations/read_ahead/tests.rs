@@ -58,13 +58,16 @@ fn parts_are_in_order_on_any_number_of_threads() {
 fn few_parts_are_started_at_once() {
     in_pools(|| {
         let log = MockLog::new((0..100).map(|part| vec![block(part)]).collect());
-        let heavy = MockResult::Block(vec![(0, vec![0; LITTLE])]);
-        let very_heavy = MockResult::Block(vec![(0, vec![0; MUCH])]);
+        let heavy = MockResult::Block(vec![(0, vec![0; FURTHER_PARTS_BYTES])]);
+        let very_heavy = MockResult::Block(vec![(0, vec![0; LARGE_PART_BYTES])]);
         let is_outside = rayon::current_thread_index().is_none();
         let readers = rayon::current_num_threads() + usize::from(is_outside);
         for (log, max_started) in [
-            (log, 3 * (readers + MORE)),
-            (MockLog::new(vec![vec![heavy.clone(), heavy]; 100]), readers + MORE),
+            (log, 3 * (readers + ADDITIONAL_PARTS)),
+            (
+                MockLog::new(vec![vec![heavy.clone(), heavy]; 100]),
+                readers + ADDITIONAL_PARTS,
+            ),
             (MockLog::new(vec![vec![very_heavy]; 20]), readers + 1),
         ] {
             let (mut read_ahead, mut block) = (read(&log), Block::default());
@@ -119,12 +122,12 @@ fn panic_is_resumed_in_the_caller() {
 fn skipped_part_is_not_read() {
     in_pools(|| {
         let log = MockLog::new((0..6).map(|part| vec![block(part); 3]).collect());
-        let (mut read_ahead, mut some) = (read(&log), Block::default());
+        let (mut read_ahead, mut block) = (read(&log), Block::default());
         read_ahead.skip_part();
         read_ahead.skip_part();
         assert!(log.read.lock().unwrap().is_empty());
-        assert!(read_ahead.fill_part(&mut some).unwrap());
-        assert_eq!(some.get(0).unwrap().time.as_nanos(), 2);
+        assert!(read_ahead.fill_part(&mut block).unwrap());
+        assert_eq!(block.get(0).unwrap().time.as_nanos(), 2);
         read_ahead.skip_part();
         let (times, ..) = times(&mut read_ahead);
         assert_eq!(times, [3, 3, 3, 4, 4, 4, 5, 5, 5]);
@@ -139,24 +142,24 @@ fn dropping_the_reader_stops_all_tasks() {
         let mut read_ahead = read(&log);
         assert!(read_ahead.fill_part(&mut Block::default()).unwrap());
         drop(read_ahead);
-        let settled = || {
+        let is_settled = || {
             std::thread::sleep(std::time::Duration::from_millis(5));
-            let before = log.filled.load(Ordering::Relaxed);
+            let filled = log.filled.load(Ordering::Relaxed);
             std::thread::sleep(std::time::Duration::from_millis(5));
-            before == log.filled.load(Ordering::Relaxed)
+            filled == log.filled.load(Ordering::Relaxed)
         };
-        assert!((0..1000).any(|_| settled()));
+        assert!((0..1000).any(|_| is_settled()));
     });
 }
 
-/// Returns a block in which [`few`] selects one record in forty.
-fn sparse(time: i64) -> MockResult {
-    let unwanted = (0..39).map(|i| (5_000 + i, vec![0; 9]));
-    MockResult::Block(unwanted.chain([(time, time.to_le_bytes().to_vec())]).collect())
+/// Returns a block in which [`early_times`] selects one record in forty.
+fn sparse_block(time: i64) -> MockResult {
+    let unselected = (0..39).map(|i| (5_000 + i, vec![0; 9]));
+    MockResult::Block(unselected.chain([(time, time.to_le_bytes().to_vec())]).collect())
 }
 
 /// Selects the times before 5,000.
-fn few() -> Selection {
+fn early_times() -> Selection {
     let time = TimeRange {
         start: Timestamp::from_nanos(0),
         end: Timestamp::from_nanos(5_000),
@@ -168,17 +171,17 @@ fn few() -> Selection {
 fn compaction_returns_the_same_records_in_fewer_blocks() {
     let full = MockResult::Block((70..90).map(|time| (time, vec![1; 9])).collect());
     let log = MockLog::new(vec![
-        (0..20).map(sparse).collect(),
+        (0..20).map(sparse_block).collect(),
         vec![
-            sparse(20),
+            sparse_block(20),
             MockResult::Damage,
-            sparse(21),
+            sparse_block(21),
             full,
             MockResult::Damage,
-            sparse(22),
+            sparse_block(22),
         ],
-        vec![sparse(23), sparse(24), MockResult::Error],
-        vec![sparse(25), MockResult::Damage],
+        vec![sparse_block(23), sparse_block(24), MockResult::Error],
+        vec![sparse_block(25), MockResult::Damage],
     ]);
     let read_all = |mut read_ahead: ReadAhead<'_>| {
         let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
@@ -193,23 +196,23 @@ fn compaction_returns_the_same_records_in_fewer_blocks() {
                 }
             }
             damage.extend(block.damage().to_vec());
-            let some = |r: Record<'_>| (r.time, r.offset, r.payload.to_vec());
-            records.extend(block.iter().map(some));
+            let owned = |r: Record<'_>| (r.time, r.offset, r.payload.to_vec());
+            records.extend(block.iter().map(owned));
         }
         (records, damage, errors, blocks)
     };
     in_pools(|| {
-        let read = || ReadAhead::new(&log, log.plan(), few());
-        let (plain, gathered) = (read_all(read()), read_all(read().with_compaction()));
+        let read = || ReadAhead::new(&log, log.plan(), early_times());
+        let (plain, compacted) = (read_all(read()), read_all(read().with_compaction()));
         assert_eq!(plain.0.len(), 46);
         assert_eq!((plain.1.len(), plain.2), (3, 1));
-        assert_eq!(gathered.0, plain.0);
-        assert_eq!(gathered.1, plain.1);
-        assert_eq!(gathered.2, plain.2);
-        assert!(gathered.3 <= plain.3);
+        assert_eq!(compacted.0, plain.0);
+        assert_eq!(compacted.1, plain.1);
+        assert_eq!(compacted.2, plain.2);
+        assert!(compacted.3 <= plain.3);
     });
     // A part that another thread reads.
-    let slot = Slot::new(log.read(&log.plan()[0], &few()));
+    let slot = Slot::new(log.read(&log.plan()[0], &early_times()));
     let (slot, mut pool) = (Arc::new(slot), BlockPool::new(1));
     pool.compacts_below = Some(0);
     let shared_slot = slot.clone();
@@ -225,9 +228,9 @@ fn short_blocks_are_copied_if_they_have_few_records_or_a_thread_waits() {
     let blocks = |records: i64, short| {
         let dense =
             |block: i64| (0..records).map(move |i| (block * 100 + i, vec![0; 9]));
-        let plays =
+        let results =
             (0..10).map(|block| MockResult::Block(dense(block).collect())).collect();
-        let log = MockLog::new(vec![plays]);
+        let log = MockLog::new(vec![results]);
         let mut cursor = log.read(&log.plan()[0], &Selection::default()).unwrap();
         let (mut pool, mut blocks) = (BlockPool::new(1), Vec::new());
         pool.compacts_below = Some(short);
@@ -241,11 +244,12 @@ fn short_blocks_are_copied_if_they_have_few_records_or_a_thread_waits() {
 
 #[test]
 fn parts_with_few_selected_records_are_read_together_and_end_separately() {
-    let log = MockLog::new((0..200).map(|part| vec![sparse(part)]).collect());
+    let log = MockLog::new((0..200).map(|part| vec![sparse_block(part)]).collect());
     in_pools(|| {
         log.read.lock().unwrap().clear();
         log.released.lock().unwrap().clear();
-        let mut read_ahead = ReadAhead::new(&log, log.plan(), few()).with_compaction();
+        let mut read_ahead =
+            ReadAhead::new(&log, log.plan(), early_times()).with_compaction();
         let (mut block, mut times, mut ends) = (Block::default(), vec![], 0);
         while !read_ahead.is_done() {
             if read_ahead.fill_part(&mut block).unwrap() {

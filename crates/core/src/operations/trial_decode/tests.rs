@@ -28,10 +28,10 @@ impl Log for WatchedLog {
 
 impl Cursor for WatchedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let before = block.bytes().to_vec();
+        let old_content = block.bytes().to_vec();
         let filled = self.0.fill(block)?;
         if filled {
-            lock(&self.1).push(before);
+            lock(&self.1).push(old_content);
         }
         Ok(filled)
     }
@@ -44,18 +44,18 @@ fn parts_reuse_the_buffer_of_the_previous_part() {
     let log = Sample::new(&parts.each_ref().map(|part: &[SampleRecord; 1]| &part[..]));
     let log = WatchedLog(log, Arc::default());
     let topics = Arc::new([TopicId(0)].into_iter().collect());
-    let hashing = PayloadHashing { topics, sum: |payload| payload.len() as u64 };
-    let trials = TrialDecoder::new(&log, Some(hashing));
+    let hashing = PayloadHashing { topics, hash: |payload| payload.len() as u64 };
+    let trial_decoder = TrialDecoder::new(&log, Some(hashing));
     let (mut block, mut sort) = (Block::default(), TopicSort::default());
     for part in &log.manifest().parts {
-        let mut cursor = trials.read(part, &Selection::default()).unwrap();
+        let mut cursor = trial_decoder.read(part, &Selection::default()).unwrap();
         while cursor.fill(&mut block).unwrap() {
-            if trials.next_part().next(&block).decoded.is_none() {
-                trials.decode(&block, &mut sort).unwrap();
+            if trial_decoder.next_part().next(&block).decoded.is_none() {
+                trial_decoder.decode(&block, &mut sort).unwrap();
             }
         }
     }
     // The caller decoded the first part and had its buffer at that time.
-    let read_into: [&[u8]; 4] = [b"", b"", b"1111", b"2222"];
-    assert_eq!(*lock(&log.1), read_into);
+    let expected: [&[u8]; 4] = [b"", b"", b"1111", b"2222"];
+    assert_eq!(*lock(&log.1), expected);
 }

@@ -19,15 +19,15 @@ impl RecordCopies {
     pub(crate) fn new(block: &mut Block) -> Self {
         let Block { bytes, origin, entries, .. } = mem::take(block);
         let starts_and_offsets = match origin {
-            BlockOrigin::Gathered(starts_and_offsets) => starts_and_offsets,
-            BlockOrigin::Plain(_) | BlockOrigin::Unpacked(_) => Vec::new(),
+            BlockOrigin::Copied(starts_and_offsets) => starts_and_offsets,
+            BlockOrigin::Plain(_) | BlockOrigin::Decompressed(_) => Vec::new(),
         };
         let bytes = bytes.try_into_mut().unwrap_or_default();
-        let mut gather = Self { bytes, entries, starts_and_offsets };
-        gather.bytes.clear();
-        gather.entries.clear();
-        gather.starts_and_offsets.clear();
-        gather
+        let mut copies = Self { bytes, entries, starts_and_offsets };
+        copies.bytes.clear();
+        copies.entries.clear();
+        copies.starts_and_offsets.clear();
+        copies
     }
 
     /// Adds a copy of the record at `entry` of `block`.
@@ -53,9 +53,10 @@ impl RecordCopies {
     #[must_use]
     pub(crate) fn add_all(&mut self, block: &Block) -> bool {
         // An empty record takes a byte.
-        let len = |entry: &RecordEntry| u64::from((entry.end - entry.start).max(1));
-        let len_sum: u64 = block.entries().iter().map(len).sum();
-        let fits = self.bytes.len() as u64 + len_sum < u64::from(u32::MAX);
+        let copied_len =
+            |entry: &RecordEntry| u64::from((entry.end - entry.start).max(1));
+        let added_len: u64 = block.entries().iter().map(copied_len).sum();
+        let fits = self.bytes.len() as u64 + added_len < u64::from(u32::MAX);
         if fits {
             block.entries().iter().for_each(|entry| self.add(block, entry));
         }
@@ -63,20 +64,20 @@ impl RecordCopies {
     }
 
     /// Returns the number of copied bytes.
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         self.bytes.len()
     }
 
     /// Returns the number of copied records.
-    pub(crate) fn count(&self) -> usize {
+    pub(crate) fn record_count(&self) -> usize {
         self.entries.len()
     }
 
     /// Moves the copies into `block`.
     pub(crate) fn finish(self, block: &mut Block) {
-        block.start_over(
+        block.reset_to(
             self.bytes.freeze(),
-            BlockOrigin::Gathered(self.starts_and_offsets),
+            BlockOrigin::Copied(self.starts_and_offsets),
         );
         block.entries = self.entries;
     }
@@ -100,11 +101,11 @@ mod tests {
         }
         let mut copies = RecordCopies::default();
         assert!(!copies.add_all(&block));
-        assert_eq!((copies.len(), copies.count()), (0, 0));
+        assert_eq!((copies.byte_len(), copies.record_count()), (0, 0));
         block.reset(Bytes::from_static(b"ab"), 0);
         block.push(TopicId(0), Timestamp::from_nanos(0), 0..2);
         block.push(TopicId(1), Timestamp::from_nanos(0), 2..2);
         assert!(copies.add_all(&block));
-        assert_eq!((copies.len(), copies.count()), (3, 2));
+        assert_eq!((copies.byte_len(), copies.record_count()), (3, 2));
     }
 }

@@ -32,7 +32,7 @@ impl Block {
     /// Moves the records of `other` without their payloads, and its damage, into this
     /// block. The bytes stay in `other`, so that its buffer can be reused.
     pub(crate) fn take_headers(&mut self, other: &mut Self) {
-        self.start_over(Bytes::new(), other.origin.clone());
+        self.reset_to(Bytes::new(), other.origin.clone());
         mem::swap(&mut self.entries, &mut other.entries);
         mem::swap(&mut self.damage, &mut other.damage);
     }

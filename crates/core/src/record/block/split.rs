@@ -11,28 +11,36 @@ impl Block {
     pub fn split_off(&mut self, index: usize) -> Self {
         let mut tail = Self::default();
         let entries = self.entries.split_off(index.min(self.entries.len()));
-        tail.share(self, entries);
+        tail.share_records(self, entries);
         tail
     }
 }
 
 impl<'b> Run<'b> {
-    /// Splits the run into runs with at most `bytes` bytes of payloads, or with one
+    /// Splits the run into runs with at most `max_bytes` bytes of payloads, or with one
     /// longer record.
-    pub(crate) fn split(self, bytes: usize) -> impl Iterator<Item = Self> {
-        let mut tail = self.entries;
+    pub(crate) fn split(self, max_bytes: usize) -> impl Iterator<Item = Self> {
+        let mut remaining = self.entries;
         iter::from_fn(move || {
-            let mut left_bytes = bytes;
-            let fits = |entry: &&RecordEntry| {
-                let len = entry.end.saturating_sub(entry.start) as usize;
-                left_bytes.checked_sub(len).map(|left| left_bytes = left).is_some()
-            };
-            let count = tail.iter().take_while(fits).count().max(1);
-            let (entries, remaining) = tail.split_at_checked(count)?;
-            tail = remaining;
+            let count = leading_records(remaining, max_bytes).max(1);
+            let (entries, later) = remaining.split_at_checked(count)?;
+            remaining = later;
             Some(Self { block: self.block, entries })
         })
     }
+}
+
+/// Returns how many of the first records have at most `max_bytes` bytes of payloads
+/// together.
+fn leading_records(entries: &[RecordEntry], max_bytes: usize) -> usize {
+    let mut bytes = 0_usize;
+    for (index, entry) in entries.iter().enumerate() {
+        bytes = bytes.saturating_add(entry.end.saturating_sub(entry.start) as usize);
+        if bytes > max_bytes {
+            return index;
+        }
+    }
+    entries.len()
 }
 
 #[cfg(test)]
@@ -74,6 +82,7 @@ mod tests {
         assert!(block.split_off(9).is_empty());
         assert_eq!(block.len(), 3);
     }
+
     #[test]
     fn run_is_split_by_bytes_or_into_single_long_records() {
         let mut block = Block::default();
@@ -82,10 +91,10 @@ mod tests {
             block.push(TopicId(7), Timestamp::from_nanos(0), range);
         }
         let run = block.runs().next().unwrap();
-        let pieces = run.split(3).map(|piece| piece.payloads().collect::<Vec<_>>());
-        let pieces: Vec<Vec<&[u8]>> = pieces.collect();
+        let payloads: Vec<Vec<&[u8]>> =
+            run.split(3).map(|short_run| short_run.payloads().collect()).collect();
         let expected: [Vec<&[u8]>; 4] =
             [vec![b"ab"], vec![b"cd", b"", b"e"], vec![b"fghi"], vec![b"j"]];
-        assert_eq!(pieces, expected);
+        assert_eq!(payloads, expected);
     }
 }

@@ -18,10 +18,10 @@ use crate::{
 };
 
 /// The number of topics whose excerpts are compared.
-const TOPICS: usize = 8;
+const MAX_TOPICS: usize = 8;
 
-/// The number of runs of parts for each topic whose excerpts are compared.
-const RUNS: usize = 3;
+/// The number of excerpts for each topic, each with some consecutive parts.
+const EXCERPTS: usize = 3;
 
 /// Law 3, for parts: a worker that gets the serialised excerpt for some parts reads the
 /// same records, damage and rows of its topic there, with any length of the parts. The
@@ -35,19 +35,19 @@ pub(super) fn excerpts_read_the_same(
     let middle =
         times.map_or(0, |time| time.start.as_nanos() / 2 + time.end.as_nanos() / 2);
     let late = TimeRange { start: Timestamp::from_nanos(middle), end: Timestamp::MAX };
-    let step = log.manifest().topics.len().div_ceil(TOPICS).max(1);
+    let step = log.manifest().topics.len().div_ceil(MAX_TOPICS).max(1);
     for (id, topic) in log.manifest().topics().step_by(step) {
-        for (time, target) in
+        for (time, target_bytes) in
             [(TimeRange::ALL, 0), (TimeRange::ALL, 1 << 14), (late, u64::MAX)]
         {
             let selection = Selection { topics: [id].into_iter().collect(), time };
-            let plan = log.manifest().plan(&selection, target);
-            for parts in plan.chunks(plan.len().div_ceil(RUNS).max(1)) {
+            let plan = log.manifest().plan(&selection, target_bytes);
+            for parts in plan.chunks(plan.len().div_ceil(EXCERPTS).max(1)) {
                 let (excerpt, new_id) = reopen(format, bytes, log, &selection, parts);
                 let topics = [new_id].into_iter().collect();
                 let new_selection = Selection { topics, time };
-                // The plan may join parts otherwise, but has the same bytes.
-                let plan = excerpt.manifest().plan(&new_selection, target);
+                // The plan may join other parts, but has the same bytes.
+                let plan = excerpt.manifest().plan(&new_selection, target_bytes);
                 let label = topic.label();
                 assert_eq!(bytes_of(&plan), bytes_of(parts), "the plan of {label}");
                 assert_eq!(excerpt.manifest().topics[new_id.index()].label(), label);
@@ -83,12 +83,13 @@ fn reopen(
 ) -> (Box<dyn Log>, TopicId) {
     let excerpt = log.excerpt(selection, parts).expect("a log of a file has excerpts");
     let mut selected = selection.topics.ids(log.manifest().topics.len());
-    let topic = selected.next().and_then(|id| excerpt.topic(id));
+    let topic = selected.next().and_then(|id| excerpt.renumbered_topic(id));
     let topic = topic.expect("an excerpt has the selected topic");
     let text = serde_json::to_string(&excerpt.manifest).expect("a manifest serialises");
-    let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
+    let manifest: Manifest = serde_json::from_str(&text).expect("and deserialises");
     let source = Arc::new(bytes.clone());
-    let log = format.open_with_manifest(source, Arc::new(back), OpenOptions::default());
+    let log =
+        format.open_with_manifest(source, Arc::new(manifest), OpenOptions::default());
     (log.expect("an excerpt opens"), topic)
 }
 
@@ -107,8 +108,8 @@ fn bytes_of(parts: &[Part]) -> Vec<(u64, u64)> {
 /// The times and the payloads of records.
 type Records = Vec<(Timestamp, Vec<u8>)>;
 
-/// Returns the records, the damage and the rows of `topic` in `parts`. The damage of the
-/// topic is the damage of topic 0.
+/// Returns the records, the damage and the rows of `topic` in `parts`. The topic has the id 0
+/// in the damage, so that damage of the log and of an excerpt can be compared.
 fn rows(
     log: &dyn Log,
     topic: TopicId,
@@ -129,7 +130,9 @@ fn rows(
             }
         }
     }
-    damage.retain(|damage| damage.topic.is_none_or(|of| of == topic));
+    damage.retain(|damage| {
+        damage.topic.is_none_or(|damaged_topic| damaged_topic == topic)
+    });
     for damage in &mut damage {
         damage.topic = damage.topic.map(|_| TopicId(0));
     }

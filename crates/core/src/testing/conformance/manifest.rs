@@ -81,45 +81,51 @@ fn columns_are_those_of_the_decoder(log: &dyn Log, id: TopicId, topic: &Topic) {
         let fields = schema.fields().iter();
         fields.map(|f| (f.name().clone(), f.data_type().clone())).collect()
     };
-    let (stated, mut actual) = (columns(&topic.schema), columns(decoder.schema()));
-    if topic.origin == TopicOrigin::Derived && !stated.is_empty() {
-        actual.truncate(stated.len());
+    let (declared, mut actual) = (columns(&topic.schema), columns(decoder.schema()));
+    if topic.origin == TopicOrigin::Derived && !declared.is_empty() {
+        actual.truncate(declared.len());
     }
-    assert_eq!(stated, actual, "columns of {}", topic.label());
+    assert_eq!(declared, actual, "columns of {}", topic.label());
 }
 
 /// The time of a topic starts and ends with a record, and excludes exactly as many
 /// records as the topic states.
 fn times_are_those_of_the_records(topic: &Topic, records: &TopicRecords) {
     let Some(time) = topic.time else { return };
-    let inside = records.times.iter().filter(|at| time.contains(**at));
+    let inside =
+        records.times.iter().filter(|record_time| time.contains(**record_time));
     let outside = (records.times.len() - inside.clone().count()) as u64;
     let label = topic.label();
     let first = inside.clone().min().copied();
     assert_eq!(first, Some(time.start), "first time of {label}");
     let last = inside.max().map(|last| last.as_nanos().saturating_add(1));
     assert_eq!(last, Some(time.end.as_nanos()), "last time of {label}");
-    let left_out = topic.implausible_times + topic.before_start;
-    assert_eq!(outside, left_out, "times outside those of {label}");
+    let excluded = topic.implausible_times + topic.before_start;
+    assert_eq!(outside, excluded, "times outside those of {label}");
 }
 
 /// The time of the log ends with the last record of a logged topic. It starts with the
 /// first one or earlier, because some formats state the start of logging.
 fn time_of_the_log_is_that_of_its_topics(manifest: &Manifest) {
-    let logged = manifest.topics.iter().filter(|t| t.origin != TopicOrigin::Derived);
-    let times = logged.filter_map(|topic| topic.time);
-    let Some(range) = times.reduce(|range, next| range.cover(&next)) else { return };
-    let stated = manifest.time.expect("a log with times of topics has a time");
-    assert_eq!(stated.end, range.end, "last time of the log");
+    let topic_times = manifest
+        .topics
+        .iter()
+        .filter(|topic| topic.origin != TopicOrigin::Derived)
+        .filter_map(|topic| topic.time);
+    let Some(range) = topic_times.reduce(|range, time| range.cover(&time)) else {
+        return;
+    };
+    let declared = manifest.time.expect("a log with times of topics has a time");
+    assert_eq!(declared.end, range.end, "last time of the log");
     assert!(
-        stated.start <= range.start,
-        "first time of the log: {stated:?}, {range:?}"
+        declared.start <= range.start,
+        "first time of the log: {declared:?}, {range:?}"
     );
 }
 
 /// A log that was read from its start to its end has the damage of a full read.
 fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
-    let meets = |entry: &Damage, list: &[Damage]| {
+    let overlaps_similar_damage = |entry: &Damage, list: &[Damage]| {
         list.iter().any(|other| {
             other.kind == entry.kind
                 && entry.bytes.start <= other.bytes.end
@@ -129,11 +135,13 @@ fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
     if manifest.access != LogAccess::Indexed {
         // Counted lost records are in a chunk, which is only decompressed if it has no
         // index of its content.
-        let is_known =
-            |one: &&Damage| manifest.access == LogAccess::Scanned || one.records == 0;
-        for entry in damage.iter().filter(|one| one.kind.is_loss()).filter(is_known) {
+        let is_expected = |entry: &&Damage| {
+            entry.kind.is_loss()
+                && (manifest.access == LogAccess::Scanned || entry.records == 0)
+        };
+        for entry in damage.iter().filter(is_expected) {
             assert!(
-                meets(entry, &manifest.damage),
+                overlaps_similar_damage(entry, &manifest.damage),
                 "the manifest lacks {entry:?}: {:?}",
                 manifest.damage
             );
@@ -141,16 +149,20 @@ fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
     }
     // Without its index, a file can have fewer chunks than its header counts. A full read
     // cannot find their positions, and their records are not counted.
-    let has_records =
-        |one: &&Damage| manifest.access == LogAccess::Scanned || one.records > 0;
+    let is_readable =
+        |entry: &Damage| manifest.access == LogAccess::Scanned || entry.records > 0;
     // A message about the log itself, e.g. ULog information, has no topic, and is only
     // decoded when the log is opened.
-    let is_of_log = |one: &&Damage| {
-        let undecodable = matches!(one.kind, Undecodable | OverLimit);
-        undecodable && one.records > 0 && one.topic.is_none()
+    let is_of_log = |entry: &Damage| {
+        let is_undecodable = matches!(entry.kind, Undecodable | OverLimit);
+        is_undecodable && entry.records > 0 && entry.topic.is_none()
     };
-    let lost = manifest.damage.iter().filter(|one| one.kind.is_loss());
-    for one in lost.filter(has_records).filter(|one| !is_of_log(one)) {
-        assert!(meets(one, damage), "a full read lacks {one:?}: {damage:?}");
+    for entry in &manifest.damage {
+        if entry.kind.is_loss() && is_readable(entry) && !is_of_log(entry) {
+            assert!(
+                overlaps_similar_damage(entry, damage),
+                "a full read lacks {entry:?}: {damage:?}"
+            );
+        }
     }
 }

@@ -37,7 +37,7 @@ impl DamageInfo {
     /// Describes a finding of the log of `manifest`.
     pub(super) fn new(finding: &Finding, manifest: &Manifest) -> Self {
         let damage = &finding.damage;
-        let topic = damage.topic.and_then(|id| manifest.get(id).ok());
+        let topic = damage.topic.and_then(|id| manifest.topic(id).ok());
         Self {
             kind: damage.kind,
             start: damage.bytes.start,

@@ -59,7 +59,7 @@ pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
 
 /// Returns whether a record of this topic may have been written at `time`.
 fn is_possible(log: &dyn Log, id: TopicId, time: Timestamp) -> bool {
-    log.manifest().get(id).is_ok_and(|topic: &Topic| {
+    log.manifest().topic(id).is_ok_and(|topic: &Topic| {
         (topic.implausible_times, topic.before_start) == (0, 0)
             || topic.time.is_none_or(|possible| possible.contains(time))
     })

@@ -47,7 +47,7 @@ impl Health {
     /// If reading fails.
     pub(super) fn new(log: &dyn Log) -> Result<Self> {
         let parts = PartStatistics::new(&log.manifest().parts, log.part_times());
-        Ok(Self { parts, layout: log.layout()? })
+        Ok(Self { parts, layout: log.file_structure()? })
     }
 }
 

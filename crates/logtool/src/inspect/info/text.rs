@@ -79,7 +79,7 @@ pub(super) fn write(info: &LogInfo, options: &TextOptions) -> String {
     let input = info.log.input();
     let name = if options.has_file_name_only { input.file_name() } else { &info.file };
     let compression =
-        info.compression.map(|packing| format!(", from {}", packing.name()));
+        info.compression.map(|compression| format!(", from {}", compression.name()));
     let format = LogFormat::from_name(&info.format);
     let format = format.map_or(info.format.as_str(), |format| format.title());
     text.add_line(&format!(

@@ -53,7 +53,7 @@ pub(crate) fn vtol_states(log: &dyn Log, end: i64) -> Result<Vec<Band>> {
 
 /// Returns the signal with the index of the state, which is NaN for other vehicles.
 fn state_signal(log: &dyn Log) -> Option<RequestedSignal> {
-    let topic = log.manifest().topic(TOPIC).ok()?;
+    let topic = log.manifest().topic_id(TOPIC).ok()?;
     let find = |field: &str| signals::find_in_topic(log, topic, field);
     let mut signal = find("is_vtol")?;
     signal.inputs.extend(find("in_transition_mode")?.inputs);

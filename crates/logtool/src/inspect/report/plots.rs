@@ -142,8 +142,8 @@ fn plan_px4(log: &dyn Log) -> PlotPlan {
     let mut plan = PlotPlan::default();
     // Loggers also declare topics without writing records.
     let has = |name: &str| {
-        let topics = log.manifest();
-        let topic = topics.topic(name).and_then(|id| topics.get(id));
+        let manifest = log.manifest();
+        let topic = manifest.topic_id(name).and_then(|id| manifest.topic(id));
         topic.is_ok_and(|topic| topic.records != Some(0))
     };
     for plot in px4::plots() {
@@ -175,7 +175,7 @@ fn plan_px4(log: &dyn Log) -> PlotPlan {
     for FlagTopic { title, topics } in px4::FLAG_TOPICS {
         let first = plan.signals.len();
         for (name, starts) in topics {
-            let Ok(topic) = log.manifest().topic(name) else { continue };
+            let Ok(topic) = log.manifest().topic_id(name) else { continue };
             plan.signals.extend(flags(log, topic, starts));
         }
         plan.add(PlannedPlot {
@@ -207,7 +207,7 @@ impl PlotPlan {
             if added.any(|signal| signal.name == *name) {
                 continue;
             }
-            let topic = log.manifest().topic(topic).ok();
+            let topic = log.manifest().topic_id(topic).ok();
             self.signals.extend(
                 topic.and_then(|topic| signal(log, topic, name, columns, *transform)),
             );

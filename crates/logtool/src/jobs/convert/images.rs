@@ -182,7 +182,8 @@ impl ImageReader<'_> {
                 match image {
                     Ok(Some(image)) => {
                         if image.extra_bytes > 0 {
-                            let extra_bytes = record.extra_bytes(image.extra_bytes);
+                            let extra_bytes =
+                                record.extra_bytes_damage(image.extra_bytes);
                             extra_bytes.add_to(&mut found.damage);
                         }
                         found.images.push(image);
@@ -224,7 +225,7 @@ impl SkippedImages {
     /// Returns remarks about images without pixels, which are not damage.
     fn remarks(&self, log: &dyn Log) -> Vec<String> {
         let remark = |(topic, count): (&TopicId, &u64)| {
-            let label = log.manifest().get(*topic).map(|topic| topic.label());
+            let label = log.manifest().topic(*topic).map(|topic| topic.label());
             let (label, images) =
                 (label.unwrap_or_default(), count_of(*count, "image"));
             format!("{images} of {label} without pixels, not written")
@@ -253,7 +254,7 @@ impl ImageWriter<'_> {
     fn add(&mut self, images: Vec<ImageFile>) -> Result<()> {
         let mut files = Vec::with_capacity(images.len());
         for image in images {
-            let topic = self.job.opened.log.manifest().get(image.topic)?;
+            let topic = self.job.opened.log.manifest().topic(image.topic)?;
             let same =
                 self.names_taken.entry((image.topic, image.file_time())).or_default();
             let file = image.file_name(*same);
@@ -280,7 +281,7 @@ impl ImageWriter<'_> {
     /// Returns remarks about pixels that are too far away.
     fn remarks(&self, log: &dyn Log) -> Vec<String> {
         let remark = |(topic, (images, pixels)): (&TopicId, &(u64, u64))| {
-            let label = log.manifest().get(*topic).map(|topic| topic.label());
+            let label = log.manifest().topic(*topic).map(|topic| topic.label());
             let (images, pixels) =
                 (count_of(*images, "image"), count_of(*pixels, "pixel"));
             let label = label.unwrap_or_default();

@@ -204,7 +204,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
     let report = merge_asof(log, &asof, &mut *writer)?;
     writer.finish()?;
     sink.finish()?;
-    let left_out = report.left_out;
+    let left_out = report.dropped_rows;
     let remark = (left_out > 0).then(|| {
         format!("{} dropped because of impossible times", count_of(left_out, "record"))
     });

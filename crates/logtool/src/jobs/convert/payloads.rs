@@ -30,7 +30,7 @@ pub(crate) fn topics(
     summary: &ExportSummary,
 ) -> BTreeSet<TopicId> {
     if has_payloads(request) {
-        PayloadLog::topics(manifest, &summary.damage)
+        PayloadLog::undecodable_topics(manifest, &summary.damage)
     } else {
         BTreeSet::new()
     }

@@ -144,7 +144,7 @@ fn px4_value(value: ParameterValue) -> Px4Value {
 
 /// Reads the logged strings.
 fn messages(flight: &mut Px4Metadata, log: &dyn Log) -> Result<()> {
-    let Ok(topic) = log.manifest().topic(topic_names::LOGGED_STRINGS) else {
+    let Ok(topic) = log.manifest().topic_id(topic_names::LOGGED_STRINGS) else {
         return Ok(());
     };
     let topics: TopicSet = [topic].into_iter().collect();

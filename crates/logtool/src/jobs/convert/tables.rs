@@ -193,7 +193,7 @@ pub(super) fn write_into(
         tables: sink.tables.load(Ordering::Relaxed),
         rows: topic_rows.values().sum(),
         topic_rows,
-        seen: report.seen,
+        seen: report.topic_statistics,
         damage: report.damage,
         ..ExportSummary::default()
     })

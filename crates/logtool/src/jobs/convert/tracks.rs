@@ -90,7 +90,7 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
         tables: counting.tables.load(Ordering::Relaxed),
         rows: counting.topic_rows().values().sum(),
         topic_rows: counting.topic_rows(),
-        seen: report.seen,
+        seen: report.topic_statistics,
         damage: report.damage,
         remarks,
         remedy: None,
@@ -137,7 +137,7 @@ fn choose_one(
         return Ok(None);
     }
     let labels = |found: &[(TopicId, Vec<usize>)]| -> Result<Vec<String>> {
-        let label = |id| Ok::<_, Error>(manifest.get(id)?.label().into_owned());
+        let label = |id| Ok::<_, Error>(manifest.topic(id)?.label().into_owned());
         found.iter().map(|(id, _)| label(*id)).collect()
     };
     let found_labels = labels(found)?;

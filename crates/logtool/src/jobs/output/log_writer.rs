@@ -11,7 +11,7 @@ use crate::{
     formats::{Compression, LogFormat},
     jobs::output::guarded_outputs::{self, GuardedOutputs},
     source::{
-        input::{Packing, STDIN},
+        input::{FileCompression, STDIN},
         session::Session,
     },
 };
@@ -61,8 +61,8 @@ impl LogWriter {
             return Ok(Self { file, outputs });
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some((packing, stem)) = Packing::from_name(&name) {
-            let (shown, how) = (path.display(), packing.name());
+        if let Some((compression, stem)) = FileCompression::from_name(&name) {
+            let (shown, how) = (path.display(), compression.name());
             let message = format!(
                 "{shown} has a compressed extension; logs are written uncompressed"
             );

@@ -27,7 +27,7 @@ impl<'o> UndecodableRecords<'o> {
         let records = damage_list.clone().map(|damage| damage.records).sum();
         let mut topics = Vec::new();
         for topic in damage_list.filter_map(|damage| damage.topic) {
-            let label = manifest.get(topic).map(|topic| topic.label().into_owned());
+            let label = manifest.topic(topic).map(|topic| topic.label().into_owned());
             topics.extend(label.ok().filter(|label| !topics.contains(label)));
         }
         Self { name: &opened.input.name, records, topics }

@@ -34,7 +34,7 @@ impl Log {
     /// # Errors
     /// `NotFound` if there is no such topic.
     pub fn table(&self, topic: &str) -> Result<Table> {
-        let topic = self.manifest().topic(topic).map_err(|err| {
+        let topic = self.manifest().topic_id(topic).map_err(|err| {
             let labels: Vec<_> = self.topics().iter().map(Topic::label).collect();
             let labels = labels.iter().map(|label| &**label);
             let hint = suggest::hint(topic, labels, "`logtool info` lists the topics");
@@ -196,7 +196,7 @@ impl Table {
     /// damage. Without this, it is only damage. Derived topics, and topics of an unknown type,
     /// whose rows are payloads anyway, have no such column.
     pub fn with_payloads(mut self) -> Self {
-        let topic = self.log.manifest().get(self.topic);
+        let topic = self.log.manifest().topic(self.topic);
         if !self.has_payloads && topic.is_ok_and(PayloadLog::can_have_payloads) {
             let log = Box::new(Arc::clone(&self.log.log));
             self.log.log = Arc::new(PayloadLog::new(log, [self.topic].into()));

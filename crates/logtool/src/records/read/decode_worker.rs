@@ -67,7 +67,7 @@ impl<M> DecodeWorker<M> {
             let decoder = &mut self.topics[record.topic.index()].decoder;
             if decoder.is_none() {
                 *decoder = Some(log.decoder(record.topic, columns)?);
-                let topic_info = log.manifest().get(record.topic)?;
+                let topic_info = log.manifest().topic(record.topic)?;
                 let is_derived = topic_info.origin == TopicOrigin::Derived;
                 self.topics[record.topic.index()].header_len =
                     (!is_derived).then_some(topic_info.header_len);

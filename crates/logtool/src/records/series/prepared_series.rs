@@ -176,7 +176,7 @@ fn find_field(log: &dyn Log, field: &FieldName) -> Result<Vec<RequestedSignal>> 
     let mut topics: Vec<TopicId> = signals.iter().map(|signal| signal.topic).collect();
     topics.dedup();
     if let [first_label, second_label, ..] = &*topics {
-        let label = |id: TopicId| log.manifest().get(id).map(Topic::label);
+        let label = |id: TopicId| log.manifest().topic(id).map(Topic::label);
         let (first_label, second_label) = (label(*first_label)?, label(*second_label)?);
         let message =
             format!("`{name}` is in several topics, {first_label} and {second_label}");

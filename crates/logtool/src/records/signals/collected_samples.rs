@@ -81,7 +81,7 @@ fn combine(
     let mut combined =
         signals.next().with_context(|| format!("there is no `{text}`"))?;
     let label = |signal: &RequestedSignal| {
-        let topic = log.manifest().get(signal.topic).map(Topic::label);
+        let topic = log.manifest().topic(signal.topic).map(Topic::label);
         topic.map(std::borrow::Cow::into_owned).unwrap_or_default()
     };
     if let Some(input) =

@@ -83,7 +83,7 @@ pub(crate) fn find_in_topic(
     column: &str,
 ) -> Option<RequestedSignal> {
     let manifest = log.manifest();
-    let topic = manifest.get(id).ok()?;
+    let topic = manifest.topic(id).ok()?;
     let finder = NumberFinder { id, topic, format: LogFormat::from_manifest(manifest) };
     let schema = columns(log, id).ok()?;
     let Ok(index) = schema.index_of(column) else {

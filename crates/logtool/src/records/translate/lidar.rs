@@ -98,7 +98,7 @@ pub(super) fn lidar(
             // An excerpt has only some of the scans, so their indices are not their numbers.
             let own_groups = match scans {
                 Some(_) => None,
-                None => log.groups(id, *time)?,
+                None => log.row_groups(id, *time)?,
             };
             groups = match (groups, own_groups) {
                 (Some(mut groups), Some(own_groups)) => {

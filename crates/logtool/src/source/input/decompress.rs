@@ -17,7 +17,7 @@ use crate::{
 
 /// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
+pub enum FileCompression {
     /// RFC 1952.
     Gzip,
     /// The .xz format, section 2.1.1.1.
@@ -31,22 +31,22 @@ const MAX_RATIO: u64 = 1000;
 /// … and to more than this many bytes, is a decompression bomb and rejected.
 const MIN_BOMB_BYTES: u64 = 64 << 20;
 
-impl Packing {
+impl FileCompression {
     const ALL: [Self; 3] = [Self::Gzip, Self::Xz, Self::Zstd];
 
     /// Detects the compression of a file that starts with `head`.
     pub fn detect(head: &[u8]) -> Option<Self> {
-        Self::ALL.into_iter().find(|packing| head.starts_with(packing.magic()))
+        Self::ALL.into_iter().find(|compression| head.starts_with(compression.magic()))
     }
 
     /// Returns the compression that the extension of `name` shows, and the name without that
     /// extension.
     pub fn from_name(name: &str) -> Option<(Self, &str)> {
         let (stem, end) = name.rsplit_once('.')?;
-        let packing = Self::ALL
+        let compression = Self::ALL
             .into_iter()
-            .find(|packing| end.eq_ignore_ascii_case(packing.extension()))?;
-        Some((packing, stem))
+            .find(|compression| end.eq_ignore_ascii_case(compression.extension()))?;
+        Some((compression, stem))
     }
 
     /// Returns the name of the compression.
@@ -166,9 +166,9 @@ mod tests {
         file
     }
 
-    fn unpacked(packing: Packing, bytes: &[u8]) -> (Vec<u8>, bool) {
+    fn unpacked(compression: FileCompression, bytes: &[u8]) -> (Vec<u8>, bool) {
         let (mut file, loss) =
-            packing.unpack(file_of(bytes), bytes.len() as u64).unwrap();
+            compression.unpack(file_of(bytes), bytes.len() as u64).unwrap();
         let mut text = Vec::new();
         file.read_to_end(&mut text).unwrap();
         (text, loss.is_some())
@@ -182,25 +182,31 @@ mod tests {
 
     #[test]
     fn gzip_is_decompressed() {
-        assert_eq!(Packing::detect(&GZIP), Some(Packing::Gzip));
-        let (text, is_lost) = unpacked(Packing::Gzip, &GZIP);
+        assert_eq!(FileCompression::detect(&GZIP), Some(FileCompression::Gzip));
+        let (text, is_lost) = unpacked(FileCompression::Gzip, &GZIP);
         assert!(text == b"log" && !is_lost, "{text:?}");
     }
 
     #[test]
     fn concatenated_streams_are_one_file() {
         let concatenated = [GZIP, GZIP].concat();
-        assert_eq!(unpacked(Packing::Gzip, &concatenated), (b"loglog".to_vec(), false));
+        assert_eq!(
+            unpacked(FileCompression::Gzip, &concatenated),
+            (b"loglog".to_vec(), false)
+        );
         let zstd = zstd::encode_all(&b"log"[..], 3).unwrap();
         let concatenated = [&zstd[..], &zstd].concat();
-        assert_eq!(unpacked(Packing::Zstd, &concatenated), (b"loglog".to_vec(), false));
+        assert_eq!(
+            unpacked(FileCompression::Zstd, &concatenated),
+            (b"loglog".to_vec(), false)
+        );
     }
 
     #[test]
     fn truncated_stream_keeps_all_readable_bytes() {
         let text: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
         let zstd = zstd::encode_all(&text[..], 3).unwrap();
-        let (bytes, is_lost) = unpacked(Packing::Zstd, &zstd[..zstd.len() / 2]);
+        let (bytes, is_lost) = unpacked(FileCompression::Zstd, &zstd[..zstd.len() / 2]);
         assert!(is_lost && bytes.len() > 1000 && text.starts_with(&bytes));
     }
 
@@ -212,7 +218,8 @@ mod tests {
         }
         let bomb = bomb.finish().unwrap();
         assert!(bomb.len() < 6000, "{}", bomb.len());
-        let err = Packing::Zstd.unpack(&bomb[..], bomb.len() as u64).unwrap_err();
+        let err =
+            FileCompression::Zstd.unpack(&bomb[..], bomb.len() as u64).unwrap_err();
         assert!(err.to_string().contains("decompresses to more than"), "{err}");
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Result},
     formats::LogFormat,
     source::{
-        input::{Packing, url},
+        input::{FileCompression, url},
         remote::{self, ListedObject},
         session::Session,
     },
@@ -122,7 +122,8 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents
 
 /// Returns whether `name` has the extension of a log, compressed or not.
 fn has_log_extension(name: &str) -> bool {
-    let unpacked = Packing::from_name(name).map_or(name, |(_, unpacked)| unpacked);
+    let unpacked =
+        FileCompression::from_name(name).map_or(name, |(_, unpacked)| unpacked);
     LogFormat::from_file_name(unpacked).is_some_and(|format| !format.is_table())
 }
 

@@ -75,7 +75,7 @@ impl GrowingLog {
             return Err(unsupported("only files can be followed"));
         }
         let opened = open::open(path, session)?;
-        if opened.input.packing.is_some() {
+        if opened.input.compression.is_some() {
             return Err(unsupported("it is compressed, and cannot be followed"));
         }
         if opened.input.is_decrypted {

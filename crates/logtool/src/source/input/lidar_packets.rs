@@ -257,8 +257,8 @@ impl Log for LidarBag {
         self.bag.part_times()
     }
 
-    fn layout(&self) -> logtool_core::Result<BTreeMap<String, Value>> {
-        self.bag.layout()
+    fn file_structure(&self) -> logtool_core::Result<BTreeMap<String, Value>> {
+        self.bag.file_structure()
     }
 
     fn check(&self, findings: &mut Findings) -> logtool_core::Result<()> {
@@ -352,7 +352,7 @@ fn reset_to(block: &mut Block, other: &Block) {
         (Some(origin), _) if origins.all(|other| other == Some(origin)) => {
             block.reset(bytes, origin);
         }
-        (_, record) => block.reset_unpacked(bytes, record.map_or(0, |r| r.offset)),
+        (_, record) => block.reset_decompressed(bytes, record.map_or(0, |r| r.offset)),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
     formats::{self, LogFormat},
     source::{
         input::{
-            self, Input, Packing, file_signatures, lidar_packets,
+            self, FileCompression, Input, file_signatures, lidar_packets,
             progress_source::ProgressSource, url, utc_start,
         },
         session::Session,
@@ -136,7 +136,7 @@ fn open_as(
     session: &Session,
     lidar: Option<&LidarOptions>,
 ) -> Result<Box<dyn Log>> {
-    let is_remote = input.is_remote && input.packing.is_none();
+    let is_remote = input.is_remote && input.compression.is_none();
     let (name, len) = (&input.name, Bytes(input.source.len()));
     if is_remote && !format.has_index() {
         session.note(
@@ -264,7 +264,7 @@ fn format(path: &Path, input: &Input, session: &Session) -> Result<LogFormat> {
     match session.input_format {
         Some(format) => Ok(format),
         None => {
-            LogFormat::recognize(unpacked_name(path, input.packing), &*input.source)
+            LogFormat::recognize(unpacked_name(path, input.compression), &*input.source)
         }
     }
 }
@@ -284,13 +284,13 @@ pub fn is_fully_scanned(manifest: &Manifest) -> bool {
 /// Returns whether `head` is the start of a log, or of a compressed file.
 pub fn is_log_start(head: &[u8]) -> bool {
     let head = Head::copy_from_slice(head);
-    Packing::detect(&head).is_some() || is_recognized("", &head)
+    FileCompression::detect(&head).is_some() || is_recognized("", &head)
 }
 
 /// Returns whether the file at `path` starts like a log.
 pub fn is_log(path: &Path) -> io::Result<bool> {
-    let (head, packing) = input::head(path)?;
-    let name = unpacked_name(path, packing);
+    let (head, compression) = input::head(path)?;
+    let name = unpacked_name(path, compression);
     Ok(is_recognized(name, &Head::from(head)))
 }
 
@@ -300,9 +300,10 @@ fn is_recognized(name: &str, head: &Head) -> bool {
 }
 
 /// Returns the name of the file at `path` without the extension of its compression.
-fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
+fn unpacked_name(path: &Path, compression: Option<FileCompression>) -> &str {
     let name = url::file_name(path).unwrap_or_default();
-    let packed = packing.and_then(|packing| name.strip_suffix(packing.extension()));
+    let packed =
+        compression.and_then(|compression| name.strip_suffix(compression.extension()));
     packed.unwrap_or(name).trim_end_matches('.')
 }
 
@@ -337,7 +338,7 @@ pub fn stem(path: &Path) -> Result<String> {
     // Bytes that are not UTF-8 are replaced, like in messages.
     let path = path.to_string_lossy();
     let name = url::file_name(Path::new(&*path)).unwrap_or_default();
-    let name = Packing::from_name(name).map_or(name, |(_, name)| name);
+    let name = FileCompression::from_name(name).map_or(name, |(_, name)| name);
     let stem = Path::new(name).file_stem().and_then(OsStr::to_str);
     stem.map(str::to_owned).context("the name of the input is not valid UTF-8")
 }

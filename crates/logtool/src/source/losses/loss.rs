@@ -18,7 +18,7 @@ pub struct Finding {
 impl Finding {
     /// Describes `damage` of a log with `manifest`.
     pub fn new(manifest: &Manifest, damage: &Damage) -> Self {
-        let topic = damage.topic.and_then(|id| manifest.get(id).ok());
+        let topic = damage.topic.and_then(|id| manifest.topic(id).ok());
         let mut text = damage.to_string();
         let time = damage.time.filter(|_| damage.kind.is_loss());
         if let (Some(time), ClockZero::Unix) = (time, manifest.clock.zero) {

@@ -14,10 +14,10 @@ pub struct TopicLoss {
     pub topic: Option<String>,
     /// The number of records that are known to be lost.
     pub records: u64,
-    /// The number of damaged places.
-    pub places: u64,
-    /// The number of damaged places with an unknown number of lost records.
-    pub uncounted_places: u64,
+    /// The number of damaged byte ranges.
+    pub damaged_ranges: u64,
+    /// The number of damaged ranges with an unknown number of lost records.
+    pub uncounted_ranges: u64,
     /// The times between which the records were lost, on the clock of the log, where known.
     pub time: Option<TimeRange>,
 }
@@ -26,7 +26,7 @@ impl Findings {
     /// Returns the losses of each topic; losses of unknown topics come last.
     pub fn topic_losses(&mut self) -> Vec<TopicLoss> {
         let mut losses: BTreeMap<Option<TopicId>, TopicLoss> = BTreeMap::new();
-        for finding in self.list() {
+        for finding in self.sorted_findings() {
             let damage = &finding.damage;
             if !damage.kind.is_loss() {
                 continue;
@@ -34,8 +34,8 @@ impl Findings {
             let loss = losses.entry(damage.topic).or_default();
             loss.topic.clone_from(&finding.topic);
             loss.records = loss.records.saturating_add(damage.records);
-            loss.places += 1;
-            loss.uncounted_places += u64::from(damage.records == 0);
+            loss.damaged_ranges += 1;
+            loss.uncounted_ranges += u64::from(damage.records == 0);
             loss.time = match (loss.time, damage.time) {
                 (Some(known), Some(time)) => Some(known.cover(&time)),
                 (known, time) => known.or(time),

@@ -44,7 +44,7 @@ impl From<&ValueType> for NamedType {
         match value_type {
             ValueType::Struct(inner) => Self::from_struct(inner),
             ValueType::List(item) => {
-                Self::List(Box::new((&**item).into()), item.width() as u64)
+                Self::List(Box::new((&**item).into()), item.min_values() as u64)
             }
             scalar => Self::Scalar(scalar.clone()),
         }

@@ -36,14 +36,14 @@ impl<'i> Inspector<'i> {
         Self { toplevel, index_at, is_thorough }
     }
 
-    /// Returns how `chunks` contradict the file. Counts the inspected chunks in `packing`.
+    /// Returns how `chunks` contradict the file. Counts the inspected chunks in `compression`.
     pub(super) fn contradiction(
         &mut self,
         chunks: &[IndexedChunk],
-        packing: &mut CompressionStats,
+        compression: &mut CompressionStats,
     ) -> Result<Option<String>> {
         let count = chunks.len();
-        packing.total = count as u64;
+        compression.total = count as u64;
         let inspected = if self.is_thorough { count } else { INSPECTED.min(count) };
         for number in 0..inspected {
             let chunk_index = if inspected == count {
@@ -58,7 +58,7 @@ impl<'i> Inspector<'i> {
                     "there is no chunk at byte {at}, as it states"
                 )));
             };
-            packing.add(&chunk_header, data.end - data.start);
+            compression.add(&chunk_header, data.end - data.start);
             let next =
                 chunks.get(chunk_index + 1).map_or(self.index_at, |next| next.at);
             if let Some(reason) = self.after_chunk(chunk, data.end..next)? {

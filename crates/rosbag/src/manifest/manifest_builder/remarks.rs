@@ -13,7 +13,7 @@ impl ManifestBuilder {
     /// Adds remarks about anomalies; `strangers` are the ids of connections that are not
     /// declared.
     pub(super) fn add_warnings(&mut self, strangers: &BTreeSet<u32>) {
-        for name in self.packing.unknown() {
+        for name in self.compression.unknown() {
             self.remarks.push(format!(
                 "chunks that are compressed with {name:?} cannot be read: only \"none\", \
                  \"bz2\" and \"lz4\" are supported"
@@ -60,7 +60,7 @@ impl ManifestBuilder {
         let (major, minor) = file_header.version.unwrap_or((2, 0));
         let mut metadata = BTreeMap::from([
             (MetadataKey::BagVersion.into(), Value::Text(format!("{major}.{minor}"))),
-            (MetadataKey::Chunks.into(), self.packing.to_value()),
+            (MetadataKey::Chunks.into(), self.compression.to_value()),
         ]);
         if !file_header.encryptor.is_empty() {
             let info = EncryptionInfo {

@@ -83,13 +83,13 @@ fn ros2_definitions_are_parsed() {
     assert_eq!(names, all);
     let kind = |index: usize| &layout.fields[index].kind;
     let LayoutKind::Nested(header) = kind(0) else { panic!("{:?}", kind(0)) };
-    assert_eq!(header.fields[0].kind, LayoutKind::SignedStamp);
+    assert_eq!(header.fields[0].kind, LayoutKind::SignedTimestamp);
     assert_eq!(kind(1), &LayoutKind::Primitive(Primitive::I32));
     assert_eq!(kind(2), &LayoutKind::Text);
     assert!(matches!(kind(3), LayoutKind::List(_)));
     assert_eq!(kind(4), &LayoutKind::Primitive(Primitive::U8));
     assert_eq!(kind(5), &LayoutKind::Bytes);
-    assert_eq!(kind(6), &LayoutKind::Span);
+    assert_eq!(kind(6), &LayoutKind::Duration);
     assert_eq!(kind(7), &LayoutKind::Nested(empty(&layout.fields[7].kind)));
     // Defaults are not fields of ROS 1.
     assert!(Definition::parse("my_msgs/All", "int32 x 5").is_err());

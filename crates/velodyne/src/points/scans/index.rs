@@ -212,12 +212,12 @@ impl ScanIndex {
     }
 
     /// Returns the range of packets and the range of times of each scan.
-    pub fn groups(&self) -> Vec<RowGroup> {
+    pub fn row_groups(&self) -> Vec<RowGroup> {
         let group = |start: &ScanStart| {
             let (first, after) = start.firing_times;
             RowGroup {
                 start: start.offset,
-                earliest: start.earliest,
+                first_record: start.earliest,
                 time: TimeRange {
                     start: Timestamp::from_nanos(first.saturating_sub(OVERRUN)),
                     end: Timestamp::from_nanos(after),

@@ -119,8 +119,10 @@ pub(crate) fn decoder(
     let data =
         fields.iter().map(|(name, kind, _)| field(name, *kind, FieldRole::Plain));
     let layout = Layout::from_fields("message".into(), header.chain(data).collect())?;
-    let layout = layout
-        .with_frame(RecordProperties { time_unit: "ns", tail: TrailingBytes::Any });
+    let layout = layout.with_record_properties(RecordProperties {
+        time_unit: "ns",
+        trailing_bytes: TrailingBytes::Any,
+    });
     let inner = LayoutDecoder::new(&layout, columns)?;
     let unit = |column: &Arc<Field>| {
         let named = fields.iter().find(|(name, ..)| name == column.name());

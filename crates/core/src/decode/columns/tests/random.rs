@@ -51,9 +51,9 @@ impl RandomNumbers {
             0 | 1 => {
                 let primitives = [I8, I16, I32, I64, U8, U16, U32, F32, F64, Bool];
                 match self.roll(12) as usize {
-                    10 => LayoutKind::Stamp,
-                    11 if self.roll(2) == 0 => LayoutKind::SignedStamp,
-                    11 => LayoutKind::Span,
+                    10 => LayoutKind::Timestamp,
+                    11 if self.roll(2) == 0 => LayoutKind::SignedTimestamp,
+                    11 => LayoutKind::Duration,
                     i => LayoutKind::Primitive(primitives[i]),
                 }
             }
@@ -80,20 +80,20 @@ impl RandomNumbers {
     fn write(&mut self, kind: &LayoutKind, bytes: &mut Vec<u8>) -> Value {
         match kind {
             LayoutKind::Primitive(primitive) => self.write_primitive(*primitive, bytes),
-            LayoutKind::Stamp => {
+            LayoutKind::Timestamp => {
                 let (secs, nanos) = (self.roll(1 << 31) * 2, self.roll(1 << 31) * 2);
                 bytes.extend((secs as u32).to_le_bytes());
                 bytes.extend((nanos as u32).to_le_bytes());
                 Value::Int(secs as i64 * 1_000_000_000 + nanos as i64)
             }
-            LayoutKind::SignedStamp => {
+            LayoutKind::SignedTimestamp => {
                 let secs = self.roll(1 << 31) as i32 - (1 << 30);
                 let nanos = self.roll(1 << 31) * 2;
                 bytes.extend(secs.to_le_bytes());
                 bytes.extend((nanos as u32).to_le_bytes());
                 Value::Int(i64::from(secs) * 1_000_000_000 + nanos as i64)
             }
-            LayoutKind::Span => {
+            LayoutKind::Duration => {
                 let secs = self.roll(1 << 31) as i32 - (1 << 30);
                 let nanos = self.roll(1 << 31) as i32 - (1 << 30);
                 bytes.extend(secs.to_le_bytes());
@@ -212,13 +212,14 @@ fn random_messages_of_random_types_are_decoded_correctly() {
         }
         // The first row truncated anywhere, or with any byte changed, is a row or is
         // lost.
-        for at in 0..rows[0].len() {
-            let (_, lost) = decode(&layout, &Columns::default(), &[&rows[0][..at]]);
+        for offset in 0..rows[0].len() {
+            let truncated = &rows[0][..offset];
+            let (_, lost) = decode(&layout, &Columns::default(), &[truncated]);
             assert_eq!(lost, 1, "{layout:?}");
             let mut changed = rows[0].to_vec();
-            changed[at] ^= 1 << random.roll(8);
-            let all = Columns::new(View::Flat);
-            let (batch, lost) = decode(&layout, &all, &[&changed]);
+            changed[offset] ^= 1 << random.roll(8);
+            let flat_columns = Columns::new(View::Flat);
+            let (batch, lost) = decode(&layout, &flat_columns, &[&changed]);
             assert_eq!(batch.num_rows() as u64 + lost, 1);
         }
     }

@@ -16,10 +16,10 @@ use crate::{
 };
 
 const ROS: RecordProperties =
-    RecordProperties { time_unit: "ns", tail: TrailingBytes::Nothing };
+    RecordProperties { time_unit: "ns", trailing_bytes: TrailingBytes::Nothing };
 
 pub(super) fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
-    Layout::from_fields(name.into(), fields).unwrap().with_frame(ROS)
+    Layout::from_fields(name.into(), fields).unwrap().with_record_properties(ROS)
 }
 
 fn list(name: &str, element: LayoutKind) -> LayoutField {
@@ -29,7 +29,7 @@ fn list(name: &str, element: LayoutKind) -> LayoutField {
 fn header() -> LayoutKind {
     let fields = vec![
         primitive("seq", Primitive::U32, None),
-        field("stamp", LayoutKind::Stamp, None),
+        field("stamp", LayoutKind::Timestamp, None),
         field("frame_id", LayoutKind::Text, None),
     ];
     LayoutKind::Nested(layout("std_msgs/Header", fields).into())
@@ -52,7 +52,7 @@ fn kitchen() -> Layout {
         list("cloud", LayoutKind::Nested(layout("point", point).into())),
         field("names", LayoutKind::Text, Some(2)),
         list("tags", LayoutKind::Nested(layout("tag", tag).into())),
-        field("d", LayoutKind::Span, None),
+        field("d", LayoutKind::Duration, None),
     ];
     layout("kitchen", fields)
 }
@@ -76,22 +76,23 @@ pub(super) fn decode(
     columns: &Columns,
     rows: &[&[u8]],
 ) -> (RecordBatch, u64) {
-    let (batch, damage) = decode_all(layout, columns, rows);
+    let (batch, damage) = decode_with_damage(layout, columns, rows);
     let lost = damage.iter().filter(|damage| damage.kind.is_loss());
     (batch, lost.map(|damage| damage.records).sum())
 }
 
-fn decode_all(
+fn decode_with_damage(
     layout: &Layout,
     columns: &Columns,
     rows: &[&[u8]],
 ) -> (RecordBatch, Vec<Damage>) {
     let mut block = Block::default();
     block.reset(Bytes::from(rows.concat()), 0);
-    let mut at = 0;
+    let mut start = 0;
     for (time, row) in (7..).zip(rows) {
-        block.push(TopicId(0), Timestamp::from_nanos(time), at..at + row.len());
-        at += row.len();
+        let end = start + row.len();
+        block.push(TopicId(0), Timestamp::from_nanos(time), start..end);
+        start = end;
     }
     let mut decoder = LayoutDecoder::new(layout, columns).unwrap();
     let mut damage = Vec::new();
@@ -104,7 +105,7 @@ fn names(batch: &RecordBatch) -> Vec<String> {
 }
 
 #[test]
-fn fields_after_strings_and_lists_are_found() {
+fn fields_after_strings_and_lists_are_decoded() {
     let (batch, lost) = decode(&kitchen(), &Columns::default(), &[ROW, ROW]);
     assert_eq!((lost, batch.num_rows()), (0, 2));
     assert_eq!(names(&batch), ["time", "header", "xy", "cloud", "names", "tags", "d"]);
@@ -126,8 +127,8 @@ fn fields_after_strings_and_lists_are_found() {
     let tags = batch["tags"].as_list::<i32>().value(1);
     assert_eq!(tags.as_struct()["key"].as_string::<i32>().value(0), "k");
     assert_eq!(tags.as_struct()["value"].as_binary::<i32>().value(0), b"\x00\xff\x01");
-    let spans = batch["d"].as_primitive::<DurationNanosecondType>();
-    assert_eq!(spans.values(), &[-1_000_000_002; 2]);
+    let durations = batch["d"].as_primitive::<DurationNanosecondType>();
+    assert_eq!(durations.values(), &[-1_000_000_002; 2]);
 }
 
 #[test]
@@ -186,15 +187,16 @@ fn flat_view_keeps_arrays_if_there_are_too_many_columns() {
 #[test]
 fn any_selection_gives_exactly_the_selected_columns() {
     for view in [View::Nested, View::Flat] {
-        let (all, _) = decode(&kitchen(), &Columns::new(view), &[ROW, ROW]);
-        for mask in 0..1_u32 << (all.num_columns() - 1) {
-            let indices = (1..all.num_columns()).filter(|i| mask >> (i - 1) & 1 == 1);
+        let (full_batch, _) = decode(&kitchen(), &Columns::new(view), &[ROW, ROW]);
+        let column_count = full_batch.num_columns();
+        for mask in 0..1_u32 << (column_count - 1) {
+            let indices = (1..column_count).filter(|i| mask >> (i - 1) & 1 == 1);
             let indices: Vec<usize> = indices.collect();
             let mut expected = vec![0];
             expected.extend(&indices);
             let columns = Columns { indices: Some(indices), ..Columns::new(view) };
-            let (some, _) = decode(&kitchen(), &columns, &[ROW, ROW]);
-            assert_eq!(some, all.project(&expected).unwrap());
+            let (batch, _) = decode(&kitchen(), &columns, &[ROW, ROW]);
+            assert_eq!(batch, full_batch.project(&expected).unwrap());
         }
     }
 }
@@ -202,10 +204,10 @@ fn any_selection_gives_exactly_the_selected_columns() {
 #[test]
 fn truncated_payload_is_damage_and_adjacent_records_are_rows() {
     let (whole, _) = decode(&kitchen(), &Columns::default(), &[ROW, ROW]);
-    for broken in (0..ROW.len()).map(|end| &ROW[..end]) {
+    for truncated in (0..ROW.len()).map(|end| &ROW[..end]) {
         let (batch, lost) =
-            decode(&kitchen(), &Columns::default(), &[ROW, broken, ROW]);
-        assert_eq!(lost, 1, "{} bytes", broken.len());
+            decode(&kitchen(), &Columns::default(), &[ROW, truncated, ROW]);
+        assert_eq!(lost, 1, "{} bytes", truncated.len());
         assert_eq!(batch.columns()[1..], whole.columns()[1..]);
         let times = batch.column(0).as_primitive::<TimestampNanosecondType>();
         assert_eq!(times.values(), &[7, 9]);
@@ -217,7 +219,7 @@ fn trailing_bytes_are_reported_and_the_fields_are_a_row() {
     let (whole, _) = decode(&kitchen(), &Columns::default(), &[ROW, ROW, ROW]);
     let (long, longer) = ([ROW, b"\0"].concat(), [ROW, &[7; 40_000]].concat());
     let (batch, damage) =
-        decode_all(&kitchen(), &Columns::default(), &[&long, ROW, &longer]);
+        decode_with_damage(&kitchen(), &Columns::default(), &[&long, ROW, &longer]);
     assert_eq!(batch.columns()[1..], whole.columns()[1..]);
     let [damage] = &damage[..] else { panic!("{damage:?}") };
     assert_eq!((damage.kind, damage.records), (DamageKind::ExtraBytes, 2));
@@ -228,14 +230,15 @@ fn trailing_bytes_are_reported_and_the_fields_are_a_row() {
 #[test]
 fn trailing_bytes_of_fixed_payloads_depend_on_the_record_properties() {
     let point = || vec![primitive("x", Primitive::U16, None)];
-    for (frame, extra_bytes) in
+    for (properties, extra_bytes) in
         [(ROS, Some((1, 3))), (RecordProperties::default(), None)]
     {
-        let layout =
-            Layout::from_fields("point".into(), point()).unwrap().with_frame(frame);
+        let layout = Layout::from_fields("point".into(), point())
+            .unwrap()
+            .with_record_properties(properties);
         let rows: [&[u8]; 4] =
             [b"\x01\x02", b"\x01", b"\x01\x02\x03\x04\x05", b"\x01\x02"];
-        let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
+        let (batch, damage) = decode_with_damage(&layout, &Columns::default(), &rows);
         assert_eq!(batch["x"].as_primitive::<UInt16Type>().values(), &[0x0201; 3]);
         let losses = |kind| {
             let entry = damage.iter().find(|damage| damage.kind == kind);
@@ -248,9 +251,9 @@ fn trailing_bytes_of_fixed_payloads_depend_on_the_record_properties() {
 
 #[test]
 fn huge_length_is_damage() {
-    for at in (0..ROW.len() - 3).step_by(1) {
+    for offset in 0..ROW.len() - 3 {
         let mut row = ROW.to_vec();
-        row[at..at + 4].copy_from_slice(&[0xff; 4]);
+        row[offset..offset + 4].copy_from_slice(&[0xff; 4]);
         let (batch, lost) = decode(&kitchen(), &Columns::default(), &[&row]);
         assert_eq!(batch.num_rows() as u64 + lost, 1);
     }
@@ -258,21 +261,21 @@ fn huge_length_is_damage() {
 
 #[test]
 fn billions_of_empty_elements_take_no_time_and_have_no_column() {
-    let nothing = LayoutKind::Nested(layout("nothing", vec![]).into());
+    let empty = LayoutKind::Nested(layout("empty", vec![]).into());
     let fields = vec![
-        list("many", nothing.clone()),
-        list("lists", LayoutKind::List(nothing.into())),
+        list("many", empty.clone()),
+        list("lists", LayoutKind::List(empty.into())),
         primitive("x", Primitive::I8, None),
     ];
     let row = b"\xff\xff\xff\xff\x02\0\0\0\xff\xff\xff\xff\xfe\xff\xff\xff\x05";
     for view in [View::Nested, View::Flat] {
-        let all = Columns::new(view);
+        let all_columns = Columns::new(view);
         let layout = layout("billions", fields.clone());
-        let (batch, lost) = decode(&layout, &all, &[row]);
+        let (batch, lost) = decode(&layout, &all_columns, &[row]);
         assert_eq!((lost, names(&batch)), (0, vec!["time".into(), "x".into()]));
         assert_eq!(batch.column(1).as_primitive::<Int8Type>().values(), &[5]);
-        let first = Columns { indices: Some(vec![1]), ..all };
-        assert_eq!(decode(&layout, &first, &[row]).0, batch);
+        let first_column = Columns { indices: Some(vec![1]), ..all_columns };
+        assert_eq!(decode(&layout, &first_column, &[row]).0, batch);
     }
 }
 
@@ -330,7 +333,7 @@ fn labelled_values_at_any_position_get_a_dictionary_column() {
 #[test]
 fn field_with_the_name_of_the_time_column_is_renamed() {
     let fields = vec![
-        field("time", LayoutKind::Stamp, None),
+        field("time", LayoutKind::Timestamp, None),
         field("s", LayoutKind::Text, None),
     ];
     let (batch, _) = decode(&layout("t", fields), &Columns::default(), &[&[0; 12]]);
@@ -342,9 +345,9 @@ fn string_that_is_not_utf8_is_latin1_and_reported() {
     let layout = layout("text", vec![field("s", LayoutKind::Text, None)]);
     let rows: [&[u8]; 3] =
         [b"\x03\0\0\0a\xe4b", b"\x02\0\0\0\xc3\xa4", b"\x01\0\0\0\xff"];
-    let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
-    let texts: Vec<_> = batch["s"].as_string::<i32>().iter().flatten().collect();
-    assert_eq!(texts, ["aäb", "ä", "ÿ"]);
+    let (batch, damage) = decode_with_damage(&layout, &Columns::default(), &rows);
+    let strings: Vec<_> = batch["s"].as_string::<i32>().iter().flatten().collect();
+    assert_eq!(strings, ["aäb", "ä", "ÿ"]);
     let [damage] = &damage[..] else { panic!("{damage:?}") };
     assert_eq!((damage.kind, damage.records), (DamageKind::Latin1, 2));
     assert_eq!(damage.lost_bytes, 0);

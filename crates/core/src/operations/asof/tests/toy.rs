@@ -33,7 +33,7 @@ use crate::{
     },
 };
 
-const RECORD: usize = 13;
+const RECORD_BYTES: usize = 13;
 
 /// `a`: `i32 value`.
 pub(super) const A: TopicId = TopicId(0);
@@ -68,9 +68,13 @@ pub(super) struct ToyLog {
 }
 
 impl ToyLog {
-    /// Creates a log of `rows` with `per_part` records in each part. Times outside of
-    /// `known` are implausible.
-    pub(super) fn new(rows: &[Row], per_part: usize, known: Option<TimeRange>) -> Self {
+    /// Creates a log of `rows` with `part_records` records in each part. Times outside of
+    /// `plausible_times` are implausible.
+    pub(super) fn new(
+        rows: &[Row],
+        part_records: usize,
+        plausible_times: Option<TimeRange>,
+    ) -> Self {
         let mut bytes = Vec::new();
         for (topic, time, payload) in rows {
             bytes.push(topic.0 as u8);
@@ -78,15 +82,15 @@ impl ToyLog {
             bytes.extend(payload);
         }
         let mut parts = Vec::new();
-        for (index, rows) in rows.chunks(per_part).enumerate() {
-            let start = (index * per_part * RECORD) as u64;
+        for (index, rows) in rows.chunks(part_records).enumerate() {
+            let start = (index * part_records * RECORD_BYTES) as u64;
             let times = rows
                 .iter()
-                .map(|r| TimeRange::from_timestamp(Timestamp::from_nanos(r.1)));
+                .map(|row| TimeRange::from_timestamp(Timestamp::from_nanos(row.1)));
             parts.push(Part {
-                bytes: start..start + (rows.len() * RECORD) as u64,
+                bytes: start..start + (rows.len() * RECORD_BYTES) as u64,
                 topics: rows.iter().map(|row| row.0).collect(),
-                time: times.fold(TimeRange::EMPTY, |all, one| all.cover(&one)),
+                time: times.fold(TimeRange::EMPTY, |range, time| range.cover(&time)),
             });
         }
         let layouts = layouts();
@@ -103,7 +107,7 @@ impl ToyLog {
             parts,
             time_margins: BTreeMap::new(),
             oldest: None,
-            time: known,
+            time: plausible_times,
             ..Manifest::default()
         };
         let source = Arc::new(Bytes::from(bytes));
@@ -164,24 +168,24 @@ impl Cursor for ToyCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let Self { scanner, selection, topics } = self;
         let base = scanner.position();
-        scanner.fill(block, |block, bytes, at| {
-            let Some(record) = bytes.get(at..at + RECORD) else {
-                return ScanStep::Partial { len: RECORD };
+        scanner.fill(block, |block, bytes, offset| {
+            let Some(record) = bytes.get(offset..offset + RECORD_BYTES) else {
+                return ScanStep::Partial { len: RECORD_BYTES };
             };
             let topic = TopicId(u32::from(record[0]));
             if topic.index() >= *topics {
-                let start = base + at as u64;
-                let bytes = start..start + RECORD as u64;
+                let start = base + offset as u64;
+                let bytes = start..start + RECORD_BYTES as u64;
                 let damage = Damage::new(DamageKind::Garbled, bytes);
                 let damage = Box::new(damage);
-                return ScanStep::Damaged { len: RECORD as u64, damage };
+                return ScanStep::Damaged { len: RECORD_BYTES as u64, damage };
             }
             let nanos = i64::from_le_bytes(record[1..9].try_into().unwrap());
             let time = Timestamp::from_nanos(nanos);
             if selection.contains(topic, time) {
-                block.push(topic, time, at + 9..at + RECORD);
+                block.push(topic, time, offset + 9..offset + RECORD_BYTES);
             }
-            ScanStep::Whole { len: RECORD }
+            ScanStep::Whole { len: RECORD_BYTES }
         })
     }
 }

@@ -11,8 +11,8 @@ use crate::{
     operations::check::damage::code,
 };
 
-/// The maximum number of separate ranges and times. Further ones are summed up.
-const PLACES: usize = 1 << 16;
+/// The maximum number of separate byte ranges and times. Further ones are summed up.
+const MAX_RANGES: usize = 1 << 16;
 
 /// All damage of one kind and topic.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct DamageTally {
     /// The first damage in the file.
     pub(super) first: Damage,
     records: u64,
-    /// The number of lost bytes outside of `ranges`.
+    /// The number of lost bytes outside of `byte_ranges`.
     lost_bytes: u64,
     byte_ranges: Vec<Range<u64>>,
     /// The known times of the damage.
@@ -40,19 +40,21 @@ impl DamageTally {
         }
         self.records = self.records.saturating_add(damage.records);
         let is_range_lost = damage.lost_bytes == end.saturating_sub(start);
-        let byte_ranges = self.byte_ranges.len();
+        let range_count = self.byte_ranges.len();
         match self.byte_ranges.last_mut() {
             Some(last) if is_range_lost && last.start <= start && start <= last.end => {
                 last.end = last.end.max(end);
             }
-            _ if is_range_lost && byte_ranges < PLACES => {
+            _ if is_range_lost && range_count < MAX_RANGES => {
                 self.byte_ranges.push(start..end)
             }
             _ => self.lost_bytes = self.lost_bytes.saturating_add(damage.lost_bytes),
         }
-        let times = self.times.len();
+        let time_count = self.times.len();
         match (damage.time, self.times.last_mut()) {
-            (Some(time), Some(last)) if times >= PLACES => *last = last.cover(&time),
+            (Some(time), Some(last)) if time_count >= MAX_RANGES => {
+                *last = last.cover(&time)
+            }
             (Some(time), _) => self.times.push(time),
             (None, _) => {}
         }
@@ -60,37 +62,37 @@ impl DamageTally {
 
     /// Describes the total as a finding.
     pub(super) fn finding(mut self) -> Finding {
-        self.byte_ranges.sort_by_key(|place| place.start);
+        self.byte_ranges.sort_by_key(|range| range.start);
         self.times.sort_by_key(|time| time.start);
-        let (mut lost, mut covered_end) = (self.lost_bytes, 0);
+        // Bytes and times in several ranges are counted once.
+        let (mut lost_bytes, mut counted_end) = (self.lost_bytes, 0);
         for Range { start, end } in &self.byte_ranges {
-            lost += end.saturating_sub(covered_end.max(*start));
-            covered_end = covered_end.max(*end);
+            lost_bytes += end.saturating_sub(counted_end.max(*start));
+            counted_end = counted_end.max(*end);
         }
-        let (mut nanos, mut until) = (0, Timestamp::MIN);
+        let (mut lost_nanos, mut counted_end) = (0, Timestamp::MIN);
         for time in &self.times {
-            nanos +=
-                TimeRange { start: time.start.max(until), end: time.end }.span_nanos();
-            until = until.max(time.end);
+            let start = time.start.max(counted_end);
+            lost_nanos += TimeRange { start, end: time.end }.span_nanos();
+            counted_end = counted_end.max(time.end);
         }
-        let time =
-            self.times.iter().copied().reduce(|damage, next| damage.cover(&next));
+        let time = self.times.iter().copied().reduce(|range, time| range.cover(&time));
         let kind = self.first.kind;
         let damage = Damage {
             records: self.records,
-            lost_bytes: lost,
+            lost_bytes,
             time: None,
             ..self.first.clone()
         };
         let mut text = damage.description();
-        if kind.is_loss() && kind != DamageKind::Undecodable && lost > 0 {
-            let seconds = match nanos {
+        if kind.is_loss() && kind != DamageKind::Undecodable && lost_bytes > 0 {
+            let seconds = match lost_nanos {
                 0 => String::new(),
                 nanos => format!(" and {:.3} s", nanos as f64 / 1e9),
             };
-            let unit = if lost == 1 { "byte" } else { "bytes" };
+            let unit = if lost_bytes == 1 { "byte" } else { "bytes" };
             // Writing to a string does not fail.
-            let _ = write!(text, ", {lost} {unit}{seconds} lost");
+            let _ = write!(text, ", {lost_bytes} {unit}{seconds} lost");
         }
         let count = self.records.max(self.byte_ranges.len() as u64).max(1);
         Finding::new(code(kind), text)
@@ -108,19 +110,19 @@ mod tests {
 
     #[test]
     fn overlapping_losses_are_counted_once() {
-        let lost = |bytes: Range<u64>, millis: Range<i64>| {
+        let garbled = |bytes: Range<u64>, millis: Range<i64>| {
             let nanos = |millis: i64| Timestamp::from_nanos(millis * 1_000_000);
             let time = TimeRange { start: nanos(millis.start), end: nanos(millis.end) };
-            let lost = Damage::new(DamageKind::Garbled, bytes);
-            Damage { time: Some(time), ..lost.with_records(5, Some(TopicId(1))) }
+            let damage = Damage::new(DamageKind::Garbled, bytes);
+            Damage { time: Some(time), ..damage.with_records(5, Some(TopicId(1))) }
         };
-        let byte_ranges = [
-            lost(100..300, 0..1_000),
-            lost(9_000..9_050, 50_000..50_250),
-            lost(9_000..9_050, 50_100..50_350),
+        let damage = [
+            garbled(100..300, 0..1_000),
+            garbled(9_000..9_050, 50_000..50_250),
+            garbled(9_000..9_050, 50_100..50_350),
         ];
-        let mut tally = DamageTally::new(byte_ranges[0].clone());
-        byte_ranges.iter().for_each(|place| tally.add(place));
+        let mut tally = DamageTally::new(damage[0].clone());
+        damage.iter().for_each(|entry| tally.add(entry));
         let finding = tally.finding();
         assert_eq!(
             finding.text,

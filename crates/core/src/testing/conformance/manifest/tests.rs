@@ -36,8 +36,8 @@ impl SampleFormat {
             &[(0, 0, 20, b"three")],
         ]);
         log.manifest.time = Some(range(10..21));
-        let stated = [(9, 10..21), (11, 12..13)];
-        for (topic, (bytes, time)) in log.manifest.topics.iter_mut().zip(stated) {
+        let declared = [(9, 10..21), (11, 12..13)];
+        for (topic, (bytes, time)) in log.manifest.topics.iter_mut().zip(declared) {
             topic.bytes = Some(bytes);
             topic.time = Some(range(time));
         }

@@ -14,7 +14,7 @@ const FIX_3D: u8 = 3;
 /// Returns the first fix in three dimensions, if there is one.
 pub(super) fn find(log: &dyn Log) -> Result<Option<Px4Position>> {
     for name in TOPICS {
-        let Ok(topic) = log.manifest().topic(name) else { continue };
+        let Ok(topic) = log.manifest().topic_id(name) else { continue };
         if let Some(fix) = find_in_topic(log, topic)? {
             return Ok(Some(fix));
         }

@@ -167,7 +167,7 @@ impl Translate for Ros1 {
                 messages.discard(damage.with_reason(NOT_REPRESENTABLE));
             }
             if remainder.extra_bytes > 0 {
-                messages.discard(record.extra_bytes(remainder.extra_bytes));
+                messages.discard(record.extra_bytes_damage(remainder.extra_bytes));
             }
         }
         Ok(())
