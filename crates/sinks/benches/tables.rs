@@ -94,7 +94,8 @@ fn write(
     }
 }
 
-/// Rows `start..start + BATCH_ROWS`. Moving columns have noise; resting columns repeat their values.
+/// Rows `start..start + BATCH_ROWS`. Moving columns have noise; resting columns repeat their
+/// values.
 fn batch(start: usize) -> RecordBatch {
     let rows = start..start + BATCH_ROWS;
     let mut random = (start as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -31,8 +31,8 @@ pub enum PngColor {
 
 /// Encodes `image` as a PNG file.
 ///
-/// The compression is the fastest one, because stronger compression takes far more time than reading
-/// and converting the image.
+/// The compression is the fastest one, because stronger compression takes far more time than
+/// reading and converting the image.
 ///
 /// # Errors
 /// `Malformed` if the number of samples does not match the size, or is 0.

@@ -21,7 +21,7 @@ pub(super) struct ArrayColumn {
     pub(super) name: String,
     /// The dimensions of each value, e.g. `[4]` for `float[4]`; empty for scalars.
     pub(super) value_shape: Vec<usize>,
-    /// The number of scalars, strings, lists or structs: `value_shape` is part of it.
+    /// The number of values. A value with a `value_shape` counts as that many scalars.
     pub(super) count: u64,
     pub(super) data: ColumnData,
     /// One byte for each of the `count` values: 1 if it is present, 0 if it is null. `None` until

@@ -190,7 +190,8 @@ impl ElementWriter<'_> {
         Ok(())
     }
 
-    /// Writes a cell array or a struct: its `header`, then the elements that `write_content` writes.
+    /// Writes a cell array or a struct: its `header`, then the elements that `write_content`
+    /// writes.
     fn write_container(
         &mut self,
         header: &[u8],

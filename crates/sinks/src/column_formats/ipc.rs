@@ -67,8 +67,8 @@ struct IpcWriter {
     buffer: RowBuffer,
 }
 
-/// The two variants of Arrow IPC: a stream is read from start to end; a reader of a file starts with
-/// the footer at its end.
+/// The two variants of Arrow IPC: a stream is read from start to end; a reader of a file starts
+/// with the footer at its end.
 enum FormatWriter {
     File(FileWriter<BufWriter<StagedFile>>),
     Stream(StreamWriter<BufWriter<StagedFile>>),

@@ -1,9 +1,9 @@
 //! Tables with types that Apache Spark can read.
 //!
 //! Spark's times have microseconds, while those of logs have nanoseconds. It has no unsigned
-//! integers, no durations, no lists of fixed length, and before version 3.4 no byte strings of fixed
-//! length (SPARK-41096). Its names are not case-sensitive. Spark rejects other types in a Parquet
-//! file, or reads them as another type ("Parquet Files" of Spark's guide; its type
+//! integers, no durations, no lists of fixed length, and before version 3.4 no byte strings of
+//! fixed length (SPARK-41096). Its names are not case-sensitive. Spark rejects other types in a
+//! Parquet file, or reads them as another type ("Parquet Files" of Spark's guide; its type
 //! `TimestampType`). The conversions:
 //!
 //! | in the log | for Spark |
@@ -197,8 +197,8 @@ impl FieldNames {
     }
 }
 
-/// Returns the type that `data_type` is converted to if it must stay one column, e.g. the items of a
-/// list.
+/// Returns the type that `data_type` is converted to if it must stay one column, e.g. the items of
+/// a list.
 fn convert_type(data_type: &DataType) -> (DataType, Conversion) {
     let widen =
         |wider_type: DataType| (wider_type.clone(), Conversion::Widen(wider_type));

@@ -66,7 +66,8 @@ pub fn has_points(schema: &Schema) -> bool {
 impl PointSink {
     /// Creates a sink that writes files among `outputs`, with `metadata` in each of them. The
     /// first of `names` is used for topics that become one file, the second for topics that
-    /// become a folder of files. It must have the style [`FolderIndex`](crate::NameStyle::FolderIndex).
+    /// become a folder of files. It must have the style
+    /// [`FolderIndex`](crate::NameStyle::FolderIndex).
     pub fn new(
         outputs: Arc<Outputs>,
         names: [FileNames; 2],
@@ -269,8 +270,8 @@ impl PointTable {
     }
 
     /// Returns the indices of the columns of the file that starts with `first_points`. In a table
-    /// that combines clouds, columns that are null for the whole cloud are dropped, because integers
-    /// in a file cannot be null.
+    /// that combines clouds, columns that are null for the whole cloud are dropped, because
+    /// integers in a file cannot be null.
     fn columns_of_file(&self, first_points: &Points) -> Vec<usize> {
         let is_written = |index: usize| {
             // x, y and z are in every file.

@@ -6,9 +6,9 @@ use crate::row_buffers::memory_size::bits_per_row;
 
 /// How many bytes of rows each table of a log may buffer before it writes them.
 ///
-/// A log can have hundreds of tables. Large blocks make files smaller, but the memory of all buffers
-/// together must be limited. The budget is fixed before the first row arrives, so that the contents
-/// of a file depend only on its rows, and not on the rows of other tables.
+/// A log can have hundreds of tables. Large blocks make files smaller, but the memory of all
+/// buffers together must be limited. The budget is fixed before the first row arrives, so that the
+/// contents of a file depend only on its rows, and not on the rows of other tables.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryBudget(usize);
 

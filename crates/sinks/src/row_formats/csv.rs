@@ -1,12 +1,12 @@
 //! Tables as CSV, in the layout of pyulog's ulog2csv.
 //!
 //! A header line with the names of the columns is followed by a line for each row. Cells are quoted
-//! as RFC 4180 requires, lines delimiter in `\n`. Times are integers in the unit of the log format, or
-//! ISO 8601 if they are UTC. Floats are the shortest text that reads back as the same float. Null
-//! values are empty cells; nested values are JSON text in one cell.
+//! as RFC 4180 requires, lines delimiter in `\n`. Times are integers in the unit of the log format,
+//! or ISO 8601 if they are UTC. Floats are the shortest text that reads back as the same float.
+//! Null values are empty cells; nested values are JSON text in one cell.
 //!
-//! ulog2csv is different: it prints booleans as numbers instead of `true` and `false`, never quotes,
-//! and formats floats like numpy (`1e-05` instead of `1e-5`).
+//! ulog2csv is different: it prints booleans as numbers instead of `true` and `false`, never
+//! quotes, and formats floats like numpy (`1e-05` instead of `1e-5`).
 
 mod cell;
 mod options;

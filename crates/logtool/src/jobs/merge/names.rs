@@ -74,8 +74,8 @@ pub(super) fn vehicle(name: &str) -> &str {
     name.split('/').nth(1).unwrap_or_default()
 }
 
-/// Returns the stem of a file name, with all characters that names in ROS cannot contain replaced by
-/// underscores.
+/// Returns the stem of a file name, with all characters that names in ROS cannot contain replaced
+/// by underscores.
 fn prefix(file_name: &str) -> String {
     let stem = Path::new(file_name)
         .file_stem()

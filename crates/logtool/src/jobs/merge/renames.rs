@@ -53,8 +53,8 @@ pub(super) fn rename(
                     && is_same_clock
                     && !have_different_lidars(other, manifest)
             };
-        // A vehicle is identified by the index of its first log. Logs of the same start of a vehicle
-        // have the same clock.
+        // A vehicle is identified by the index of its first log. Logs of the same start of a
+        // vehicle have the same clock.
         let earlier_log =
             sources.iter().zip(&translations).take(index).position(is_same_vehicle);
         let vehicle = is_vehicle(translation).then(|| earlier_log.unwrap_or(index));

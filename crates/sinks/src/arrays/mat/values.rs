@@ -45,8 +45,8 @@ pub(super) enum ValueReader<'s> {
 }
 
 impl<'s> ValueReader<'s> {
-    /// Creates a reader at the start of `column`. `escaped_characters` counts the characters that are
-    /// written as hexadecimal digits.
+    /// Creates a reader at the start of `column`. `escaped_characters` counts the characters that
+    /// are written as hexadecimal digits.
     pub(super) fn new(
         column: &'s ArrayColumn,
         spill_file: &'s SpillFile,

@@ -1,8 +1,8 @@
 //! Headers that contain the number of points.
 //!
-//! The number is not known when the first points are written. So the header is written twice, before
-//! the first and after the last point, and must have the same length both times: a comment is padded
-//! with blanks instead of the missing digits of the number.
+//! The number is not known when the first points are written. So the header is written twice,
+//! before the first and after the last point, and must have the same length both times: a comment
+//! is padded with blanks instead of the missing digits of the number.
 
 use std::io::{Seek as _, SeekFrom, Write as _};
 
