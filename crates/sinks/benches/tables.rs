@@ -1,4 +1,5 @@
-//! Measures how fast a table is written: like one of PX4, with 20 columns, half of them slow.
+//! Measures how fast a table is written that is similar to one of PX4: it has 20 columns, half of
+//! which change slowly.
 //!
 //! The throughput counts the bytes of the records in the log.
 #![allow(clippy::unwrap_used)] // a benchmark may panic
@@ -23,7 +24,8 @@ fn main() {
 
 const ROWS: usize = 200_000;
 const BATCH_ROWS: usize = 8_000;
-/// Two bytes of length, one of type, two of subscription, and the columns.
+/// The size of a record in a ULog file: two bytes of length, one of type, two of subscription, and
+/// the columns.
 const RECORD_BYTES: usize = 5 + 8 + 10 * 4 + 3 * 4 + 2 * 4 + 2 + 1 + 8;
 
 #[divan::bench]
@@ -69,7 +71,7 @@ fn write(
         ..Topic::new("vehicle", schema.clone())
     };
     let dir = tempfile::tempdir().unwrap();
-    let keep = std::env::var_os("LOGTOOL_BENCH_KEEP");
+    let output_dir = std::env::var_os("LOGTOOL_BENCH_KEEP");
     bencher.counter(BytesCount::new(ROWS * RECORD_BYTES)).bench_local(|| {
         let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
         let names = FileNames::new(NameStyle::Topic, std::slice::from_ref(&topic));
@@ -85,14 +87,15 @@ fn write(
         let file = file.unwrap();
         let bytes = file.metadata().unwrap().len();
         eprintln!("{} of {}", bytes, ROWS * RECORD_BYTES);
-        if let Some(keep) = &keep {
-            let to = std::path::Path::new(keep).join(file.file_name());
+        if let Some(output_dir) = &output_dir {
+            let to = std::path::Path::new(output_dir).join(file.file_name());
             std::fs::copy(file.path(), to).unwrap();
         }
     }
 }
 
-/// Rows `start..start + BATCH_ROWS`. Moving quantities have noise, resting ones repeat.
+/// Rows `start..start + BATCH_ROWS`. Moving columns have noise; resting columns repeat their
+/// values.
 fn batch(start: usize) -> RecordBatch {
     let rows = start..start + BATCH_ROWS;
     let mut random = (start as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

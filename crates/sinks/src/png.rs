@@ -3,7 +3,7 @@
 use ::png::{BitDepth, ColorType, Compression, Encoder};
 use logtool_core::{Error, ErrorKind, Result};
 
-/// An image to encode. Rows follow each other without padding, from the top left.
+/// An image to encode. Its rows are stored from top to bottom without padding.
 #[derive(Clone, Copy, Debug)]
 pub struct PngImage<'p> {
     /// The width in pixels.
@@ -31,7 +31,8 @@ pub enum PngColor {
 
 /// Encodes `image` as a PNG file.
 ///
-/// Uses the fastest compression; stronger compression takes far longer than everything else.
+/// The compression is the fastest one, because stronger compression takes far more time than
+/// reading and converting the image.
 ///
 /// # Errors
 /// `Malformed` if the number of samples does not match the size, or is 0.
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     /// Decodes a file with the decoder of the crate `png`.
-    fn decoded(file: &[u8]) -> (u32, u32, Vec<u8>) {
+    fn decode(file: &[u8]) -> (u32, u32, Vec<u8>) {
         let mut reader =
             ::png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
         let mut samples = vec![0; reader.output_buffer_size().unwrap()];
@@ -69,16 +70,16 @@ mod tests {
 
     #[test]
     fn every_pixel_type_reads_back() {
-        for (color, count) in
+        for (color, samples_per_pixel) in
             [(PngColor::Gray, 1), (PngColor::Rgb, 3), (PngColor::Rgba, 4)]
         {
             for is_wide in [false, true] {
-                let len = 3 * 2 * count * if is_wide { 2 } else { 1 };
+                let len = 3 * 2 * samples_per_pixel * if is_wide { 2 } else { 1 };
                 let samples: Vec<u8> = (0..len).map(|n| (n * 37 % 251) as u8).collect();
                 let image =
                     PngImage { width: 3, height: 2, color, is_wide, samples: &samples };
                 let file = encode_png(&image).unwrap();
-                assert_eq!(decoded(&file), (3, 2, samples), "{color:?} {is_wide}");
+                assert_eq!(decode(&file), (3, 2, samples), "{color:?} {is_wide}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Files of points for point cloud programs (PCD, PLY, KITTI, LAS, LAZ), and images of points.
 //!
-//! Any table with columns `x`, `y` and `z` contains points. It becomes one file, or one file
-//! for each scan. A new scan starts where the column `scan` changes, or where the column
+//! Any table with columns `x`, `y` and `z` contains points. It is written as one file, or as one
+//! file for each scan. A new scan starts where the column `scan` changes, or where the column
 //! `index` restarts.
 
 // In reading order: each module uses only those above it.

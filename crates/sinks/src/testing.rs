@@ -52,17 +52,17 @@ pub(crate) fn utc_times(unit: &str, nanos: Vec<Option<i64>>) -> (Field, ArrayRef
     (time_field("timestamp", unit).with_data_type(utc), Arc::new(times))
 }
 
-/// A column of labels: all possible labels, and the label of each row.
+/// A column of labels: the metadata list `value_names`, and the rows have `labels`.
 pub(crate) fn labels(
     name: &str,
-    all: &[&str],
-    rows: &[Option<&str>],
+    value_names: &[&str],
+    labels: &[Option<&str>],
 ) -> (Field, ArrayRef) {
-    let mut labels = StringDictionaryBuilder::<Int32Type>::new();
-    rows.iter().for_each(|row| labels.append_option(*row));
-    let (field, column) = column(name, Arc::new(labels.finish()));
-    let all = serde_json::to_string(all).unwrap();
-    (field.with_metadata([(VALUE_NAMES_KEY.to_owned(), all)].into()), column)
+    let mut dictionary = StringDictionaryBuilder::<Int32Type>::new();
+    labels.iter().for_each(|label| dictionary.append_option(*label));
+    let (field, column) = column(name, Arc::new(dictionary.finish()));
+    let value_names = serde_json::to_string(value_names).unwrap();
+    (field.with_metadata([(VALUE_NAMES_KEY.to_owned(), value_names)].into()), column)
 }
 
 /// Two rows of one column of each kind: numbers, booleans, strings, labels, lists, structs.
@@ -70,11 +70,12 @@ pub(crate) fn all_kinds() -> RecordBatch {
     let mut lists = ListBuilder::new(Float32Builder::new());
     lists.append_value([Some(0.5), None]);
     lists.append_value([]);
-    let x: ArrayRef = Arc::new(Float64Array::from(vec![f64::NAN, f64::NEG_INFINITY]));
-    let s: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
+    let floats: ArrayRef =
+        Arc::new(Float64Array::from(vec![f64::NAN, f64::NEG_INFINITY]));
+    let strings: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
     let pair = StructArray::from(vec![
-        (Arc::new(Field::new("x", DataType::Float64, true)), x),
-        (Arc::new(Field::new("s", DataType::Utf8, true)), s),
+        (Arc::new(Field::new("x", DataType::Float64, true)), floats),
+        (Arc::new(Field::new("s", DataType::Utf8, true)), strings),
     ]);
     table(vec![
         times("us", vec![Some(1_234_567_000), None]),

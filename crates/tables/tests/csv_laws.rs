@@ -1,4 +1,4 @@
-//! The laws that every format must keep, and the values of known CSV files.
+//! Tests that CSV files keep the laws of all formats, and that their values are read correctly.
 
 #![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
@@ -40,7 +40,7 @@ fn sample() -> String {
 }
 
 #[test]
-fn the_format_keeps_the_laws() {
+fn csv_files_keep_the_laws() {
     logtool_core::conformance::check(&FORMAT, sample().into());
 }
 
@@ -61,18 +61,18 @@ fn long_tables_have_several_parts_that_keep_the_laws() {
     assert_eq!(log.manifest().records(), Some(6_000));
     let broken = text.replace("\n5500,", "\n5500;");
     let log = open(broken);
-    let all = Selection::default();
-    let (mut block, mut found) = (Block::default(), Vec::new());
-    for part in log.manifest().plan(&all, 0) {
-        let mut cursor = log.read(&part, &all).unwrap();
+    let selection = Selection::default();
+    let (mut block, mut damage) = (Block::default(), Vec::new());
+    for part in log.manifest().plan(&selection, 0) {
+        let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
-            found.extend_from_slice(block.damage());
+            damage.extend_from_slice(block.damage());
         }
     }
-    assert_eq!(found, log.manifest().damage);
+    assert_eq!(damage, log.manifest().damage);
     // The header, and two lines for each row before it.
     assert_eq!(
-        found[0].reason.as_deref(),
+        damage[0].reason.as_deref(),
         Some("line 11002 has the wrong number of cells: 1, not 2")
     );
 }
@@ -102,7 +102,7 @@ fn cells_have_their_values_and_types() {
 }
 
 #[test]
-fn mixed_columns_are_text_and_say_why() {
+fn mixed_columns_are_text_and_a_remark_states_why() {
     let log = open("t,a,b,c\n1,1,18446744073709551615,x\n2,2.5,1,y\n3,z,2,\n");
     let batch = table(&*log, View::Nested);
     assert_eq!(batch["a"].data_type(), &DataType::Utf8);
@@ -120,16 +120,20 @@ fn rows_that_do_not_fit_are_damage_with_their_line() {
     let log = open("time,x\r\n1,2\r\n3\r\n\r\n4,5,6\r\n,7\r\n8,9\r\n");
     let manifest = log.manifest();
     assert_eq!(manifest.records(), Some(2));
-    let found: Vec<_> = manifest
+    let reported: Vec<_> = manifest
         .damage
         .iter()
-        .map(|one| {
-            (one.kind, one.bytes.start, one.reason.as_deref().unwrap_or_default())
+        .map(|damage| {
+            (
+                damage.kind,
+                damage.bytes.start,
+                damage.reason.as_deref().unwrap_or_default(),
+            )
         })
         .collect();
     let garbled = DamageKind::Garbled;
     assert_eq!(
-        found,
+        reported,
         [
             (garbled, 13, "line 3 has the wrong number of cells: 1, not 2"),
             // The blank line before it belongs to the range.

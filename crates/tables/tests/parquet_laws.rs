@@ -1,4 +1,4 @@
-//! The laws that every format must keep, and the values of known Parquet files.
+//! Tests that Parquet files keep the laws of all formats, and that their values are read correctly.
 
 #![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
@@ -84,8 +84,8 @@ fn open(bytes: Bytes) -> Box<dyn Log> {
 }
 
 #[test]
-fn the_format_keeps_the_laws() {
-    // A small file, because it is read at each of many cuts and changes.
+fn parquet_files_keep_the_laws() {
+    // A small file, because it is read many times, with each truncation and damage.
     let rows = rows().slice(0, 40).project(&[0, 1, 2, 4, 6]).unwrap();
     let bytes = file(&rows, Compression::SNAPPY, None);
     logtool_core::conformance::check(&FORMAT, bytes);
@@ -142,12 +142,12 @@ fn rows_without_a_time_are_damage() {
 fn damaged_row_group_is_reported_and_the_others_are_read() {
     let mut bytes = file(&rows(), Compression::SNAPPY, None).to_vec();
     let log = open(bytes.clone().into());
-    let second = log.manifest().parts[1].bytes.clone();
-    bytes[second.start as usize..second.end as usize].fill(0xa5);
+    let second_part = log.manifest().parts[1].bytes.clone();
+    bytes[second_part.start as usize..second_part.end as usize].fill(0xa5);
     let log = open(bytes.into());
     let damage = &log.manifest().damage;
     assert_eq!((damage[0].kind, damage[0].records), (DamageKind::Garbled, 30));
-    assert_eq!(damage[0].bytes, second);
+    assert_eq!(damage[0].bytes, second_part);
     assert_eq!(log.manifest().records(), Some(70));
     assert_eq!(table(&*log, View::Nested).num_rows(), 70);
 }
@@ -171,7 +171,7 @@ fn time_column_can_be_chosen() {
     let source: Arc<Bytes> = Arc::new(bytes);
     let err = FORMAT.open(source.clone(), OpenOptions::default()).err().unwrap();
     assert!(err.to_string().contains("its columns are a:b"), "{err}");
-    let chosen = Parquet::default().with_time_column("a:b:us".parse().unwrap());
-    let log = chosen.open(source, OpenOptions::default()).unwrap();
+    let format = Parquet::default().with_time_column("a:b:us".parse().unwrap());
+    let log = format.open(source, OpenOptions::default()).unwrap();
     assert_eq!(log.manifest().time.unwrap().start.as_nanos(), 1_000);
 }

@@ -1,5 +1,5 @@
-//! Files that once made the reader wrong, endless, or larger than memory. Files found
-//! by fuzzing are in `testdata/bad`; larger ones are generated here.
+//! Files for which the reader once returned wrong results, did not end, or used too much memory.
+//! Files found by fuzzing are in `testdata/bad`; larger ones are generated here.
 
 #![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
@@ -21,10 +21,12 @@ use logtool_core::{
 };
 use logtool_ulog::{FORMAT, UlogLog};
 
-/// The time limit for reading a few megabytes. It once took minutes or hours.
-const SOON: Duration = Duration::from_secs(30);
+/// The time limit for reading a few megabytes. Without limits in the reader, it took minutes or
+/// hours.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-fn bad(name: &str) -> Bytes {
+/// Returns the contents of the file `name` in `testdata/bad`.
+fn bad_file(name: &str) -> Bytes {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/bad");
     std::fs::read(folder.join(name)).unwrap().into()
 }
@@ -84,14 +86,17 @@ fn bad_files_satisfy_laws() {
 
 #[test]
 fn labels_are_unique() {
-    assert_eq!(labels(&open(bad("two_topics_of_one_label.ulg"))), ["a.1", "a.1~1"]);
-    let log = open(bad("redefined_into_a_taken_name.ulg"));
+    assert_eq!(
+        labels(&open(bad_file("two_topics_of_one_label.ulg"))),
+        ["a.1", "a.1~1"]
+    );
+    let log = open(bad_file("redefined_into_a_taken_name.ulg"));
     assert_eq!(labels(&log), ["a", "a@2", "a~1"]);
 }
 
 #[test]
 fn topic_uses_nested_type_at_its_subscription() {
-    let log = open(bad("inner_type_redefined.ulg"));
+    let log = open(bad_file("inner_type_redefined.ulg"));
     let definition = |label: &str| {
         let id = log.manifest().topic_id(label).unwrap();
         log.manifest().topic(id).unwrap().schema.field(1).data_type().to_string()
@@ -103,7 +108,7 @@ fn topic_uses_nested_type_at_its_subscription() {
 
 #[test]
 fn types_nested_too_deeply_have_only_raw_bytes() {
-    let log = open(bad("types_200_deep_one_by_one.ulg"));
+    let log = open(bad_file("types_200_deep_one_by_one.ulg"));
     let is_raw = |index: usize| {
         log.manifest().topics[index].schema.field_with_name("payload").is_ok()
     };
@@ -133,10 +138,10 @@ fn topic_event_without_event_fields_has_no_events() {
 
 #[test]
 fn excessive_column_names_are_rejected() {
-    let log = open(bad("long_name_in_many_columns.ulg"));
+    let log = open(bad_file("long_name_in_many_columns.ulg"));
     assert!(log.decoder(TopicId(0), &Columns::new(View::Nested)).is_ok());
     assert!(log.decoder(TopicId(0), &Columns::new(View::Flat)).is_err());
-    let log = open(bad("long_name_in_many_types.ulg"));
+    let log = open(bad_file("long_name_in_many_types.ulg"));
     assert!(log.manifest().topics[0].schema.field_with_name("payload").is_ok());
 }
 
@@ -149,7 +154,7 @@ fn garbage_like_long_messages_has_bounded_cost() {
         let log = open(file(head.into_iter().chain([vec![0; 3], garbage])));
         assert!(!log.manifest().damage.is_empty());
     }
-    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    assert!(start.elapsed() < TIME_LIMIT, "{:?}", start.elapsed());
 }
 
 #[test]
@@ -166,7 +171,7 @@ fn value_of_many_parts_has_bounded_cost() {
         panic!("the joined value is text")
     };
     assert_eq!(text.matches('é').count(), 100_000);
-    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    assert!(start.elapsed() < TIME_LIMIT, "{:?}", start.elapsed());
 }
 
 #[test]
@@ -186,7 +191,7 @@ fn definitions_of_many_topics_have_bounded_size() {
     assert_eq!(topics[0].definition, fields(""));
     let columns = topics.iter().map(|topic| topic.schema.fields().len());
     assert!(columns.sum::<usize>() < 2 << 20);
-    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    assert!(start.elapsed() < TIME_LIMIT, "{:?}", start.elapsed());
 }
 
 #[test]
@@ -220,9 +225,9 @@ fn state_of_many_counters_has_bounded_size() {
 }
 
 /// A source that counts the bytes that are read.
-struct Counting(Bytes, AtomicU64);
+struct CountingSource(Bytes, AtomicU64);
 
-impl Source for Counting {
+impl Source for CountingSource {
     fn len(&self) -> u64 {
         Source::len(&self.0)
     }
@@ -237,9 +242,11 @@ impl Source for Counting {
 #[test]
 fn many_damaged_ranges_do_not_reread_file() {
     let head = [format("t", "uint64_t timestamp;"), subscription(0, "t", 0)];
-    let stretch = [data(0, &5_000_u64.to_le_bytes()).repeat(6), vec![0; 5]].concat();
-    let messages = head.into_iter().chain(std::iter::repeat_n(stretch, 200_000));
-    let source = Arc::new(Counting(file(messages), AtomicU64::new(0)));
+    let damaged_segment =
+        [data(0, &5_000_u64.to_le_bytes()).repeat(6), vec![0; 5]].concat();
+    let messages =
+        head.into_iter().chain(std::iter::repeat_n(damaged_segment, 200_000));
+    let source = Arc::new(CountingSource(file(messages), AtomicU64::new(0)));
     let log = UlogLog::open(source.clone(), OpenOptions::default()).unwrap();
     assert!(log.manifest().damage.len() > 100_000);
     let read = source.1.load(Ordering::Relaxed);

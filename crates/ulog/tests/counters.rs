@@ -13,7 +13,7 @@ use logtool_ulog::{FORMAT, UlogLog};
 const SECOND: u64 = 1_000_000;
 const START: u64 = 5_000 * SECOND;
 /// The interval of the records of each topic.
-const STEP: u64 = 20_000;
+const INTERVAL: u64 = 20_000;
 /// 10 s, 6 min, 70 min, and 5 min more than the 4,295 s of a counter of 32 bits.
 const PAUSES: [u64; 4] = [10 * SECOND, 360 * SECOND, 4_200 * SECOND, 4_600 * SECOND];
 
@@ -23,12 +23,12 @@ const TOPICS: [(u8, &str); 4] =
 
 /// The dropouts in a pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Mark {
-    Nothing,
+enum Dropouts {
+    None,
     /// Dropouts with the same duration as the pause.
-    Right,
+    Complete,
     /// Dropouts with half the duration.
-    Half,
+    Partial,
 }
 
 fn message(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
@@ -37,10 +37,10 @@ fn message(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
     [&size[..], &[kind], &payload].concat()
 }
 
-fn head(start: u64) -> Vec<u8> {
+fn file_start(start: u64) -> Vec<u8> {
     let mut log = [&b"ULog\x01\x12\x35\x01"[..], &start.to_le_bytes()].concat();
     for (bytes, timestamp) in TOPICS {
-        let format = format!("t{bytes}:{timestamp} timestamp;uint64_t right;");
+        let format = format!("t{bytes}:{timestamp} timestamp;uint64_t expected_time;");
         log.extend(message(b'F', &[format.as_bytes()]));
     }
     for (bytes, _) in TOPICS {
@@ -58,17 +58,17 @@ fn record(bytes: u8, time: u64) -> Vec<u8> {
 }
 
 /// Returns cycles of records of the topics in `order`, from `start` on.
-fn cycles(order: &[u8], start: u64, count: u64) -> Vec<u8> {
-    let times = (0..count).map(|i| start + i * STEP);
+fn record_cycles(order: &[u8], start: u64, count: u64) -> Vec<u8> {
+    let times = (0..count).map(|i| start + i * INTERVAL);
     let cycle = |time| order.iter().flat_map(move |bytes| record(*bytes, time));
     times.flat_map(cycle).collect()
 }
 
-fn dropouts(pause: u64, mark: Mark) -> Vec<u8> {
-    let mut millis = match mark {
-        Mark::Nothing => 0,
-        Mark::Right => pause / 1_000,
-        Mark::Half => pause / 2_000,
+fn dropouts(pause: u64, dropouts_kind: Dropouts) -> Vec<u8> {
+    let mut millis = match dropouts_kind {
+        Dropouts::None => 0,
+        Dropouts::Complete => pause / 1_000,
+        Dropouts::Partial => pause / 2_000,
     };
     let mut marks = Vec::new();
     while millis > 0 {
@@ -89,16 +89,20 @@ fn errors(log: &UlogLog, part: &Part) -> Vec<(String, i64)> {
             if topic.encoding != "ulog" {
                 continue;
             }
-            let right = record.payload.last_chunk::<8>().unwrap();
-            let right = u64::from_le_bytes(*right) as i64;
-            errors.push((topic.name.clone(), record.time.as_nanos() / 1_000 - right));
+            let expected_time = record.payload.last_chunk::<8>().unwrap();
+            let expected_time = u64::from_le_bytes(*expected_time) as i64;
+            errors.push((
+                topic.name.clone(),
+                record.time.as_nanos() / 1_000 - expected_time,
+            ));
         }
     }
     errors
 }
 
-/// Reads a log in parts, on several threads. Returns the records with wrong times.
-fn wrong(bytes: Vec<u8>) -> Vec<(usize, String, i64)> {
+/// Reads a log in parts, on several threads. Returns the index, the topic and the error (in
+/// microseconds) of each record with a wrong time.
+fn wrong_times(bytes: Vec<u8>) -> Vec<(usize, String, i64)> {
     let log = UlogLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default());
     let log = log.unwrap();
     let parts = &log.manifest().parts;
@@ -115,8 +119,8 @@ fn wrong(bytes: Vec<u8>) -> Vec<(usize, String, i64)> {
         }
     });
     let errors_by_part = errors_by_part.into_iter().rev().flatten().enumerate();
-    let wrong = errors_by_part.filter(|(_, (_, error))| *error != 0);
-    wrong.map(|(index, (name, error))| (index, name, error)).collect()
+    let wrong_times = errors_by_part.filter(|(_, (_, error))| *error != 0);
+    wrong_times.map(|(index, (name, error))| (index, name, error)).collect()
 }
 
 #[test]
@@ -133,19 +137,19 @@ fn counters_are_correct_after_pause_in_any_topic_order() {
         &[2, 8, 1],
     ];
     for pause in PAUSES {
-        for mark in [Mark::Nothing, Mark::Right, Mark::Half] {
+        for dropouts_kind in [Dropouts::None, Dropouts::Complete, Dropouts::Partial] {
             for order in orders {
-                let next = START + 60 * STEP + pause;
+                let next = START + 60 * INTERVAL + pause;
                 let log = [
-                    head(START),
-                    cycles(order, START, 60),
-                    dropouts(pause, mark),
-                    cycles(order, next, 60),
-                    dropouts(pause, mark),
-                    cycles(order, next + 60 * STEP + pause, 60),
+                    file_start(START),
+                    record_cycles(order, START, 60),
+                    dropouts(pause, dropouts_kind),
+                    record_cycles(order, next, 60),
+                    dropouts(pause, dropouts_kind),
+                    record_cycles(order, next + 60 * INTERVAL + pause, 60),
                 ];
-                let wrong = wrong(log.concat());
-                assert_eq!(wrong, [], "{pause} {mark:?} {order:?}");
+                let wrong_times = wrong_times(log.concat());
+                assert_eq!(wrong_times, [], "{pause} {dropouts_kind:?} {order:?}");
             }
         }
     }
@@ -157,16 +161,20 @@ fn counters_are_correct_after_pause_in_any_topic_order() {
 fn counters_are_correct_at_start() {
     for order in [&[1, 8][..], &[2, 8], &[4, 8], &[1, 2, 4, 8], &[8, 2, 1]] {
         for start in [0, START, START - 10 * SECOND, START - 4_000 * SECOND] {
-            let log = [head(start), cycles(order, START, 60)].concat();
-            assert_eq!(wrong(log), [], "{order:?} {start}");
+            let log = [file_start(start), record_cycles(order, START, 60)].concat();
+            assert_eq!(wrong_times(log), [], "{order:?} {start}");
         }
     }
     // Many records of the narrow topics precede the first 64-bit record.
     for order in [&[1][..], &[2], &[4], &[2, 1]] {
         let cycle = [order, &[8]].concat();
-        let next = START + 70 * STEP;
-        let log = [head(0), cycles(order, START, 70), cycles(&cycle, next, 60)];
-        assert_eq!(wrong(log.concat()), [], "{order:?}");
+        let next = START + 70 * INTERVAL;
+        let log = [
+            file_start(0),
+            record_cycles(order, START, 70),
+            record_cycles(&cycle, next, 60),
+        ];
+        assert_eq!(wrong_times(log.concat()), [], "{order:?}");
     }
 }
 
@@ -176,15 +184,18 @@ fn counters_are_correct_at_end() {
     for narrow in [1, 2, 4] {
         let order = [narrow, 8];
         for pause in [10 * SECOND, 200 * SECOND] {
-            let next = START + 60 * STEP + pause;
-            let begin = [head(START), cycles(&order, START, 60)].concat();
-            let marked = [dropouts(pause, Mark::Right), cycles(&[narrow], next, 1)];
+            let next = START + 60 * INTERVAL + pause;
+            let begin = [file_start(START), record_cycles(&order, START, 60)].concat();
+            let marked = [
+                dropouts(pause, Dropouts::Complete),
+                record_cycles(&[narrow], next, 1),
+            ];
             let records = [begin.clone(), marked.concat()].concat();
-            assert_eq!(wrong(records), [], "{narrow} {pause} marked");
+            assert_eq!(wrong_times(records), [], "{narrow} {pause} marked");
             for cycles_after in [1, 2, 7] {
-                let end = cycles(&order, next, cycles_after);
+                let end = record_cycles(&order, next, cycles_after);
                 let records = [begin.clone(), end].concat();
-                assert_eq!(wrong(records), [], "{narrow} {pause} {cycles_after}");
+                assert_eq!(wrong_times(records), [], "{narrow} {pause} {cycles_after}");
             }
         }
     }
@@ -195,27 +206,28 @@ fn counters_are_correct_at_end() {
 /// ambiguous. This affects one record in a few of the 800 pauses.
 #[test]
 fn counters_are_correct_for_late_records() {
-    let mut dice = 7_u64;
-    let mut below = |end: u64| {
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (dice >> 33) % end
+    let mut random_state = 7_u64;
+    let mut random_below = |end: u64| {
+        random_state =
+            random_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random_state >> 33) % end
     };
     let mut all_wrong = Vec::new();
     for round in 0..200 {
         let order: &[u8] = [&[1, 8][..], &[2, 8], &[4, 8], &[8, 2], &[8, 1]][round % 5];
-        let (mut log, mut time) = (head(START), START);
+        let (mut log, mut time) = (file_start(START), START);
         for _ in 0..5 {
             for _ in 0..40 {
-                time += STEP;
+                time += INTERVAL;
                 for bytes in order {
-                    log.extend(record(*bytes, time + below(4) * 1_000));
+                    log.extend(record(*bytes, time + random_below(4) * 1_000));
                 }
             }
-            time += below([4 * SECOND, 250 * SECOND, 6_000 * SECOND][round % 3])
+            time += random_below([4 * SECOND, 250 * SECOND, 6_000 * SECOND][round % 3])
                 / 1_000
                 * 1_000;
         }
-        all_wrong.extend(wrong(log));
+        all_wrong.extend(wrong_times(log));
     }
     assert!(all_wrong.len() <= 4, "{all_wrong:?}");
 }
@@ -224,24 +236,28 @@ fn counters_are_correct_for_late_records() {
 #[test]
 fn rare_wide_records_are_not_a_pause() {
     for narrow in [1, 2, 4] {
-        let mut log = head(START);
+        let mut log = file_start(START);
         for second in 0..20 {
             let time = START + second * SECOND;
             log.extend(record(8, time));
-            log.extend(cycles(
+            log.extend(record_cycles(
                 &[narrow],
-                time + STEP,
+                time + INTERVAL,
                 if second % 3 == 0 { 20 } else { 49 },
             ));
         }
-        assert_eq!(wrong(log), [], "{narrow}");
+        assert_eq!(wrong_times(log), [], "{narrow}");
     }
 }
 
 #[test]
 fn logs_with_pauses_satisfy_laws() {
-    let next = START + 60 * STEP + PAUSES[1];
+    let next = START + 60 * INTERVAL + PAUSES[1];
     let order = [1, 2, 4, 8];
-    let log = [head(0), cycles(&order, START, 60), cycles(&order, next, 60)];
+    let log = [
+        file_start(0),
+        record_cycles(&order, START, 60),
+        record_cycles(&order, next, 60),
+    ];
     conformance::check_damaged(&FORMAT, log.concat().into());
 }

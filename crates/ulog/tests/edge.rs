@@ -102,8 +102,11 @@ fn every_edge_case_has_expectation() {
     let rows: BTreeSet<&str> = rows.collect();
     let expected = GROUPS.iter().flat_map(|group| group.iter().map(|case| case.0));
     let expected: BTreeSet<&str> = expected.collect();
-    let without: Vec<_> = rows.difference(&expected).collect();
-    assert!(without.is_empty(), "no expectation for {without:?}");
-    let missing: Vec<_> = expected.difference(&rows).collect();
-    assert!(missing.is_empty(), "the table has no row for {missing:?}");
+    let without_expectation: Vec<_> = rows.difference(&expected).collect();
+    assert!(
+        without_expectation.is_empty(),
+        "no expectation for {without_expectation:?}"
+    );
+    let without_row: Vec<_> = expected.difference(&rows).collect();
+    assert!(without_row.is_empty(), "the table has no row for {without_row:?}");
 }

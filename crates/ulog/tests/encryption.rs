@@ -37,7 +37,7 @@ fn key_header(magic: &[u8; 7], wrapped: &[u8]) -> Vec<u8> {
 }
 
 /// Returns an encrypted file with the text of the draft.
-fn encrypted() -> Vec<u8> {
+fn encrypted_file() -> Vec<u8> {
     let mut bytes = key_header(b"ULogEnc", WRAPPED_KEY);
     bytes.extend(COUNTER_0);
     bytes
@@ -49,13 +49,13 @@ fn decrypt(bytes: Vec<u8>, key: &[u8]) -> Result<DecryptedSource, Error> {
 }
 
 /// Returns the error of decrypting `bytes`.
-fn error_of(bytes: Vec<u8>, key: &[u8]) -> Error {
+fn decryption_error(bytes: Vec<u8>, key: &[u8]) -> Error {
     decrypt(bytes, key).map(drop).unwrap_err()
 }
 
 #[test]
-fn any_range_is_decrypted_alone() {
-    let source = decrypt(encrypted(), KEY).unwrap();
+fn each_range_can_be_decrypted_separately() {
+    let source = decrypt(encrypted_file(), KEY).unwrap();
     assert_eq!(source.len(), 304);
     for start in 0..=306 {
         for end in [start, start + 1, start + 63, start + 64, start + 65, u64::MAX] {
@@ -78,9 +78,11 @@ fn block_counter_continues_after_64_bytes() {
 
 #[test]
 fn key_in_pkcs1_is_read() {
-    let source =
-        decrypt(encrypted(), include_bytes!("../../../testdata/encrypted/pkcs1.pem"))
-            .unwrap();
+    let source = decrypt(
+        encrypted_file(),
+        include_bytes!("../../../testdata/encrypted/pkcs1.pem"),
+    )
+    .unwrap();
     assert_eq!(source.read_at(0..304).unwrap(), PLAINTEXT);
 }
 
@@ -101,10 +103,10 @@ fn separate_key_file_is_read() {
 
 #[test]
 fn file_that_is_cut_in_its_header_is_an_error_with_its_length() {
-    let bytes = encrypted();
+    let bytes = encrypted_file();
     let header_len = HEADER_LEN + WRAPPED_KEY.len() + NONCE.len();
     for len in 7..header_len {
-        let err = error_of(bytes[..len].to_vec(), KEY);
+        let err = decryption_error(bytes[..len].to_vec(), KEY);
         assert_eq!(err.kind(), ErrorKind::Malformed, "{len}");
         assert_eq!(err.offset(), Some(len as u64));
         assert!(err.to_string().contains("truncated within its header"), "{err}");
@@ -116,7 +118,7 @@ fn file_that_is_cut_in_its_header_is_an_error_with_its_length() {
 
 #[test]
 fn file_that_is_cut_later_is_decrypted_to_its_end() {
-    let mut bytes = encrypted();
+    let mut bytes = encrypted_file();
     bytes.truncate(bytes.len() - 4);
     let source = decrypt(bytes, KEY).unwrap();
     assert_eq!(source.read_at(0..u64::MAX).unwrap(), PLAINTEXT[..300]);
@@ -130,9 +132,9 @@ fn unknown_encryption_is_named_with_its_offset() {
         (20, 12, "nonce of 12 bytes"),
         (21, 1, "nonce of 280 bytes"),
     ] {
-        let mut bytes = encrypted();
+        let mut bytes = encrypted_file();
         bytes[offset] = value;
-        let err = error_of(bytes, KEY);
+        let err = decryption_error(bytes, KEY);
         assert_eq!(err.kind(), ErrorKind::Unsupported, "{err}");
         assert_eq!(err.offset(), Some(offset.min(20) as u64), "{err}");
         assert!(err.to_string().contains(expected), "{err}");
@@ -142,7 +144,7 @@ fn unknown_encryption_is_named_with_its_offset() {
 #[test]
 fn wrong_key_is_an_error() {
     let expect = |key: &[u8], expected: &str| {
-        let err = error_of(encrypted(), key);
+        let err = decryption_error(encrypted_file(), key);
         assert_eq!(err.kind(), ErrorKind::Unsupported, "{err}");
         assert!(err.to_string().contains(expected), "{err}");
     };
@@ -181,21 +183,21 @@ fn damaged_key_is_an_error() {
 #[test]
 fn session_key_of_another_length_is_an_error() {
     let wrapped = include_bytes!("../../../testdata/encrypted/wrapped_16_bytes.bin");
-    let err = error_of(key_header(b"ULogEnc", wrapped), KEY);
+    let err = decryption_error(key_header(b"ULogEnc", wrapped), KEY);
     assert!(
         err.to_string().contains("16 bytes, and that of XChaCha20 has 32"),
         "{err}"
     );
     // No key at all, and one that is shorter than the RSA key.
     for wrapped in [&WRAPPED_KEY[..0], &WRAPPED_KEY[..255]] {
-        let err = error_of(key_header(b"ULogEnc", wrapped), KEY);
+        let err = decryption_error(key_header(b"ULogEnc", wrapped), KEY);
         assert!(err.to_string().contains("the key is wrong"), "{err}");
     }
 }
 
 #[test]
 fn encrypted_log_without_its_key_is_an_error() {
-    let source = Arc::new(Bytes::from(encrypted()));
+    let source = Arc::new(Bytes::from(encrypted_file()));
     assert!(is_encrypted(&*source).unwrap());
     let err = UlogLog::open(source, OpenOptions::default()).unwrap_err();
     assert_eq!(err.kind(), ErrorKind::NeedsKey);

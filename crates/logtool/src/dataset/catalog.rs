@@ -74,7 +74,7 @@ pub(super) fn write(
     rows: &mut dyn Iterator<Item = Result<RecordBatch>>,
 ) -> Result<()> {
     let names = [(("catalog".to_owned(), 0), stem.to_owned())];
-    let names = FileNames::from_stems(NameStyle::FirstBare, names.into());
+    let names = FileNames::from_stems(NameStyle::OmitInstanceZero, names.into());
     let sink: Box<dyn TableSink> = match format {
         CatalogFormat::Csv => {
             Box::new(CsvSink::new(outputs.clone(), names, CsvOptions::default()))

@@ -90,7 +90,7 @@ impl RowSchema {
 
     /// Returns the name of the first table of the topic.
     fn table_name(&self) -> String {
-        let stem = FileNames::stem_of(&NameStyle::FirstBare, &self.topic, 0);
+        let stem = FileNames::stem_of(&NameStyle::OmitInstanceZero, &self.topic, 0);
         // Many readers ignore names that start with an underscore.
         if stem.starts_with('_') { format!("topic{stem}") } else { stem }
     }

@@ -38,9 +38,9 @@ pub use self::input::{ClockDrift, MergeInput};
 
 /// A request to merge several logs into one, in the order of time.
 ///
-/// Logs of the same format become a log of it, if their clocks have the same zero.
-/// Logs of several formats become an MCAP file or a bag, on Unix time if it is known:
-/// logs that do not know it need an [offset](MergeInput::with_offset).
+/// Logs of one format are merged into a log of that format, if their clocks count from the same
+/// instant. Logs of several formats are merged into an MCAP file or a bag. Its times are Unix time
+/// if it is known; logs whose Unix time is unknown need an [offset](MergeInput::with_offset).
 ///
 /// ```no_run
 /// use logtool::{Session, merge::{Merge, MergeInput}};
@@ -138,7 +138,7 @@ impl Merge {
         self
     }
 
-    /// Sets how points are made of the packets of lidars.
+    /// Sets how the packets of lidars are converted to points.
     pub fn with_lidar_options(mut self, lidar: LidarOptions) -> Self {
         self.lidar = lidar;
         self
@@ -147,10 +147,9 @@ impl Merge {
     /// Writes the new log.
     ///
     /// # Errors
-    /// `InvalidRequest` if the logs cannot be in one log of the format that the output has;
-    /// others if an input is not a log, if the offset between two clocks is unknown, if the
-    /// output cannot be written or is an input, or, of the kind `Damaged`, if something is
-    /// lost in a strict request.
+    /// `InvalidRequest` if the format of the output cannot contain the logs; `Damaged` if data is
+    /// lost in a strict request; other kinds if an input is not a log, if the offset between two
+    /// clocks is unknown, or if the output cannot be written or is an input.
     pub fn run(&self, session: &Session) -> Result<MergeReport> {
         self.output.check_differs_from(self.inputs.iter().map(MergeInput::path))?;
         let mut sources = source::open(self, session)?;
@@ -172,100 +171,111 @@ impl Merge {
         let target = (format, messages);
         let mut logs = prepare(&sources, &offsets, target, &mut output, session)?;
         renames::rename(&mut logs, &sources, &offsets, self.unknown_clocks, session)?;
-        let mut extracts: Vec<LogSlice<'_>> =
-            logs.iter().map(PreparedLog::extract).collect();
-        let time = self.time(&sources, &offsets, session)?;
-        extracts.iter_mut().for_each(|extract| extract.selection.time = time);
-        for (source, extract) in sources.iter().zip(&mut extracts) {
-            let left_out = log_writer::remove_unsupported(format, extract);
-            output.warn(session, &source.input.name, &left_out);
+        let mut slices: Vec<LogSlice<'_>> =
+            logs.iter().map(PreparedLog::slice).collect();
+        let time_range = self.time_range(&sources, &offsets, session)?;
+        for (source, slice) in sources.iter().zip(&mut slices) {
+            slice.selection.time = time_range;
+            let dropped = log_writer::remove_unsupported(format, slice);
+            output.warn(session, &source.input.name, &dropped);
         }
-        // A log that cannot be read at all fails before anything is written.
-        for (source, (log, extract)) in sources.iter().zip(logs.iter().zip(&extracts)) {
-            let parts = extract.manifest.plan(&extract.selection, 0);
-            let first = parts.first();
-            let readable = first.map(|part| log.log.read(part, &extract.selection));
-            let readable = readable.transpose();
-            readable.map_err(|error| {
-                Error::from(error).with_log_name(&source.input.name)
-            })?;
+        // Reads the first part of each log, so that a log that cannot be read at all is reported
+        // before anything is written.
+        for (source, (log, slice)) in sources.iter().zip(logs.iter().zip(&slices)) {
+            if let Some(part) = slice.manifest.plan(&slice.selection, 0).first() {
+                log.log.read(part, &slice.selection).map_err(|error| {
+                    Error::from(error).with_log_name(&source.input.name)
+                })?;
+            }
         }
-        let new = self.output.begin(format, session)?;
-        let jobs = logs.iter().zip(&extracts).map(|(log, extract)| {
-            let selection = extract.selection.clone();
-            MergeJob { log: &*log.log, selection }
-        });
-        let jobs: Vec<MergeJob<'_>> = jobs.collect();
-        let topics = logs.iter().flat_map(|log| &log.log.manifest().topics);
-        let records = topics.filter_map(|topic| topic.records).sum();
-        let name = count_of(logs.len() as u64, "log");
-        let progress = ProgressCounter::for_records(session, &name, records);
-        let shifts = sources.iter().zip(&offsets);
-        let shift = |(source, offset): (&MergeSource, &ClockOffset)| {
-            source.drift.unwrap_or_default().shifted_by(offset.nanos)
-        };
-        options.shifts = shifts.map(shift).collect();
-        options.changes_times = options
-            .shifts
+        let writer = self.output.begin(format, session)?;
+        let jobs: Vec<MergeJob<'_>> = logs
             .iter()
-            .any(|shift_of_log| *shift_of_log != ClockTransform::default());
+            .zip(&slices)
+            .map(|(log, slice)| MergeJob {
+                log: &*log.log,
+                selection: slice.selection.clone(),
+            })
+            .collect();
+        let record_count = logs
+            .iter()
+            .flat_map(|log| &log.log.manifest().topics)
+            .filter_map(|topic| topic.records)
+            .sum();
+        let name = count_of(logs.len() as u64, "log");
+        let progress = ProgressCounter::for_records(session, &name, record_count);
+        options.shifts = sources
+            .iter()
+            .zip(&offsets)
+            .map(|(source, offset)| {
+                source.drift.unwrap_or_default().shifted_by(offset.nanos)
+            })
+            .collect();
+        options.changes_times =
+            options.shifts.iter().any(|shift| *shift != ClockTransform::default());
         options.validates_parts = self.strictness.is_strict();
         options.metadata =
             logs.iter().flat_map(|log| log.metadata_records.clone()).collect();
         let inputs = sources.iter().map(|source| &source.input);
         provenance::add_provenance_of(&mut options, format, inputs, session)?;
         // A strict request has to fail before the new log gets its name.
-        let written = new.write(&extracts, &options, |sink| {
-            let copied =
+        let result = writer.write(&slices, &options, |sink| {
+            let read_reports =
                 logtool_core::merge(&jobs, sink, &|records| progress.add(records))?;
-            let mut counts = Vec::new();
-            for (index, (source, copied)) in sources.iter_mut().zip(copied).enumerate()
-            {
+            let mut record_counts = Vec::new();
+            let merged_sources = sources.iter_mut().zip(read_reports);
+            for (index, (source, read_report)) in merged_sources.enumerate() {
                 let MergeSource { findings, log, .. } = source;
-                let left_out = sink.dropped_records(index);
-                findings.add(log.manifest(), &TopicSet::All, left_out);
-                findings.add(log.manifest(), &TopicSet::All, &copied.damage);
+                let dropped = sink.dropped_records(index);
+                findings.add(log.manifest(), &TopicSet::All, dropped);
+                findings.add(log.manifest(), &TopicSet::All, &read_report.damage);
                 findings.check(self.strictness)?;
-                let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
-                counts.push(copied.records.saturating_sub(lost));
+                let dropped_count: u64 =
+                    dropped.iter().map(|damage| damage.records).sum();
+                record_counts.push(read_report.records.saturating_sub(dropped_count));
             }
-            Ok(counts)
+            Ok(record_counts)
         });
         drop(progress);
-        let (counts, written) = written?;
+        let (record_counts, written) = result?;
 
-        output.records = counts.iter().sum();
+        output.records = record_counts.iter().sum();
         (output.bytes, output.remarks) = (written.bytes, written.remarks);
         if output.records == 0 && self.start.or(self.end).is_some() {
             output.warn_of_empty_selection(session, &name, &Clock::default());
         }
-        let log = |(source, (offset, records)): (MergeSource, (&ClockOffset, u64))| {
-            MergedLog {
+        let logs = sources
+            .into_iter()
+            .zip(offsets.iter().zip(record_counts))
+            .map(|(source, (offset, records))| MergedLog {
                 name: source.input.name,
                 offset_nanos: offset.nanos,
                 records,
                 losses: source.findings,
-            }
-        };
-        let logs =
-            sources.into_iter().zip(offsets.iter().zip(counts)).map(log).collect();
+            })
+            .collect();
         Ok(MergeReport { output, logs })
     }
 
-    /// Returns the selected times on the clock of the new log.
-    fn time(
+    /// Returns the selected time range on the clock of the new log.
+    fn time_range(
         &self,
         sources: &[MergeSource],
         offsets: &[ClockOffset],
         session: &Session,
     ) -> Result<TimeRange> {
-        let logs = || sources.iter().map(|source| source.log.manifest()).zip(offsets);
-        let times =
-            logs().filter_map(|(log, offset)| Some(log.time?.shifted_by(offset.nanos)));
         let is_unix = offsets.iter().any(|offset| offset.is_unix);
-        let first = logs().next().filter(|_| !is_unix);
-        let clock = first.map(|(log, _)| log.clock.clone()).unwrap_or_default();
-        let time = times.reduce(|total, next| total.cover(&next));
+        let clock = match sources.first() {
+            Some(source) if !is_unix => source.log.manifest().clock.clone(),
+            _ => Clock::default(),
+        };
+        let time = sources
+            .iter()
+            .zip(offsets)
+            .filter_map(|(source, offset)| {
+                Some(source.log.manifest().time?.shifted_by(offset.nanos))
+            })
+            .reduce(|total, range| total.cover(&range));
         let merged = Manifest { clock, time, ..Manifest::default() };
         let name = count_of(sources.len() as u64, "log");
         session.warn_of_late_times(&name, &merged, self.start, self.end);
@@ -275,9 +285,9 @@ impl Merge {
     /// Returns the format of the new log: MCAP or a bag if the output is one, or else that of
     /// the logs.
     fn format(&self, sources: &[MergeSource]) -> Result<LogFormat> {
-        let named = self.output.named_format();
-        if let Some(format) = named.filter(|format| format.has_messages()) {
-            let can_be_held = |source: &&MergeSource| {
+        let output_format = self.output.named_format();
+        if let Some(format) = output_format.filter(|format| format.has_messages()) {
+            let can_contain = |source: &MergeSource| {
                 source
                     .format()
                     .is_some_and(|source_format| format.can_hold(source_format))
@@ -288,23 +298,27 @@ impl Merge {
                     )
                     .is_some()
             };
-            if let Some(other) = sources.iter().find(|source| !can_be_held(source)) {
-                let (name, own) =
-                    (&other.input.name, formats::noun(other.log.manifest()));
-                let message =
-                    format!("{name} is {own}, which {} cannot hold", format.plural());
+            if let Some(source) = sources.iter().find(|source| !can_contain(source)) {
+                let name = &source.input.name;
+                let source_format = formats::noun(source.log.manifest());
+                let message = format!(
+                    "{name} is {source_format}, which {} cannot hold",
+                    format.plural()
+                );
                 return Err(Error::invalid(message));
             }
             return Ok(format);
         }
         for pair in sources.windows(2) {
-            if let [one, other] = pair
-                && one.format() != other.format()
+            if let [first, second] = pair
+                && first.format() != second.format()
             {
-                let (a, b) = (&one.input.name, &other.input.name);
-                let [first, second] =
-                    [one, other].map(|source| formats::noun(source.log.manifest()));
-                let message = format!("{a} is {first}, and {b} is {second}");
+                let (first_name, second_name) = (&first.input.name, &second.input.name);
+                let [first_format, second_format] =
+                    [first, second].map(|source| formats::noun(source.log.manifest()));
+                let message = format!(
+                    "{first_name} is {first_format}, and {second_name} is {second_format}"
+                );
                 let hint = "logs of several formats become one MCAP file or one bag: name \
                             the output all.mcap or all.bag";
                 return Err(Error::invalid(message).with_hint(hint));
@@ -323,9 +337,9 @@ impl Merge {
         format: LogFormat,
     ) -> Result<Vec<ClockOffset>> {
         let has_same_format = |source: &MergeSource| source.format() == Some(format);
-        let is_shifted =
+        let is_corrected =
             |source: &MergeSource| source.offset.is_some() || source.drift.is_some();
-        if !sources.iter().any(is_shifted) && sources.iter().all(has_same_format) {
+        if !sources.iter().any(is_corrected) && sources.iter().all(has_same_format) {
             clocks::check(sources, self.unknown_clocks)?;
             return Ok(vec![ClockOffset::default(); sources.len()]);
         }

@@ -68,7 +68,7 @@ impl PrintedRows {
     /// Returns how many infinities were printed as `null` since the last call.
     pub fn take_null_infinities(&self) -> u64 {
         match &self.form {
-            RowFormat::Json(.., infinities) => infinities.take_nulls(),
+            RowFormat::Json(.., infinities) => infinities.take_null_count(),
             RowFormat::Text(_) | RowFormat::Message(_) => 0,
         }
     }

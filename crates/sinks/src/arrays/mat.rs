@@ -25,11 +25,13 @@ use crate::{
     arrays::{
         column::{ArrayColumn, ColumnData},
         mat::{
-            element::{MatrixClass, characters, container, frame, length},
+            element::{
+                MatrixClass, characters, container_header, encode_length, matrix_frame,
+            },
             names::VariableNames,
-            values::{ValueReader, class, row_major_index, with_dims},
+            values::{ValueReader, class, concat_shapes, row_major_index},
         },
-        spill::{Spill, SpillStream},
+        spill_file::{SpillFile, SpillStream},
         table::{ArrayTable, SinkState},
     },
     files::staged_outputs::{Outputs, StagedFile},
@@ -44,9 +46,9 @@ use crate::{
 /// - Numbers are matrices; times are matrices of `int64` nanoseconds.
 /// - Structs are nested structs.
 /// - Strings are cell arrays of `char`. A character above U+FFFF is written as `\U` and eight
-///   hexadecimal digits, because SciPy and MATLAB read no other form in the same way.
-/// - Lists are cell arrays whose elements have the form of a column of the items; byte strings
-///   are cell arrays of `uint8`.
+///   hexadecimal digits, because SciPy and MATLAB read such characters differently.
+/// - Lists are cell arrays. Each element is what a column of the items of that list would be. Byte
+///   strings are cell arrays of `uint8`.
 ///
 /// Names are converted to valid MATLAB names: `/a/b` becomes `a_b`. If a column has nulls,
 /// `x_valid` states which values are present. The variable `logtool` contains the metadata of
@@ -58,8 +60,8 @@ pub struct MatSink {
     file_name: String,
     metadata: BTreeMap<String, String>,
     shared: SinkState,
-    staged: Mutex<Option<StagedFile>>,
-    done: Arc<Mutex<Vec<FinishedTable>>>,
+    file: Mutex<Option<StagedFile>>,
+    finished_tables: Arc<Mutex<Vec<FinishedTable>>>,
     /// The number of characters that were written as hexadecimal digits.
     escaped_characters: AtomicU64,
 }
@@ -85,8 +87,8 @@ impl MatSink {
             file_name,
             metadata,
             shared: SinkState::new(budget),
-            staged: Mutex::default(),
-            done: Arc::default(),
+            file: Mutex::default(),
+            finished_tables: Arc::default(),
             escaped_characters: AtomicU64::new(0),
         }
     }
@@ -94,57 +96,54 @@ impl MatSink {
 
 impl TableSink for MatSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let mut staged = self.staged.lock();
-        if staged.is_none() {
-            *staged = Some(self.outputs.create(&self.file_name)?);
+        let mut file = self.file.lock();
+        if file.is_none() {
+            *file = Some(self.outputs.create(&self.file_name)?);
         }
         let table = self.shared.table(&self.outputs, schema)?;
-        let done = self.done.clone();
+        let finished_tables = self.finished_tables.clone();
         Ok(Box::new(MatTable {
-            done,
+            finished_tables,
             table: FinishedTable { topic: topic.clone(), table },
         }))
     }
 
     fn finish(&self) -> Result<()> {
-        let staged = self.staged.lock().take();
-        let Some(staged) = staged else { return Ok(()) };
-        let mut tables = std::mem::take(&mut *self.done.lock());
+        let Some(file) = self.file.lock().take() else { return Ok(()) };
+        let mut tables = std::mem::take(&mut *self.finished_tables.lock());
         tables.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
-        let out = BufWriter::with_capacity(256 << 10, staged);
         let mut mat = ElementWriter {
-            out,
+            file: BufWriter::with_capacity(256 << 10, file),
             position: 0,
             escaped_characters: &self.escaped_characters,
         };
-        mat.write(&header())?;
+        mat.write(&file_header())?;
         let mut names = VariableNames::default();
-        let namespace = names.unique_name("logtool");
+        let metadata_name = names.unique_name("logtool");
         let mut topics = BTreeMap::new();
         for FinishedTable { topic, table } in &tables {
             let name = names.unique_name(&topic.label());
-            mat.table(&name, table).map_err(|err| with_context(&topic.label(), err))?;
+            mat.write_struct(&name, &table.columns, &[table.rows], &table.spill_file)
+                .map_err(|err| with_context(&topic.label(), err))?;
             topics.insert(name, table_metadata(topic, &BTreeMap::new()));
         }
-        let metadata = json!({ "log": self.metadata, "topics": topics });
-        mat.write(&characters(
-            &namespace,
-            &utf16::escape_json(&metadata.to_string()),
-        )?)?;
-        mat.out.into_inner().map_err(|err| err.into_error())?.finish()
+        let metadata = json!({ "log": self.metadata, "topics": topics }).to_string();
+        mat.write(&characters(&metadata_name, &utf16::escape_json(&metadata))?)?;
+        mat.file.into_inner().map_err(|err| err.into_error())?.finish()
     }
 
     fn remarks(&self) -> Vec<String> {
         let count = self.escaped_characters.load(Ordering::Relaxed);
+        if count == 0 {
+            return Vec::new();
+        }
         let characters = if count == 1 { "character" } else { "characters" };
-        let remark =
-            format!("{count} {characters} beyond U+FFFF written as \\U and 8 digits");
-        if count > 0 { vec![remark] } else { Vec::new() }
+        vec![format!("{count} {characters} beyond U+FFFF written as \\U and 8 digits")]
     }
 }
 
 struct MatTable {
-    done: Arc<Mutex<Vec<FinishedTable>>>,
+    finished_tables: Arc<Mutex<Vec<FinishedTable>>>,
     table: FinishedTable,
 }
 
@@ -154,14 +153,15 @@ impl TableWriter for MatTable {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.table.table.store()?;
-        self.done.lock().push(self.table);
+        self.table.table.store_buffered()?;
+        self.finished_tables.lock().push(self.table);
         Ok(())
     }
 }
 
-/// The 128 bytes of the file header. (Other writers also put the date into its text.)
-fn header() -> Vec<u8> {
+/// Returns the 128 bytes of the file header. Its text does not contain the date, unlike that of
+/// other writers, so that the same log always becomes the same file.
+fn file_header() -> Vec<u8> {
     let mut text =
         format!("MATLAB 5.0 MAT-file, Created by: {}", crate::provenance::CREATED_BY);
     text.truncate(116);
@@ -174,22 +174,24 @@ fn header() -> Vec<u8> {
 
 /// A writer of the elements of a MATLAB file.
 struct ElementWriter<'m> {
-    out: BufWriter<StagedFile>,
+    file: BufWriter<StagedFile>,
+    /// The offset of the next element.
     position: u64,
     escaped_characters: &'m AtomicU64,
 }
 
-/// How much memory may be used to transpose rows into columns.
+/// How much memory may be used to transpose a matrix.
 const TRANSPOSE_BYTES: u64 = 16 << 20;
 
 impl ElementWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write_all(bytes)?;
+        self.file.write_all(bytes)?;
         self.position += bytes.len() as u64;
         Ok(())
     }
 
-    /// Writes a container: its header `header`, then the elements that `write_content` writes.
+    /// Writes a cell array or a struct: its `header`, then the elements that `write_content`
+    /// writes.
     fn write_container(
         &mut self,
         header: &[u8],
@@ -198,123 +200,139 @@ impl ElementWriter<'_> {
         let start = self.position;
         self.write(header)?;
         write_content(self)?;
-        let len = length(self.position - start)?;
-        self.out.seek(SeekFrom::Start(start + 4))?;
-        self.out.write_all(&len)?;
-        self.out.seek(SeekFrom::Start(self.position))?;
+        let len = encode_length(self.position - start)?;
+        self.file.seek(SeekFrom::Start(start + 4))?;
+        self.file.write_all(&len)?;
+        self.file.seek(SeekFrom::Start(self.position))?;
         Ok(())
     }
 
-    fn table(&mut self, name: &str, table: &ArrayTable) -> Result<()> {
-        self.structure(name, &table.columns, &[table.rows], &table.spill)
-    }
-
-    /// Writes a struct of `columns` whose values have the outer dimensions `outer`.
-    fn structure(
+    /// Writes a struct of `columns`, each of which has an array of values with the shape
+    /// `outer_shape`. For a table, this is the number of rows.
+    fn write_struct(
         &mut self,
         name: &str,
         columns: &[ArrayColumn],
-        outer: &[u64],
-        spill: &Spill,
+        outer_shape: &[u64],
+        spill_file: &SpillFile,
     ) -> Result<()> {
         let mut names = VariableNames::default();
-        let mut fields: Vec<String> =
+        let mut field_names: Vec<String> =
             columns.iter().map(|column| names.unique_name(&column.name)).collect();
-        let valid = columns.iter().filter_map(|c| Some((c, c.validity_array()?)));
-        let valid: Vec<(&ArrayColumn, &SpillStream)> = valid.collect();
-        fields.extend(
-            valid.iter().map(|(c, _)| names.unique_name(&format!("{}_valid", c.name))),
-        );
-        let header = container(name, MatrixClass::Struct, &[1, 1], &fields)?;
+        let mut validity_arrays = Vec::new();
+        for column in columns {
+            if let Some(validity) = column.validity_array() {
+                field_names.push(names.unique_name(&format!("{}_valid", column.name)));
+                validity_arrays.push((column, validity));
+            }
+        }
+        let header =
+            container_header(name, MatrixClass::Struct, &[1, 1], &field_names)?;
         self.write_container(&header, |mat| {
             for column in columns {
-                mat.column(column, outer, spill)
+                mat.write_column(column, outer_shape, spill_file)
                     .map_err(|err| with_context(&column.name, err))?;
             }
-            for (column, stream) in valid {
-                let shape = with_dims(outer, &column.dims);
-                mat.numbers(MatrixClass::Logical, 1, stream, &shape, spill)?;
+            for (column, validity) in validity_arrays {
+                let shape = concat_shapes(outer_shape, &column.value_shape);
+                mat.write_numbers(
+                    MatrixClass::Logical,
+                    1,
+                    validity,
+                    &shape,
+                    spill_file,
+                )?;
             }
             Ok(())
         })
     }
 
-    fn column(
+    /// Writes `column`, which is an array of values with the shape `outer_shape`.
+    fn write_column(
         &mut self,
         column: &ArrayColumn,
-        outer: &[u64],
-        spill: &Spill,
+        outer_shape: &[u64],
+        spill_file: &SpillFile,
     ) -> Result<()> {
-        let shape = with_dims(outer, &column.dims);
-        match &column.body {
-            ColumnData::Values(data_type, stream) => self.numbers(
+        let shape = concat_shapes(outer_shape, &column.value_shape);
+        match &column.data {
+            ColumnData::Values(data_type, stream) => self.write_numbers(
                 class(data_type),
                 ArrayColumn::width(data_type),
                 stream,
                 &shape,
-                spill,
+                spill_file,
             ),
-            ColumnData::Fields(fields) => self.structure("", fields, &shape, spill),
+            ColumnData::Fields(fields) => {
+                self.write_struct("", fields, &shape, spill_file)
+            }
+            // One dimension: the values are written in the order in which they are read.
             ColumnData::Strings(_) | ColumnData::Lists(..)
-                if column.dims.is_empty() && outer.len() == 1 =>
+                if column.value_shape.is_empty() && outer_shape.len() == 1 =>
             {
-                let header = container("", MatrixClass::Cell, &shape, &[])?;
+                let header = container_header("", MatrixClass::Cell, &shape, &[])?;
                 let mut values =
-                    ValueReader::new(column, spill, self.escaped_characters);
+                    ValueReader::new(column, spill_file, self.escaped_characters);
                 self.write_container(&header, |mat| {
                     (0..column.count).try_for_each(|_| mat.write(&values.read_cell()?))
                 })
             }
             ColumnData::Strings(_) | ColumnData::Lists(..) => {
-                let matrix = ValueReader::new(column, spill, self.escaped_characters)
-                    .read_matrix(&shape)?;
+                let matrix =
+                    ValueReader::new(column, spill_file, self.escaped_characters)
+                        .read_matrix(&shape)?;
                 self.write(&matrix)
             }
         }
     }
 
-    /// Writes a matrix of numbers of `width` bytes each. `stream` has them row by row; the file
-    /// needs them column by column.
-    fn numbers(
+    /// Writes a matrix of numbers of `width` bytes each. They are in row-major order in `stream`,
+    /// and in column-major order in the MATLAB file.
+    fn write_numbers(
         &mut self,
         class: MatrixClass,
         width: usize,
         stream: &SpillStream,
         shape: &[u64],
-        spill: &Spill,
+        spill_file: &SpillFile,
     ) -> Result<()> {
-        let frame = frame("", class, shape, stream.len())?;
-        self.write(&frame.header)?;
-        let (rows, dims) =
-            shape.split_first().map_or((0, shape), |(rows, dims)| (*rows, dims));
-        let each = dims.iter().product::<u64>();
-        let row_bytes = usize::try_from(each).unwrap_or(0) * width;
-        // A group of columns is collected in each pass over the rows.
-        let group = TRANSPOSE_BYTES / (rows * width as u64).max(1);
-        let mut first = 0;
-        while first < each {
-            let last = each.min(first + group.max(1));
-            let indices =
-                (first..last).map(|nth| row_major_index(dims, nth) as usize * width);
-            let mut columns: Vec<_> =
-                indices.map(|index| (index, Vec::new())).collect();
-            let reader = spill.read(stream, 0);
-            let mut reader = BufReader::with_capacity(256 << 10, reader);
+        let matrix_frame = matrix_frame("", class, shape, stream.len())?;
+        self.write(&matrix_frame.header)?;
+        let (rows, row_shape) = match shape.split_first() {
+            Some((rows, row_shape)) => (*rows, row_shape),
+            None => (0, shape),
+        };
+        let column_count = row_shape.iter().product::<u64>();
+        let row_bytes = usize::try_from(column_count).unwrap_or(0) * width;
+        // Each pass over all rows collects a group of columns. If a single column is too long for
+        // the memory, it is written directly.
+        let columns_per_pass = TRANSPOSE_BYTES / (rows * width as u64).max(1);
+        let mut first_column = 0;
+        while first_column < column_count {
+            let end_column = column_count.min(first_column + columns_per_pass.max(1));
+            // The offset of each column in a row, and its values.
+            let mut columns: Vec<(usize, Vec<u8>)> = (first_column..end_column)
+                .map(|column| row_major_index(row_shape, column) as usize * width)
+                .map(|offset| (offset, Vec::new()))
+                .collect();
+            let mut reader =
+                BufReader::with_capacity(256 << 10, spill_file.read(stream));
             let mut row = vec![0; row_bytes];
             for _ in 0..rows {
                 reader.read_exact(&mut row)?;
-                for (index, column) in &mut columns {
-                    let value = row.get(*index..*index + width).unwrap_or_default();
-                    match group {
-                        0 | 1 => self.write(value)?,
-                        _ => column.extend_from_slice(value),
+                for (offset, values) in &mut columns {
+                    let value = row.get(*offset..*offset + width).unwrap_or_default();
+                    if columns_per_pass <= 1 {
+                        self.write(value)?;
+                    } else {
+                        values.extend_from_slice(value);
                     }
                 }
             }
-            columns.iter().try_for_each(|(_, column)| self.write(column))?;
-            first = last;
+            columns.iter().try_for_each(|(_, values)| self.write(values))?;
+            first_column = end_column;
         }
-        self.write(&vec![0; frame.padding])
+        self.write(&vec![0; matrix_frame.padding])
     }
 }
 

@@ -16,7 +16,7 @@ use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptio
 use crate::{
     arrays::{
         column::{ArrayColumn, ColumnData, IntegerReader, Strings},
-        spill::{Spill, SpillStream},
+        spill_file::{SpillFile, SpillStream},
         table::{ArrayTable, SinkState},
     },
     files::{
@@ -33,9 +33,9 @@ use crate::{
 ///
 /// - A list column is two arrays: `x` has the items of all rows, and `x.offsets` the index of
 ///   the first item of each row, and the number of all items at the end.
-/// - Strings are an array of `str_`. They are lists of UTF-8 bytes instead if padding to the
-///   longest string takes much more space than the strings, or if one ends in NUL, which `str_`
-///   drops. Byte strings are always lists.
+/// - Strings are an array of `str_`, in which each string is padded to the length of the longest.
+///   They are lists of UTF-8 bytes instead if the padding takes much space, or if a string ends in
+///   NUL, which `str_` drops. Byte strings are always lists.
 /// - If a column has nulls, `x.valid` states which values are present. Missing floats are NaN and
 ///   missing times NaT instead.
 /// - `logtool.metadata` is a string, a JSON object with the metadata of the topic.
@@ -62,15 +62,15 @@ impl NpzSink {
 
 impl TableSink for NpzSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let staged = self.outputs.create(&self.names.file_name(topic, "npz"))?;
+        let file = self.outputs.create(&self.names.file_name(topic, "npz"))?;
         let table = self.shared.table(&self.outputs, schema)?;
         let metadata = table_metadata(topic, &self.metadata);
-        Ok(Box::new(NpzWriter { staged, table, metadata }))
+        Ok(Box::new(NpzWriter { file, table, metadata }))
     }
 }
 
 struct NpzWriter {
-    staged: StagedFile,
+    file: StagedFile,
     table: ArrayTable,
     metadata: BTreeMap<String, String>,
 }
@@ -81,113 +81,135 @@ impl TableWriter for NpzWriter {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.table.store()?;
-        let out = BufWriter::with_capacity(256 << 10, self.staged);
-        let (zip, names) = (ZipWriter::new(out), BTreeSet::new());
-        let mut npz = ArrayWriter { zip, names, spill: &self.table.spill };
+        self.table.store_buffered()?;
+        let buffered_file = BufWriter::with_capacity(256 << 10, self.file);
+        let mut npz = ArrayWriter {
+            zip: ZipWriter::new(buffered_file),
+            names: BTreeSet::new(),
+            spill_file: &self.table.spill_file,
+        };
         for column in &self.table.columns {
-            npz.column("", column, &[self.table.rows])?;
+            npz.write_column("", column, &[self.table.rows])?;
         }
-        npz.text("logtool.metadata", &serde_json::json!(self.metadata).to_string())?;
-        let out = npz.zip.finish().map_err(from_zip)?;
-        out.into_inner().map_err(|err| err.into_error())?.finish()
+        let metadata = serde_json::json!(self.metadata).to_string();
+        npz.write_string("logtool.metadata", &metadata)?;
+        let buffered_file = npz.zip.finish().map_err(from_zip)?;
+        buffered_file.into_inner().map_err(|err| err.into_error())?.finish()
     }
 }
 
 /// A writer of the arrays of one file.
 struct ArrayWriter<'s> {
     zip: ZipWriter<BufWriter<StagedFile>>,
+    /// The names of the arrays that were written.
     names: BTreeSet<String>,
-    spill: &'s Spill,
+    spill_file: &'s SpillFile,
 }
 
-/// Padded strings may take this many times the size of the strings, or this many bytes.
-const MAX_PADDING: u64 = 16;
-const ALWAYS_PADDED: u64 = 1 << 20;
+/// Padded strings may take at most this many times the size of the strings.
+const MAX_PADDED_RATIO: u64 = 16;
+/// Padded strings may always take this many bytes.
+const MIN_PADDED_BYTES: u64 = 1 << 20;
 
 impl ArrayWriter<'_> {
-    /// Writes the arrays of `column`, whose values have the outer dimensions `outer`.
-    fn column(
+    /// Writes the arrays of `column`, which is an array of values with the shape `outer_shape`.
+    /// `prefix` is the name of the struct or list that contains the column.
+    fn write_column(
         &mut self,
         prefix: &str,
         column: &ArrayColumn,
-        outer: &[u64],
+        outer_shape: &[u64],
     ) -> Result<()> {
         let name = match (prefix, column.name.as_str()) {
             ("", name) | (name, "") => name.to_owned(),
             (prefix, name) => format!("{prefix}.{name}"),
         };
-        let mut shape = outer.to_vec();
-        shape.extend(column.dims.iter().map(|dim| *dim as u64));
-        match &column.body {
+        let mut shape = outer_shape.to_vec();
+        shape.extend(column.value_shape.iter().map(|dim| *dim as u64));
+        match &column.data {
             ColumnData::Values(data_type, stream) => {
-                self.array(&name, descr(data_type), &shape, stream)?;
+                self.write_array(&name, descr(data_type), &shape, stream)?;
             }
-            ColumnData::Strings(texts) => {
-                self.texts(&name, texts, &shape, column.count)?
+            ColumnData::Strings(strings) => {
+                self.write_strings(&name, strings, &shape, column.count)?
             }
             ColumnData::Lists(ends, items) => {
-                self.offsets(&name, ends, column.count)?;
-                self.column(&name, items, &[items.count / size(&items.dims)])?;
+                self.write_offsets(&name, ends, column.count)?;
+                let item_count = items.count / scalar_count(&items.value_shape);
+                self.write_column(&name, items, &[item_count])?;
             }
             ColumnData::Fields(fields) => {
                 for field in fields {
-                    self.column(&name, field, &shape)?;
+                    self.write_column(&name, field, &shape)?;
                 }
             }
         }
         match column.validity_array() {
-            Some(valid) => self.array(&format!("{name}.valid"), "|b1", &shape, valid),
+            Some(validity) => {
+                self.write_array(&format!("{name}.valid"), "|b1", &shape, validity)
+            }
             None => Ok(()),
         }
     }
 
-    /// Writes `texts` padded to the length of the longest, or as lists of bytes.
-    fn texts(
+    /// Writes `strings`, either padded to the length of the longest string, or as lists of bytes.
+    fn write_strings(
         &mut self,
         name: &str,
         strings: &Strings,
         shape: &[u64],
         count: u64,
     ) -> Result<()> {
-        let width = strings.longest.max(1) as u64 * 4;
-        let padded = count.checked_mul(width);
+        let max_chars = strings.max_chars.max(1);
+        let padded_bytes = count.checked_mul(4 * max_chars as u64);
         let max_bytes =
-            (strings.bytes.len().saturating_mul(MAX_PADDING)).max(ALWAYS_PADDED);
-        let fits = padded.is_some_and(|padded| padded <= max_bytes);
-        if !strings.is_text || strings.has_nul || !fits {
-            self.offsets(name, &strings.ends, count)?;
-            return self.array(name, "|u1", &[strings.bytes.len()], &strings.bytes);
-        }
-        let longest = strings.longest.max(1);
-        self.start_array(name, &format!("<U{longest}"), shape, padded.unwrap_or(0))?;
-        let mut ends = IntegerReader::new(self.spill, &strings.ends, 0);
+            strings.bytes.len().saturating_mul(MAX_PADDED_RATIO).max(MIN_PADDED_BYTES);
+        let array_bytes = match padded_bytes {
+            Some(bytes)
+                if strings.is_text && !strings.ends_in_nul && bytes <= max_bytes =>
+            {
+                bytes
+            }
+            _ => {
+                self.write_offsets(name, &strings.ends, count)?;
+                let len = strings.bytes.len();
+                return self.write_array(name, "|u1", &[len], &strings.bytes);
+            }
+        };
+        self.start_array(name, &format!("<U{max_chars}"), shape, array_bytes)?;
+        let mut ends = IntegerReader::new(self.spill_file, &strings.ends);
         let mut bytes =
-            BufReader::with_capacity(64 << 10, self.spill.read(&strings.bytes, 0));
-        let (mut start, mut text, mut wide) = (0, Vec::new(), Vec::new());
+            BufReader::with_capacity(64 << 10, self.spill_file.read(&strings.bytes));
+        let (mut start, mut utf8, mut utf32) = (0, Vec::new(), Vec::new());
         for _ in 0..count {
             let end = ends.next()?;
-            text.resize((end - start) as usize, 0);
-            bytes.read_exact(&mut text)?;
-            wide.clear();
-            let chars = String::from_utf8_lossy(&text);
-            wide.extend(chars.chars().flat_map(|c| u32::from(c).to_le_bytes()));
-            wide.resize(longest * 4, 0);
-            self.zip.write_all(&wide)?;
+            utf8.resize((end - start) as usize, 0);
+            bytes.read_exact(&mut utf8)?;
+            utf32.clear();
+            let text = String::from_utf8_lossy(&utf8);
+            utf32.extend(text.chars().flat_map(|c| u32::from(c).to_le_bytes()));
+            utf32.resize(max_chars * 4, 0);
+            self.zip.write_all(&utf32)?;
             start = end;
         }
         Ok(())
     }
 
-    /// Writes the start offsets of the lists that end at `ends`.
-    fn offsets(&mut self, name: &str, ends: &SpillStream, count: u64) -> Result<()> {
+    /// Writes the start offsets of `count` lists that end at `ends`, and the end of the last.
+    fn write_offsets(
+        &mut self,
+        name: &str,
+        ends: &SpillStream,
+        count: u64,
+    ) -> Result<()> {
         let name = format!("{name}.offsets");
         self.start_array(&name, "<i8", &[count + 1], ends.len() + 8)?;
         self.zip.write_all(&[0; 8])?;
-        Ok(copy(self.spill, ends, &mut self.zip)?)
+        Ok(copy_stream(self.spill_file, ends, &mut self.zip)?)
     }
 
-    fn array(
+    /// Writes an array of `values` of the NumPy type `descr`.
+    fn write_array(
         &mut self,
         name: &str,
         descr: &str,
@@ -195,20 +217,16 @@ impl ArrayWriter<'_> {
         values: &SpillStream,
     ) -> Result<()> {
         self.start_array(name, descr, shape, values.len())?;
-        Ok(copy(self.spill, values, &mut self.zip)?)
+        Ok(copy_stream(self.spill_file, values, &mut self.zip)?)
     }
 
     /// Writes an array that contains one string.
-    fn text(&mut self, name: &str, text: &str) -> Result<()> {
-        let chars: Vec<u8> =
+    fn write_string(&mut self, name: &str, text: &str) -> Result<()> {
+        let utf32: Vec<u8> =
             text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
-        self.start_array(
-            name,
-            &format!("<U{}", chars.len() / 4),
-            &[],
-            chars.len() as u64,
-        )?;
-        Ok(self.zip.write_all(&chars)?)
+        let descr = format!("<U{}", utf32.len() / 4);
+        self.start_array(name, &descr, &[], utf32.len() as u64)?;
+        Ok(self.zip.write_all(&utf32)?)
     }
 
     /// Starts the array `name` of `bytes` bytes. An underscore is appended to a name that is
@@ -267,16 +285,23 @@ fn descr(data_type: &DataType) -> &'static str {
     }
 }
 
-/// Returns the number of values in each row.
-fn size(dims: &[usize]) -> u64 {
-    dims.iter().map(|dim| *dim as u64).product::<u64>().max(1)
+/// Returns the number of scalars in a value with the shape `value_shape`.
+fn scalar_count(value_shape: &[usize]) -> u64 {
+    value_shape.iter().map(|dim| *dim as u64).product::<u64>().max(1)
 }
 
-fn copy(spill: &Spill, stream: &SpillStream, out: &mut impl Write) -> io::Result<()> {
-    io::copy(&mut BufReader::with_capacity(256 << 10, spill.read(stream, 0)), out)?;
+/// Copies `stream` to `output`.
+fn copy_stream(
+    spill_file: &SpillFile,
+    stream: &SpillStream,
+    output: &mut impl Write,
+) -> io::Result<()> {
+    let mut reader = BufReader::with_capacity(256 << 10, spill_file.read(stream));
+    io::copy(&mut reader, output)?;
     Ok(())
 }
 
+/// Converts an error of the zip crate that occurred while an array was written.
 fn from_zip(err: ZipError) -> Error {
     match err {
         ZipError::Io(err) => Error::from(err),

@@ -8,7 +8,7 @@ use logtool_core::Result;
 use parking_lot::Mutex;
 
 use crate::{
-    arrays::{column::ArrayColumn, spill::Spill},
+    arrays::{column::ArrayColumn, spill_file::SpillFile},
     files::staged_outputs::Outputs,
     row_buffers::{memory_budget::MemoryBudget, row_buffer::RowBuffer},
 };
@@ -16,7 +16,8 @@ use crate::{
 /// The state that the tables of a sink share.
 #[derive(Debug)]
 pub(super) struct SinkState {
-    spill: Mutex<Option<Arc<Spill>>>,
+    /// The temporary file, which is created together with the first table.
+    spill_file: Mutex<Option<Arc<SpillFile>>>,
     budget: MemoryBudget,
 }
 
@@ -25,7 +26,7 @@ pub(super) struct SinkState {
 pub(super) struct ArrayTable {
     pub(super) columns: Vec<ArrayColumn>,
     pub(super) rows: u64,
-    pub(super) spill: Arc<Spill>,
+    pub(super) spill_file: Arc<SpillFile>,
     buffer: RowBuffer,
 }
 
@@ -35,7 +36,7 @@ const BLOCK_BYTES: usize = 4 << 20;
 impl SinkState {
     /// Creates the state of a sink whose tables may each buffer `budget`.
     pub(super) fn new(budget: MemoryBudget) -> Self {
-        Self { spill: Mutex::default(), budget }
+        Self { spill_file: Mutex::default(), budget }
     }
 
     /// Creates a table with the columns of `schema`; the temporary file is next to `outputs`.
@@ -44,45 +45,49 @@ impl SinkState {
         outputs: &Outputs,
         schema: &Schema,
     ) -> Result<ArrayTable> {
-        let columns = schema.fields().iter().map(|field| ArrayColumn::new(field));
-        let columns = columns.collect::<Result<_>>()?;
-        let mut spill = self.spill.lock();
-        let spill = match &*spill {
-            Some(spill) => spill.clone(),
+        let columns = schema
+            .fields()
+            .iter()
+            .map(|field| ArrayColumn::new(field))
+            .collect::<Result<_>>()?;
+        let mut shared_file = self.spill_file.lock();
+        let spill_file = match &*shared_file {
+            Some(spill_file) => spill_file.clone(),
             None => {
-                spill.insert(Spill::new(&outputs.scratch_dir(), outputs.dir())?).clone()
+                let spill_file = SpillFile::new(&outputs.scratch_dir(), outputs.dir())?;
+                shared_file.insert(spill_file).clone()
             }
         };
         let schema = Arc::new(schema.clone());
         let buffer = RowBuffer::new(&schema, self.budget.bytes().min(BLOCK_BYTES));
-        Ok(ArrayTable { columns, rows: 0, spill, buffer })
+        Ok(ArrayTable { columns, rows: 0, spill_file, buffer })
     }
 }
 
 impl ArrayTable {
-    /// Appends rows.
+    /// Appends the rows of `batch`.
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { columns, rows, spill, buffer } = self;
-        buffer.push(batch, |slice| store(columns, rows, spill, slice))
+        let Self { columns, rows, spill_file, buffer } = self;
+        buffer.push(batch, |slice| store(columns, rows, spill_file, slice))
     }
 
     /// Stores the rows that are still buffered.
-    pub(super) fn store(&mut self) -> Result<()> {
-        let Self { columns, rows, spill, buffer } = self;
-        buffer.flush(|slice| store(columns, rows, spill, slice))
+    pub(super) fn store_buffered(&mut self) -> Result<()> {
+        let Self { columns, rows, spill_file, buffer } = self;
+        buffer.flush(|slice| store(columns, rows, spill_file, slice))
     }
 }
 
-/// Stores the rows `slice`; `rows` counts all that are stored.
+/// Stores the rows of `slice`, and adds their number to `stored_rows`.
 fn store(
     columns: &mut [ArrayColumn],
-    rows: &mut u64,
-    spill: &Spill,
+    stored_rows: &mut u64,
+    spill_file: &SpillFile,
     slice: &RecordBatch,
 ) -> Result<()> {
     for (column, array) in columns.iter_mut().zip(slice.columns()) {
-        column.push(array, spill)?;
+        column.push(array, spill_file)?;
     }
-    *rows += slice.num_rows() as u64;
+    *stored_rows += slice.num_rows() as u64;
     Ok(())
 }

@@ -6,10 +6,11 @@
 //! `q[0]`; the first column is `timestamp`, microseconds since boot as `uint64`; in the same
 //! folder are `manifest.json` and `metadata.json`. The viewer queries columns by name with DuckDB.
 //!
-//! Intended differences: a string of the log is one column and not one column for each character,
-//! columns have the order of the log and are not sorted by name, unknown times are null, and other
-//! encodings make the files smaller. A topic whose name cannot be a file name, so that the viewer
-//! cannot query it, gets another name. `analysis` is passed by the caller, or null.
+//! These files differ on purpose in the following: a string of the log is one column, and not one
+//! column for each character; columns have the order of the log, and are not sorted by name;
+//! unknown times are null; other encodings make the files smaller. A topic whose name cannot be a
+//! file name has a file with another name, so the viewer cannot query it. `analysis` is passed by
+//! the caller, or null.
 
 mod documents;
 
@@ -49,7 +50,7 @@ pub struct Px4Sink {
     names: FileNames,
     metadata: BTreeMap<String, String>,
     budget: MemoryBudget,
-    written: Arc<Mutex<Vec<CompletedTable>>>,
+    completed: Arc<Mutex<Vec<CompletedTable>>>,
 }
 
 /// A table whose file is complete.
@@ -58,7 +59,7 @@ struct CompletedTable {
     topic: String,
     instance: u32,
     rows: u64,
-    file: String,
+    file_name: String,
 }
 
 impl Px4Sink {
@@ -70,27 +71,27 @@ impl Px4Sink {
         metadata: BTreeMap<String, String>,
         budget: MemoryBudget,
     ) -> Self {
-        let names = FileNames::new(NameStyle::FirstBare, topics);
-        Self { outputs, names, metadata, budget, written: Arc::default() }
+        let names = FileNames::new(NameStyle::OmitInstanceZero, topics);
+        Self { outputs, names, metadata, budget, completed: Arc::default() }
     }
 
     /// Writes `manifest.json` and `metadata.json` for the log called `source`, with the topics
     /// that were written.
     pub fn finish(self, source: &str, flight: &Px4Metadata) -> Result<()> {
-        let mut written = self.written.lock();
-        written.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
-        let files = written.iter().map(|table| table.file.as_str());
+        let mut completed = self.completed.lock();
+        completed.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
+        let files = completed.iter().map(|table| table.file_name.as_str());
         let manifest = ManifestDocument::new(source, flight, files);
-        let topics = written.iter().map(|t| (t.topic.as_str(), t.instance, t.rows));
+        let topics = completed
+            .iter()
+            .map(|table| (table.topic.as_str(), table.instance, table.rows));
         let metadata = MetadataDocument::new(flight, topics);
-        let json = |text: serde_json::Result<Vec<u8>>| {
-            text.map_err(|err| {
-                Error::new(ErrorKind::Unsupported, "cannot write the metadata as JSON")
-                    .with_source(err)
-            })
+        let json_error = |err: serde_json::Error| {
+            Error::new(ErrorKind::Unsupported, "cannot write the metadata as JSON")
+                .with_source(err)
         };
-        let manifest = json(serde_json::to_vec_pretty(&manifest))?;
-        let metadata = json(serde_json::to_vec_pretty(&metadata))?;
+        let manifest = serde_json::to_vec_pretty(&manifest).map_err(json_error)?;
+        let metadata = serde_json::to_vec_pretty(&metadata).map_err(json_error)?;
         self.outputs.write("manifest.json", &manifest)?;
         self.outputs.write("metadata.json", &metadata)
     }
@@ -98,16 +99,20 @@ impl Px4Sink {
 
 impl TableSink for Px4Sink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let file = self.names.file_name(topic, "parquet");
-        let staged = self.outputs.create(&file)?;
+        let file_name = self.names.file_name(topic, "parquet");
+        let file = self.outputs.create(&file_name)?;
         let schema = viewer_schema(schema)?;
         let metadata = table_metadata(topic, &self.metadata);
         let (floats, budget) = (Floats::default(), self.budget);
-        let writer = ParquetWriter::new(staged, &schema, metadata, floats, budget)?;
-        let (topic, instance) = (topic.name.clone(), topic.instance);
-        let table = CompletedTable { topic, instance, rows: 0, file };
-        let written = self.written.clone();
-        Ok(Box::new(Px4Writer { schema, writer, table, written }))
+        let writer = ParquetWriter::new(file, &schema, metadata, floats, budget)?;
+        let table = CompletedTable {
+            topic: topic.name.clone(),
+            instance: topic.instance,
+            rows: 0,
+            file_name,
+        };
+        let completed = self.completed.clone();
+        Ok(Box::new(Px4Writer { schema, writer, table, completed }))
     }
 }
 
@@ -115,24 +120,24 @@ struct Px4Writer {
     schema: SchemaRef,
     writer: ParquetWriter,
     table: CompletedTable,
-    written: Arc<Mutex<Vec<CompletedTable>>>,
+    completed: Arc<Mutex<Vec<CompletedTable>>>,
 }
 
 impl TableWriter for Px4Writer {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.table.rows += batch.num_rows() as u64;
         let mut columns = batch.columns().to_vec();
-        if let Some(first) = columns.first_mut() {
-            *first = micros(first)?;
+        if let Some(times) = columns.first_mut() {
+            *times = to_micros(times)?;
         }
         let batch = RecordBatch::try_new(self.schema.clone(), columns);
         self.writer.write(&batch.map_err(from_arrow)?)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Self { writer, table, written, .. } = *self;
+        let Self { writer, table, completed, .. } = *self;
         Box::new(writer).finish()?;
-        written.lock().push(table);
+        completed.lock().push(table);
         Ok(())
     }
 }
@@ -141,22 +146,23 @@ impl TableWriter for Px4Writer {
 /// `timestamp`. Another column of that name, e.g. a 32-bit counter, gets a different name.
 fn viewer_schema(schema: &SchemaRef) -> Result<SchemaRef> {
     let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
-    let Some(first) = fields.first_mut() else {
+    let Some(time_field) = fields.first_mut() else {
         return Err(Error::new(ErrorKind::Malformed, "a table without columns"));
     };
-    *first = Arc::new(Field::new("timestamp", DataType::UInt64, first.is_nullable()));
-    let mut alternative = "timestamp_logged".to_owned();
-    while fields.iter().any(|field| *field.name() == alternative) {
-        alternative.push('_');
+    let is_nullable = time_field.is_nullable();
+    *time_field = Arc::new(Field::new("timestamp", DataType::UInt64, is_nullable));
+    let mut unused_name = "timestamp_logged".to_owned();
+    while fields.iter().any(|field| *field.name() == unused_name) {
+        unused_name.push('_');
     }
     for field in fields.iter_mut().skip(1).filter(|field| field.name() == "timestamp") {
-        *field = Arc::new(Field::clone(field).with_name(&alternative));
+        *field = Arc::new(Field::clone(field).with_name(&unused_name));
     }
     Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
-/// Returns a time column in whole microseconds.
-fn micros(times: &ArrayRef) -> Result<ArrayRef> {
+/// Converts a time column to whole microseconds; negative times become null.
+fn to_micros(times: &ArrayRef) -> Result<ArrayRef> {
     let Some(nanos) = nanos(times) else {
         return Err(Error::new(
             ErrorKind::Malformed,

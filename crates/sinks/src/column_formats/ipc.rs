@@ -8,7 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 use logtool_core::{Result, TableSink, TableWriter, Topic};
 
 use crate::{
-    column_formats::one_dictionary::OneDictionary,
+    column_formats::dictionary_unifier::DictionaryUnifier,
     error::from_arrow,
     files::{
         file_name::FileNames,
@@ -43,35 +43,39 @@ impl IpcSink {
 
 impl TableSink for IpcSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let staged = self.outputs.create(&self.names.file_name(topic, "arrow"))?;
+        let file = self.outputs.create(&self.names.file_name(topic, "arrow"))?;
         let schema = file_schema(topic, schema, &self.metadata);
-        let out = BufWriter::with_capacity(32 << 10, staged);
+        let buffered_file = BufWriter::with_capacity(32 << 10, file);
         let writer = if self.outputs.is_stdout() {
-            StreamWriter::try_new(out, &schema).map(FormatWriter::Stream)
+            FormatWriter::Stream(
+                StreamWriter::try_new(buffered_file, &schema).map_err(from_arrow)?,
+            )
         } else {
-            FileWriter::try_new(out, &schema).map(FormatWriter::File)
+            FormatWriter::File(
+                FileWriter::try_new(buffered_file, &schema).map_err(from_arrow)?,
+            )
         };
-        let writer = writer.map_err(from_arrow)?;
         let buffer = RowBuffer::new(&schema, self.budget.bytes().min(BATCH_BYTES));
-        let dictionaries = OneDictionary::new(&schema)?;
+        let dictionaries = DictionaryUnifier::new(&schema)?;
         Ok(Box::new(IpcWriter { dictionaries, writer, buffer }))
     }
 }
 
 struct IpcWriter {
-    dictionaries: OneDictionary,
+    dictionaries: DictionaryUnifier,
     writer: FormatWriter,
     buffer: RowBuffer,
 }
 
-/// The two forms of Arrow IPC: a stream is read in order, a file from its end.
+/// The two variants of Arrow IPC: a stream is read from start to end; a reader of a file starts
+/// with the footer at its end.
 enum FormatWriter {
     File(FileWriter<BufWriter<StagedFile>>),
     Stream(StreamWriter<BufWriter<StagedFile>>),
 }
 
-/// The target size of batches, if the memory budget allows it. Each batch costs some 100 bytes
-/// for each column.
+/// The target size of batches, if the memory budget allows it. Each batch adds about 100 bytes for
+/// each column to the file.
 const BATCH_BYTES: usize = 1 << 20;
 
 impl TableWriter for IpcWriter {
@@ -84,12 +88,12 @@ impl TableWriter for IpcWriter {
     fn finish(self: Box<Self>) -> Result<()> {
         let Self { mut writer, mut buffer, .. } = *self;
         buffer.flush(|rows| writer.write(rows))?;
-        let out = match writer {
+        let buffered_file = match writer {
             FormatWriter::File(writer) => writer.into_inner(),
             FormatWriter::Stream(writer) => writer.into_inner(),
-        };
-        let out = out.map_err(from_arrow)?;
-        out.into_inner().map_err(|err| err.into_error())?.finish()
+        }
+        .map_err(from_arrow)?;
+        buffered_file.into_inner().map_err(|err| err.into_error())?.finish()
     }
 }
 
@@ -103,15 +107,15 @@ impl FormatWriter {
     }
 }
 
-/// Returns `schema` with the metadata of `topic`.
+/// Returns `schema` with the metadata of `topic` and of the log, which is `metadata`.
 fn file_schema(
     topic: &Topic,
     schema: &SchemaRef,
     metadata: &BTreeMap<String, String>,
 ) -> SchemaRef {
-    let mut all_metadata = schema.metadata().clone();
-    all_metadata.extend(table_metadata(topic, metadata));
-    Arc::new(Schema::new_with_metadata(schema.fields().clone(), all_metadata))
+    let mut schema_metadata = schema.metadata().clone();
+    schema_metadata.extend(table_metadata(topic, metadata));
+    Arc::new(Schema::new_with_metadata(schema.fields().clone(), schema_metadata))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Tables as Parquet files.
 //!
 //! Files are optimised for reading a few columns of a time range: each column has statistics and
-//! a page index, so that readers skip the rest. Columns are nested or flat, depending on the
+//! a page index, so that readers skip other pages. Columns are nested or flat, depending on the
 //! [view](logtool_core::View) of the tables.
 
 mod properties;
@@ -64,24 +64,24 @@ impl ParquetSink {
 
 impl TableSink for ParquetSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let staged = self.outputs.create(&self.names.file_name(topic, "parquet"))?;
+        let file = self.outputs.create(&self.names.file_name(topic, "parquet"))?;
         let metadata = table_metadata(topic, &self.metadata);
         let (floats, budget) = (self.floats, self.budget);
-        let writer = ParquetWriter::new(staged, schema, metadata, floats, budget)?;
+        let writer = ParquetWriter::new(file, schema, metadata, floats, budget)?;
         Ok(Box::new(writer))
     }
 }
 
-/// Row groups grow up to this size if the memory budget is smaller. A file has at most 32,767 row
-/// groups, and the writer keeps some kilobytes for each.
-const ROW_GROUP_BYTES: usize = 16 << 20;
+/// If the memory budget is smaller than this, row groups start small and may grow up to this size:
+/// a file has at most 32,767 row groups, and the writer keeps a few kilobytes for each.
+const MAX_ROW_GROUP_BYTES: usize = 16 << 20;
 
 /// Writes one Parquet file.
 ///
 /// Rows are buffered until they fill a row group. Encoding takes far more memory than the rows
 /// themselves, so no encoder exists while rows are collected.
 pub(crate) struct ParquetWriter {
-    file: SerializedFileWriter<FinishableFile>,
+    writer: SerializedFileWriter<FinishableFile>,
     groups: RowGroups,
     buffer: RowBuffer,
 }
@@ -103,8 +103,9 @@ impl Write for FinishableFile {
 }
 
 impl ParquetWriter {
+    /// Creates a writer of a table with the columns `schema` and with `metadata`.
     pub(crate) fn new(
-        staged: StagedFile,
+        file: StagedFile,
         schema: &SchemaRef,
         metadata: BTreeMap<String, String>,
         floats: Floats,
@@ -113,33 +114,38 @@ impl ParquetWriter {
         let columns =
             ArrowSchemaConverter::new().convert(schema).map_err(from_parquet)?;
         let properties = Arc::new(properties(schema, &columns, metadata, floats));
-        let fields = schema.fields().iter();
-        let fields = fields.map(|field| FieldEncoder::new(field, &properties));
-        let groups = RowGroups::new(fields.collect::<Result<_>>()?);
-        let file = SerializedFileWriter::new(
-            FinishableFile(Some(staged)),
+        let encoders = schema
+            .fields()
+            .iter()
+            .map(|field| FieldEncoder::new(field, &properties))
+            .collect::<Result<_>>()?;
+        let writer = SerializedFileWriter::new(
+            FinishableFile(Some(file)),
             columns.root_schema_ptr(),
             properties,
         );
-        let file = file.map_err(from_parquet)?;
-        let buffer = RowBuffer::new(schema, budget.bytes()).growing_to(ROW_GROUP_BYTES);
-        Ok(Self { file, groups, buffer })
+        Ok(Self {
+            writer: writer.map_err(from_parquet)?,
+            groups: RowGroups::new(encoders),
+            buffer: RowBuffer::new(schema, budget.bytes())
+                .with_max_group_bytes(MAX_ROW_GROUP_BYTES),
+        })
     }
 }
 
 impl TableWriter for ParquetWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { file, groups, buffer } = self;
-        buffer.push(batch, |rows| groups.write(file, rows))
+        let Self { writer, groups, buffer } = self;
+        buffer.push(batch, |rows| groups.write(writer, rows))
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        let Self { file, groups, buffer } = &mut *self;
-        buffer.flush(|rows| groups.write(file, rows))?;
-        groups.write_rest(file)?;
+        let Self { writer, groups, buffer } = &mut *self;
+        buffer.flush(|rows| groups.write(writer, rows))?;
+        groups.write_remaining(writer)?;
         // Not `into_inner`, which converts an I/O error to a string.
-        self.file.finish().map_err(from_parquet)?;
-        self.file.inner_mut().0.take().map_or(Ok(()), StagedFile::finish)
+        writer.finish().map_err(from_parquet)?;
+        writer.inner_mut().0.take().map_or(Ok(()), StagedFile::finish)
     }
 }
 

@@ -1,9 +1,10 @@
-//! Tables in a form that Apache Spark reads.
+//! Tables with types that Apache Spark can read.
 //!
-//! Spark has microseconds where logs have nanoseconds, no unsigned integers, no durations, no lists
-//! of fixed length, before version 3.4 no byte strings of fixed length (SPARK-41096), and names
-//! that are not case-sensitive. It rejects other types in a Parquet file, or reads them as
-//! something else ("Parquet Files" of Spark's guide; its type `TimestampType`). The conversions:
+//! Spark's times have microseconds, while those of logs have nanoseconds. It has no unsigned
+//! integers, no durations, no lists of fixed length, and before version 3.4 no byte strings of
+//! fixed length (SPARK-41096). Its names are not case-sensitive. Spark rejects other types in a
+//! Parquet file, or reads them as another type ("Parquet Files" of Spark's guide; its type
+//! `TimestampType`). The conversions:
 //!
 //! | in the log | for Spark |
 //! |---|---|
@@ -81,15 +82,15 @@ impl TableWriter for SparkWriter {
 #[derive(Debug)]
 pub struct SparkTypes {
     schema: SchemaRef,
-    changes: Vec<Conversion>,
+    conversions: Vec<Conversion>,
 }
 
 impl SparkTypes {
     /// Creates the conversion of batches with the columns `schema`.
     pub fn new(schema: &Schema) -> Self {
-        let (fields, changes) = changes(schema.fields());
+        let (fields, conversions) = convert_fields(schema.fields());
         let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
-        Self { schema: Arc::new(schema), changes }
+        Self { schema: Arc::new(schema), conversions }
     }
 
     /// Returns the columns of the converted batches.
@@ -103,7 +104,7 @@ impl SparkTypes {
     /// `Malformed` if the batch does not have the columns of the original schema.
     pub fn convert(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let columns =
-            convert_all(&self.changes, batch.columns()).map_err(from_arrow)?;
+            convert_all(&self.conversions, batch.columns()).map_err(from_arrow)?;
         RecordBatch::try_new(self.schema.clone(), columns).map_err(from_arrow)
     }
 }
@@ -113,8 +114,8 @@ impl SparkTypes {
 enum Conversion {
     /// It is not changed.
     None,
-    /// It becomes integers of this larger type.
-    Wider(DataType),
+    /// It becomes integers of this wider type.
+    Widen(DataType),
     /// It becomes nanoseconds.
     Nanos,
     /// It becomes microseconds of this type, and a second column of nanoseconds.
@@ -128,45 +129,44 @@ enum Conversion {
 }
 
 /// Returns the converted fields, and how each of `fields` is converted.
-fn changes(fields: &Fields) -> (Fields, Vec<Conversion>) {
-    let (mut converted_fields, mut changes) = (Vec::new(), Vec::new());
+fn convert_fields(fields: &Fields) -> (Fields, Vec<Conversion>) {
+    let (mut converted_fields, mut conversions) = (Vec::new(), Vec::new());
     let mut names = FieldNames::new(fields);
     for field in fields {
-        let plain = |name: &str, data_type| {
+        let new_field = |name: &str, data_type| {
             Arc::new(Field::new(name, data_type, field.is_nullable()))
         };
         match field.data_type() {
             DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
                 let name = names.unique_name(field.name());
                 let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
-                converted_fields.push(plain(&name, micros.clone()));
-                converted_fields.push(plain(
-                    &names.unused_name(format!("{name}_ns")),
-                    DataType::Int64,
-                ));
-                changes.push(Conversion::Micros(micros));
+                let nanos_name = names.unused_name(format!("{name}_ns"));
+                converted_fields.push(new_field(&name, micros.clone()));
+                converted_fields.push(new_field(&nanos_name, DataType::Int64));
+                conversions.push(Conversion::Micros(micros));
             }
             DataType::Duration(TimeUnit::Nanosecond) => {
                 let name = names.unused_name(format!("{}_ns", field.name()));
-                converted_fields.push(plain(&name, DataType::Int64));
-                changes.push(Conversion::Nanos);
+                converted_fields.push(new_field(&name, DataType::Int64));
+                conversions.push(Conversion::Nanos);
             }
             other => {
-                let (data_type, change) = change(other);
+                let (data_type, conversion) = convert_type(other);
                 let field = field.as_ref().clone().with_data_type(data_type);
                 let name = names.unique_name(field.name());
                 converted_fields.push(Arc::new(field.with_name(name)));
-                changes.push(change);
+                conversions.push(conversion);
             }
         }
     }
-    (converted_fields.into(), changes)
+    (converted_fields.into(), conversions)
 }
 
-/// The names of the fields of a table, compared without case.
+/// The names of the fields of a table, in lower case because Spark does not distinguish cases.
 struct FieldNames {
-    /// The names of the original table.
+    /// The names in the original table.
     original: HashSet<String>,
+    /// The names in the converted table.
     used: HashSet<String>,
 }
 
@@ -176,7 +176,8 @@ impl FieldNames {
         Self { original: original.collect(), used: HashSet::new() }
     }
 
-    /// Returns `name`, which is one of the table's, changed if it was returned before.
+    /// Returns the name of the converted field for the original field `name`: the same name unless
+    /// it is already used.
     fn unique_name(&mut self, name: &str) -> String {
         if self.used.insert(name.to_lowercase()) {
             name.to_owned()
@@ -185,7 +186,7 @@ impl FieldNames {
         }
     }
 
-    /// Returns `name`, or a similar name that does not occur in the table.
+    /// Returns a name for an additional field: `name`, or a similar name if a field has this name.
     fn unused_name(&mut self, mut name: String) -> String {
         while self.original.contains(&name.to_lowercase())
             || !self.used.insert(name.to_lowercase())
@@ -196,55 +197,57 @@ impl FieldNames {
     }
 }
 
-/// Returns the type that `data_type` becomes if it is one column, e.g. the items of a list.
-fn change(data_type: &DataType) -> (DataType, Conversion) {
-    let wider = |to: DataType| (to.clone(), Conversion::Wider(to));
+/// Returns the type that `data_type` is converted to if it must stay one column, e.g. the items of
+/// a list.
+fn convert_type(data_type: &DataType) -> (DataType, Conversion) {
+    let widen =
+        |wider_type: DataType| (wider_type.clone(), Conversion::Widen(wider_type));
     match data_type {
-        DataType::UInt8 => wider(DataType::Int16),
-        DataType::UInt16 => wider(DataType::Int32),
-        DataType::UInt32 => wider(DataType::Int64),
-        DataType::UInt64 => wider(DataType::Decimal128(20, 0)),
+        DataType::UInt8 => widen(DataType::Int16),
+        DataType::UInt16 => widen(DataType::Int32),
+        DataType::UInt32 => widen(DataType::Int64),
+        DataType::UInt64 => widen(DataType::Decimal128(20, 0)),
         DataType::Timestamp(TimeUnit::Nanosecond, _)
         | DataType::Duration(TimeUnit::Nanosecond) => {
             (DataType::Int64, Conversion::Nanos)
         }
         DataType::List(item) | DataType::FixedSizeList(item, _) => {
-            let (data_type, change) = change(item.data_type());
+            let (data_type, conversion) = convert_type(item.data_type());
             let item = Arc::new(item.as_ref().clone().with_data_type(data_type));
-            (DataType::List(item.clone()), Conversion::List(item, Box::new(change)))
+            (DataType::List(item.clone()), Conversion::List(item, Box::new(conversion)))
         }
         DataType::FixedSizeBinary(_) => (DataType::Binary, Conversion::Bytes),
         DataType::Struct(fields) => {
-            let (fields, conversions) = changes(fields);
+            let (fields, conversions) = convert_fields(fields);
             (DataType::Struct(fields.clone()), Conversion::Fields(fields, conversions))
         }
         other => (other.clone(), Conversion::None),
     }
 }
 
-/// Converts `arrays` as specified by `changes`.
+/// Converts `arrays` as specified by `conversions`.
 fn convert_all(
-    changes: &[Conversion],
+    conversions: &[Conversion],
     arrays: &[ArrayRef],
 ) -> Result<Vec<ArrayRef>, ArrowError> {
     let mut converted = Vec::new();
-    for (change, array) in changes.iter().zip(arrays) {
-        if let Conversion::Micros(micros) = change {
+    for (conversion, array) in conversions.iter().zip(arrays) {
+        if let Conversion::Micros(micros) = conversion {
             let nanos = array.as_primitive::<TimestampNanosecondType>();
-            let floor = |nanos: i64| nanos.div_euclid(1_000);
-            let values: TimestampMicrosecondArray = nanos.unary(floor);
+            let values: TimestampMicrosecondArray =
+                nanos.unary(|nanos| nanos.div_euclid(1_000));
             converted.push(Arc::new(values.with_data_type(micros.clone())) as ArrayRef);
             converted.push(convert(&Conversion::Nanos, array)?);
         } else {
-            converted.push(convert(change, array)?);
+            converted.push(convert(conversion, array)?);
         }
     }
     Ok(converted)
 }
 
-/// Converts `array` as specified by `change`.
-fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    Ok(match change {
+/// Converts `array` as specified by `conversion`.
+fn convert(conversion: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    Ok(match conversion {
         Conversion::None | Conversion::Micros(_) => array.clone(),
         Conversion::Nanos => match array.data_type() {
             DataType::Duration(_) => {
@@ -256,7 +259,7 @@ fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError
                 Arc::new(nanos.reinterpret_cast::<Int64Type>())
             }
         },
-        Conversion::Wider(to) => match to {
+        Conversion::Widen(wider_type) => match wider_type {
             DataType::Int16 => Arc::new(
                 array.as_primitive::<UInt8Type>().unary::<_, Int16Type>(i16::from),
             ),
@@ -269,11 +272,11 @@ fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError
             _ => {
                 let values: Decimal128Array =
                     array.as_primitive::<UInt64Type>().unary(i128::from);
-                Arc::new(values.with_data_type(to.clone()))
+                Arc::new(values.with_data_type(wider_type.clone()))
             }
         },
         Conversion::List(item, conversion) => {
-            let (ends, values, nulls) = match array.data_type() {
+            let (offsets, values, nulls) = match array.data_type() {
                 DataType::List(_) => {
                     let list: &ListArray = array.as_list();
                     (list.offsets().clone(), list.values().clone(), list.nulls())
@@ -281,24 +284,24 @@ fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError
                 _ => {
                     let list: &FixedSizeListArray = array.as_fixed_size_list();
                     let len = usize::try_from(list.value_length()).unwrap_or(0);
-                    let ends = OffsetBuffer::from_repeated_length(len, list.len());
-                    (ends, list.values().clone(), list.nulls())
+                    let offsets = OffsetBuffer::from_repeated_length(len, list.len());
+                    (offsets, list.values().clone(), list.nulls())
                 }
             };
             let values = convert(conversion, &values)?;
-            Arc::new(ListArray::try_new(item.clone(), ends, values, nulls.cloned())?)
+            Arc::new(ListArray::try_new(item.clone(), offsets, values, nulls.cloned())?)
         }
         Conversion::Bytes => {
             let bytes = array.as_fixed_size_binary();
             Arc::new(bytes.iter().collect::<BinaryArray>())
         }
         Conversion::Fields(fields, conversions) => {
-            let old = array.as_struct();
-            let columns = convert_all(conversions, old.columns())?;
+            let structs = array.as_struct();
+            let columns = convert_all(conversions, structs.columns())?;
             Arc::new(StructArray::try_new(
                 fields.clone(),
                 columns,
-                old.nulls().cloned(),
+                structs.nulls().cloned(),
             )?)
         }
     })

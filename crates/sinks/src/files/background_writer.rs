@@ -18,31 +18,34 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// Writes of at least this size bypass the block: copying them would cost more than it saves.
-/// Buffers whose ownership is passed with [`Output::write_owned`] are queued without a copy instead.
+/// Buffers whose ownership is passed with [`Output::write_owned`] are queued without a copy
+/// instead.
 const DIRECT_BYTES: usize = 96 << 10;
 
 /// Another thread is asked to write once this many bytes are queued. Waking a thread for fewer
 /// bytes takes longer than it saves.
 const WAKE_BYTES: usize = 512 << 10;
 
-/// The caller helps to write once at least this many bytes are queued. The queue is longer by
-/// at most one block.
+/// The caller helps to write once at least this many bytes are queued. One more block may be
+/// queued after that.
 const MAX_QUEUED_BYTES: usize = 3 << 20;
 
 /// A new file that other threads of the current rayon pool write while the caller produces the
 /// next bytes.
 ///
 /// The caller never waits for a task that has not started. It writes blocks itself if more than
-/// 3 MiB are queued. It also writes long data itself that was not passed with [`Output::write_owned`], or
-/// was passed while all other threads are busy. In a pool of one thread, each call writes
-/// directly. A write error is returned by a later call, at the latest by
+/// 3 MiB are queued. It also writes long data itself if the data was not passed with
+/// [`Output::write_owned`], or was passed while all other threads are busy. In a pool of one
+/// thread, each call writes directly. A write error is returned by a later call, at the latest by
 /// [`finish`](Self::finish); flushing does not wait for queued blocks. Dropping the writer
 /// discards queued blocks and drops the file after a write in progress has ended.
 pub struct BackgroundWriter<F: Write + Seek + Send + 'static> {
     shared: Arc<SharedState<F>>,
     /// The block that collects short writes.
     block: Vec<u8>,
+    /// The offset of the next byte that the caller writes.
     position: u64,
+    /// Whether each call writes directly, because there is no other thread.
     is_synchronous: bool,
 }
 
@@ -52,8 +55,9 @@ struct SharedState<F> {
 }
 
 struct QueueState<F> {
-    /// `None` while a thread writes, and after the end.
+    /// `None` while a thread writes, and after the writer is finished.
     file: Option<F>,
+    /// Whether a thread is writing a block.
     is_busy: bool,
     /// Whether a task that writes the queue was spawned. It may not have started yet.
     is_scheduled: bool,
@@ -62,6 +66,7 @@ struct QueueState<F> {
     queued_bytes: usize,
     /// Empty buffers for reuse.
     free_buffers: Vec<Vec<u8>>,
+    /// The first error of a write.
     error: Option<io::Error>,
 }
 
@@ -91,17 +96,20 @@ impl<F: Write + Seek + Send + 'static> BackgroundWriter<F> {
     /// # Errors
     /// The first error of any write.
     pub fn finish(mut self) -> io::Result<F> {
-        let file = self.drain()?.file.take();
-        let mut file = file.ok_or_else(|| io::Error::other("the file is finished"))?;
+        let mut file = self
+            .drain()?
+            .file
+            .take()
+            .ok_or_else(|| io::Error::other("the file is finished"))?;
         file.flush()?;
         Ok(file)
     }
 
-    /// Writes everything that was passed so far, and returns the locked state.
+    /// Writes everything that was passed to this writer so far, and returns the locked state.
     fn drain(&mut self) -> io::Result<MutexGuard<'_, QueueState<F>>> {
         self.enqueue_block()?;
         let state = self.shared.drain();
-        state.check()?;
+        state.check_error()?;
         Ok(state)
     }
 
@@ -116,16 +124,16 @@ impl<F: Write + Seek + Send + 'static> BackgroundWriter<F> {
         Ok(())
     }
 
-    /// Queues `block`, and replaces it by an empty buffer.
+    /// Queues `block`, and replaces it with an empty buffer.
     fn enqueue(&self, block: &mut Vec<u8>) -> io::Result<()> {
         let mut state = self.shared.state.lock();
         while state.queued_bytes >= MAX_QUEUED_BYTES {
             state = self.shared.write_or_wait(state);
         }
-        state.check()?;
-        let empty = state.free_buffers.pop().unwrap_or_default();
+        state.check_error()?;
+        let empty_buffer = state.free_buffers.pop().unwrap_or_default();
         state.queued_bytes += block.len();
-        state.queue.push_back(mem::replace(block, empty));
+        state.queue.push_back(mem::replace(block, empty_buffer));
         if state.queued_bytes >= WAKE_BYTES
             && !mem::replace(&mut state.is_scheduled, true)
         {
@@ -165,8 +173,9 @@ impl<F: Write> SharedState<F> {
         let block = state.queue.pop_front();
         state.queued_bytes -= block.as_ref().map_or(0, Vec::len);
         drop(state);
-        let write = || block.as_deref().map_or(Ok(()), |bytes| file.write_all(bytes));
-        let result = panic::catch_unwind(AssertUnwindSafe(write))
+        let write_block =
+            || block.as_deref().map_or(Ok(()), |bytes| file.write_all(bytes));
+        let result = panic::catch_unwind(AssertUnwindSafe(write_block))
             .unwrap_or_else(|_| Err(io::Error::other("panicked while writing")));
         let mut state = self.state.lock();
         (state.file, state.is_busy) = (Some(file), false);
@@ -174,10 +183,10 @@ impl<F: Write> SharedState<F> {
             state.clear_queue();
             state.error.get_or_insert(err);
         }
-        state.free_buffers.extend(block.map(|mut block| {
+        if let Some(mut block) = block {
             block.clear();
-            block
-        }));
+            state.free_buffers.push(block);
+        }
         self.changed.notify_all();
         state
     }
@@ -204,8 +213,8 @@ impl<F> QueueState<F> {
         self.queued_bytes = 0;
     }
 
-    /// Returns the first write error on every call.
-    fn check(&self) -> io::Result<()> {
+    /// Fails with the first write error. The error remains, so that every later call fails, too.
+    fn check_error(&self) -> io::Result<()> {
         match &self.error {
             Some(err) => Err(io::Error::new(err.kind(), err.to_string())),
             None => Ok(()),
@@ -217,10 +226,12 @@ impl<F: Write + Seek + Send + 'static> Write for BackgroundWriter<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.is_synchronous || bytes.len() >= DIRECT_BYTES {
             let mut state = self.drain()?;
-            let file = state.file.as_mut();
-            let written = file.map_or(Ok(()), |file| file.write_all(bytes));
-            state.error = written.err();
-            state.check()?;
+            if let Some(file) = state.file.as_mut()
+                && let Err(err) = file.write_all(bytes)
+            {
+                state.error = Some(err);
+            }
+            state.check_error()?;
         } else {
             self.block.extend_from_slice(bytes);
         }
@@ -232,29 +243,29 @@ impl<F: Write + Seek + Send + 'static> Write for BackgroundWriter<F> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.shared.state.lock().check()
+        self.shared.state.lock().check_error()
     }
 }
 
 impl<F: Output + 'static> Output for BackgroundWriter<F> {
     fn copy_from_file(&mut self, source: &File, range: Range<u64>) -> io::Result<u64> {
         let mut state = self.drain()?;
-        let copied = state
-            .file
-            .as_mut()
-            .map_or(Ok(0), |file| file.copy_from_file(source, range));
+        let copied_bytes = match state.file.as_mut() {
+            Some(file) => file.copy_from_file(source, range)?,
+            None => 0,
+        };
         drop(state);
-        self.position += *copied.as_ref().unwrap_or(&0);
-        copied
+        self.position += copied_bytes;
+        Ok(copied_bytes)
     }
 
     fn write_owned(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         let is_short = bytes.len() < DIRECT_BYTES;
         // If no thread has started the spawned task, all threads have other work. A long buffer
         // is then written here, while it is still in the caches of this core.
-        let is_starved =
+        let is_faster_here =
             || bytes.len() >= WAKE_BYTES && self.shared.state.lock().is_starved();
-        if self.is_synchronous || is_short || is_starved() {
+        if self.is_synchronous || is_short || is_faster_here() {
             self.write_all(bytes)?;
             bytes.clear();
             return Ok(());
@@ -271,9 +282,12 @@ impl<F: Write + Seek + Send + 'static> Seek for BackgroundWriter<F> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         if to != SeekFrom::Current(0) {
             let mut state = self.drain()?;
-            let sought = state.file.as_mut().map(|file| file.seek(to));
+            let new_position = match state.file.as_mut() {
+                Some(file) => Some(file.seek(to)?),
+                None => None,
+            };
             drop(state);
-            self.position = sought.unwrap_or(Ok(self.position))?;
+            self.position = new_position.unwrap_or(self.position);
         }
         Ok(self.position)
     }
@@ -284,7 +298,8 @@ impl<F: Write + Seek + Send + 'static> Drop for BackgroundWriter<F> {
         let mut state = self.shared.state.lock();
         state.clear_queue();
         drop(state);
-        // A worker thread may own the last reference. The file must be closed here, not there.
+        // A worker thread may hold the last reference to the shared state. Without this, it would
+        // close the file some time after this call.
         drop(self.shared.drain().file.take());
     }
 }

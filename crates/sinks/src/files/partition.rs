@@ -17,18 +17,18 @@ use std::path::{Path, PathBuf};
 pub struct Partition {
     log: String,
     staging_dir: PathBuf,
-    kind: PartitionUnit,
+    layout: PartitionLayout,
 }
 
-/// The unit that gets a folder of its own.
+/// How files are grouped into folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PartitionUnit {
-    /// The files of a table.
-    Table,
-    /// The files of a log.
-    Log,
-    /// None; the file is directly in the data set.
-    File,
+enum PartitionLayout {
+    /// A folder for each table, which contains a folder for each log.
+    PerTable,
+    /// A folder for each log.
+    PerLog,
+    /// No folders: files are directly in the data set.
+    Unpartitioned,
 }
 
 impl Partition {
@@ -38,21 +38,21 @@ impl Partition {
         Self {
             log: log.into(),
             staging_dir: staging_dir.into(),
-            kind: PartitionUnit::Table,
+            layout: PartitionLayout::PerTable,
         }
     }
 
-    /// Returns paths directly in the data set, for logs that are one file: they have no partition.
+    /// Places files directly in the data set, for logs that are converted to one file.
     #[must_use]
     pub fn without_partition(mut self) -> Self {
-        self.kind = PartitionUnit::File;
+        self.layout = PartitionLayout::Unpartitioned;
         self
     }
 
-    /// Puts all files into the folder `log=<name>`, for files that are only useful together.
+    /// Places all files in the folder `log=<name>`, for files that are only useful together.
     #[must_use]
     pub fn in_log_folder(mut self) -> Self {
-        self.kind = PartitionUnit::Log;
+        self.layout = PartitionLayout::PerLog;
         self
     }
 
@@ -64,12 +64,18 @@ impl Partition {
     /// Returns the path in the data set of the file that a sink calls `name`.
     pub(crate) fn path(&self, name: &str) -> String {
         let log = &self.log;
-        match (name.split_once('/'), name.rsplit_once('.')) {
-            _ if self.kind == PartitionUnit::File => name.to_owned(),
-            _ if self.kind == PartitionUnit::Log => format!("log={log}/{name}"),
-            (Some((table, file)), _) => format!("{table}/log={log}/{file}"),
-            (None, Some((table, end))) => format!("{table}/log={log}/part-0.{end}"),
-            (None, None) => format!("{name}/log={log}/part-0"),
+        match self.layout {
+            PartitionLayout::Unpartitioned => name.to_owned(),
+            PartitionLayout::PerLog => format!("log={log}/{name}"),
+            PartitionLayout::PerTable => {
+                if let Some((table, file)) = name.split_once('/') {
+                    format!("{table}/log={log}/{file}")
+                } else if let Some((table, extension)) = name.rsplit_once('.') {
+                    format!("{table}/log={log}/part-0.{extension}")
+                } else {
+                    format!("{name}/log={log}/part-0")
+                }
+            }
         }
     }
 }

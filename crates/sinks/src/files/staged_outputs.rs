@@ -51,11 +51,11 @@ pub struct Outputs {
     is_synced: bool,
     state: Mutex<OutputsState>,
     /// The number of open temporary files.
-    open: AtomicUsize,
-    most_open: usize,
+    open_files: AtomicUsize,
+    max_open_files: usize,
 }
 
-/// The kind of outputs.
+/// Where outputs are written to.
 #[derive(Debug)]
 enum OutputKind {
     /// Several files, with the names that sinks choose.
@@ -70,15 +70,15 @@ enum OutputKind {
 
 #[derive(Debug, Default)]
 struct OutputsState {
-    /// The names that are used.
+    /// The names of all outputs that were created.
     names: BTreeSet<String>,
     /// The temporary directory that will become the new directory.
-    staging: Option<TempDir>,
+    staging_dir: Option<TempDir>,
     /// The finished files and their final paths.
-    done: Vec<(TempPath, PathBuf)>,
-    /// The finished file that is renamed after all others.
-    last: Option<PathBuf>,
-    /// The files that were created and are not finished.
+    finished: Vec<(TempPath, PathBuf)>,
+    /// The final path of the file that is renamed after all others.
+    last_destination: Option<PathBuf>,
+    /// The temporary paths of the files that were created and are not finished.
     unfinished: BTreeSet<PathBuf>,
     /// The directories that were created, outermost first.
     created_dirs: Vec<PathBuf>,
@@ -147,8 +147,8 @@ impl Outputs {
             existing,
             is_synced: false,
             state: Mutex::default(),
-            open: AtomicUsize::new(0),
-            most_open: temporary::max_open_files(),
+            open_files: AtomicUsize::new(0),
+            max_open_files: temporary::max_open_files(),
         }
     }
 
@@ -164,8 +164,8 @@ impl Outputs {
 
     /// Returns an existing directory on the same disk as the files.
     pub(crate) fn scratch_dir(&self) -> PathBuf {
-        match &self.state.lock().staging {
-            Some(staging) => staging.path().to_owned(),
+        match &self.state.lock().staging_dir {
+            Some(staging_dir) => staging_dir.path().to_owned(),
             None => self.dir.clone(),
         }
     }
@@ -180,48 +180,48 @@ impl Outputs {
     /// path; they can be started only once.
     ///
     /// # Errors
-    /// `AlreadyExists` if there is such a file and it must not be replaced; `Unsupported` if the
-    /// name was used before, or a single file was started before; `Io` if the file cannot be
-    /// created, or something else than a file is there.
+    /// `AlreadyExists` if the file exists and must not be replaced; `Unsupported` if the name was
+    /// used before, or a single file was started before; `Io` if the file cannot be created, or
+    /// if its path is e.g. that of a folder.
     pub fn create(self: &Arc<Self>, name: &str) -> Result<StagedFile> {
         if self.is_stdout() {
-            return self.stdout(name);
+            return self.create_stdout(name);
         }
         let destination = match &self.kind {
             OutputKind::Partition(partition) => self.dir.join(partition.path(name)),
             OutputKind::File(path) => path.clone(),
             _ => self.dir.join(name),
         };
-        self.check(&destination)?;
+        self.check_destination(&destination)?;
         let mut state = self.state.lock();
-        let is_second =
+        let is_second_file =
             matches!(self.kind, OutputKind::File(_)) && !state.names.is_empty();
-        if is_second || !state.names.insert(name.to_owned()) {
-            // Without the folder, because the catalogs of equal datasets are equal.
-            let file =
-                destination.strip_prefix(&self.dir).unwrap_or(&destination).display();
-            let message = format!("two tables have the same file name {file}");
+        if is_second_file || !state.names.insert(name.to_owned()) {
+            // The message does not contain the folder of the outputs: catalogs of datasets store
+            // it, and the catalogs of equal datasets must be equal.
+            let relative_path = destination.strip_prefix(&self.dir);
+            let relative_path = relative_path.unwrap_or(&destination).display();
+            let message = format!("two tables have the same file name {relative_path}");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let (file, temporary) = self.begin(&mut state, &destination)?;
+        let (file, temporary) = self.create_temporary(&mut state, &destination)?;
         state.unfinished.insert(temporary.to_path_buf());
         drop(state);
 
-        self.open.fetch_add(1, Ordering::Relaxed);
-        let (file, temporary) = (Some(file), Some(temporary));
-        let mut staged = StagedFile {
+        self.open_files.fetch_add(1, Ordering::Relaxed);
+        let mut staged_file = StagedFile {
             outputs: self.clone(),
-            file,
-            temporary,
+            file: Some(file),
+            temporary: Some(temporary),
             destination,
             position: 0,
         };
-        staged.close_if_many()?;
-        Ok(staged)
+        staged_file.close_if_too_many_open()?;
+        Ok(staged_file)
     }
 
     /// Creates the temporary file that will be renamed to `destination`.
-    fn begin(
+    fn create_temporary(
         &self,
         state: &mut OutputsState,
         destination: &Path,
@@ -238,14 +238,15 @@ impl Outputs {
             let parent = temporary::parent(&self.dir);
             create_dirs(&parent, &mut state.created_dirs)?;
             temporary::remove_abandoned(&parent);
-            let staging = temporary::dir_in(&parent);
-            // The name of a temporary folder would say nothing to a user.
-            let failed = |err| at_path("create", &self.dir, err);
-            state.staging = Some(staging.map_err(failed)?);
+            let staging_dir = temporary::create_dir_in(&parent)
+                // The error names the output: a user does not know the temporary folder.
+                .map_err(|err| at_path("create", &self.dir, err))?;
+            state.staging_dir = Some(staging_dir);
         }
-        if let Some(staging) = &state.staging {
-            let name = destination.strip_prefix(&self.dir).unwrap_or(destination);
-            let path = staging.path().join(name);
+        if let Some(staging_dir) = &state.staging_dir {
+            let relative_path =
+                destination.strip_prefix(&self.dir).unwrap_or(destination);
+            let path = staging_dir.path().join(relative_path);
             let create = || {
                 fs::create_dir_all(temporary::parent(&path))?;
                 let mut options = OpenOptions::new();
@@ -258,62 +259,57 @@ impl Outputs {
             OutputKind::Partition(partition) => partition.staging_dir(),
             _ => destination.parent().unwrap_or(&self.dir),
         };
+        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         create_dirs(dir, &mut state.created_dirs)?;
         if is_first {
             temporary::remove_abandoned(dir);
         }
-        let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-        temporary::file_in(dir).map_err(|err| at_path("create", destination, err))
+        temporary::create_file_in(dir)
+            .map_err(|err| at_path("create", destination, err))
     }
 
     /// Opens standard output, which can be used only once.
-    fn stdout(self: &Arc<Self>, name: &str) -> Result<StagedFile> {
+    fn create_stdout(self: &Arc<Self>, name: &str) -> Result<StagedFile> {
         let mut state = self.state.lock();
         if !state.names.is_empty() {
             let message = "cannot write two tables to standard output";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         state.names.insert(name.to_owned());
-        let file = Some(stdout_file()?);
-        let destination = PathBuf::from("standard output");
         Ok(StagedFile {
             outputs: self.clone(),
-            file,
+            file: Some(stdout_file()?),
             temporary: None,
-            destination,
+            destination: PathBuf::from("standard output"),
             position: 0,
         })
     }
 
     /// Writes `bytes` as the file `name`.
     pub fn write(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<()> {
-        let mut staged = self.create(name)?;
-        staged.write_all(bytes)?;
-        staged.finish()
+        let mut file = self.create(name)?;
+        file.write_all(bytes)?;
+        file.finish()
     }
 
     /// Writes `bytes` as the file `name`, which is renamed after all others: a reader that
     /// finds this file finds the others, too.
     pub fn write_last(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<()> {
-        self.state.lock().last = Some(self.dir.join(name));
+        self.state.lock().last_destination = Some(self.dir.join(name));
         self.write(name, bytes)
     }
 
     /// Returns the final paths of the files that are finished so far.
     pub fn paths(&self) -> Vec<PathBuf> {
-        self.state
-            .lock()
-            .done
-            .iter()
-            .map(|(_, destination)| destination.clone())
-            .collect()
+        let state = self.state.lock();
+        state.finished.iter().map(|(_, destination)| destination.clone()).collect()
     }
 
     /// Gives all files their final names, and returns their paths in alphabetical order.
     ///
     /// # Errors
-    /// A file is not finished, or cannot be synced or renamed. In the last case, files that were
-    /// already renamed are removed if they did not replace another file.
+    /// A file is not finished, or cannot be synced or renamed. If a file cannot be renamed, the
+    /// files that were renamed before are removed, unless they may have replaced other files.
     pub fn commit(&self) -> Result<Vec<PathBuf>> {
         let mut state = self.state.lock();
         if !state.unfinished.is_empty() {
@@ -322,40 +318,41 @@ impl Outputs {
             return Err(Error::new(ErrorKind::Io, message));
         }
         if self.is_synced {
-            let files = state
-                .done
+            let paths: Vec<(&Path, &Path)> = state
+                .finished
                 .iter()
-                .map(|(temporary, destination)| (&**temporary, &**destination));
-            sync::sync_files(&files.collect::<Vec<_>>())?;
+                .map(|(temporary, destination)| (&**temporary, destination.as_path()))
+                .collect();
+            sync::sync_files(&paths)?;
         }
-        let mut files = std::mem::take(&mut state.done);
+        let mut files = std::mem::take(&mut state.finished);
         files.sort_by(|a, b| a.1.cmp(&b.1));
-        let staging = state.staging.take();
-        if let Some(staging) = &staging
-            && fs::rename(staging.path(), &self.dir).is_ok()
+        let staging_dir = state.staging_dir.take();
+        if let Some(staging_dir) = &staging_dir
+            && fs::rename(staging_dir.path(), &self.dir).is_ok()
         {
             state.created_dirs.clear();
-            let parent = temporary::parent(&self.dir);
-            let destinations = files.into_iter().map(|(temporary, destination)| {
+            let mut destinations = Vec::with_capacity(files.len());
+            for (temporary, destination) in files {
                 let _ = temporary.keep(); // it was renamed, so there is nothing to remove
-                destination
-            });
-            let destinations = destinations.collect();
-            self.sync_dirs([parent].into())?;
+                destinations.push(destination);
+            }
+            self.sync_dirs([temporary::parent(&self.dir)].into())?;
             return Ok(destinations);
         }
-        // The directory existed before, or another process created it meanwhile.
+        // The directory existed before, or another process has created it in the meantime.
         for (_, destination) in &files {
-            self.check(destination)?;
+            self.check_destination(destination)?;
         }
+        // A stable sort: all other files keep their order.
+        files.sort_by_key(|(_, destination)| {
+            Some(destination) == state.last_destination.as_ref()
+        });
         let mut dirs = BTreeSet::new();
-        let mut placed: Vec<PathBuf> = Vec::new();
-        let is_last = |destination: &PathBuf| Some(destination) == state.last.as_ref();
-        let (last, others): (Vec<_>, Vec<_>) =
-            files.into_iter().partition(|(_, destination)| is_last(destination));
-        for (temporary, destination) in others.into_iter().chain(last) {
+        let mut committed: Vec<PathBuf> = Vec::new();
+        for (temporary, destination) in files {
             let dir = temporary::parent(&destination);
-            if staging.is_some() || matches!(self.kind, OutputKind::Partition(_)) {
+            if staging_dir.is_some() || matches!(self.kind, OutputKind::Partition(_)) {
                 fs::create_dir_all(&dir).map_err(|err| at_path("create", &dir, err))?;
             }
             dirs.insert(dir);
@@ -367,44 +364,47 @@ impl Outputs {
             };
             if let Err(err) = renamed {
                 if self.existing == ExistingFiles::Refuse {
-                    placed.iter().for_each(|path| drop(fs::remove_file(path)));
+                    committed.iter().for_each(|path| drop(fs::remove_file(path)));
                 }
                 return Err(at_path("create", &destination, err.error));
             }
-            placed.push(destination);
+            committed.push(destination);
         }
         state.created_dirs.clear();
         self.sync_dirs(dirs)?;
-        placed.sort();
-        Ok(placed)
+        committed.sort();
+        Ok(committed)
     }
 
-    /// Waits until the entries of `dirs` are on the disk, if files are synced.
+    /// If files are synced, waits until the entries of the directories `dirs` are on the disk.
     fn sync_dirs(&self, dirs: BTreeSet<PathBuf>) -> Result<()> {
         if !self.is_synced {
             return Ok(());
         }
-        sync::sync_dirs(&dirs.into_iter().collect::<Vec<_>>())
+        let dirs: Vec<PathBuf> = dirs.into_iter().collect();
+        sync::sync_dirs(&dirs)
     }
 
     /// Removes everything that has no final name yet, for a program that is about to end. As
     /// long as the guard exists, calls that create, finish or rename files block.
     pub fn abandon(&self) -> AbandonGuard<'_> {
         let mut state = self.state.lock();
-        state.done.clear();
+        state.finished.clear();
         state.unfinished.iter().for_each(|path| drop(fs::remove_file(path)));
-        state.staging = None; // removes the directory
+        state.staging_dir = None; // removes the directory
         state.remove_dirs();
         AbandonGuard { _state: state }
     }
 
     /// Checks that a file may be written at `destination`.
-    fn check(&self, destination: &Path) -> Result<()> {
+    fn check_destination(&self, destination: &Path) -> Result<()> {
         let Ok(existing) = fs::symlink_metadata(destination) else { return Ok(()) };
         // A link such as /dev/stdout leads to a device or a pipe.
-        let target =
-            fs::metadata(destination).map_or(existing.file_type(), |to| to.file_type());
-        if let Some(kind) = irreplaceable_kind(target) {
+        let file_type = match fs::metadata(destination) {
+            Ok(link_target) => link_target.file_type(),
+            Err(_) => existing.file_type(),
+        };
+        if let Some(kind) = irreplaceable_kind(file_type) {
             let message = format!(
                 "{} is {kind}: an output is a new file, which appears when it is complete",
                 destination.display()
@@ -422,8 +422,8 @@ impl Outputs {
 impl Drop for Outputs {
     fn drop(&mut self) {
         let state = self.state.get_mut();
-        state.done.clear(); // removes the files
-        state.staging = None;
+        state.finished.clear(); // removes the files
+        state.staging_dir = None;
         state.remove_dirs();
     }
 }
@@ -439,7 +439,7 @@ impl OutputsState {
     }
 }
 
-/// Fails if `dir` exists and is no directory.
+/// Fails if `dir` exists and is not a directory.
 fn check_directory(dir: &Path) -> Result<()> {
     let Ok(existing) = fs::metadata(dir) else { return Ok(()) };
     if existing.is_dir() {
@@ -450,23 +450,25 @@ fn check_directory(dir: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Io, message))
 }
 
-/// Describes files that an output must not replace: all except regular files and links to
-/// something.
-fn irreplaceable_kind(kind: fs::FileType) -> Option<&'static str> {
-    match (kind.is_file() || kind.is_symlink(), kind.is_dir()) {
-        (true, _) => None,
-        (_, true) => Some("a folder"),
-        (_, false) => Some("a device, a pipe or a socket"),
+/// Returns what a file is if an output must not replace it. Only regular files and symbolic links
+/// can be replaced.
+fn irreplaceable_kind(file_type: fs::FileType) -> Option<&'static str> {
+    if file_type.is_file() || file_type.is_symlink() {
+        None
+    } else if file_type.is_dir() {
+        Some("a folder")
+    } else {
+        Some("a device, a pipe or a socket")
     }
 }
 
 /// Creates `dir` and its parents, and adds the new directories to `created_dirs`.
 fn create_dirs(dir: &Path, created_dirs: &mut Vec<PathBuf>) -> Result<()> {
-    let missing: Vec<&Path> = dir
+    let missing_dirs: Vec<&Path> = dir
         .ancestors()
         .take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists())
         .collect();
-    for dir in missing.into_iter().rev() {
+    for dir in missing_dirs.into_iter().rev() {
         match fs::create_dir(dir) {
             Ok(()) => created_dirs.push(dir.to_owned()),
             Err(err) if err.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => {}

@@ -19,7 +19,7 @@ use crate::text::number::Number;
 pub(super) struct PointColumn {
     /// Its unique name, without blanks and brackets.
     pub(super) name: String,
-    pub(super) kind: NumberType,
+    pub(super) number_type: NumberType,
     /// Its index in the schema.
     index: usize,
 }
@@ -35,31 +35,31 @@ pub(super) enum NumberType {
     Time,
 }
 
-/// A number in the forms that the file formats need.
+/// A number that can be converted to the representations of all file formats.
 pub(super) trait Scalar: Number {
-    /// The value that is written for null.
-    const ABSENT: Self;
+    /// The value that is written instead of null.
+    const NULL_VALUE: Self;
 
-    fn float(self) -> f64;
+    fn to_f64(self) -> f64;
 
-    /// Writes its bytes (little-endian) to the start of `bytes_out`.
-    fn put_bytes(self, bytes_out: &mut [u8]);
+    /// Writes its bytes (little-endian) to the start of `target`.
+    fn write_bytes(self, target: &mut [u8]);
 }
 
 macro_rules! scalars {
-    ($($type:ty: $absent:expr),*) => {$(
+    ($($type:ty: $null_value:expr),*) => {$(
         impl Scalar for $type {
-            const ABSENT: Self = $absent;
+            const NULL_VALUE: Self = $null_value;
 
             #[inline]
-            fn float(self) -> f64 {
+            fn to_f64(self) -> f64 {
                 self as f64
             }
 
             #[inline]
-            fn put_bytes(self, bytes_out: &mut [u8]) {
+            fn write_bytes(self, target: &mut [u8]) {
                 let bytes = self.to_le_bytes();
-                bytes_out.iter_mut().zip(bytes).for_each(|(bytes_out, byte)| *bytes_out = byte);
+                target.iter_mut().zip(bytes).for_each(|(target, byte)| *target = byte);
             }
         }
     )*};
@@ -79,32 +79,36 @@ pub(super) trait ColumnVisitor {
 
 /// Returns the numeric columns of `schema`, with `x`, `y` and `z` first. Returns no columns if one
 /// of these is missing.
-pub(super) fn columns(schema: &Schema) -> Vec<PointColumn> {
-    let mut names = BTreeSet::new();
-    let mut point_columns: Vec<PointColumn> = Vec::new();
+pub(super) fn point_columns(schema: &Schema) -> Vec<PointColumn> {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    let mut used_names = BTreeSet::new();
+    let mut columns: Vec<PointColumn> = Vec::new();
     for (index, field) in schema.fields().iter().enumerate() {
-        let Some(kind) = NumberType::from_type(field.data_type()) else { continue };
-        let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-        let name = field.name().replace(']', "");
-        let mut name: String =
-            name.chars().map(|c| if keep(c) { c } else { '_' }).collect();
-        while name.is_empty() || !names.insert(name.clone()) {
+        let Some(number_type) = NumberType::from_type(field.data_type()) else {
+            continue;
+        };
+        let mut name: String = field
+            .name()
+            .chars()
+            .filter(|c| *c != ']')
+            .map(|c| if is_safe(c) { c } else { '_' })
+            .collect();
+        while name.is_empty() || !used_names.insert(name.clone()) {
             name.push('_');
         }
-        point_columns.push(PointColumn { name, kind, index });
+        columns.push(PointColumn { name, number_type, index });
     }
-    for (index, name) in ["x", "y", "z"].into_iter().enumerate() {
-        let Some(position) =
-            point_columns.iter().position(|column| column.name == name)
-        else {
+    for (target_index, name) in ["x", "y", "z"].into_iter().enumerate() {
+        let Some(index) = columns.iter().position(|column| column.name == name) else {
             return Vec::new();
         };
-        point_columns[index..=position].rotate_right(1);
+        columns[target_index..=index].rotate_right(1);
     }
-    point_columns
+    columns
 }
 
 impl NumberType {
+    /// Returns the number type of `data_type`, or `None` if it is not numeric.
     fn from_type(data_type: &DataType) -> Option<Self> {
         let integer = |is_signed, bytes| Self::Integer { is_signed, bytes };
         Some(match data_type {
@@ -123,6 +127,7 @@ impl NumberType {
         })
     }
 
+    /// Returns the number of bytes of a number.
     pub(super) fn bytes(self) -> usize {
         match self {
             Self::Integer { bytes, .. } | Self::Float { bytes } => bytes,
@@ -146,37 +151,37 @@ pub(super) fn arrays(batch: &RecordBatch, columns: &[PointColumn]) -> Vec<ArrayR
     columns.iter().map(array).collect()
 }
 
-/// Calls `visit` with the numbers of `array`.
-pub(super) fn visit(array: &ArrayRef, visit: &mut impl ColumnVisitor) {
+/// Calls `visitor` with the numbers of `array`.
+pub(super) fn visit(array: &ArrayRef, visitor: &mut impl ColumnVisitor) {
     match array.data_type() {
-        DataType::Int8 => visit.visit(array.as_primitive::<Int8Type>()),
-        DataType::UInt8 => visit.visit(array.as_primitive::<UInt8Type>()),
-        DataType::Int16 => visit.visit(array.as_primitive::<Int16Type>()),
-        DataType::UInt16 => visit.visit(array.as_primitive::<UInt16Type>()),
-        DataType::Int32 => visit.visit(array.as_primitive::<Int32Type>()),
-        DataType::UInt32 => visit.visit(array.as_primitive::<UInt32Type>()),
-        DataType::Int64 => visit.visit(array.as_primitive::<Int64Type>()),
-        DataType::UInt64 => visit.visit(array.as_primitive::<UInt64Type>()),
-        DataType::Float32 => visit.visit(array.as_primitive::<Float32Type>()),
-        DataType::Float64 => visit.visit(array.as_primitive::<Float64Type>()),
+        DataType::Int8 => visitor.visit(array.as_primitive::<Int8Type>()),
+        DataType::UInt8 => visitor.visit(array.as_primitive::<UInt8Type>()),
+        DataType::Int16 => visitor.visit(array.as_primitive::<Int16Type>()),
+        DataType::UInt16 => visitor.visit(array.as_primitive::<UInt16Type>()),
+        DataType::Int32 => visitor.visit(array.as_primitive::<Int32Type>()),
+        DataType::UInt32 => visitor.visit(array.as_primitive::<UInt32Type>()),
+        DataType::Int64 => visitor.visit(array.as_primitive::<Int64Type>()),
+        DataType::UInt64 => visitor.visit(array.as_primitive::<UInt64Type>()),
+        DataType::Float32 => visitor.visit(array.as_primitive::<Float32Type>()),
+        DataType::Float64 => visitor.visit(array.as_primitive::<Float64Type>()),
         DataType::Timestamp(..) => {
-            visit.visit(array.as_primitive::<TimestampNanosecondType>());
+            visitor.visit(array.as_primitive::<TimestampNanosecondType>());
         }
-        _ => {} // no Kind
+        _ => {} // no other type has a `NumberType`
     }
 }
 
-/// Calls `take` with each number of `numbers`, and with [`Scalar::ABSENT`] for nulls.
+/// Calls `action` with each number of `numbers`, and with [`Scalar::NULL_VALUE`] for nulls.
 pub(super) fn for_each_number<T>(
     numbers: &PrimitiveArray<T>,
-    mut take: impl FnMut(T::Native),
+    mut action: impl FnMut(T::Native),
 ) where
     T: ArrowPrimitiveType<Native: Scalar>,
 {
     if numbers.null_count() == 0 {
-        numbers.values().iter().for_each(|number| take(*number));
+        numbers.values().iter().for_each(|number| action(*number));
     } else {
-        numbers.iter().for_each(|n| take(n.unwrap_or(T::Native::ABSENT)));
+        numbers.iter().for_each(|n| action(n.unwrap_or(T::Native::NULL_VALUE)));
     }
 }
 
@@ -188,7 +193,7 @@ pub(super) fn floats(array: &ArrayRef) -> Vec<f64> {
         where
             T: ArrowPrimitiveType<Native: Scalar>,
         {
-            self.0.extend(numbers.iter().map(|n| n.map_or(f64::NAN, Scalar::float)));
+            self.0.extend(numbers.iter().map(|n| n.map_or(f64::NAN, Scalar::to_f64)));
         }
     }
     let mut floats = FloatColumn(Vec::with_capacity(array.len()));
@@ -203,7 +208,7 @@ pub(super) fn integers(array: &ArrayRef) -> Vec<u32> {
 }
 
 /// Returns the times of `array` in nanoseconds, or `None` if it is not an array of times.
-pub(super) fn times_of_points(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
-    let times_of_points = array.as_primitive_opt::<TimestampNanosecondType>()?;
-    Some(times_of_points.iter().collect())
+pub(super) fn time_values(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
+    let times = array.as_primitive_opt::<TimestampNanosecondType>()?;
+    Some(times.iter().collect())
 }

@@ -7,10 +7,10 @@ use logtool_core::Result;
 
 use crate::files::staged_outputs::StagedFile;
 
-/// The output of a file.
+/// The output that a point cloud file is written to.
 pub(super) type PointOutput = BufWriter<StagedFile>;
 
-/// A file that is being written.
+/// A point cloud file that is being written.
 pub(super) trait CloudFile: Send {
     /// Appends points, and returns the number of points that the format could not store.
     fn write(&mut self, points: &Points) -> Result<u64>;
@@ -19,7 +19,7 @@ pub(super) trait CloudFile: Send {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Points, as an array for each column.
+/// A batch of points, stored as one array for each column.
 #[derive(Clone, Debug)]
 pub(super) struct Points {
     pub(super) arrays: Vec<ArrayRef>,
@@ -30,8 +30,10 @@ pub(super) struct Points {
 impl Points {
     /// Returns `count` points, starting at index `start`.
     pub(super) fn slice(&self, start: usize, count: usize) -> Self {
-        let arrays = self.arrays.iter().map(|array| array.slice(start, count));
-        Self { arrays: arrays.collect(), count }
+        Self {
+            arrays: self.arrays.iter().map(|array| array.slice(start, count)).collect(),
+            count,
+        }
     }
 
     /// Returns the points with only the columns at the indices `indices`.
@@ -42,7 +44,7 @@ impl Points {
     }
 }
 
-/// Finishes the file that `out` writes.
-pub(super) fn close(out: PointOutput) -> Result<()> {
-    out.into_inner().map_err(|err| err.into_error())?.finish()
+/// Finishes the file that `output` writes.
+pub(super) fn finish_file(output: PointOutput) -> Result<()> {
+    output.into_inner().map_err(|err| err.into_error())?.finish()
 }

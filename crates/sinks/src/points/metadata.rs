@@ -6,8 +6,9 @@ use logtool_core::{Provenance, Topic};
 
 use crate::provenance::table_metadata;
 
-/// Longer values are dropped: they are lists of things that the log contains elsewhere.
-const LONGEST: usize = 1_000;
+/// Longer values are dropped, e.g. lists of parameters or definitions of types: headers of files of
+/// points should be short.
+const MAX_VALUE_BYTES: usize = 1_000;
 
 /// Returns the metadata of the points of `topic` and of the `log`, with values of one line.
 pub(super) fn point_metadata(
@@ -17,7 +18,7 @@ pub(super) fn point_metadata(
     let mut metadata = table_metadata(topic, log);
     metadata.remove("logtool.topic.definition");
     let provenance = format!("logtool.{}", Provenance::NAME);
-    metadata.retain(|key, value| value.len() <= LONGEST || *key == provenance);
+    metadata.retain(|key, value| value.len() <= MAX_VALUE_BYTES || *key == provenance);
     for value in metadata.values_mut() {
         *value = value.replace(|c: char| c.is_control(), " ");
     }

@@ -65,8 +65,8 @@ pub enum PointsPerFile {
 pub struct PointOptions {
     /// The format of the files.
     pub format: PointFormat,
-    /// The points of each file.
-    pub per: PointsPerFile,
+    /// The points that each file contains.
+    pub points_per_file: PointsPerFile,
     /// Whether the times of the tables are Unix time.
     pub is_unix: bool,
     /// Whether the tables start with the first points of the log; otherwise the first scan is

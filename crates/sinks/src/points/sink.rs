@@ -18,7 +18,7 @@ use logtool_core::{
 use crate::{
     files::{file_name::FileNames, staged_outputs::Outputs},
     points::{
-        attributes::PointAttributes,
+        attributes::{PointAttributes, array_at},
         column::{self, PointColumn},
         file::{CloudFile, PointOutput, Points},
         formats::{
@@ -54,27 +54,35 @@ pub struct PointSink {
     metadata: BTreeMap<String, String>,
     options: PointOptions,
     files: Arc<AtomicU64>,
-    lost: Arc<AtomicU64>,
+    lost_points: Arc<AtomicU64>,
     infinities: Arc<AtomicU64>,
 }
 
 /// Returns whether a table of `schema` contains points, i.e. numeric columns `x`, `y` and `z`.
 pub fn has_points(schema: &Schema) -> bool {
-    !column::columns(schema).is_empty()
+    !column::point_columns(schema).is_empty()
 }
 
 impl PointSink {
     /// Creates a sink that writes files among `outputs`, with `metadata` in each of them. The
     /// first of `names` is used for topics that become one file, the second for topics that
-    /// become a folder of files. It must have the style [`Index`](crate::NameStyle::Index).
+    /// become a folder of files. It must have the style
+    /// [`FolderIndex`](crate::NameStyle::FolderIndex).
     pub fn new(
         outputs: Arc<Outputs>,
         names: [FileNames; 2],
         metadata: BTreeMap<String, String>,
         options: PointOptions,
     ) -> Self {
-        let (files, lost, infinities) = Default::default();
-        Self { outputs, names, metadata, options, files, lost, infinities }
+        Self {
+            outputs,
+            names,
+            metadata,
+            options,
+            files: Arc::default(),
+            lost_points: Arc::default(),
+            infinities: Arc::default(),
+        }
     }
 
     /// Returns the number of files written so far.
@@ -84,7 +92,7 @@ impl PointSink {
 
     /// Returns the number of points so far that the format could not store.
     pub fn lost_points(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
+        self.lost_points.load(Ordering::Relaxed)
     }
 
     /// Returns how many infinities were written as `nan` so far, because text files of PLY cannot
@@ -96,25 +104,32 @@ impl PointSink {
 
 impl TableSink for PointSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let columns = column::columns(schema);
+        let columns = column::point_columns(schema);
         if columns.is_empty() {
             let message =
                 format!("{} has no numeric columns x, y and z", topic.label());
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let scan_splitter = ScanSplitter::new(&columns, self.options.per);
-        let [whole_names, folder_names] = &self.names;
+        let scan_splitter = ScanSplitter::new(&columns, self.options.points_per_file);
+        let [file_names, folder_names] = &self.names;
         let attributes = PointAttributes::find(&columns);
-        let partial = PartialScans::from_schema(schema);
+        let partial_scans = PartialScans::from_schema(schema);
         let (stem, scan_index) = if scan_splitter.has_scans() {
-            let time = schema.fields().first().map(|f| f.data_type().clone());
-            let time = time.filter(|_| attributes.time.is_some());
-            let (outputs, has_partial_scans) = (&self.outputs, partial.is_some());
-            let scan_index =
-                ScanIndex::new(outputs, folder_names, topic, time, has_partial_scans)?;
+            let time_type = schema
+                .fields()
+                .first()
+                .filter(|_| attributes.time.is_some())
+                .map(|field| field.data_type().clone());
+            let scan_index = ScanIndex::new(
+                &self.outputs,
+                folder_names,
+                topic,
+                time_type,
+                partial_scans.is_some(),
+            )?;
             (folder_names.stem(topic), Some(scan_index))
         } else {
-            (whole_names.stem(topic), None)
+            (file_names.stem(topic), None)
         };
         Ok(Box::new(PointTable {
             sink: self.clone(),
@@ -126,9 +141,9 @@ impl TableSink for PointSink {
             is_union: scan_splitter.has_scans() && topic.origin == TopicOrigin::Derived,
             scan_splitter,
             scan_index,
-            partial,
-            open: Vec::new(),
-            closed: None,
+            partial_scans,
+            open_scans: Vec::new(),
+            last_closed_scan: None,
         }))
     }
 }
@@ -147,11 +162,12 @@ struct PointTable {
     is_union: bool,
     scan_splitter: ScanSplitter,
     scan_index: Option<ScanIndex>,
-    partial: Option<PartialScans>,
-    /// The files that are being written, in the order of their start.
-    open: Vec<OpenScan>,
+    /// The partial scans, or `None` if they are not known.
+    partial_scans: Option<PartialScans>,
+    /// The files that are being written, in the order of their scans.
+    open_scans: Vec<OpenScan>,
     /// The highest number of a finished scan.
-    closed: Option<u32>,
+    last_closed_scan: Option<u32>,
 }
 
 /// A file that is being written.
@@ -163,22 +179,22 @@ struct OpenScan {
 }
 
 /// The maximum number of scans that are written at the same time. Lasers that point to the left
-/// pass the start azimuth before others, so the end of a scan overlaps the start of the next.
-const MOST_OPEN: usize = 2;
+/// pass the start azimuth before others, so the end of a scan overlaps the start of the next scan.
+const MAX_OPEN_SCANS: usize = 2;
 
 impl TableWriter for PointTable {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let arrays = column::arrays(batch, &self.columns);
         let points = Points { arrays, count: batch.num_rows() };
         for (scan, range) in self.scan_splitter.scans(&points.arrays, points.count) {
-            self.add(scan, &points.slice(range.start, range.len()))?;
+            self.add_points(scan, &points.slice(range.start, range.len()))?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        while !self.open.is_empty() {
-            if let [last] = &mut *self.open {
+        while !self.open_scans.is_empty() {
+            if let [last] = &mut *self.open_scans {
                 last.scan_file.is_partial |= !self.sink.options.is_to_end;
             }
             self.close_oldest()?;
@@ -188,139 +204,148 @@ impl TableWriter for PointTable {
 }
 
 impl PointTable {
-    fn add(&mut self, scan: u32, points: &Points) -> Result<()> {
-        let moments = self.attributes.time.and_then(|index| points.arrays.get(index));
-        let moments = moments.and_then(column::times_of_points);
-        let index = match self.open.iter().position(|open| open.scan_file.scan == scan)
-        {
-            Some(index) => index,
-            None => {
-                if self.closed.is_some_and(|closed| scan <= closed) {
-                    let message =
-                        format!("points of scan {scan} after those of later ones");
-                    return Err(Error::new(ErrorKind::Malformed, message));
-                }
-                if self.open.len() >= MOST_OPEN {
-                    self.close_oldest()?;
-                }
-                let first = moments.as_deref().and_then(|m| m.first()).copied();
-                let open_scan = self.begin(scan, first.flatten(), points)?;
-                self.open.push(open_scan);
-                self.open.sort_by_key(|open| open.scan_file.scan);
-                let index =
-                    self.open.iter().position(|open| open.scan_file.scan == scan);
-                index.unwrap_or_default()
+    /// Writes `points`, which belong to `scan`.
+    fn add_points(&mut self, scan: u32, points: &Points) -> Result<()> {
+        let times =
+            array_at(points, self.attributes.time).and_then(column::time_values);
+        let is_open = self.open_scans.iter().any(|open| open.scan_file.scan == scan);
+        if !is_open {
+            if self.last_closed_scan.is_some_and(|closed| scan <= closed) {
+                let message =
+                    format!("points of scan {scan} after those of later ones");
+                return Err(Error::new(ErrorKind::Malformed, message));
             }
-        };
+            if self.open_scans.len() >= MAX_OPEN_SCANS {
+                self.close_oldest()?;
+            }
+            let first_time = times.as_ref().and_then(|times| *times.first()?);
+            let open_scan = self.start_scan(scan, first_time, points)?;
+            self.open_scans.push(open_scan);
+            self.open_scans.sort_by_key(|open| open.scan_file.scan);
+        }
         if let Some(OpenScan { scan_file, file, column_indices }) =
-            self.open.get_mut(index)
+            self.open_scans.iter_mut().find(|open| open.scan_file.scan == scan)
         {
-            scan_file.add(points, moments.as_deref());
-            let lost = file.write(&points.select_columns(column_indices))?;
-            self.sink.lost.fetch_add(lost, Ordering::Relaxed);
+            scan_file.add(points, times.as_deref());
+            let lost_points = file.write(&points.select_columns(column_indices))?;
+            self.sink.lost_points.fetch_add(lost_points, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    fn begin(
+    /// Starts the file of `scan`, whose first points are `first_points`.
+    fn start_scan(
         &self,
         scan: u32,
-        moment: Option<i64>,
-        points: &Points,
+        first_time: Option<i64>,
+        first_points: &Points,
     ) -> Result<OpenScan> {
         let extension = self.sink.options.format.extension();
-        let (file, name) = match self.scan_index {
-            None => (format!("{}.{extension}", self.stem), None),
-            Some(_) => {
-                let file = format!("{}.{extension}", name(scan, moment));
-                (file.clone(), Some(format!("{}/{file}", self.stem)))
-            }
+        // The name of the file, its path among the outputs, and the title of an image.
+        let (file_name, path, title) = if self.scan_index.is_some() {
+            let file_name = format!("{}.{extension}", scan_stem(scan, first_time));
+            let path = format!("{}/{file_name}", self.stem);
+            (file_name, path, format!("{}, scan {scan}", self.label))
+        } else {
+            let file_name = format!("{}.{extension}", self.stem);
+            (file_name.clone(), file_name, self.label.clone())
         };
-        let staged = self.sink.outputs.create(name.as_ref().unwrap_or(&file))?;
-        let out = BufWriter::with_capacity(64 << 10, staged);
+        let output =
+            BufWriter::with_capacity(64 << 10, self.sink.outputs.create(&path)?);
         self.sink.files.fetch_add(1, Ordering::Relaxed);
-        let is_first = self.open.is_empty() && self.closed.is_none();
+        let is_first = self.open_scans.is_empty() && self.last_closed_scan.is_none();
         let is_partial = is_first && !self.sink.options.is_from_start
-            || self.partial.as_ref().is_some_and(|partial| partial.contains(scan));
-        let scan_file = ScanFile { scan, file, is_partial, ..ScanFile::default() };
-        let title = match &name {
-            Some(_) => format!("{}, scan {scan}", self.label),
-            None => self.label.clone(),
-        };
-        let indices = self.columns_of_file(points);
-        let columns: Vec<PointColumn> = indices
+            || self.partial_scans.as_ref().is_some_and(|scans| scans.contains(scan));
+        let scan_file =
+            ScanFile { scan, file: file_name, is_partial, ..ScanFile::default() };
+        let column_indices = self.columns_of_file(first_points);
+        let columns: Vec<PointColumn> = column_indices
             .iter()
             .filter_map(|index| self.columns.get(*index))
             .cloned()
             .collect();
-        let file = self.file(out, &columns, &points.select_columns(&indices), title)?;
-        Ok(OpenScan { scan_file, file, column_indices: indices })
+        let first_points = first_points.select_columns(&column_indices);
+        let file = self.create_file(output, &columns, &first_points, title)?;
+        Ok(OpenScan { scan_file, file, column_indices })
     }
 
-    /// Returns the columns of the file that starts with `first`. Columns that are null for the
-    /// whole cloud are dropped, because integers in a file cannot be null.
-    fn columns_of_file(&self, first: &Points) -> Vec<usize> {
-        let arrays = first.arrays.iter().enumerate();
-        let is_kept = |index: usize, nulls: usize| {
+    /// Returns the indices of the columns of the file that starts with `first_points`. In a table
+    /// that combines clouds, columns that are null for the whole cloud are dropped, because
+    /// integers in a file cannot be null.
+    fn columns_of_file(&self, first_points: &Points) -> Vec<usize> {
+        let is_written = |index: usize| {
             // x, y and z are in every file.
-            !self.is_union || index < 3 || nulls < first.count
+            !self.is_union
+                || index < 3
+                || first_points.arrays[index].null_count() < first_points.count
         };
-        let indices =
-            arrays.filter(|(index, array)| is_kept(*index, array.null_count()));
-        indices.map(|(index, _)| index).collect()
+        (0..first_points.arrays.len()).filter(|index| is_written(*index)).collect()
     }
 
-    /// Starts a file of `columns` in `out` with the points `first`; images have a title.
-    fn file(
+    /// Starts a file of `columns` in `output`, whose first points are `first_points`. Only images
+    /// have a title.
+    fn create_file(
         &self,
-        out: PointOutput,
+        output: PointOutput,
         columns: &[PointColumn],
-        first: &Points,
+        first_points: &Points,
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
         let metadata = &self.metadata;
         let PointOptions { format, is_unix, .. } = self.sink.options;
-        let pcd = |out, data| -> Result<Box<dyn CloudFile>> {
-            Ok(Box::new(PcdFile::new(out, columns, data, metadata)?))
+        let create_pcd = |output, encoding| -> Result<Box<dyn CloudFile>> {
+            Ok(Box::new(PcdFile::new(output, columns, encoding, metadata)?))
         };
         match format {
-            PointFormat::PcdAscii => pcd(out, PcdEncoding::Ascii),
-            PointFormat::PcdBinary => pcd(out, PcdEncoding::Binary),
-            PointFormat::PcdCompressed => pcd(out, PcdEncoding::Compressed),
+            PointFormat::PcdAscii => create_pcd(output, PcdEncoding::Ascii),
+            PointFormat::PcdBinary => create_pcd(output, PcdEncoding::Binary),
+            PointFormat::PcdCompressed => create_pcd(output, PcdEncoding::Compressed),
             PointFormat::PlyAscii | PointFormat::PlyBinary => {
                 let is_ascii = format == PointFormat::PlyAscii;
                 let infinities = self.sink.infinities.clone();
-                let ply =
-                    PlyFile::new(out, columns, is_ascii, metadata, first, infinities)?;
-                Ok(Box::new(ply))
+                Ok(Box::new(PlyFile::new(
+                    output,
+                    columns,
+                    is_ascii,
+                    metadata,
+                    first_points,
+                    infinities,
+                )?))
             }
-            PointFormat::Png => self.image(out, columns, title),
-            PointFormat::Kitti => Ok(Box::new(KittiFile::new(out, columns))),
+            PointFormat::Png => self.create_image(output, columns, title),
+            PointFormat::Kitti => Ok(Box::new(KittiFile::new(output, columns))),
             PointFormat::Las | PointFormat::Laz => {
-                let is_packed = format == PointFormat::Laz;
-                let options = LasOptions { is_packed, is_unix };
-                Ok(Box::new(LasFile::new(out, columns, options, metadata, first)?))
+                let is_compressed = format == PointFormat::Laz;
+                let options = LasOptions { is_compressed, is_unix };
+                Ok(Box::new(LasFile::new(
+                    output,
+                    columns,
+                    options,
+                    metadata,
+                    first_points,
+                )?))
             }
         }
     }
 
-    /// Starts an image of `columns` in `out`, with `title` above it.
+    /// Starts an image of `columns` in `output`, with `title` above it.
     #[cfg(feature = "plot")]
-    fn image(
+    fn create_image(
         &self,
-        out: PointOutput,
+        output: PointOutput,
         columns: &[PointColumn],
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
         let PointOptions { color, reach_metres, .. } = self.sink.options;
         let metadata = &self.metadata;
-        let image = PointImage::new(out, columns, color, reach_metres, title, metadata);
+        let image =
+            PointImage::new(output, columns, color, reach_metres, title, metadata);
         Ok(Box::new(image))
     }
 
     /// Fails, because this build cannot draw images.
     #[cfg(not(feature = "plot"))]
-    fn image(
+    fn create_image(
         &self,
         _: PointOutput,
         _: &[PointColumn],
@@ -330,21 +355,23 @@ impl PointTable {
         Err(Error::new(ErrorKind::Unsupported, message))
     }
 
+    /// Finishes the open file with the lowest scan number.
     fn close_oldest(&mut self) -> Result<()> {
-        let OpenScan { scan_file, file, .. } = self.open.remove(0);
+        let OpenScan { scan_file, file, .. } = self.open_scans.remove(0);
         file.finish()?;
-        self.closed = Some(scan_file.scan);
+        self.last_closed_scan = Some(scan_file.scan);
         self.scan_index.as_mut().map_or(Ok(()), |scan_index| scan_index.add(&scan_file))
     }
 }
 
-/// Returns the name of the file of `scan` without its extension.
-fn name(scan: u32, first: Option<i64>) -> String {
-    let Some(nanos) = first else { return format!("{scan:06}") };
-    let sign = if nanos < 0 { "-" } else { "" };
-    let nanos = nanos.unsigned_abs();
-    let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
-    format!("{scan:06}_{sign}{seconds}.{nanos:09}")
+/// Returns the name of the file of `scan` without its extension. `first_time` is the time of its
+/// first point in nanoseconds.
+fn scan_stem(scan: u32, first_time: Option<i64>) -> String {
+    let Some(first_time) = first_time else { return format!("{scan:06}") };
+    let sign = if first_time < 0 { "-" } else { "" };
+    let nanos = first_time.unsigned_abs();
+    let (seconds, fraction) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+    format!("{scan:06}_{sign}{seconds}.{fraction:09}")
 }
 
 #[cfg(test)]

@@ -6,37 +6,41 @@ use crate::row_buffers::memory_size::bits_per_row;
 
 /// How many bytes of rows each table of a log may buffer before it writes them.
 ///
-/// A log has hundreds of tables. Each is written best in large blocks, but all buffers together
-/// must be small. The budget is fixed before the first row arrives, so that the contents of a file
-/// depend only on its rows, and not on the rows of other tables.
+/// A log can have hundreds of tables. Large blocks make files smaller, but the memory of all
+/// buffers together must be limited. The budget is fixed before the first row arrives, so that the
+/// contents of a file depend only on its rows, and not on the rows of other tables.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryBudget(usize);
 
-/// The budget of all tables together, which do not all reach their maximum at the same time.
-const ALL_BYTES: u64 = 48 << 20;
+/// The budget of all tables together. Usually less is used, because tables do not all reach their
+/// maximum at the same time.
+const MAX_TOTAL_BYTES: u64 = 48 << 20;
 /// The maximum budget of one table.
-const MAX_BYTES: u64 = 16 << 20;
+const MAX_TABLE_BYTES: u64 = 16 << 20;
 
 impl Default for MemoryBudget {
     /// Returns the budget of a single table.
     fn default() -> Self {
-        Self(MAX_BYTES as usize)
+        Self(MAX_TABLE_BYTES as usize)
     }
 }
 
 impl MemoryBudget {
-    /// Returns the budget of each table of `topics`. Short tables need less; their share is divided
-    /// among the others.
+    /// Returns the budget of each table of `topics`. The part of an equal share that a short table
+    /// does not need is divided among the longer tables.
     pub fn for_topics<'t>(topics: impl IntoIterator<Item = &'t Topic>) -> Self {
-        let mut tables: Vec<u64> = topics.into_iter().map(estimated_bytes).collect();
-        tables.sort_unstable();
-        let mut left = ALL_BYTES;
-        for (bytes, others) in tables.iter().zip((1..=tables.len() as u64).rev()) {
-            let share = left / others;
-            if *bytes > share {
-                return Self(share.min(MAX_BYTES) as usize);
+        let mut table_bytes: Vec<u64> =
+            topics.into_iter().map(estimated_bytes).collect();
+        table_bytes.sort_unstable();
+        let mut remaining_bytes = MAX_TOTAL_BYTES;
+        let mut remaining_tables = table_bytes.len() as u64;
+        for bytes in table_bytes {
+            let share = remaining_bytes / remaining_tables;
+            if bytes > share {
+                return Self(share.min(MAX_TABLE_BYTES) as usize);
             }
-            left -= bytes;
+            remaining_bytes -= bytes;
+            remaining_tables -= 1;
         }
         Self::default()
     }
@@ -52,15 +56,16 @@ fn estimated_bytes(topic: &Topic) -> u64 {
     let (Some(records), TopicOrigin::Logged) = (topic.records, topic.origin) else {
         return u64::MAX;
     };
-    let types =
-        topic.schema.fields().iter().map(|field| bits_per_row(field.data_type()));
-    let (bits, is_all) =
-        types.fold((0_u64, true), |(bits, is_all), (more, is_all_of_it)| {
-            (bits.saturating_add(more), is_all && is_all_of_it)
-        });
-    let moving =
-        if is_all || records == 0 { 0 } else { topic.bytes.unwrap_or(u64::MAX) };
-    (bits / 8).saturating_mul(records).saturating_add(moving)
+    let (mut row_bits, mut is_exact) = (0_u64, true);
+    for field in topic.schema.fields() {
+        let (field_bits, is_field_exact) = bits_per_row(field.data_type());
+        row_bits = row_bits.saturating_add(field_bits);
+        is_exact &= is_field_exact;
+    }
+    // Strings and lists of variable length are not longer than the records of the topic.
+    let variable_bytes =
+        if is_exact || records == 0 { 0 } else { topic.bytes.unwrap_or(u64::MAX) };
+    (row_bits / 8).saturating_mul(records).saturating_add(variable_bytes)
 }
 
 #[cfg(test)]
@@ -103,11 +108,11 @@ mod tests {
     #[test]
     fn table_with_unknown_number_of_rows_counts_as_long() {
         let derived = Topic { origin: TopicOrigin::Derived, ..topic(Some(1)) };
-        let texts = Schema::new(vec![Field::new("x", DataType::Utf8, true)]);
-        let texts = Topic { schema: Arc::new(texts), ..topic(Some(1)) };
-        let known = Topic { bytes: Some(1_000), ..texts.clone() };
+        let schema = Schema::new(vec![Field::new("x", DataType::Utf8, true)]);
+        let strings = Topic { schema: Arc::new(schema), ..topic(Some(1)) };
+        let strings_of_known_size = Topic { bytes: Some(1_000), ..strings.clone() };
         assert_eq!(estimated_bytes(&derived), u64::MAX);
-        assert_eq!(estimated_bytes(&texts), u64::MAX);
-        assert_eq!(estimated_bytes(&known), 1_004);
+        assert_eq!(estimated_bytes(&strings), u64::MAX);
+        assert_eq!(estimated_bytes(&strings_of_known_size), 1_004);
     }
 }

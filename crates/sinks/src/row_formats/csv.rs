@@ -1,12 +1,12 @@
 //! Tables as CSV, in the layout of pyulog's ulog2csv.
 //!
 //! A header line with the names of the columns is followed by a line for each row. Cells are quoted
-//! as RFC 4180 requires, lines end in `\n`. Times are integers in the unit of the log format, or
-//! ISO 8601 if they are UTC. Floats are the shortest text that reads back as the same float. Null
-//! values are empty cells; nested values are JSON text in one cell.
+//! as RFC 4180 requires, lines delimiter in `\n`. Times are integers in the unit of the log format,
+//! or ISO 8601 if they are UTC. Floats are the shortest text that reads back as the same float.
+//! Null values are empty cells; nested values are JSON text in one cell.
 //!
-//! Differences to ulog2csv: it prints booleans as numbers (here `true`, `false`), never quotes, and
-//! formats floats like numpy (`1e-05` for `1e-5`).
+//! ulog2csv is different: it prints booleans as numbers instead of `true` and `false`, never
+//! quotes, and formats floats like numpy (`1e-05` instead of `1e-5`).
 
 mod cell;
 mod options;
@@ -28,14 +28,15 @@ use crate::{
     row_formats::{
         csv::{
             cell::Cell,
-            options::push_text,
+            options::append_cell,
             scalar_cells::{BoolCell, NumberCell, TimeCell},
             text_cells::{BytesCell, JsonCell, LabelCell, TextCell},
         },
-        json::PIECE_BYTES,
+        json::FLUSH_BYTES,
     },
     text::{
-        parallel_rows::format_in_parallel, text_buffer::TextBuffer, time_text::TimeForm,
+        parallel_rows::format_in_parallel, text_buffer::TextBuffer,
+        time_text::TimeFormat,
     },
 };
 
@@ -58,92 +59,99 @@ impl CsvSink {
 
 impl TableSink for CsvSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let staged = self.outputs.create(&self.names.file_name(topic, "csv"))?;
-        Ok(Box::new(CsvWriter::new(staged, schema, self.options)))
+        let file = self.outputs.create(&self.names.file_name(topic, "csv"))?;
+        Ok(Box::new(CsvWriter::new(file, schema, self.options)))
     }
 }
 
 /// Writes one CSV file.
 struct CsvWriter {
-    staged: StagedFile,
+    file: StagedFile,
     schema: SchemaRef,
     options: CsvOptions,
-    rows: CsvRows,
+    encoder: CsvEncoder,
     /// The encoders of the slices of long batches.
-    slice_rows: Vec<CsvRows>,
+    slice_encoders: Vec<CsvEncoder>,
 }
 
 impl CsvWriter {
-    fn new(staged: StagedFile, schema: &SchemaRef, options: CsvOptions) -> Self {
-        let mut rows = CsvRows::new(schema, options);
-        rows.header(schema, options);
-        Self { staged, schema: schema.clone(), options, rows, slice_rows: Vec::new() }
+    fn new(file: StagedFile, schema: &SchemaRef, options: CsvOptions) -> Self {
+        let mut encoder = CsvEncoder::new(schema, options);
+        encoder.append_header(schema, options);
+        Self {
+            file,
+            schema: schema.clone(),
+            options,
+            encoder,
+            slice_encoders: Vec::new(),
+        }
     }
 }
 
 impl TableWriter for CsvWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { staged, schema, options, rows, slice_rows } = self;
+        let Self { file, schema, options, encoder, slice_encoders } = self;
         let is_written = format_in_parallel(
             batch,
-            slice_rows,
-            || CsvRows::new(schema, *options),
-            |rows, slice| rows.write(slice, None),
-            |lines| {
-                rows.flush_text(staged)?;
-                lines.flush_text(staged)
+            slice_encoders,
+            || CsvEncoder::new(schema, *options),
+            |slice_encoder, slice| slice_encoder.write(slice, None),
+            |slice_encoder| {
+                encoder.flush_text(file)?;
+                slice_encoder.flush_text(file)
             },
         )?;
-        if is_written { Ok(()) } else { rows.write(batch, Some(staged)) }
+        if is_written { Ok(()) } else { encoder.write(batch, Some(file)) }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.rows.flush_text(&mut self.staged)?;
-        self.staged.finish()
+        self.encoder.flush_text(&mut self.file)?;
+        self.file.finish()
     }
 }
 
-/// An encoder of lines of a table.
-struct CsvRows {
+/// Encodes the rows of a table as lines of text.
+struct CsvEncoder {
     columns: Vec<CsvColumn>,
     text: TextBuffer,
 }
 
 struct CsvColumn {
     cell: Box<dyn Cell>,
-    /// Whether one cell can be so long that it is written in pieces.
+    /// Whether one cell can be so long that it is written in several chunks.
     can_be_long: bool,
     nulls: Option<NullBuffer>,
-    end: u8,
+    /// The byte after each cell: a comma, or a line end after the last column.
+    delimiter: u8,
 }
 
-impl CsvRows {
+impl CsvEncoder {
     /// Creates an encoder for a table with the columns `schema`.
     fn new(schema: &SchemaRef, options: CsvOptions) -> Self {
-        let last = schema.fields().len().saturating_sub(1);
-        let column = |(i, field): (usize, &FieldRef)| {
-            let end = if i == last { b'\n' } else { b',' };
-            let cell = cell_for(field, options, end);
-            CsvColumn { can_be_long: cell.can_be_long(), cell, nulls: None, end }
+        let last_index = schema.fields().len().saturating_sub(1);
+        let new_column = |(index, field): (usize, &FieldRef)| {
+            let delimiter = if index == last_index { b'\n' } else { b',' };
+            let cell = cell_for(field, options, delimiter);
+            CsvColumn { can_be_long: cell.can_be_long(), cell, nulls: None, delimiter }
         };
-        let columns = schema.fields().iter().enumerate().map(column).collect();
+        let columns = schema.fields().iter().enumerate().map(new_column).collect();
         Self { columns, text: TextBuffer::default() }
     }
 
     /// Appends the header line.
-    fn header(&mut self, schema: &SchemaRef, options: CsvOptions) {
+    fn append_header(&mut self, schema: &SchemaRef, options: CsvOptions) {
         for (column, field) in self.columns.iter().zip(schema.fields()) {
-            push_text(field.name().as_bytes(), options, &mut self.text);
-            self.text.push(column.end);
+            append_cell(field.name().as_bytes(), options, &mut self.text);
+            self.text.push(column.delimiter);
         }
     }
 
-    /// Appends the lines of `batch` to the text. With `staged`, long text is written there,
-    /// also in the middle of a cell.
+    /// Appends the lines of `batch` to the text. If there is a `file`, long text is written to it,
+    /// even in the middle of a cell.
     fn write(
         &mut self,
         batch: &RecordBatch,
-        mut staged: Option<&mut StagedFile>,
+        mut file: Option<&mut StagedFile>,
     ) -> Result<()> {
         for (column, values) in self.columns.iter_mut().zip(batch.columns()) {
             column.nulls =
@@ -151,19 +159,19 @@ impl CsvRows {
             column.cell.load(values)?;
         }
         for row in 0..batch.num_rows() {
-            if let Some(staged) = &mut staged
-                && self.text.as_bytes().len() >= PIECE_BYTES
+            if let Some(file) = &mut file
+                && self.text.as_bytes().len() >= FLUSH_BYTES
             {
-                self.flush_text(staged)?;
+                self.flush_text(file)?;
             }
-            for index in 0..self.columns.len() {
-                let column = &mut self.columns[index];
+            for column_index in 0..self.columns.len() {
+                let column = &mut self.columns[column_index];
                 if column.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                    self.text.push(column.end);
+                    self.text.push(column.delimiter);
                 } else if column.can_be_long
-                    && let Some(staged) = &mut staged
+                    && let Some(file) = &mut file
                 {
-                    self.write_long_cell(index, row, staged)?;
+                    self.write_long_cell(column_index, row, file)?;
                 } else {
                     column.cell.write(row, &mut self.text);
                 }
@@ -173,42 +181,42 @@ impl CsvRows {
         Ok(())
     }
 
-    /// Appends the cell of row `row` in the column at `index`, and writes the text to `staged`
-    /// whenever it is long.
+    /// Appends the cell of the row at index `row` in the column at `column_index`, and writes the
+    /// text to `file` whenever it is long.
     fn write_long_cell(
         &mut self,
-        index: usize,
+        column_index: usize,
         row: usize,
-        staged: &mut StagedFile,
+        file: &mut StagedFile,
     ) -> Result<()> {
         let mut is_text_cleared = false;
-        let cell = &mut self.columns[index].cell;
-        cell.write_in_pieces(row, &mut self.text, &mut |text| {
+        let cell = &mut self.columns[column_index].cell;
+        cell.write_in_chunks(row, &mut self.text, &mut |text| {
             is_text_cleared = true;
-            staged.write_all(text.as_bytes())?;
+            file.write_all(text.as_bytes())?;
             text.clear();
             Ok(())
         })?;
         if is_text_cleared {
-            self.columns.iter_mut().for_each(|column| column.cell.forget_positions());
+            self.columns.iter_mut().for_each(|column| column.cell.clear_text_ranges());
         }
         Ok(())
     }
 
-    /// Writes the text to `staged` and clears it.
-    fn flush_text(&mut self, staged: &mut StagedFile) -> Result<()> {
-        staged.write_all(self.text.as_bytes())?;
+    /// Writes the text to `file` and clears it.
+    fn flush_text(&mut self, file: &mut StagedFile) -> Result<()> {
+        file.write_all(self.text.as_bytes())?;
         self.text.clear();
-        self.columns.iter_mut().for_each(|column| column.cell.forget_positions());
+        self.columns.iter_mut().for_each(|column| column.cell.clear_text_ranges());
         Ok(())
     }
 }
 
-/// Creates the cells of the column `field`, each followed by `end`.
-fn cell_for(field: &Field, options: CsvOptions, end: u8) -> Box<dyn Cell> {
+/// Creates the encoder of the cells of the column `field`, each followed by `delimiter`.
+fn cell_for(field: &Field, options: CsvOptions, delimiter: u8) -> Box<dyn Cell> {
     macro_rules! number {
         ($type:ty) => {
-            Box::new(NumberCell::<$type>::new(end))
+            Box::new(NumberCell::<$type>::new(delimiter))
         };
     }
     match field.data_type() {
@@ -222,18 +230,18 @@ fn cell_for(field: &Field, options: CsvOptions, end: u8) -> Box<dyn Cell> {
         DataType::UInt64 => number!(UInt64Type),
         DataType::Float32 => number!(Float32Type),
         DataType::Float64 => number!(Float64Type),
-        DataType::Boolean => Box::new(BoolCell::new(end)),
-        DataType::Utf8 => Box::new(TextCell::<i32>::new(options, end)),
-        DataType::LargeUtf8 => Box::new(TextCell::<i64>::new(options, end)),
+        DataType::Boolean => Box::new(BoolCell::new(delimiter)),
+        DataType::Utf8 => Box::new(TextCell::<i32>::new(options, delimiter)),
+        DataType::LargeUtf8 => Box::new(TextCell::<i64>::new(options, delimiter)),
         DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_) => {
-            Box::new(BytesCell::new(end))
+            Box::new(BytesCell::new(delimiter))
         }
         DataType::Dictionary(_, names) if **names == DataType::Utf8 => {
-            Box::new(LabelCell::new(options, end))
+            Box::new(LabelCell::new(options, delimiter))
         }
-        _ => match TimeForm::for_field(field) {
-            Some(form) => Box::new(TimeCell::new(form, end)),
-            None => Box::new(JsonCell::new(field, options, end)),
+        _ => match TimeFormat::for_field(field) {
+            Some(format) => Box::new(TimeCell::new(format, delimiter)),
+            None => Box::new(JsonCell::new(field, options, delimiter)),
         },
     }
 }

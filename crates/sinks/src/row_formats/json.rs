@@ -14,14 +14,14 @@ use logtool_core::Result;
 use crate::{
     row_formats::json::{
         text::JsonText,
-        value::{JsonValues, quote},
+        value::{JsonValues, key_text},
     },
     text::infinities::Infinities,
 };
 
 pub(crate) use crate::row_formats::json::{
-    text::PIECE_BYTES,
-    value::{ByteValues, byte_values, push_hex},
+    text::FLUSH_BYTES,
+    value::{ByteValues, append_hex, byte_values},
 };
 
 /// The rows of a batch, prepared to be written as JSON.
@@ -43,7 +43,7 @@ pub(crate) use crate::row_formats::json::{
 /// ```
 #[derive(Debug)]
 pub struct JsonRows {
-    /// The key before each value, e.g. `,"x":`, and the values.
+    /// The text before each value, e.g. `,"x":`, and the values.
     columns: Vec<(Vec<u8>, JsonValues)>,
     rows: usize,
 }
@@ -57,7 +57,7 @@ impl JsonRows {
         Self::with_infinities(batch, &Infinities::default())
     }
 
-    /// Prepares the rows of `batch`, with `infinities` written as specified.
+    /// Prepares the rows of `batch`, with infinities written as specified by `infinities`.
     ///
     /// # Errors
     /// `Unsupported` if a column has a type that logs do not contain.
@@ -65,18 +65,11 @@ impl JsonRows {
         batch: &RecordBatch,
         infinities: &Infinities,
     ) -> Result<Self> {
-        let schema = batch.schema();
-        let fields = schema.fields().iter();
-        let columns = fields
-            .zip(batch.columns())
-            .enumerate()
-            .map(|(i, (field, column))| {
-                let mut key = vec![if i == 0 { b'{' } else { b',' }];
-                quote(field.name(), &mut key);
-                key.push(b':');
-                Ok((key, JsonValues::new(field, column, infinities, 0)?))
-            })
-            .collect::<Result<_>>()?;
+        let mut columns = Vec::with_capacity(batch.num_columns());
+        for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+            let key = key_text(field.name(), columns.is_empty());
+            columns.push((key, JsonValues::new(field, column, infinities, 0)?));
+        }
         Ok(Self { columns, rows: batch.num_rows() })
     }
 
@@ -92,13 +85,12 @@ impl JsonRows {
         self.write_text(row, &mut JsonText::in_buffer(json));
     }
 
-    /// Like [`write_row`](Self::write_row), but calls `flush` whenever `json` is longer
-    /// than 64 KiB, also within a value. `flush` takes the text and clears it. The last
-    /// piece stays in `json`.
+    /// Like [`write_row`](Self::write_row), but calls `flush` whenever `json` has at least 64 KiB,
+    /// even within a value. `flush` writes the text and clears it. The last chunk stays in `json`.
     ///
     /// # Errors
     /// The first error of `flush`.
-    pub fn write_row_in_pieces(
+    pub fn write_row_in_chunks(
         &self,
         row: usize,
         json: &mut Vec<u8>,
@@ -145,11 +137,11 @@ impl JsonColumn {
     }
 
     /// Like [`write`](Self::write), but calls `flush` whenever `json` is long; see
-    /// [`JsonRows::write_row_in_pieces`].
+    /// [`JsonRows::write_row_in_chunks`].
     ///
     /// # Errors
     /// The first error of `flush`.
-    pub fn write_in_pieces(
+    pub fn write_in_chunks(
         &self,
         row: usize,
         json: &mut Vec<u8>,

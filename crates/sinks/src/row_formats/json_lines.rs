@@ -11,7 +11,7 @@ use crate::{
         file_name::FileNames,
         staged_outputs::{Outputs, StagedFile},
     },
-    row_formats::json::{JsonRows, PIECE_BYTES},
+    row_formats::json::{FLUSH_BYTES, JsonRows},
     text::{infinities::Infinities, parallel_rows::format_in_parallel},
 };
 
@@ -38,19 +38,19 @@ impl JsonLinesSink {
 
 impl TableSink for JsonLinesSink {
     fn table(&self, topic: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let staged = self.outputs.create(&self.names.file_name(topic, "jsonl"))?;
+        let file = self.outputs.create(&self.names.file_name(topic, "jsonl"))?;
         let infinities = self.infinities.clone();
         let (text, slice_texts) = (Vec::new(), Vec::new());
-        Ok(Box::new(JsonLinesWriter { staged, text, slice_texts, infinities }))
+        Ok(Box::new(JsonLinesWriter { file, text, slice_texts, infinities }))
     }
 
     fn remarks(&self) -> Vec<String> {
-        Infinities::remark(self.infinities.take_nulls()).into_iter().collect()
+        Infinities::remark(self.infinities.take_null_count()).into_iter().collect()
     }
 }
 
 struct JsonLinesWriter {
-    staged: StagedFile,
+    file: StagedFile,
     text: Vec<u8>,
     /// Buffers for the slices of long batches.
     slice_texts: Vec<Vec<u8>>,
@@ -59,54 +59,60 @@ struct JsonLinesWriter {
 
 impl TableWriter for JsonLinesWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let Self { staged, text, slice_texts, infinities } = self;
-        let of_slices = infinities.clone();
+        let Self { file, text, slice_texts, infinities } = self;
+        let slice_infinities = infinities.clone();
         let is_written = format_in_parallel(
             batch,
             slice_texts,
             Vec::new,
-            move |text, slice| write(slice, &of_slices, text, None),
-            |lines| {
-                flush_text(text, staged)?;
-                flush_text(lines, staged)
+            move |slice_text, slice| {
+                write_lines(slice, &slice_infinities, slice_text, None)
+            },
+            |slice_text| {
+                flush_text(text, file)?;
+                flush_text(slice_text, file)
             },
         )?;
-        if is_written { Ok(()) } else { write(batch, infinities, text, Some(staged)) }
+        if is_written {
+            Ok(())
+        } else {
+            write_lines(batch, infinities, text, Some(file))
+        }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        flush_text(&mut self.text, &mut self.staged)?;
-        self.staged.finish()
+        flush_text(&mut self.text, &mut self.file)?;
+        self.file.finish()
     }
 }
 
-/// Appends the lines of `batch` to `text`. With `staged`, long text is written there, also in
-/// the middle of a line.
-fn write(
+/// Appends the lines of `batch` to `text`. If there is a `file`, long text is written to it, even
+/// in the middle of a line.
+fn write_lines(
     batch: &RecordBatch,
     infinities: &Infinities,
     text: &mut Vec<u8>,
-    mut staged: Option<&mut StagedFile>,
+    mut file: Option<&mut StagedFile>,
 ) -> Result<()> {
     let rows = JsonRows::with_infinities(batch, infinities)?;
     for row in 0..rows.rows() {
-        let Some(staged) = &mut staged else {
+        let Some(file) = &mut file else {
             rows.write_row(row, text);
             text.push(b'\n');
             continue;
         };
-        rows.write_row_in_pieces(row, text, &mut |text| flush_text(text, staged))?;
+        rows.write_row_in_chunks(row, text, &mut |text| flush_text(text, file))?;
         text.push(b'\n');
-        if text.len() >= PIECE_BYTES {
-            flush_text(text, staged)?;
+        if text.len() >= FLUSH_BYTES {
+            flush_text(text, file)?;
         }
     }
     Ok(())
 }
 
 /// Writes `text` to the file and clears it.
-fn flush_text(text: &mut Vec<u8>, staged: &mut StagedFile) -> Result<()> {
-    staged.write_all(text)?;
+fn flush_text(text: &mut Vec<u8>, file: &mut StagedFile) -> Result<()> {
+    file.write_all(text)?;
     text.clear();
     Ok(())
 }

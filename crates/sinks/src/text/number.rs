@@ -7,8 +7,8 @@ use crate::text::{
 
 /// A number whose text can be cached.
 pub(crate) trait Number: Copy + Send + Sync + 'static {
-    /// Returns whether it has the same text as `other`; floats must have the same bits.
-    fn is_same(self, other: Self) -> bool;
+    /// Returns whether this number has the same text as `other`; floats must have the same bits.
+    fn has_same_text(self, other: Self) -> bool;
 
     /// Writes the shortest decimal text that reads back as the same number to the start of
     /// `buffer`, and returns its length, which is at most 24 bytes.
@@ -17,16 +17,18 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// `nan`, `inf` and `-inf`.
     fn write_to(self, buffer: &mut NumberBuffer) -> usize;
 
-    /// Like [`write_to`](Self::write_to), for JSON: NaN is `null`, and infinities are written as specified
-    /// by `infinities`.
+    /// Like [`write_to`](Self::write_to), for JSON: NaN is `null`, and infinities are written as
+    /// specified by `infinities`.
     fn write_json(self, buffer: &mut NumberBuffer, infinities: &Infinities) -> usize;
 }
 
+/// Implements [`Number`] for integer types. `$magnitude` is a function that returns the absolute
+/// value of an integer and whether it is negative.
 macro_rules! integers {
     ($($type:ty: $magnitude:expr),*) => {$(
         impl Number for $type {
             #[inline]
-            fn is_same(self, other: Self) -> bool {
+            fn has_same_text(self, other: Self) -> bool {
                 self == other
             }
 
@@ -58,17 +60,20 @@ integers! {
     u64: |n| (n, false)
 }
 
+/// Implements [`Number`] for floating-point types. `$write_fast` is a function that writes the
+/// number and returns the length of the text, or returns `None` for numbers that it does not
+/// support.
 macro_rules! floats {
-    ($($type:ty: $fast:expr),*) => {$(
+    ($($type:ty: $write_fast:expr),*) => {$(
         impl Number for $type {
             #[inline]
-            fn is_same(self, other: Self) -> bool {
+            fn has_same_text(self, other: Self) -> bool {
                 self.to_bits() == other.to_bits()
             }
 
             #[inline]
             fn write_to(self, buffer: &mut NumberBuffer) -> usize {
-                if let Some(len) = $fast(self, &mut *buffer) {
+                if let Some(len) = $write_fast(self, &mut *buffer) {
                     len
                 } else if self.is_finite() {
                     write_text(zmij::Buffer::new().format_finite(self).as_bytes(), buffer)

@@ -12,10 +12,11 @@ pub(crate) type NumberBuffer = [u8; 32];
 
 /// Writes `text` to the start of `buffer` and returns its length.
 pub(crate) fn write_text(text: &[u8], buffer: &mut NumberBuffer) -> usize {
-    buffer.iter_mut().zip(text).for_each(|(buffer, byte)| *buffer = *byte);
+    buffer.iter_mut().zip(text).for_each(|(target, byte)| *target = *byte);
     text.len().min(buffer.len())
 }
 
+/// Added to eight digits from 0 to 9, this makes them ASCII characters.
 const ASCII: u64 = u64::from_le_bytes([b'0'; 8]);
 
 /// Writes an integer to the start of `buffer` and returns its length, or `None` if it has more
@@ -26,35 +27,38 @@ pub(crate) fn write_integer(
     is_negative: bool,
     buffer: &mut NumberBuffer,
 ) -> Option<usize> {
+    // The digits overwrite the minus sign of a number that is not negative.
     buffer[0] = b'-';
-    let sign = usize::from(is_negative);
-    let Ok(small) = u32::try_from(magnitude) else {
-        return write_long_integer(magnitude, sign, buffer);
+    let sign_len = usize::from(is_negative);
+    let Ok(short) = u32::try_from(magnitude) else {
+        return write_long_integer(magnitude, sign_len, buffer);
     };
-    if small >= 100_000_000 {
-        return write_long_integer(magnitude, sign, buffer);
+    if short >= 100_000_000 {
+        return write_long_integer(magnitude, sign_len, buffer);
     }
-    let digits = digits8(small);
-    let leading = (digits.trailing_zeros() / 8).min(7); // zero has one digit, too
-    store(buffer, sign, (digits | ASCII) >> (8 * leading));
-    Some(sign + 8 - leading as usize)
+    let digits = digits8(short);
+    let leading_zeros = (digits.trailing_zeros() / 8).min(7); // zero has one digit, too
+    store8(buffer, sign_len, (digits | ASCII) >> (8 * leading_zeros));
+    Some(sign_len + 8 - leading_zeros as usize)
 }
 
-/// Like [`write_integer`], for 9 to 16 digits.
+/// Writes the digits of an integer of 9 to 16 digits after a sign of length `sign_len`, and returns
+/// the length of the text. Returns `None` if the integer has more digits.
 fn write_long_integer(
     magnitude: u64,
-    sign: usize,
+    sign_len: usize,
     buffer: &mut NumberBuffer,
 ) -> Option<usize> {
     if magnitude >= 10_000_000_000_000_000 {
         return None;
     }
-    let high = digits8((magnitude / 100_000_000) as u32);
-    let leading = high.trailing_zeros() / 8;
-    let first = sign + 8 - leading as usize;
-    store(buffer, sign, (high | ASCII) >> (8 * leading));
-    store(buffer, first, digits8((magnitude % 100_000_000) as u32) | ASCII);
-    Some(first + 8)
+    let high_digits = digits8((magnitude / 100_000_000) as u32);
+    let low_digits = digits8((magnitude % 100_000_000) as u32);
+    let leading_zeros = high_digits.trailing_zeros() / 8;
+    let low_offset = sign_len + 8 - leading_zeros as usize;
+    store8(buffer, sign_len, (high_digits | ASCII) >> (8 * leading_zeros));
+    store8(buffer, low_offset, low_digits | ASCII);
+    Some(low_offset + 8)
 }
 
 /// Writes a float to the start of `buffer`, e.g. as `0.25` or `1.0`, and returns its length.
@@ -66,38 +70,45 @@ pub(crate) fn write_float(value: f32, buffer: &mut NumberBuffer) -> Option<usize
         return None;
     }
     let decimal = shortest_decimal(magnitude);
-    // Scaled to nine digits: 10^8 ≤ nine < 10^9.
+    // Scaled to nine digits: 10^8 ≤ nine_digits < 10^9.
     let len = decimal_len(decimal.digits);
-    let nine = decimal.digits * POWERS.get(9 - len as usize).copied().unwrap_or(0);
-    let (first, rest) =
-        (b'0' + (nine / 100_000_000) as u8, digits8(nine % 100_000_000));
-    let significant = 9 - rest.leading_zeros() as usize / 8; // without trailing zeros
-    let rest = rest | ASCII;
+    let scale = POWERS_OF_TEN.get(9 - len as usize).copied().unwrap_or(0);
+    let nine_digits = decimal.digits * scale;
+    let first_digit = b'0' + (nine_digits / 100_000_000) as u8;
+    let other_digits = digits8(nine_digits % 100_000_000);
+    let significant_len = 9 - other_digits.leading_zeros() as usize / 8; // no trailing zeros
+    let other_digits = other_digits | ASCII;
 
+    // The digits overwrite the minus sign of a number that is not negative.
     buffer[0] = b'-';
-    let sign = usize::from(value < 0.0);
-    let before = len as i32 + decimal.exponent; // the digits before the decimal point
-    if before > 0 {
-        let before = before as usize & 15;
-        store(buffer, sign + 1, rest);
-        buffer[sign] = first;
-        store(buffer, sign + before + 1, rest >> (8 * (before - 1)));
-        buffer[sign + before] = b'.';
-        Some(sign + significant.max(before + 1) + 1)
+    let sign_len = usize::from(value < 0.0);
+    let integer_len = len as i32 + decimal.exponent; // the digits before the decimal point
+    if integer_len > 0 {
+        let integer_len = integer_len as usize & 15;
+        // All digits are stored without a point, and those after the point again one byte later.
+        store8(buffer, sign_len + 1, other_digits);
+        buffer[sign_len] = first_digit;
+        store8(
+            buffer,
+            sign_len + integer_len + 1,
+            other_digits >> (8 * (integer_len - 1)),
+        );
+        buffer[sign_len + integer_len] = b'.';
+        Some(sign_len + significant_len.max(integer_len + 1) + 1)
     } else {
-        let zeros = (2 + before.unsigned_abs() as usize) & 15;
-        store(buffer, sign, u64::from_le_bytes(*b"0.000000"));
-        store(buffer, sign + zeros + 1, rest);
-        buffer[sign + zeros] = first;
-        Some(sign + zeros + significant)
+        let prefix_len = (2 + integer_len.unsigned_abs() as usize) & 15; // e.g. of `0.00`
+        store8(buffer, sign_len, u64::from_le_bytes(*b"0.000000"));
+        store8(buffer, sign_len + prefix_len + 1, other_digits);
+        buffer[sign_len + prefix_len] = first_digit;
+        Some(sign_len + prefix_len + significant_len)
     }
 }
 
-/// Stores eight bytes at `offset`, which must be below 24.
+/// Stores eight bytes at `offset`, which must be less than 16.
 #[inline(always)]
-fn store(buffer: &mut NumberBuffer, offset: usize, bytes: u64) {
-    if let Some(buffer) = buffer[offset & 15..].first_chunk_mut() {
-        *buffer = bytes.to_le_bytes();
+fn store8(buffer: &mut NumberBuffer, offset: usize, bytes: u64) {
+    if let Some(target) = buffer[offset & 15..].first_chunk_mut() {
+        *target = bytes.to_le_bytes();
     }
 }
 
@@ -106,11 +117,11 @@ fn store(buffer: &mut NumberBuffer, offset: usize, bytes: u64) {
 fn decimal_len(value: u32) -> u32 {
     // The number of bits times log10(2), or one more.
     let estimate = ((32 - value.leading_zeros()) * 1_233) >> 12;
-    let power = POWERS.get(estimate as usize).copied().unwrap_or(u32::MAX);
-    estimate + u32::from(value >= power)
+    let next_power = POWERS_OF_TEN.get(estimate as usize).copied().unwrap_or(u32::MAX);
+    estimate + u32::from(value >= next_power)
 }
 
-const POWERS: [u32; 10] = [
+const POWERS_OF_TEN: [u32; 10] = [
     1,
     10,
     100,
@@ -153,8 +164,8 @@ mod tests {
     #[test]
     fn integers_are_written_with_all_digits() {
         let numbers = (0..20_000).chain((0..62).map(|bit| (1 << bit) - 1));
-        let tens = (0..18).flat_map(|n| [10_u64.pow(n) - 1, 10_u64.pow(n)]);
-        for number in numbers.chain(tens) {
+        let powers_of_ten = (0..18).flat_map(|n| [10_u64.pow(n) - 1, 10_u64.pow(n)]);
+        for number in numbers.chain(powers_of_ten) {
             let expected = number.to_string();
             let is_short = expected.len() <= 16;
             let actual = text(|buffer| write_integer(number, true, buffer));
@@ -167,17 +178,17 @@ mod tests {
     /// Compares with zmij, an independent implementation.
     #[test]
     fn floats_agree_with_zmij() {
-        let mut unformatted = 0;
+        let mut unsupported = 0;
         let mut check = |value: f32| {
             let expected = zmij::Buffer::new().format(value).to_owned();
             match text(|buffer| write_float(value, buffer)) {
                 Some(actual) => assert_eq!(actual, expected, "{value:?}"),
-                None => unformatted += 1,
+                None => unsupported += 1,
             }
         };
         for i in -2_000..2_000_i16 {
-            let i = f32::from(i);
-            for value in [i, i / 8.0, i / 10.0, i / 1e3, i / 1e6, i * 1e4, i * 1e9] {
+            let n = f32::from(i);
+            for value in [n, n / 8.0, n / 10.0, n / 1e3, n / 1e6, n * 1e4, n * 1e9] {
                 check(value);
             }
         }
@@ -189,6 +200,6 @@ mod tests {
                 (0x3c00_0000 + (bits & 0x07ff_ffff)) | (bits & (1 << 31)),
             ));
         }
-        assert!(unformatted < 220_000, "{unformatted} of 428000");
+        assert!(unsupported < 220_000, "{unsupported} of 428000");
     }
 }

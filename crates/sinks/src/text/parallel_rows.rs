@@ -3,14 +3,16 @@
 use arrow_array::RecordBatch;
 use logtool_core::{Result, TaskQueue};
 
-/// The number of values of a slice: formatting them takes a fraction of a millisecond, and their
-/// text stays in the cache until it is written.
-const VALUES: usize = 1 << 15;
+/// The number of values (rows times columns) of a slice. Formatting them takes a fraction of a
+/// millisecond, and their text stays in the cache until it is written.
+const VALUES_PER_SLICE: usize = 1 << 15;
 
-/// Formats the slices of `batch` in parallel. Each slice is formatted by `write` with an encoder of
-/// its own; `append` then receives the encoders in the order of the rows, while others are
-/// formatting. `encoders` keeps up to one encoder for each thread for reuse; missing ones are
-/// created by `new_encoder`.
+/// Splits `batch` into slices of rows and formats them in parallel.
+///
+/// `write` formats a slice with an encoder that no other slice uses at that time. `append` then
+/// receives the encoders in the order of the rows, while other slices are being formatted.
+/// `encoders` keeps up to one encoder for each thread for reuse; `new_encoder` creates those that
+/// are missing.
 ///
 /// Returns `false` and does nothing if the batch is too short, or if there is only one thread.
 pub(crate) fn format_in_parallel<E: Send + 'static>(
@@ -21,28 +23,29 @@ pub(crate) fn format_in_parallel<E: Send + 'static>(
     mut append: impl FnMut(&mut E) -> Result<()>,
 ) -> Result<bool> {
     let threads = rayon::current_num_threads();
-    let rows = (VALUES / batch.num_columns().max(1)).max(1);
-    if threads < 2 || batch.num_rows() < 2 * rows {
+    let rows_per_slice = (VALUES_PER_SLICE / batch.num_columns().max(1)).max(1);
+    if threads < 2 || batch.num_rows() < 2 * rows_per_slice {
         return Ok(false);
     }
     let mut queue: TaskQueue<Result<E>> = TaskQueue::with_width(2 * threads + 2);
-    let mut finish = |encoder: Result<E>, encoders: &mut Vec<E>| -> Result<()> {
-        let mut encoder = encoder?;
+    let mut append_slice = |result: Result<E>, encoders: &mut Vec<E>| -> Result<()> {
+        let mut encoder = result?;
         append(&mut encoder)?;
         encoders.push(encoder);
         Ok(())
     };
-    for start_row in (0..batch.num_rows()).step_by(rows) {
-        let slice = batch.slice(start_row, rows.min(batch.num_rows() - start_row));
+    for start_row in (0..batch.num_rows()).step_by(rows_per_slice) {
+        let row_count = rows_per_slice.min(batch.num_rows() - start_row);
+        let slice = batch.slice(start_row, row_count);
         let mut encoder = encoders.pop().unwrap_or_else(&new_encoder);
         let write = write.clone();
         queue.push(move || write(&mut encoder, &slice).map(|()| encoder));
-        while let Some(encoder) = queue.next() {
-            finish(encoder, encoders)?;
+        while let Some(result) = queue.next() {
+            append_slice(result, encoders)?;
         }
     }
-    while let Some(encoder) = queue.wait() {
-        finish(encoder, encoders)?;
+    while let Some(result) = queue.wait() {
+        append_slice(result, encoders)?;
     }
     encoders.truncate(threads);
     Ok(true)
@@ -66,12 +69,12 @@ mod tests {
     /// which is null in every seventh row.
     fn batches() -> Vec<RecordBatch> {
         let squares = (0..ROWS).map(|i| (i % 7 != 0).then_some(i * i));
-        let all = table(vec![
+        let batch = table(vec![
             column("i", Arc::new(Int64Array::from_iter_values(0..ROWS))),
             column("square", Arc::new(Int64Array::from_iter(squares))),
         ]);
-        let rest = ROWS as usize - 5;
-        vec![all.slice(0, 4), all.slice(4, rest), all.slice(4 + rest, 1)]
+        let last_row = ROWS as usize - 1;
+        vec![batch.slice(0, 4), batch.slice(4, last_row - 4), batch.slice(last_row, 1)]
     }
 
     fn on_three_threads<T: Send>(job: impl FnOnce() -> T + Send) -> T {
@@ -79,9 +82,9 @@ mod tests {
         pool.install(job)
     }
 
-    /// The expected lines; `row` formats each.
-    fn lines(row: impl Fn(i64, Option<i64>) -> String) -> String {
-        (0..ROWS).map(|i| row(i, (i % 7 != 0).then_some(i * i))).collect()
+    /// The expected lines; `format_row` formats each row.
+    fn lines(format_row: impl Fn(i64, Option<i64>) -> String) -> String {
+        (0..ROWS).map(|i| format_row(i, (i % 7 != 0).then_some(i * i))).collect()
     }
 
     #[test]
@@ -117,7 +120,7 @@ mod tests {
     #[test]
     fn short_batches_and_single_threads_are_not_split() {
         let batches = batches();
-        let handed = |batch: &RecordBatch| {
+        let is_split = |batch: &RecordBatch| {
             format_in_parallel(
                 batch,
                 &mut Vec::<()>::new(),
@@ -126,10 +129,10 @@ mod tests {
                 |_| Ok(()),
             )
         };
-        assert!(!on_three_threads(|| handed(&batches[0])).unwrap());
-        assert!(on_three_threads(|| handed(&batches[1])).unwrap());
+        assert!(!on_three_threads(|| is_split(&batches[0])).unwrap());
+        assert!(on_three_threads(|| is_split(&batches[1])).unwrap());
         let single_thread =
             rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert!(!single_thread.install(|| handed(&batches[1])).unwrap());
+        assert!(!single_thread.install(|| is_split(&batches[1])).unwrap());
     }
 }

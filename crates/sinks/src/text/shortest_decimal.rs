@@ -18,53 +18,60 @@ pub(crate) struct Decimal {
 #[inline]
 pub(crate) fn shortest_decimal(value: f32) -> Decimal {
     let bits = value.to_bits();
-    let (fraction, biased) = (bits & 0x7f_ffff, ((bits >> 23) & 0xff) as i32);
-    // value = c × 2^q
-    let (c, q) = match biased {
+    let (fraction, biased_exponent) = (bits & 0x7f_ffff, ((bits >> 23) & 0xff) as i32);
+    // The names c, q and k are those of the paper: value = c × 2^q, and the result is a multiple
+    // of 10^k.
+    let (c, q) = match biased_exponent {
         0 => (fraction, -149),
-        _ => (fraction | 0x80_0000, biased - 150),
+        _ => (fraction | 0x80_0000, biased_exponent - 150),
     };
     if (-23..=0).contains(&q) && c & ((1 << -q) - 1) == 0 {
         return Decimal { digits: c >> -q, exponent: 0 }; // an integer
     }
     // At a power of two the spacing of floats changes; the lower midpoint is nearer.
-    let is_power = u32::from(fraction == 0 && biased > 1);
+    let is_power_of_two = fraction == 0 && biased_exponent > 1;
     let is_odd = c & 1; // then the midpoints themselves read back as a neighbour
-    let k = (q * 1_262_611 - if is_power == 1 { 524_031 } else { 0 }) >> 22;
+    let k = (q * 1_262_611 - if is_power_of_two { 524_031 } else { 0 }) >> 22;
     let shift = q + ((-k * 1_741_647) >> 19) + 1;
-    let Some(power) = usize::try_from(31 - k).ok().and_then(|k| POWERS.get(k)) else {
+    let Some(power) = usize::try_from(31 - k).ok().and_then(|k| POWERS_OF_TEN.get(k))
+    else {
         return Decimal { digits: 0, exponent: 0 }; // unreachable: no float has this exponent
     };
     // Four times the float and its midpoints, in units of 10^k.
     let scaled = |quarters: u32| {
         let product = u128::from(*power) * u128::from(quarters << shift);
-        let (whole, rest) = ((product >> 64) as u32, (product >> 32) as u32);
-        whole | u32::from(rest > 1)
+        let (integer, fraction) = ((product >> 64) as u32, (product >> 32) as u32);
+        integer | u32::from(fraction > 1)
     };
-    let lower = scaled(4 * c - 2 + is_power) + is_odd;
+    let lower = scaled(4 * c - 2 + u32::from(is_power_of_two)) + is_odd;
     let middle = scaled(4 * c);
     let upper = scaled(4 * c + 2) - is_odd;
 
-    // Each condition is unpredictable, so it is computed without a branch.
-    let down = middle / 4;
-    let (is_below_in, is_above_in) = (lower <= 4 * down, 4 * down + 4 <= upper);
-    let (half, is_odd) = (4 * down + 2, down & 1 == 1);
-    let is_above_nearer = (middle > half) | ((middle == half) & is_odd);
-    let differ = is_below_in != is_above_in;
-    let goes_up = (differ & is_above_in) | (!differ & is_above_nearer);
+    // The candidates are the multiples of 10^k below and above the float, and then those of
+    // 10^(k + 1), which have one digit fewer. Each condition is unpredictable, so it is computed
+    // without a branch.
+    let floor = middle / 4;
+    let is_floor_inside = lower <= 4 * floor;
+    let is_ceiling_inside = 4 * floor + 4 <= upper;
+    let (half, is_floor_odd) = (4 * floor + 2, floor & 1 == 1);
+    let is_ceiling_nearer = (middle > half) | ((middle == half) & is_floor_odd);
+    let is_one_inside = is_floor_inside != is_ceiling_inside;
+    let rounds_up =
+        (is_one_inside & is_ceiling_inside) | (!is_one_inside & is_ceiling_nearer);
+    let long = floor + u32::from(rounds_up);
 
-    let tens = down / 10; // one digit fewer, if it is near enough
-    let (is_below_in, is_above_in) = (lower <= 40 * tens, 40 * tens + 40 <= upper);
-    let is_short = (down >= 10) & (is_below_in != is_above_in);
-    let long = down + u32::from(goes_up);
-    let short = tens + u32::from(is_above_in);
+    let short_floor = floor / 10;
+    let is_short_floor_inside = lower <= 40 * short_floor;
+    let is_short_ceiling_inside = 40 * short_floor + 40 <= upper;
+    let is_short = (floor >= 10) & (is_short_floor_inside != is_short_ceiling_inside);
+    let short = short_floor + u32::from(is_short_ceiling_inside);
     let digits = if is_short { short } else { long };
     Decimal { digits, exponent: k + i32::from(is_short) }
 }
 
-/// 10^k for k from -31 to 45, scaled by a power of two to 64 bits and rounded up.
+/// The powers of ten from 10^-31 to 10^45, each scaled by a power of two to 64 bits and rounded up.
 #[rustfmt::skip]
-const POWERS: [u64; 77] = [
+const POWERS_OF_TEN: [u64; 77] = [
     0x81ceb32c4b43fcf5, 0xa2425ff75e14fc32, 0xcad2f7f5359a3b3f, 0xfd87b5f28300ca0e,
     0x9e74d1b791e07e49, 0xc612062576589ddb, 0xf79687aed3eec552, 0x9abe14cd44753b53,
     0xc16d9a0095928a28, 0xf1c90080baf72cb2, 0x971da05074da7bef, 0xbce5086492111aeb,
@@ -103,8 +110,8 @@ mod tests {
                 let digits = text.split('e').next().unwrap().replace('.', "");
                 digits.trim_matches('0').to_owned()
             };
-            let other = zmij::Buffer::new().format_finite(value).to_owned();
-            assert_eq!(digits(&text), digits(&other), "{value:?}");
+            let zmij_text = zmij::Buffer::new().format_finite(value).to_owned();
+            assert_eq!(digits(&text), digits(&zmij_text), "{value:?}");
         };
         for exponent in 0..255_u32 {
             for fraction in [0, 1, 2, 3, 0x3f_ffff, 0x40_0000, 0x7f_fffe, 0x7f_ffff] {

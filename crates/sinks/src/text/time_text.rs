@@ -5,20 +5,20 @@ use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 use logtool_core::TIME_UNIT_KEY;
 
-/// The text form of the times of a column.
+/// The text format of the times of a column.
 ///
-/// It follows from the type of the column and from the time unit of the log format, which is
-/// in the metadata [`TIME_UNIT_KEY`]. Each time is written exactly.
+/// It depends on the type of the column, and on the time unit of the log format, which is in the
+/// metadata [`TIME_UNIT_KEY`]. Each time is written exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimeForm {
+pub(crate) enum TimeFormat {
     /// An integer that counts units of `divisor` nanoseconds.
     Number { divisor: i64 },
     /// ISO 8601 with `digits` digits after the decimal point, and a Z.
     Iso { digits: usize },
 }
 
-impl TimeForm {
-    /// Returns the form for `field`, or `None` if it is not a column of times.
+impl TimeFormat {
+    /// Returns the format for `field`, or `None` if it is not a column of times.
     pub(crate) fn for_field(field: &Field) -> Option<Self> {
         let DataType::Timestamp(unit, zone) = field.data_type() else { return None };
         let unit = match field.metadata().get(TIME_UNIT_KEY).map(String::as_str) {
@@ -39,8 +39,8 @@ impl TimeForm {
     }
 }
 
-/// Returns the nanoseconds of a column of times of any unit. Times that 64 bits cannot hold
-/// become the greatest representable time.
+/// Returns the nanoseconds of a column of times of any unit, or `None` if it is not a column of
+/// times. Times that 64 bits cannot represent become the nearest time that they can represent.
 pub(crate) fn nanos(column: &ArrayRef) -> Option<ScalarBuffer<i64>> {
     let scaled = |values: &ScalarBuffer<i64>, factor: i64| {
         values.iter().map(|value| value.saturating_mul(factor)).collect()
@@ -69,32 +69,39 @@ pub(crate) fn iso_second(second: i64) -> [u8; 19] {
     let (days, second_of_day) = (second.div_euclid(86_400), second.rem_euclid(86_400));
     let (year, month, day) = civil_date(days);
     let mut text = *b"0000-00-00T00:00:00";
-    let mut write_to = |offset: usize, len: usize, mut value: i64| {
+    let mut write_digits = |offset: usize, len: usize, mut value: i64| {
         for digit in text.iter_mut().skip(offset).take(len).rev() {
             *digit = b'0' + (value % 10) as u8;
             value /= 10;
         }
     };
-    write_to(0, 4, year.clamp(0, 9999));
-    write_to(5, 2, month);
-    write_to(8, 2, day);
-    write_to(11, 2, second_of_day / 3600);
-    write_to(14, 2, second_of_day / 60 % 60);
-    write_to(17, 2, second_of_day % 60);
+    write_digits(0, 4, year.clamp(0, 9999));
+    write_digits(5, 2, month);
+    write_digits(8, 2, day);
+    write_digits(11, 2, second_of_day / 3600);
+    write_digits(14, 2, second_of_day / 60 % 60);
+    write_digits(17, 2, second_of_day % 60);
     text
 }
 
-/// Returns year, month and day of a day counted from 1970-01-01, in the Gregorian calendar.
+/// Returns the year, month and day of the day that is `days` after 1970-01-01, in the Gregorian
+/// calendar.
 fn civil_date(days: i64) -> (i64, i64, i64) {
     // Years that start in March have their leap day at the end; an era of 400 of them
     // has 146,097 days. 719,468 days lie between 0000-03-01 and 1970-01-01.
     let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524
+        - day_of_era / 146_096)
+        / 365;
+    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    let months_since_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * months_since_march + 2) / 5 + 1;
+    let month = if months_since_march < 10 {
+        months_since_march + 3
+    } else {
+        months_since_march - 9
+    };
     (era * 400 + year + i64::from(month <= 2), month, day)
 }
 

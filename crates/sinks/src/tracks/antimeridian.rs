@@ -2,27 +2,31 @@
 
 use crate::tracks::fix::Fix;
 
-/// Returns the points where a line from `a` to `b` leaves and re-enters the map, if the shorter way
-/// crosses the antimeridian. (RFC 7946, 3.1.9: lines are cut there.)
-pub(super) fn antimeridian_crossing(a: &Fix, b: &Fix) -> Option<(Fix, Fix)> {
-    if (a.longitude - b.longitude).abs() <= 180.0 {
+/// Returns the points where a line from `start` to `end` leaves and re-enters the map, if the
+/// shorter path crosses the antimeridian. (RFC 7946, 3.1.9: lines are cut there.)
+pub(super) fn antimeridian_crossing(start: &Fix, end: &Fix) -> Option<(Fix, Fix)> {
+    if (start.longitude - end.longitude).abs() <= 180.0 {
         return None;
     }
-    let [before, after] = [a, b].map(|fix| 180.0 - fix.longitude.abs());
-    let sum = before + after;
-    let share = if sum > 0.0 { before / sum } else { 0.0 };
-    let interpolate = |a: f64, b: f64| a + (b - a) * share;
-    let nanos = a.nanos.zip(b.nanos).map(|(a, b)| {
-        let nanos_between = i128::from(b) - i128::from(a);
-        a.saturating_add((nanos_between as f64 * share) as i64)
+    let degrees_before = 180.0 - start.longitude.abs();
+    let degrees_after = 180.0 - end.longitude.abs();
+    let degrees = degrees_before + degrees_after;
+    let fraction = if degrees > 0.0 { degrees_before / degrees } else { 0.0 };
+    let interpolate = |start: f64, end: f64| start + (end - start) * fraction;
+    let nanos = start.nanos.zip(end.nanos).map(|(start, end)| {
+        let duration = i128::from(end) - i128::from(start);
+        start.saturating_add((duration as f64 * fraction) as i64)
     });
-    let edge = Fix {
+    let exit = Fix {
         nanos,
-        latitude: interpolate(a.latitude, b.latitude),
-        longitude: 180_f64.copysign(a.longitude),
-        altitude: a.altitude.zip(b.altitude).map(|(a, b)| interpolate(a, b)),
+        latitude: interpolate(start.latitude, end.latitude),
+        longitude: 180_f64.copysign(start.longitude),
+        altitude: start
+            .altitude
+            .zip(end.altitude)
+            .map(|(start, end)| interpolate(start, end)),
     };
-    Some((edge, Fix { longitude: -edge.longitude, ..edge }))
+    Some((exit, Fix { longitude: -exit.longitude, ..exit }))
 }
 
 #[cfg(test)]
@@ -35,11 +39,13 @@ mod tests {
 
     #[test]
     fn line_is_cut_at_the_antimeridian() {
-        // From 1° before it to 3° after it: a quarter of the way.
-        let cut = antimeridian_crossing(&fix(0, 10.0, 179.0), &fix(400, 20.0, -177.0));
-        assert_eq!(cut, Some((fix(100, 12.5, 180.0), fix(100, 12.5, -180.0))));
-        let back = antimeridian_crossing(&fix(0, 10.0, -179.0), &fix(400, 20.0, 177.0));
-        assert_eq!(back, Some((fix(100, 12.5, -180.0), fix(100, 12.5, 180.0))));
+        // From 1° before the antimeridian to 3° after it: a quarter of the line is before it.
+        let eastward =
+            antimeridian_crossing(&fix(0, 10.0, 179.0), &fix(400, 20.0, -177.0));
+        assert_eq!(eastward, Some((fix(100, 12.5, 180.0), fix(100, 12.5, -180.0))));
+        let westward =
+            antimeridian_crossing(&fix(0, 10.0, -179.0), &fix(400, 20.0, 177.0));
+        assert_eq!(westward, Some((fix(100, 12.5, -180.0), fix(100, 12.5, 180.0))));
         assert_eq!(
             antimeridian_crossing(&fix(0, 0.0, -80.0), &fix(0, 0.0, 80.0)),
             None

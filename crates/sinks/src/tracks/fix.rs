@@ -9,6 +9,7 @@ pub struct Fix {
     pub latitude: f64,
     /// The longitude in degrees, -180 to 180; positive is east.
     pub longitude: f64,
-    /// The altitude in metres, with the reference of the topic; a finite number.
+    /// The altitude in metres, a finite number. Its reference, e.g. mean sea level or the
+    /// ellipsoid, is that of the topic.
     pub altitude: Option<f64>,
 }

@@ -1,9 +1,9 @@
-//! GeoJSON (RFC 7946): a feature for each segment, in a line of its own.
+//! GeoJSON (RFC 7946): one feature for each segment, each in a separate line of text.
 //!
-//! Its properties are the topic, the log, the mode and its colour (`stroke`, a name that
-//! viewers know), the first and the last time, and the time of each position (`coordTimes`) if
-//! times are UTC. If they are not, the first and the last time are seconds. The collection has
-//! an additional member, `provenance`.
+//! The properties of a feature are the topic, the log, the mode and its colour (`stroke`, a name
+//! that viewers support), and its first and last time. If times are UTC, they include the time of
+//! each position (`coordTimes`); otherwise the first and the last time are seconds. The collection
+//! has an additional member, `provenance`.
 
 use std::fmt::{Result, Write};
 
@@ -17,7 +17,7 @@ use crate::tracks::{
 };
 
 /// Writes the start of the file, before the segments.
-pub(super) fn start(text: &mut String, track: &TrackInfo) -> Result {
+pub(super) fn write_start(text: &mut String, track: &TrackInfo) -> Result {
     write!(text, r#"{{"type":"FeatureCollection","#)?;
     if let Some(provenance) = &track.provenance {
         write!(text, r#""{}":{provenance},"#, Provenance::NAME)?;
@@ -26,7 +26,7 @@ pub(super) fn start(text: &mut String, track: &TrackInfo) -> Result {
 }
 
 /// Writes a segment: a line, or a point if it has only one fix.
-pub(super) fn segment(
+pub(super) fn write_segment(
     text: &mut String,
     track: &TrackInfo,
     segment: &TrackSegment<'_>,
@@ -40,11 +40,11 @@ pub(super) fn segment(
     match segment.fixes {
         [fix] => {
             write!(text, r#""Point","coordinates":"#)?;
-            coordinates(text, fix)?;
+            write_coordinates(text, fix)?;
         }
         fixes => {
             write!(text, r#""LineString","coordinates":["#)?;
-            list(text, fixes, coordinates)?;
+            write_list(text, fixes, write_coordinates)?;
             text.push(']');
         }
     }
@@ -55,12 +55,12 @@ pub(super) fn segment(
         write!(text, r#","mode":{name},"stroke":"#)?;
         write!(text, r##""#{red:02x}{green:02x}{blue:02x}""##)?;
     }
-    if let Some((first, last)) = segment.span() {
+    if let Some((first, last)) = segment.time_span() {
         if track.is_utc {
             let (first, last) = (UtcTime(first), UtcTime(last));
             write!(text, r#","startTime":"{first}","endTime":"{last}","#)?;
             write!(text, r#""coordTimes":["#)?;
-            list(text, segment.fixes, time)?;
+            write_list(text, segment.fixes, write_time)?;
             text.push(']');
         } else {
             let (first, last) = (first as f64 / 1e9, last as f64 / 1e9);
@@ -71,25 +71,26 @@ pub(super) fn segment(
 }
 
 /// Writes the end of the file, after the segments.
-pub(super) fn tail(text: &mut String) -> Result {
+pub(super) fn write_end(text: &mut String) -> Result {
     writeln!(text, "\n]}}")
 }
 
-fn list(
+/// Writes `fixes` with `write_fix`, with commas between them.
+fn write_list(
     text: &mut String,
     fixes: &[Fix],
-    write_one: impl Fn(&mut String, &Fix) -> Result,
+    write_fix: impl Fn(&mut String, &Fix) -> Result,
 ) -> Result {
     for (index, fix) in fixes.iter().enumerate() {
         if index > 0 {
             text.push(',');
         }
-        write_one(text, fix)?;
+        write_fix(text, fix)?;
     }
     Ok(())
 }
 
-fn coordinates(text: &mut String, fix: &Fix) -> Result {
+fn write_coordinates(text: &mut String, fix: &Fix) -> Result {
     write!(text, "[{},{}", fix.longitude, fix.latitude)?;
     match fix.altitude {
         Some(altitude) => write!(text, ",{altitude}]"),
@@ -97,7 +98,7 @@ fn coordinates(text: &mut String, fix: &Fix) -> Result {
     }
 }
 
-fn time(text: &mut String, fix: &Fix) -> Result {
+fn write_time(text: &mut String, fix: &Fix) -> Result {
     match fix.nanos {
         Some(nanos) => write!(text, "\"{}\"", UtcTime(nanos)),
         None => write!(text, "null"),

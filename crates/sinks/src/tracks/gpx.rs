@@ -1,4 +1,4 @@
-//! GPX 1.1: one track, with a GPX segment for each part without a break.
+//! GPX 1.1: one track, with a GPX segment for each part without interruption.
 
 use std::fmt::{Result, Write};
 
@@ -12,10 +12,10 @@ use crate::{
 };
 
 /// Writes the start of the file, before the segments.
-pub(super) fn start(text: &mut String, track: &TrackInfo) -> Result {
+pub(super) fn write_start(text: &mut String, track: &TrackInfo) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
-    let space = r#"xmlns="http://www.topografix.com/GPX/1/1""#;
-    writeln!(text, r#"<gpx version="1.1" creator="{CREATED_BY}" {space}>"#)?;
+    let namespace = r#"xmlns="http://www.topografix.com/GPX/1/1""#;
+    writeln!(text, r#"<gpx version="1.1" creator="{CREATED_BY}" {namespace}>"#)?;
     if let Some(provenance) = &track.provenance {
         let provenance = XmlText(provenance);
         writeln!(text, "<metadata><desc>{provenance}</desc></metadata>")?;
@@ -25,7 +25,7 @@ pub(super) fn start(text: &mut String, track: &TrackInfo) -> Result {
 }
 
 /// Writes a segment. The first fix of a mode has the name of the mode.
-pub(super) fn segment(
+pub(super) fn write_segment(
     text: &mut String,
     track: &TrackInfo,
     segment: &TrackSegment<'_>,
@@ -34,28 +34,28 @@ pub(super) fn segment(
         writeln!(text, "<trkseg>")?;
     }
     let mut mode = segment.mode.filter(|_| segment.is_new_mode);
-    // The last fix is the first one of the next segment, where it is written.
+    // The last fix of a continued segment is written as the first fix of the next segment.
     let count = segment.fixes.len() - usize::from(segment.is_continued);
     for fix in segment.fixes.iter().take(count) {
-        point(text, track, fix, mode.take().map(|mode| mode.name.as_str()))?;
+        write_point(text, track, fix, mode.take().map(|mode| mode.name.as_str()))?;
     }
     if segment.is_continued { Ok(()) } else { writeln!(text, "</trkseg>") }
 }
 
 /// Writes the end of the file, after the segments.
-pub(super) fn tail(text: &mut String) -> Result {
+pub(super) fn write_end(text: &mut String) -> Result {
     writeln!(text, "</trk>\n</gpx>")
 }
 
-fn point(
+fn write_point(
     text: &mut String,
     track: &TrackInfo,
     fix: &Fix,
     name: Option<&str>,
 ) -> Result {
     // The schema requires longitudes below 180.
-    let east = if fix.longitude == 180.0 { -180.0 } else { fix.longitude };
-    write!(text, r#"<trkpt lat="{}" lon="{east}">"#, fix.latitude)?;
+    let longitude = if fix.longitude == 180.0 { -180.0 } else { fix.longitude };
+    write!(text, r#"<trkpt lat="{}" lon="{longitude}">"#, fix.latitude)?;
     if let Some(altitude) = fix.altitude {
         write!(text, "<ele>{altitude}</ele>")?;
     }

@@ -14,7 +14,7 @@ pub struct TrackMode {
 /// The mode changes of a vehicle.
 #[derive(Clone, Debug, Default)]
 pub struct TrackModes {
-    /// Sorted by time.
+    /// The start time (in nanoseconds) and the mode of each change, sorted by time.
     changes: Vec<(i64, Arc<TrackMode>)>,
 }
 
@@ -31,11 +31,11 @@ impl TrackModes {
         &self.changes
     }
 
-    /// Returns the mode at a time; before the first change, the first mode, like ulog2kml.
+    /// Returns the mode at a time. Before the first change it is the first mode, like in ulog2kml.
     pub(super) fn mode_at(&self, nanos: Option<i64>) -> Option<&Arc<TrackMode>> {
         let nanos = nanos?;
-        let after = self.changes.partition_point(|(start, _)| *start <= nanos);
-        self.changes.get(after.saturating_sub(1)).map(|(_, mode)| mode)
+        let next_change = self.changes.partition_point(|(start, _)| *start <= nanos);
+        self.changes.get(next_change.saturating_sub(1)).map(|(_, mode)| mode)
     }
 }
 
@@ -48,8 +48,11 @@ mod tests {
         let mode =
             |name: &str| Arc::new(TrackMode { name: name.into(), color: [0; 3] });
         let modes = TrackModes::new(vec![(20, mode("b")), (10, mode("a"))]);
-        let at = |nanos| modes.mode_at(Some(nanos)).map(|mode| mode.name.as_str());
-        assert_eq!([5, 10, 19, 20, 99].map(at), ["a", "a", "a", "b", "b"].map(Some));
+        let name_at = |nanos| modes.mode_at(Some(nanos)).map(|mode| mode.name.as_str());
+        assert_eq!(
+            [5, 10, 19, 20, 99].map(name_at),
+            ["a", "a", "a", "b", "b"].map(Some)
+        );
         assert_eq!(modes.mode_at(None), None);
         assert_eq!(TrackModes::default().mode_at(Some(1)), None);
     }

@@ -55,7 +55,7 @@ pub fn position_columns(topic: &Topic, schema: &Schema) -> Option<Vec<usize>> {
     columns.extend(position.altitude);
     columns.extend(position.altitude_valid);
     columns.extend(position.min_values.iter().map(|(column, _)| *column));
-    columns.extend(position.validity.map(|(column, _)| column));
+    columns.extend(position.row_validity.map(|(column, _)| column));
     columns.sort_unstable();
     Some(columns)
 }
@@ -98,16 +98,16 @@ pub(super) struct PositionColumns {
     /// The position is invalid if one of these columns is null or below the value.
     min_values: Vec<(usize, f64)>,
     /// The row is invalid if this column has another value.
-    validity: Option<(usize, f64)>,
+    row_validity: Option<(usize, f64)>,
     /// Whether coordinates are in degrees and minutes, `ddmm.mmmm`, instead of degrees.
-    is_in_minutes: bool,
+    is_in_degrees_and_minutes: bool,
 }
 
 /// The position of a row of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RowPosition {
     Known(Fix),
-    /// There was no fix, coordinates are missing, or they are 0, 0.
+    /// The receiver had no fix, coordinates are missing, or both are 0.
     Unknown,
     /// The latitude or longitude is out of range.
     Impossible,
@@ -123,27 +123,35 @@ impl PositionColumns {
             };
             let number = |name: &str| {
                 let index = column(name)?;
-                let kind = schema.field(index).data_type();
-                let is_number = [DataType::Float64, DataType::Float32, DataType::Int32];
-                is_number.contains(kind).then_some(index)
+                let is_number = matches!(
+                    schema.field(index).data_type(),
+                    DataType::Float64 | DataType::Float32 | DataType::Int32
+                );
+                is_number.then_some(index)
             };
             for (latitude, longitude, altitudes) in NAMES {
-                let row_positions = number(latitude).zip(number(longitude));
-                let Some((latitude, longitude)) = row_positions else { continue };
-                let min_values =
-                    MIN_VALUES.iter().filter_map(|(end, name, min_values)| {
-                        let is_selected = topic.type_name.ends_with(end);
-                        Some((column(name).filter(|_| is_selected)?, *min_values))
-                    });
-                let valid = topic.valid_row_value().map(f64::from);
+                let (Some(latitude), Some(longitude)) =
+                    (number(latitude), number(longitude))
+                else {
+                    continue;
+                };
+                let mut min_values = Vec::new();
+                for (type_suffix, name, min_value) in MIN_VALUES {
+                    if topic.type_name.ends_with(type_suffix)
+                        && let Some(index) = column(name)
+                    {
+                        min_values.push((index, min_value));
+                    }
+                }
+                let valid_value = topic.valid_row_value().map(f64::from);
                 return Some(Self {
                     latitude,
                     longitude,
                     altitude: altitudes.iter().find_map(|name| number(name)),
                     altitude_valid: column("alt_valid"),
-                    min_values: min_values.collect(),
-                    validity: column("validity").zip(valid),
-                    is_in_minutes: topic.position_unit()
+                    min_values,
+                    row_validity: column("validity").zip(valid_value),
+                    is_in_degrees_and_minutes: topic.position_unit()
                         == Some(PositionUnit::DegreesAndMinutes),
                 });
             }
@@ -156,54 +164,61 @@ impl PositionColumns {
         &self,
         batch: &RecordBatch,
     ) -> impl Iterator<Item = RowPosition> {
-        let times = batch.columns().first();
-        let times = times.and_then(|times| {
-            times.as_primitive_opt::<TimestampNanosecondType>().cloned()
-        });
+        let times = batch
+            .columns()
+            .first()
+            .and_then(|times| times.as_primitive_opt::<TimestampNanosecondType>())
+            .cloned();
+        let column_numbers = |column: usize| numbers(batch.column(column), 1.0);
         let degrees = |column: usize| {
             let mut values = numbers(batch.column(column), 1e7);
-            if self.is_in_minutes {
-                values.iter_mut().for_each(|value| *value = from_minutes(*value));
+            if self.is_in_degrees_and_minutes {
+                values
+                    .iter_mut()
+                    .for_each(|value| *value = degrees_from_minutes(*value));
             }
             values
         };
         let latitudes = degrees(self.latitude);
         let longitudes = degrees(self.longitude);
         let altitudes = self.altitude.map(|column| numbers(batch.column(column), 1e3));
-        let valid =
-            self.altitude_valid.map(|column| numbers(batch.column(column), 1.0));
-        let min_values = self.min_values.iter();
-        let min_values: Vec<_> = min_values
-            .map(|(column, min_values)| {
-                (numbers(batch.column(*column), 1.0), *min_values)
-            })
+        let altitude_valid = self.altitude_valid.map(column_numbers);
+        let min_values: Vec<(Vec<f64>, f64)> = self
+            .min_values
+            .iter()
+            .map(|(column, min_value)| (column_numbers(*column), *min_value))
             .collect();
-        let validity = self
-            .validity
-            .map(|(column, value)| (numbers(batch.column(column), 1.0), value));
+        let row_validity =
+            self.row_validity.map(|(column, value)| (column_numbers(column), value));
         (0..batch.num_rows()).map(move |row| {
             let value_at =
                 |values: &[f64]| values.get(row).copied().unwrap_or(f64::NAN);
             let (latitude, longitude) = (value_at(&latitudes), value_at(&longitudes));
-            let is_valid =
-                |(values, valid): &(Vec<f64>, f64)| value_at(values) == *valid;
-            let is_known = validity.as_ref().is_none_or(is_valid)
-                && min_values
-                    .iter()
-                    .all(|(values, min_values)| value_at(values) >= *min_values);
-            let is_none = latitude.is_nan() || longitude.is_nan();
-            if !is_known || is_none || (latitude, longitude) == (0.0, 0.0) {
+            let is_row_valid = row_validity
+                .as_ref()
+                .is_none_or(|(values, valid_value)| value_at(values) == *valid_value);
+            let has_fix = min_values
+                .iter()
+                .all(|(values, min_value)| value_at(values) >= *min_value);
+            let is_missing = latitude.is_nan()
+                || longitude.is_nan()
+                || (latitude, longitude) == (0.0, 0.0);
+            if !is_row_valid || !has_fix || is_missing {
                 return RowPosition::Unknown;
             }
             if latitude.abs() > 90.0 || longitude.abs() > 180.0 {
                 return RowPosition::Impossible;
             }
-            let is_high = valid.as_ref().is_none_or(|valid| value_at(valid) >= 1.0);
-            let altitude = altitudes.as_ref().filter(|_| is_high).map(|a| value_at(a));
+            let is_altitude_valid =
+                altitude_valid.as_ref().is_none_or(|values| value_at(values) >= 1.0);
+            let altitude = altitudes
+                .as_ref()
+                .filter(|_| is_altitude_valid)
+                .map(|values| value_at(values));
             RowPosition::Known(Fix {
                 nanos: times
                     .as_ref()
-                    .and_then(|t| t.is_valid(row).then(|| t.value(row))),
+                    .and_then(|times| times.is_valid(row).then(|| times.value(row))),
                 latitude,
                 longitude,
                 altitude: altitude.filter(|altitude| altitude.is_finite()),
@@ -213,34 +228,35 @@ impl PositionColumns {
 }
 
 /// Converts degrees and minutes, `ddmm.mmmm`, to degrees.
-fn from_minutes(value: f64) -> f64 {
+fn degrees_from_minutes(value: f64) -> f64 {
     let degrees = (value / 100.0).trunc();
     degrees + (value - degrees * 100.0) / 60.0
 }
 
-/// Converts `array` to numbers, with NaN for nulls. Signed 32-bit integers are divided by `parts`;
-/// a float32 becomes the float64 with the same shortest decimal text.
-fn numbers(array: &ArrayRef, parts: f64) -> Vec<f64> {
-    macro_rules! of {
+/// Converts `array` to numbers, with NaN for nulls. Signed 32-bit integers are divided by
+/// `int32_scale`, because PX4 stores e.g. 1e-7 degrees in them. A float32 becomes the float64 with
+/// the same shortest decimal text.
+fn numbers(array: &ArrayRef, int32_scale: f64) -> Vec<f64> {
+    macro_rules! convert {
         ($type:ty, $float:expr) => {{
             let values = array.as_primitive::<$type>().iter();
             values.map(|value| value.map_or(f64::NAN, $float)).collect()
         }};
     }
     match array.data_type() {
-        DataType::Float64 => of!(Float64Type, |value| value),
-        DataType::Float32 => of!(Float32Type, shortest_decimal),
-        DataType::Int32 => of!(Int32Type, |value| f64::from(value) / parts),
-        DataType::Int64 => of!(Int64Type, |value| value as f64),
-        DataType::Int16 => of!(Int16Type, f64::from),
-        DataType::Int8 => of!(Int8Type, f64::from),
-        DataType::UInt64 => of!(UInt64Type, |value| value as f64),
-        DataType::UInt32 => of!(UInt32Type, f64::from),
-        DataType::UInt16 => of!(UInt16Type, f64::from),
-        DataType::UInt8 => of!(UInt8Type, f64::from),
+        DataType::Float64 => convert!(Float64Type, |value| value),
+        DataType::Float32 => convert!(Float32Type, shortest_decimal),
+        DataType::Int32 => convert!(Int32Type, |value| f64::from(value) / int32_scale),
+        DataType::Int64 => convert!(Int64Type, |value| value as f64),
+        DataType::Int16 => convert!(Int16Type, f64::from),
+        DataType::Int8 => convert!(Int8Type, f64::from),
+        DataType::UInt64 => convert!(UInt64Type, |value| value as f64),
+        DataType::UInt32 => convert!(UInt32Type, f64::from),
+        DataType::UInt16 => convert!(UInt16Type, f64::from),
+        DataType::UInt8 => convert!(UInt8Type, f64::from),
         DataType::Boolean => {
-            let truths = array.as_boolean().iter();
-            truths.map(|t| t.map_or(f64::NAN, |t| f64::from(u8::from(t)))).collect()
+            let booleans = array.as_boolean().iter();
+            booleans.map(|b| b.map_or(f64::NAN, |b| f64::from(u8::from(b)))).collect()
         }
         _ => vec![f64::NAN; array.len()],
     }

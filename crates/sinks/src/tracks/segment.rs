@@ -20,9 +20,9 @@ pub(super) struct TrackInfo {
 pub(super) struct TrackSegment<'s> {
     pub(super) mode: Option<&'s TrackMode>,
     pub(super) fixes: &'s [Fix],
-    /// Whether the mode differs from that of the previous segment, or is the first.
+    /// Whether the mode differs from that of the previous segment, or the segment is the first.
     pub(super) is_new_mode: bool,
-    /// Whether the first fix is the last of the previous segment, so that lines touch.
+    /// Whether the first fix is also the last of the previous segment, so that the lines touch.
     pub(super) is_joined: bool,
     /// Whether the last fix is also the first of the next segment.
     pub(super) is_continued: bool,
@@ -34,8 +34,8 @@ impl TrackSegment<'_> {
         self.is_joined && self.fixes.len() == 1 && !self.is_new_mode
     }
 
-    /// Returns the first and the last time of its fixes.
-    pub(super) fn span(&self) -> Option<(i64, i64)> {
+    /// Returns the earliest and the latest time of its fixes.
+    pub(super) fn time_span(&self) -> Option<(i64, i64)> {
         let nanos = || self.fixes.iter().filter_map(|fix| fix.nanos);
         nanos().min().zip(nanos().max())
     }

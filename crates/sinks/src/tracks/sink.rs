@@ -58,21 +58,26 @@ impl TrackFormat {
 pub struct TrackSink {
     outputs: Arc<Outputs>,
     names: FileNames,
-    /// The name of the file, if there is only one.
-    name: Option<String>,
+    /// The name of the file, if only one topic is written.
+    file_name: Option<String>,
     format: TrackFormat,
     /// The name of the log.
     log: String,
     provenance: Option<String>,
     modes: Arc<TrackModes>,
-    counts: Arc<DroppedRows>,
+    counters: Arc<TrackCounters>,
 }
 
+/// What a sink has written and dropped.
 #[derive(Debug, Default)]
-struct DroppedRows {
+struct TrackCounters {
+    /// The files that were written.
     files: AtomicU64,
+    /// The fixes that were written.
     fixes: AtomicU64,
+    /// The rows without a position.
     unknown: AtomicU64,
+    /// The rows whose coordinates are out of range.
     impossible: AtomicU64,
 }
 
@@ -87,12 +92,19 @@ impl TrackSink {
         format: TrackFormat,
         log: String,
     ) -> Self {
-        let (modes, counts) = (Arc::default(), Arc::default());
-        let (name, provenance) = (None, None);
-        Self { outputs, names, name, format, log, provenance, modes, counts }
+        Self {
+            outputs,
+            names,
+            file_name: None,
+            format,
+            log,
+            provenance: None,
+            modes: Arc::default(),
+            counters: Arc::default(),
+        }
     }
 
-    /// Starts a new line for each of these modes.
+    /// Sets the modes of the vehicle; each change of the mode starts a new line.
     pub fn with_modes(self, modes: TrackModes) -> Self {
         Self { modes: Arc::new(modes), ..self }
     }
@@ -104,39 +116,39 @@ impl TrackSink {
 
     /// Uses `name` for the file of the only topic.
     pub fn with_name(self, name: String) -> Self {
-        Self { name: Some(name), ..self }
+        Self { file_name: Some(name), ..self }
     }
 
     /// Returns the number of files written so far.
     pub fn files(&self) -> u64 {
-        self.counts.files.load(Ordering::Relaxed)
+        self.counters.files.load(Ordering::Relaxed)
     }
 
     /// Returns the number of fixes in them.
     pub fn fixes(&self) -> u64 {
-        self.counts.fixes.load(Ordering::Relaxed)
+        self.counters.fixes.load(Ordering::Relaxed)
     }
 
     /// Returns how many rows were dropped because they have no position.
     pub fn unknown(&self) -> u64 {
-        self.counts.unknown.load(Ordering::Relaxed)
+        self.counters.unknown.load(Ordering::Relaxed)
     }
 
     /// Returns how many rows were dropped because their coordinates are out of range.
     pub fn impossible_positions(&self) -> u64 {
-        self.counts.impossible.load(Ordering::Relaxed)
+        self.counters.impossible.load(Ordering::Relaxed)
     }
 }
 
 impl TableSink for TrackSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let Some(position) = PositionColumns::find(topic, schema) else {
+        let Some(position_columns) = PositionColumns::find(topic, schema) else {
             let message = format!("{} has no latitude and longitude", topic.label());
             return Err(Error::new(ErrorKind::Unsupported, message));
         };
-        let time = schema.fields().first().map(|field| field.data_type());
-        let is_utc = matches!(time, Some(DataType::Timestamp(_, Some(_))));
-        let track = TrackInfo {
+        let time_type = schema.fields().first().map(|field| field.data_type());
+        let is_utc = matches!(time_type, Some(DataType::Timestamp(_, Some(_))));
+        let info = TrackInfo {
             topic: topic.label().into_owned(),
             log: self.log.clone(),
             is_utc,
@@ -145,9 +157,9 @@ impl TableSink for TrackSink {
         let default_name = || self.names.file_name(topic, self.format.extension());
         Ok(Box::new(TrackTable {
             sink: self.clone(),
-            name: self.name.clone().unwrap_or_else(default_name),
-            info: track,
-            position,
+            file_name: self.file_name.clone().unwrap_or_else(default_name),
+            info,
+            position_columns,
             file: None,
             mode: None,
             fixes: Vec::new(),
@@ -161,14 +173,17 @@ impl TableSink for TrackSink {
 /// The file of one topic, which is created at the first fix.
 struct TrackTable {
     sink: TrackSink,
-    name: String,
+    file_name: String,
     info: TrackInfo,
-    position: PositionColumns,
+    position_columns: PositionColumns,
     file: Option<StagedFile>,
-    /// The segment that is not written yet: see [`TrackSegment`].
+    /// The mode of the segment that is not written yet.
     mode: Option<Arc<TrackMode>>,
+    /// The fixes of that segment.
     fixes: Vec<Fix>,
+    /// See [`TrackSegment::is_new_mode`].
     is_new_mode: bool,
+    /// See [`TrackSegment::is_joined`].
     is_joined: bool,
     /// A buffer for formatting.
     text: String,
@@ -176,24 +191,24 @@ struct TrackTable {
 
 impl TableWriter for TrackTable {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let position = self.position.clone();
-        let counts = self.sink.counts.clone();
-        for fix_position in position.row_positions(batch) {
-            let count = match fix_position {
+        let position_columns = self.position_columns.clone();
+        let counters = self.sink.counters.clone();
+        for position in position_columns.row_positions(batch) {
+            let counter = match position {
                 RowPosition::Known(fix) => {
-                    self.add(fix)?;
-                    &counts.fixes
+                    self.add_fix(fix)?;
+                    &counters.fixes
                 }
                 RowPosition::Unknown => {
                     self.write_segment(false)?;
-                    &counts.unknown
+                    &counters.unknown
                 }
                 RowPosition::Impossible => {
                     self.write_segment(false)?;
-                    &counts.impossible
+                    &counters.impossible
                 }
             };
-            count.fetch_add(1, Ordering::Relaxed);
+            counter.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -202,33 +217,34 @@ impl TableWriter for TrackTable {
         self.write_segment(false)?;
         let Some(mut file) = self.file.take() else { return Ok(()) };
         let format = self.sink.format;
-        write(&mut self.text, &mut file, |text| match format {
-            TrackFormat::Kml => kml::tail(text),
-            TrackFormat::Gpx => gpx::tail(text),
-            TrackFormat::GeoJson => geojson::tail(text),
+        write_text(&mut self.text, &mut file, |text| match format {
+            TrackFormat::Kml => kml::write_end(text),
+            TrackFormat::Gpx => gpx::write_end(text),
+            TrackFormat::GeoJson => geojson::write_end(text),
         })?;
         file.finish()
     }
 }
 
 impl TrackTable {
-    fn add(&mut self, fix: Fix) -> Result<()> {
-        let last = self.fixes.last().filter(|_| self.sink.format != TrackFormat::Gpx);
-        if let Some((end, start)) =
-            last.and_then(|last| antimeridian_crossing(last, &fix))
+    /// Adds `fix` to the current segment, or to a new one.
+    fn add_fix(&mut self, fix: Fix) -> Result<()> {
+        if self.sink.format != TrackFormat::Gpx
+            && let Some(last_fix) = self.fixes.last()
+            && let Some((exit, entry)) = antimeridian_crossing(last_fix, &fix)
         {
             // The last fix may be on the antimeridian itself.
-            if self.fixes.last() != Some(&end) {
-                self.fixes.push(end);
+            if *last_fix != exit {
+                self.fixes.push(exit);
             }
             self.write_segment(false)?;
-            self.fixes.push(start);
+            self.fixes.push(entry);
         }
         let modes = self.sink.modes.clone();
         let mode = modes.mode_at(fix.nanos);
         if self.mode.as_ref() != mode {
             if !self.fixes.is_empty() {
-                // It ends one line and starts the next, like in ulog2kml.
+                // The fix ends one line and starts the next, like in ulog2kml.
                 self.fixes.push(fix);
                 self.write_segment(true)?;
             }
@@ -251,9 +267,9 @@ impl TrackTable {
         let is_first = self.file.is_none();
         let file = match &mut self.file {
             Some(file) => file,
-            none => {
-                self.sink.counts.files.fetch_add(1, Ordering::Relaxed);
-                none.insert(self.sink.outputs.create(&self.name)?)
+            missing_file => {
+                self.sink.counters.files.fetch_add(1, Ordering::Relaxed);
+                missing_file.insert(self.sink.outputs.create(&self.file_name)?)
             }
         };
         let (format, info) = (self.sink.format, &self.info);
@@ -264,19 +280,19 @@ impl TrackTable {
             is_joined,
             is_continued,
         };
-        write(&mut self.text, file, |text| {
+        write_text(&mut self.text, file, |text| {
             if is_first {
                 match format {
-                    TrackFormat::Kml => kml::start(text, info)?,
-                    TrackFormat::Gpx => gpx::start(text, info)?,
-                    TrackFormat::GeoJson => geojson::start(text, info)?,
+                    TrackFormat::Kml => kml::write_start(text, info)?,
+                    TrackFormat::Gpx => gpx::write_start(text, info)?,
+                    TrackFormat::GeoJson => geojson::write_start(text, info)?,
                 }
             }
             match format {
-                TrackFormat::Kml => kml::segment(text, info, &segment),
-                TrackFormat::Gpx => gpx::segment(text, info, &segment),
+                TrackFormat::Kml => kml::write_segment(text, info, &segment),
+                TrackFormat::Gpx => gpx::write_segment(text, info, &segment),
                 TrackFormat::GeoJson => {
-                    geojson::segment(text, info, &segment, is_first)
+                    geojson::write_segment(text, info, &segment, is_first)
                 }
             }
         })?;
@@ -285,16 +301,16 @@ impl TrackTable {
     }
 }
 
-/// Writes the output of `make` to `file`; `text` is a buffer.
-fn write(
+/// Writes the text that `format` appends to the buffer `text` to `file`.
+fn write_text(
     text: &mut String,
     file: &mut StagedFile,
-    make: impl FnOnce(&mut String) -> fmt::Result,
+    format: impl FnOnce(&mut String) -> fmt::Result,
 ) -> Result<()> {
     text.clear();
-    let into_error =
-        |err| Error::new(ErrorKind::Unsupported, "cannot format").with_source(err);
-    make(text).map_err(into_error)?;
+    format(text).map_err(|err| {
+        Error::new(ErrorKind::Unsupported, "cannot format").with_source(err)
+    })?;
     Ok(file.write_all(text.as_bytes())?)
 }
 

@@ -35,10 +35,10 @@ impl fmt::Display for UtcTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let second = iso_second(self.0.div_euclid(1_000_000_000));
         second.iter().try_for_each(|byte| f.write_char(char::from(*byte)))?;
-        let part = self.0.rem_euclid(1_000_000_000);
-        match part % 1_000 {
-            0 => write!(f, ".{:06}Z", part / 1_000),
-            _ => write!(f, ".{part:09}Z"),
+        let fraction = self.0.rem_euclid(1_000_000_000);
+        match fraction % 1_000 {
+            0 => write!(f, ".{:06}Z", fraction / 1_000),
+            _ => write!(f, ".{fraction:09}Z"),
         }
     }
 }

@@ -99,11 +99,12 @@ impl Edge {
         self.read().1
     }
 
+    /// Reads all records of the logged topics, and the damage that is reported with them.
     fn read(&self) -> (Vec<Raw>, Vec<Damage>) {
-        let (log, all) = (self.log(), Selection::default());
+        let (log, selection) = (self.log(), Selection::default());
         let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
-        for part in log.manifest().plan(&all, 1 << 16) {
-            let mut cursor = log.read(&part, &all).unwrap();
+        for part in log.manifest().plan(&selection, 1 << 16) {
+            let mut cursor = log.read(&part, &selection).unwrap();
             while cursor.fill(&mut block).unwrap() {
                 for record in block.iter() {
                     let topic = log.manifest().topic(record.topic).unwrap();
@@ -135,9 +136,10 @@ impl Edge {
 
     /// Returns the table of a topic, with one column for each scalar.
     pub(crate) fn table(&self, label: &str) -> RecordBatch {
-        let (log, all) = (self.log(), Selection::default());
+        let log = self.log();
         let topic = log.manifest().topic_id(label).unwrap();
-        let selection = Selection { topics: [topic].into_iter().collect(), ..all };
+        let selection =
+            Selection { topics: [topic].into_iter().collect(), ..Selection::default() };
         let mut decoder = log.decoder(topic, &Columns::new(View::Flat)).unwrap();
         let (mut block, mut damage) = (Block::default(), vec![]);
         for part in log.manifest().plan(&selection, u64::MAX) {

@@ -55,7 +55,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let time = clock.range(request.start, request.end)?;
     let selection = Selection { topics: topics.clone(), time };
 
-    let names = job.names(NameStyle::Index);
+    let names = job.names(NameStyle::FolderIndex);
     let sink = table_sink::new(job, names.clone(), MemoryBudget::default());
     let mut writer = ImageWriter {
         job,

@@ -39,11 +39,11 @@ impl ExportJob<'_> {
     pub(super) fn names(&self, style: NameStyle) -> FileNames {
         match (self.tables, &style) {
             (None, _) => FileNames::new(style, &self.opened.log.manifest().topics),
-            (Some(tables), NameStyle::Index) => {
+            (Some(tables), NameStyle::FolderIndex) => {
                 FileNames::from_stems(style, tables.clone())
             }
             (Some(tables), _) => {
-                FileNames::from_stems(NameStyle::FirstBare, tables.clone())
+                FileNames::from_stems(NameStyle::OmitInstanceZero, tables.clone())
             }
         }
     }

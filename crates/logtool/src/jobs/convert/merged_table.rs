@@ -198,7 +198,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
     let plan = MergePlan::new(log, request, job.labels.clone(), merge)?;
     let asof = plan.job(job.progress);
     let schema = asof_schema(log, &asof)?;
-    let names = FileNames::new(NameStyle::FirstBare, &[]);
+    let names = FileNames::new(NameStyle::OmitInstanceZero, &[]);
     let sink: Box<dyn TableSink> = table_sink::new(job, names, MemoryBudget::default());
     let mut writer = sink.table(&table(manifest, &schema), &schema)?;
     let report = merge_asof(log, &asof, &mut *writer)?;

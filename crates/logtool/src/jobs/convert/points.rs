@@ -55,14 +55,15 @@ pub(super) fn write(
     let (log_time, range) = (manifest.time, clock.range(request.start, request.end)?);
     let options = PointOptions {
         format,
-        per,
+        points_per_file: per,
         is_unix: clock.is_unix(),
         is_from_start: log_time.is_none_or(|log_time| range.start <= log_time.start),
         is_to_end: log_time.is_none_or(|log_time| log_time.end <= range.end),
         color: request.point_color.unwrap_or_default(),
         reach_metres: request.image_reach_metres,
     };
-    let names = [NameStyle::FirstBare, NameStyle::Index].map(|style| job.names(style));
+    let names = [NameStyle::OmitInstanceZero, NameStyle::FolderIndex]
+        .map(|style| job.names(style));
     let metadata = table_sink::metadata(job);
     let sink = PointSink::new(job.outputs.clone(), names, metadata, options);
     let mut summary = tables::write_into(job, &sink, View::Flat, topics)?;

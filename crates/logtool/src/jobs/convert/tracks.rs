@@ -44,7 +44,7 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
     let time = clock.range(request.start, request.end)?;
     let base = utc(manifest);
 
-    let names = job.names(NameStyle::FirstBare);
+    let names = job.names(NameStyle::OmitInstanceZero);
     let name = job.opened.input.file_name().to_owned();
     let sink = TrackSink::new(job.outputs.clone(), names, format, name);
     let mut sink = sink.with_provenance(job.provenance);

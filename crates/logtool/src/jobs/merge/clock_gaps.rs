@@ -11,18 +11,18 @@ use crate::{
     time::offset::ClockOffset,
 };
 
-/// Shorter gaps are usual between logs of one day, in nanoseconds.
-const SHORT_GAP: u64 = 60_000_000_000;
+/// Gaps up to this number of nanoseconds are usual between logs of one day.
+const MAX_SHORT_GAP_NANOS: u64 = 60_000_000_000;
 
 /// Fails if times overflow: 64 bits count nanoseconds from 1677 to 2262.
 pub(super) fn check(logs: &[MergeSource], offsets: &[ClockOffset]) -> Result<()> {
     for (log, ClockOffset { nanos, .. }) in logs.iter().zip(offsets) {
         let Some(TimeRange { start, end }) = log.log.manifest().time else { continue };
-        let is_counted = |time: Timestamp| {
+        let is_representable = |time: Timestamp| {
             [Timestamp::MIN, Timestamp::MAX].contains(&time)
                 || time.as_nanos().checked_add(*nanos).is_some()
         };
-        if !is_counted(start) || !is_counted(end) {
+        if !is_representable(start) || !is_representable(end) {
             let message = format!(
                 "the times of {} would be before 1677 or after 2262, which no file can store",
                 log.input.name
@@ -33,7 +33,7 @@ pub(super) fn check(logs: &[MergeSource], offsets: &[ClockOffset]) -> Result<()>
     Ok(())
 }
 
-/// Passes on a note for each log that starts long after the end of all others: its clock may be
+/// Notes each log that starts long after the end of all earlier logs, because its clock may be
 /// wrong.
 pub(super) fn note(logs: &[MergeSource], offsets: &[ClockOffset], session: &Session) {
     let spans =
@@ -50,25 +50,28 @@ pub(super) fn note(logs: &[MergeSource], offsets: &[ClockOffset], session: &Sess
 /// Returns the gaps between `spans`, each with a name, that are longer than all spans together:
 /// the names before and after the gap, and its nanoseconds.
 fn long_gaps(mut spans: Vec<(TimeRange, &str)>) -> Vec<(&str, &str, u64)> {
-    let taken = spans.iter().map(|(span, _)| span.span_nanos());
-    let min_gap = taken.fold(SHORT_GAP, u64::saturating_add);
+    let min_gap = spans
+        .iter()
+        .map(|(span, _)| span.span_nanos())
+        .fold(MAX_SHORT_GAP_NANOS, u64::saturating_add);
     spans.sort_by_key(|(span, _)| span.start);
-    let mut found = Vec::new();
-    let mut last: Option<(TimeRange, &str)> = None;
+    let mut gaps = Vec::new();
+    // The span with the latest end so far.
+    let mut latest: Option<(TimeRange, &str)> = None;
     for (span, name) in spans {
-        if let Some((before, other)) = last
-            && before.end < span.start
+        if let Some((latest_span, latest_name)) = latest
+            && latest_span.end < span.start
         {
-            let gap = span.start.as_nanos().abs_diff(before.end.as_nanos());
+            let gap = span.start.as_nanos().abs_diff(latest_span.end.as_nanos());
             if gap > min_gap {
-                found.push((other, name, gap));
+                gaps.push((latest_name, name, gap));
             }
         }
-        if last.is_none_or(|(before, _)| before.end < span.end) {
-            last = Some((span, name));
+        if latest.is_none_or(|(latest_span, _)| latest_span.end < span.end) {
+            latest = Some((span, name));
         }
     }
-    found
+    gaps
 }
 
 #[cfg(test)]

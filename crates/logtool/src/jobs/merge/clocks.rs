@@ -1,4 +1,4 @@
-//! Compares the clocks of logs, and finds the offsets between them.
+//! Compares the clocks of logs, and determines the offsets between them.
 
 use logtool_core::{Clock, ClockZero};
 
@@ -21,28 +21,30 @@ pub(super) enum UnknownClocks {
     Same,
 }
 
-/// Starts with at most this difference in nanoseconds are the same start: the delay of GPS
-/// times varies, and no vehicle starts twice within this time.
-const SAME_NANOS: u64 = 2_000_000_000;
+/// Two clocks count from the same start of a vehicle if their estimates of it differ by at most
+/// this number of nanoseconds: the delay of GPS times varies, and no vehicle starts twice within
+/// this time.
+const MAX_SAME_START_NANOS: u64 = 2_000_000_000;
 
-/// Fails if the logs do not count from the same instant, or if that is unknown and `unknown` is
-/// refused.
-pub(super) fn check(logs: &[MergeSource], unknown: UnknownClocks) -> Result<()> {
+/// Fails if the logs do not count from the same instant, or if that is unknown and
+/// `unknown_clocks` are refused.
+pub(super) fn check(logs: &[MergeSource], unknown_clocks: UnknownClocks) -> Result<()> {
     let Some((first, others)) = logs.split_first() else { return Ok(()) };
     for other in others {
         let (a, b) = (&first.input.name, &other.input.name);
-        let clocks = (&first.log.manifest().clock, &other.log.manifest().clock);
-        match relation(clocks.0, clocks.1) {
+        let (first_clock, other_clock) =
+            (&first.log.manifest().clock, &other.log.manifest().clock);
+        match relation(first_clock, other_clock) {
             Relation::Same => {}
             Relation::Different => {
                 let message = format!(
                     "{a} counts its times from {}, and {b} from {}",
-                    describe_zero(clocks.0),
-                    describe_zero(clocks.1)
+                    describe_zero(first_clock),
+                    describe_zero(other_clock)
                 );
                 return Err(Error::failed(message));
             }
-            _ if unknown == UnknownClocks::Same => {}
+            _ if unknown_clocks == UnknownClocks::Same => {}
             Relation::Apart(nanos) => {
                 let message = format!(
                     "{a} and {b} count from different instants, {} apart, and the times in \
@@ -55,7 +57,7 @@ pub(super) fn check(logs: &[MergeSource], unknown: UnknownClocks) -> Result<()> 
                 let message = format!(
                     "it is unknown whether {a} and {b} count from the same instant: both \
                      count from {}",
-                    describe_zero(clocks.0)
+                    describe_zero(first_clock)
                 );
                 return Err(Error::failed(message).with_remedy(Remedy::AssumeSameClock));
             }
@@ -64,38 +66,40 @@ pub(super) fn check(logs: &[MergeSource], unknown: UnknownClocks) -> Result<()> 
     Ok(())
 }
 
-/// Returns the offset of each log to a common clock: Unix time, if it is known. Offsets of the
-/// request are relative to the first log without one.
+/// Returns the offset of each log to a common clock: Unix time, if it is known, or else the clock
+/// of the reference log, which is the first log without an offset in the request. Offsets in the
+/// request are relative to that log.
 pub(super) fn offsets(
     logs: &[MergeSource],
-    unknown: UnknownClocks,
+    unknown_clocks: UnknownClocks,
 ) -> Result<Vec<ClockOffset>> {
-    let Some(first) = logs.iter().find(|log| log.offset.is_none()) else {
-        let offset = |log: &MergeSource| ClockOffset {
+    let Some(reference) = logs.iter().find(|log| log.offset.is_none()) else {
+        let requested_offset = |log: &MergeSource| ClockOffset {
             nanos: log.offset.unwrap_or(0),
             is_unix: false,
         };
-        return Ok(logs.iter().map(offset).collect());
+        return Ok(logs.iter().map(requested_offset).collect());
     };
-    let clock = &first.log.manifest().clock;
-    let zero = unix_offset(clock);
-    let offset_of = |log: &MergeSource| {
-        let own_clock = &log.log.manifest().clock;
+    let reference_clock = &reference.log.manifest().clock;
+    let reference_to_unix = unix_offset(reference_clock);
+    let mut offsets = Vec::with_capacity(logs.len());
+    for log in logs {
         let nanos = match log.offset {
-            Some(offset) => Some(offset.saturating_add(zero.unwrap_or(0))),
-            None => offset_between(clock, own_clock, unknown),
+            Some(offset) => Some(offset.saturating_add(reference_to_unix.unwrap_or(0))),
+            None => {
+                let clock = &log.log.manifest().clock;
+                offset_between(reference_clock, clock, unknown_clocks)
+            }
         };
-        let is_unix = zero.is_some();
-        nanos
-            .map(|nanos| ClockOffset { nanos, is_unix })
-            .ok_or_else(|| no_common_clock(first, log))
-    };
-    logs.iter().map(offset_of).collect::<Result<_, _>>()
+        let nanos = nanos.ok_or_else(|| no_common_clock(reference, log))?;
+        offsets.push(ClockOffset { nanos, is_unix: reference_to_unix.is_some() });
+    }
+    Ok(offsets)
 }
 
-/// Returns `offsets`, changed so that no record is before 1970, as files cannot hold
-/// such times: to the Unix time of a log that knows it, if the common clock does not, or else
-/// later by whole seconds.
+/// Increases `offsets` if records are before 1970, because files cannot store such times. The new
+/// common clock is the Unix time of a log that knows it, if the common clock is not Unix time yet.
+/// Otherwise all offsets are increased by the same number of whole seconds.
 ///
 /// # Errors
 /// If the request states the offset of every log, or that of one log while others keep Unix
@@ -106,32 +110,39 @@ pub(super) fn since_1970(
 ) -> Result<Vec<ClockOffset>> {
     let unix_offset_of = |log: &MergeSource| unix_offset(&log.log.manifest().clock);
     let is_unix = offsets.iter().any(|offset| offset.is_unix);
-    let early = earliest_record(logs, &offsets).filter(|(nanos, _)| *nanos < 0);
-    let is_aligned =
+    let record_before_1970 =
+        earliest_record(logs, &offsets).filter(|(nanos, _)| *nanos < 0);
+    let is_aligned_to_unix =
         |log: &MergeSource| log.is_aligned && unix_offset_of(log).is_some();
-    if early.is_none() && (is_unix || !logs.iter().any(is_aligned)) {
+    if record_before_1970.is_none() && (is_unix || !logs.iter().any(is_aligned_to_unix))
+    {
         return Ok(offsets);
     }
-    let later = |delay_nanos: i64, is_unix: bool| -> Vec<ClockOffset> {
-        let delayed = |offset: &ClockOffset| ClockOffset {
+    let increased_by = |delay_nanos: i64, is_unix: bool| -> Vec<ClockOffset> {
+        let increase = |offset: &ClockOffset| ClockOffset {
             nanos: offset.nanos.saturating_add(delay_nanos),
             is_unix,
         };
-        offsets.iter().map(delayed).collect()
+        offsets.iter().map(increase).collect()
     };
-    // The offset from the common clock to Unix time, as each log with an offset knows it.
-    let others = logs.iter().zip(&offsets).filter(|(log, _)| log.offset.is_some());
-    let to_unix = others
-        .filter_map(|(log, offset)| unix_offset_of(log)?.checked_sub(offset.nanos));
-    let mut on_unix = to_unix.filter(|_| !is_unix).map(|nanos| later(nanos, true));
-    let is_late = |offsets: &Vec<ClockOffset>| {
-        earliest_record(logs, offsets).is_none_or(|(nanos, _)| nanos >= 0)
-    };
-    if let Some(on_unix) = on_unix.find(is_late) {
-        return Ok(on_unix);
+    if !is_unix {
+        for (log, offset) in logs.iter().zip(&offsets) {
+            if log.offset.is_none() {
+                continue;
+            }
+            // The offset from the common clock to Unix time, according to this log.
+            let to_unix = unix_offset_of(log)
+                .and_then(|unix_offset| unix_offset.checked_sub(offset.nanos));
+            let Some(to_unix) = to_unix else { continue };
+            let unix_offsets = increased_by(to_unix, true);
+            let earliest = earliest_record(logs, &unix_offsets);
+            if earliest.is_none_or(|(nanos, _)| nanos >= 0) {
+                return Ok(unix_offsets);
+            }
+        }
     }
-    let Some((nanos, log)) = early else { return Ok(offsets) };
-    let seconds = nanos.unsigned_abs().div_ceil(NANOS);
+    let Some((nanos, log)) = record_before_1970 else { return Ok(offsets) };
+    let seconds = nanos.unsigned_abs().div_ceil(NANOS_PER_SECOND);
     let have_all_offsets = logs.iter().all(|log| log.offset.is_some());
     if have_all_offsets || is_unix && log.offset.is_some() {
         let message = format!(
@@ -146,7 +157,10 @@ pub(super) fn since_1970(
         };
         return Err(Error::invalid(message).with_remedy(remedy));
     }
-    Ok(later(i64::try_from(seconds * NANOS).unwrap_or(i64::MAX), false))
+    Ok(increased_by(
+        i64::try_from(seconds * NANOS_PER_SECOND).unwrap_or(i64::MAX),
+        false,
+    ))
 }
 
 /// Returns the time of the first record of all `logs` after their offsets, in nanoseconds, and
@@ -162,38 +176,45 @@ fn earliest_record<'l>(
     starts.min_by_key(|(start, _)| *start)
 }
 
-/// Nanoseconds per second.
-const NANOS: u64 = 1_000_000_000;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Returns the nanoseconds to add to times of `other` for Unix time, or for `clock` if that does
-/// not know Unix time; `None` if they are unknown.
-fn offset_between(clock: &Clock, other: &Clock, unknown: UnknownClocks) -> Option<i64> {
-    let zero = unix_offset(clock);
-    // A clock that counts from 1970 only has an error to be corrected.
-    let is_of_one_start =
-        other.zero != ClockZero::Unix && relation(clock, other) == Relation::Same;
-    if std::ptr::eq(clock, other) || is_of_one_start {
-        // The delay of GPS times varies: logs of one start use the same estimate.
-        return Some(zero.unwrap_or(0));
+/// Returns the nanoseconds to add to times of the clock `other` to get times of the common clock:
+/// Unix time, or `reference` if its offset to Unix time is unknown. Returns `None` if they are
+/// unknown.
+fn offset_between(
+    reference: &Clock,
+    other: &Clock,
+    unknown_clocks: UnknownClocks,
+) -> Option<i64> {
+    let reference_to_unix = unix_offset(reference);
+    // The offset of a clock that counts from 1970 corrects its error, which differs from clock to
+    // clock.
+    let is_same_start =
+        other.zero != ClockZero::Unix && relation(reference, other) == Relation::Same;
+    if std::ptr::eq(reference, other) || is_same_start {
+        // The delay of GPS times varies, so logs of the same start use the same estimate.
+        return Some(reference_to_unix.unwrap_or(0));
     }
-    match (zero, unix_offset(other)) {
+    match (reference_to_unix, unix_offset(other)) {
         (Some(_), Some(offset)) => Some(offset),
-        _ if unknown == UnknownClocks::Same && clock.zero == other.zero => {
-            Some(zero.unwrap_or(0))
+        _ if unknown_clocks == UnknownClocks::Same && reference.zero == other.zero => {
+            Some(reference_to_unix.unwrap_or(0))
         }
         _ => None,
     }
 }
 
+/// Returns the error for two logs whose clocks cannot be compared.
 fn no_common_clock(first: &MergeSource, other: &MergeSource) -> Error {
-    let without = [first, other]
+    let logs_without_utc: Vec<&str> = [first, other]
         .into_iter()
-        .filter(|log| unix_offset(&log.log.manifest().clock).is_none());
-    let without: Vec<&str> = without.map(|log| log.input.name.as_str()).collect();
+        .filter(|log| unix_offset(&log.log.manifest().clock).is_none())
+        .map(|log| log.input.name.as_str())
+        .collect();
     let (a, b) = (&first.input.name, &other.input.name);
     let message = format!(
         "{a} and {b} have no common clock: UTC is not known to {}",
-        without.join(" and ")
+        logs_without_utc.join(" and ")
     );
     Error::failed(message).with_remedy(Remedy::SetOffset {
         first: a.clone(),
@@ -210,14 +231,17 @@ pub(super) fn is_same(a: &Clock, b: &Clock) -> bool {
 /// The relation of two clocks.
 #[derive(Debug, PartialEq, Eq)]
 enum Relation {
+    /// They count from the same instant.
     Same,
-    /// Their zeros differ by this number of nanoseconds.
+    /// They count from instants that differ by this number of nanoseconds.
     Apart(u64),
-    /// They count from different kinds of instants.
+    /// They count from different kinds of instants, e.g. the start of the vehicle and 1970.
     Different,
+    /// It is unknown whether they count from the same instant.
     Unknown,
 }
 
+/// Compares the instants from which two clocks count.
 fn relation(a: &Clock, b: &Clock) -> Relation {
     if a.zero != b.zero {
         return Relation::Different;
@@ -226,12 +250,12 @@ fn relation(a: &Clock, b: &Clock) -> Relation {
         return Relation::Same;
     }
     let (Some(a), Some(b)) = (&a.to_unix, &b.to_unix) else { return Relation::Unknown };
-    let apart = a.offset_nanos.abs_diff(b.offset_nanos);
+    let difference = a.offset_nanos.abs_diff(b.offset_nanos);
     let spread = a.spread_nanos.saturating_add(b.spread_nanos);
-    if apart <= SAME_NANOS.max(spread.saturating_mul(3)) {
+    if difference <= MAX_SAME_START_NANOS.max(spread.saturating_mul(3)) {
         Relation::Same
     } else {
-        Relation::Apart(apart)
+        Relation::Apart(difference)
     }
 }
 

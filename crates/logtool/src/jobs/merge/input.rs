@@ -9,19 +9,23 @@ use logtool_core::{ClockTransform, TimeRange, Timestamp};
 #[must_use]
 pub struct MergeInput {
     path: PathBuf,
+    /// The nanoseconds to add to the times of the log.
     offset: Option<i64>,
+    /// Whether `offset` is the result of an alignment.
     is_aligned: bool,
     drift: Option<ClockDrift>,
+    /// Whether an alignment could not determine the drift.
     lacks_drift: bool,
 }
 
 /// The drift of the clock of a log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockDrift {
-    /// The drift in parts per million: the share of the time since the reference that is added.
+    /// The correction in parts per million: this fraction of the time since `reference` is added to
+    /// each time.
     pub ppm: f64,
-    /// The time on the clock of the log at which nothing is added. The default is its first
-    /// record.
+    /// The time on the clock of the log to which nothing is added. The default is the time of its
+    /// first record.
     pub reference: Option<Timestamp>,
 }
 
@@ -68,19 +72,19 @@ impl MergeInput {
         self.is_aligned
     }
 
-    /// Returns whether an alignment could not find the drift.
+    /// Returns whether an alignment could not determine the drift.
     pub(super) fn lacks_drift(&self) -> bool {
         self.lacks_drift
     }
 
-    /// Returns the shift that corrects the drift of a log with records at `time`.
+    /// Returns the transform that corrects the drift of a log with records in `time_range`.
     pub(super) fn drift_correction(
         &self,
-        time: Option<TimeRange>,
+        time_range: Option<TimeRange>,
     ) -> Option<ClockTransform> {
         let ClockDrift { ppm, reference } = self.drift?;
-        let start = time.map_or(Timestamp::default(), |time| time.start);
-        Some(ClockTransform::default().with_drift(ppm, reference.unwrap_or(start)))
+        let log_start = time_range.map_or(Timestamp::default(), |range| range.start);
+        Some(ClockTransform::default().with_drift(ppm, reference.unwrap_or(log_start)))
     }
 }
 

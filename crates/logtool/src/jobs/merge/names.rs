@@ -10,23 +10,23 @@ use logtool_core::{Manifest, Topic, TopicId, TopicOrigin};
 /// The names of the topics of several logs in one log.
 #[derive(Debug, Default)]
 pub(super) struct MergedNames {
-    taken: BTreeMap<String, TopicType>,
+    /// The type of each topic in the new log.
+    types: BTreeMap<String, TopicType>,
 }
 
-/// The encoding, the type and the definition of a topic, and its vehicle, where the log has
-/// one.
+/// The encoding, the type and the definition of a topic, and its vehicle, if the log has one.
 type TopicType = (String, String, Vec<u8>, Option<usize>);
 
 impl MergedNames {
-    /// Adds the names of the topics of `manifest`, the log called `file`. Returns new names for
-    /// topics if an earlier log has the same name for another kind or vehicle.
+    /// Adds the names of the topics of `manifest`, the log in the file `file_name`. Returns new
+    /// names for those topics whose name an earlier log uses for another type or vehicle.
     pub(super) fn add(
         &mut self,
         manifest: &Manifest,
-        file: &str,
+        file_name: &str,
         vehicle: Option<usize>,
     ) -> BTreeMap<TopicId, String> {
-        let kind = |topic: &Topic| {
+        let type_of = |topic: &Topic| {
             let definition = if topic.descriptor.is_empty() {
                 topic.definition.as_bytes().to_vec()
             } else {
@@ -34,31 +34,38 @@ impl MergedNames {
             };
             (topic.encoding.clone(), topic.type_name.clone(), definition, vehicle)
         };
-        let topics = || {
-            let topics = manifest.topics();
-            topics.filter(|(_, topic)| topic.origin != TopicOrigin::Derived)
-        };
-        let clashes = |(id, topic): (TopicId, &Topic)| {
-            let taken = self.taken.get(&topic.name);
-            taken.is_some_and(|taken| *taken != kind(topic)).then_some(id)
-        };
-        let clashing: BTreeSet<TopicId> = topics().filter_map(clashes).collect();
-        let mut changed = BTreeMap::new();
-        for (id, topic) in topics() {
+        let topics: Vec<(TopicId, &Topic)> = manifest
+            .topics()
+            .filter(|(_, topic)| topic.origin != TopicOrigin::Derived)
+            .collect();
+        // Found before names are added, so that topics of this log do not conflict with each other.
+        let conflicting: BTreeSet<TopicId> = topics
+            .iter()
+            .filter(|(_, topic)| self.is_used(&topic.name, &type_of(topic)))
+            .map(|(id, _)| *id)
+            .collect();
+        let mut new_names = BTreeMap::new();
+        for (id, topic) in topics {
+            let topic_type = type_of(topic);
             let mut name = topic.name.clone();
-            if clashing.contains(&id) {
+            if conflicting.contains(&id) {
                 let relative_name = name.trim_start_matches('/').to_owned();
-                name = format!("/{}/{relative_name}", prefix(file));
+                name = format!("/{}/{relative_name}", prefix(file_name));
                 let mut number = 2;
-                while self.taken.get(&name).is_some_and(|taken| *taken != kind(topic)) {
-                    name = format!("/{}_{number}/{relative_name}", prefix(file));
+                while self.is_used(&name, &topic_type) {
+                    name = format!("/{}_{number}/{relative_name}", prefix(file_name));
                     number += 1;
                 }
-                changed.insert(id, name.clone());
+                new_names.insert(id, name.clone());
             }
-            self.taken.entry(name).or_insert_with(|| kind(topic));
+            self.types.entry(name).or_insert(topic_type);
         }
-        changed
+        new_names
+    }
+
+    /// Returns whether a topic called `name` has another type than `topic_type`.
+    fn is_used(&self, name: &str, topic_type: &TopicType) -> bool {
+        self.types.get(name).is_some_and(|used_type| used_type != topic_type)
     }
 }
 
@@ -67,12 +74,14 @@ pub(super) fn vehicle(name: &str) -> &str {
     name.split('/').nth(1).unwrap_or_default()
 }
 
-/// Returns the stem of a file name in characters that names of ROS allow.
-fn prefix(file: &str) -> String {
-    let stem =
-        Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or(file);
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    stem.chars().map(plain).collect()
+/// Returns the stem of a file name, with all characters that names in ROS cannot contain replaced
+/// by underscores.
+fn prefix(file_name: &str) -> String {
+    let stem = Path::new(file_name)
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or(file_name);
+    stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 #[cfg(test)]
@@ -99,7 +108,7 @@ mod tests {
         assert_eq!(names.add(&second, "my log.ulg", None), renamed("/my_log/gps"));
         let third = manifest(&[("/other", "Imu"), ("/gps", "Position")]);
         assert_eq!(names.add(&third, "my log.ulg", None), renamed("/my_log_2/gps"));
-        let of_others = names.add(&first, "b.ulg", Some(3));
-        assert_eq!(of_others.len(), 2);
+        let renamed_topics = names.add(&first, "b.ulg", Some(3));
+        assert_eq!(renamed_topics.len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Logs prepared for the new log: translated, and moved to its clock.
+//! Logs prepared for the new log: translated to its format, and with times on its clock.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,27 +13,27 @@ use crate::{
     time::{offset::ClockOffset, repaired_times::RepairedTimes},
 };
 
-/// A log in the form that the new log requires.
+/// A log with the encoding and the times that the new log requires.
 pub(super) struct PreparedLog {
     pub(super) log: Arc<dyn Log>,
     topics: TopicSet,
     /// The translation, if there is one.
     pub(super) translation: Option<TranslationKind>,
-    /// The metadata that the new log gets from it.
+    /// The metadata records that are written to the new log for this log.
     pub(super) metadata_records: Vec<(String, BTreeMap<String, String>)>,
 }
 
 impl PreparedLog {
     /// Returns the part that is written: everything except topics that are derived from others.
-    pub(super) fn extract(&self) -> LogSlice<'_> {
+    pub(super) fn slice(&self) -> LogSlice<'_> {
         let selection =
             Selection { topics: self.topics.clone(), ..Selection::default() };
         LogSlice { manifest: self.log.manifest(), selection }
     }
 }
 
-/// Prepares `sources` for a log of `format`, with these clock `offsets`, and passes on remarks
-/// about what changes. Warnings are added to `output`.
+/// Prepares `sources` for a log of `format`, with these clock `offsets`. Changes are noted in the
+/// session, and warnings are added to `output`.
 pub(super) fn prepare(
     sources: &[MergeSource],
     offsets: &[ClockOffset],
@@ -60,7 +60,7 @@ pub(super) fn prepare(
                 (&mut remarks, output),
                 session,
             )?,
-            None => move_times(source, *offset, format, output, session)?,
+            None => shift_times(source, *offset, format, output, session)?,
         };
         if source.drift.is_some() {
             remarks.push("the drift of its clock is corrected".to_owned());
@@ -87,9 +87,9 @@ fn translate(
         output.warn_of_lidars(session, name, manifest, &topics);
     }
     let selection = Selection { topics, ..Selection::default() };
-    let log = source.log.clone();
-    let prepared = translation.prepare(log, &selection, offset, &Frames::default());
-    let prepared = prepared.with_context(|| name.clone())?;
+    let prepared = translation
+        .prepare(source.log.clone(), &selection, offset, &Frames::default())
+        .with_context(|| name.clone())?;
     output.warn(session, name, &prepared.warnings);
     remarks.extend(prepared.remarks);
     remarks.extend(translation.dropped_metadata(manifest, format));
@@ -103,8 +103,8 @@ fn translate(
     })
 }
 
-/// Prepares a log whose records are copied as they are, at their new times.
-fn move_times(
+/// Prepares a log whose records are copied unchanged, at their new times.
+fn shift_times(
     source: &MergeSource,
     offset: ClockOffset,
     format: LogFormat,
@@ -114,13 +114,13 @@ fn move_times(
     let mut log = source.log.clone();
     let topics = log.manifest().logged_topics();
     if source.format() != Some(format) {
-        let usable = RepairedTimes::new(log)?;
-        log = usable.log;
-        output.warn(session, &source.input.name, usable.warning.as_slice());
+        let repaired = RepairedTimes::new(log)?;
+        log = repaired.log;
+        output.warn(session, &source.input.name, repaired.warning.as_slice());
     }
     if offset.nanos != 0 {
-        let shift = ClockTransform::new(offset.nanos);
-        log = Arc::new(ShiftedLog::new(log, shift, &BTreeMap::new()));
+        let transform = ClockTransform::new(offset.nanos);
+        log = Arc::new(ShiftedLog::new(log, transform, &BTreeMap::new()));
     }
     Ok(PreparedLog { log, topics, translation: None, metadata_records: Vec::new() })
 }

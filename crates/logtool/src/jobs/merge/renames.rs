@@ -40,8 +40,9 @@ pub(super) fn rename(
         return Ok(());
     }
     let mut names = names::MergedNames::default();
-    let each = logs.iter_mut().zip(sources).zip(offsets.iter().zip(&translations));
-    for (index, ((log, source), (offset, translation))) in each.enumerate() {
+    let merged_logs =
+        logs.iter_mut().zip(sources).zip(offsets.iter().zip(&translations));
+    for (index, ((log, source), (offset, translation))) in merged_logs.enumerate() {
         let manifest = source.log.manifest();
         let is_same_vehicle =
             |(other, translation): (&MergeSource, &Option<TranslationKind>)| {
@@ -50,19 +51,21 @@ pub(super) fn rename(
                     || clocks::is_same(&other.clock, &manifest.clock);
                 is_vehicle(translation)
                     && is_same_clock
-                    && !have_other_lidars(other, manifest)
+                    && !have_different_lidars(other, manifest)
             };
-        let mut before = sources.iter().zip(&translations).take(index);
-        let vehicle = before.position(is_same_vehicle);
-        // Each translated log is of one vehicle; logs of the same start share it.
-        let vehicle = is_vehicle(translation).then(|| vehicle.unwrap_or(index));
-        let changed = names.add(log.log.manifest(), source.input.file_name(), vehicle);
-        let Some(first) = changed.values().next() else { continue };
+        // A vehicle is identified by the index of its first log. Logs of the same start of a
+        // vehicle have the same clock.
+        let earlier_log =
+            sources.iter().zip(&translations).take(index).position(is_same_vehicle);
+        let vehicle = is_vehicle(translation).then(|| earlier_log.unwrap_or(index));
+        let new_names =
+            names.add(log.log.manifest(), source.input.file_name(), vehicle);
+        let Some(example_name) = new_names.values().next() else { continue };
         let frame = translation.and_then(|kind| kind.example_frame(log.log.manifest()));
         if let Some(translation) = translation.filter(|_| frame.is_some()) {
             let topics = translation.all_topics(manifest);
             let selection = Selection { topics, ..Selection::default() };
-            let frames = Frames::for_vehicle(names::vehicle(first));
+            let frames = Frames::for_vehicle(names::vehicle(example_name));
             let prepared = translation.prepare(
                 source.log.clone(),
                 &selection,
@@ -71,41 +74,42 @@ pub(super) fn rename(
             )?;
             log.log = prepared.log;
         }
-        session.note(&source.input.name, &description(&changed, first, frame));
+        session.note(&source.input.name, &description(&new_names, example_name, frame));
         log.log = Arc::new(ShiftedLog::new(
             log.log.clone(),
             ClockTransform::default(),
-            &changed,
+            &new_names,
         ));
     }
     Ok(())
 }
 
-/// Describes the new names `changed`. The name `first` is the example, and `frame` that of the
-/// frames, if there are some.
+/// Describes `new_names`. `example_name` is one of them, and `frame` is the old name of a frame, if
+/// frames are renamed, too.
 fn description(
-    changed: &BTreeMap<TopicId, String>,
-    first: &str,
+    new_names: &BTreeMap<TopicId, String>,
+    example_name: &str,
     frame: Option<&str>,
 ) -> String {
-    let vehicle = names::vehicle(first);
+    let vehicle = names::vehicle(example_name);
     let frames = frame.map(|frame| format!(", and frames, as {vehicle}/{frame}"));
     let frames = frames.unwrap_or_default();
-    let count = changed.len();
+    let count = new_names.len();
     format!(
-        "an earlier log has topics of these names: {count} renamed, as {first}{frames}"
+        "an earlier log has topics of these names: {count} renamed, as {example_name}{frames}"
     )
 }
 
-/// Returns whether two captures are of different lidars: they have no address in common.
-fn have_other_lidars(a: &Manifest, b: &Manifest) -> bool {
-    let senders = |manifest: &Manifest| -> BTreeSet<IpAddr> {
+/// Returns whether two captures contain packets of different lidars, i.e. both have addresses of
+/// senders, and no address in common.
+fn have_different_lidars(a: &Manifest, b: &Manifest) -> bool {
+    let addresses = |manifest: &Manifest| -> BTreeSet<IpAddr> {
         manifest
             .topics
             .iter()
-            .filter_map(|t| Some(SenderInfo::from_topic(t)?.address))
+            .filter_map(|topic| Some(SenderInfo::from_topic(topic)?.address))
             .collect()
     };
-    let (a, b) = (senders(a), senders(b));
+    let (a, b) = (addresses(a), addresses(b));
     !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)
 }

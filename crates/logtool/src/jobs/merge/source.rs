@@ -24,7 +24,7 @@ pub(super) struct MergeSource {
     pub(super) offset: Option<i64>,
     /// Whether the offset is the result of an alignment.
     pub(super) is_aligned: bool,
-    /// The correction of its drift, which `log` contains already.
+    /// The correction of its drift. The times of `log` are already corrected.
     pub(super) drift: Option<ClockTransform>,
 }
 
@@ -42,21 +42,21 @@ pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<MergeSource
         return Err(error.with_hint("name two or more"));
     }
     let mut sources = Vec::new();
-    for of_request in &request.inputs {
-        let opened = open::open_to_copy(of_request.path(), session, &request.lidar)?;
+    for merge_input in &request.inputs {
+        let opened = open::open_to_copy(merge_input.path(), session, &request.lidar)?;
         let mut findings = opened.input.findings(opened.log.manifest());
         findings.check(request.strictness)?;
         let (input, mut log): (_, Arc<dyn Log>) = (opened.input, opened.log.into());
-        let drift = of_request.drift_correction(log.manifest().time);
-        if let Some(shift) = drift {
-            log = Arc::new(ShiftedLog::new(log, shift, &BTreeMap::new()));
+        let drift = merge_input.drift_correction(log.manifest().time);
+        if let Some(correction) = drift {
+            log = Arc::new(ShiftedLog::new(log, correction, &BTreeMap::new()));
         }
-        if of_request.lacks_drift() {
+        if merge_input.lacks_drift() {
             let text = "the drift of its clock was not determined well enough: it is moved \
                         by its offset only";
             session.note(&input.name, text);
         }
-        let (offset, is_aligned) = (of_request.offset(), of_request.is_aligned());
+        let (offset, is_aligned) = (merge_input.offset(), merge_input.is_aligned());
         sources.push(MergeSource { input, log, findings, offset, is_aligned, drift });
     }
     Ok(sources)

@@ -26,7 +26,7 @@ pub(super) enum MatrixClass {
 /// The type of an element that is a matrix (table 1-1).
 const MATRIX: u32 = 14;
 /// The size of the name of a field in a struct, including the terminating NUL.
-pub(super) const FIELD_BYTES: usize = 64;
+pub(super) const FIELD_NAME_BYTES: usize = 64;
 
 impl MatrixClass {
     /// Returns the type of the elements with the numbers of this class (table 1-1).
@@ -54,11 +54,12 @@ pub(super) struct MatrixFrame {
     pub(super) padding: usize,
 }
 
-/// Returns the frame of an array of numbers, booleans or characters with `bytes` of data.
+/// Returns the header and the padding of an array of numbers, booleans or characters with `bytes`
+/// of data.
 ///
 /// # Errors
 /// The matrix is longer than the format allows.
-pub(super) fn frame(
+pub(super) fn matrix_frame(
     name: &str,
     class: MatrixClass,
     shape: &[u64],
@@ -73,9 +74,9 @@ pub(super) fn frame(
     Ok(MatrixFrame { header, padding })
 }
 
-/// Returns the start of a cell array or a struct; its elements follow. The length at byte 4 must
-/// be [filled in](length) later.
-pub(super) fn container(
+/// Returns the header of a cell array or a struct; its elements follow. Its length, which is at
+/// byte 4, must be [encoded](encode_length) when the elements are written.
+pub(super) fn container_header(
     name: &str,
     class: MatrixClass,
     shape: &[u64],
@@ -86,11 +87,11 @@ pub(super) fn container(
     if class == MatrixClass::Struct {
         // The length of field names is a small element: 4 bytes of data next to the tag.
         header.extend((4 << 16 | 5_u32).to_le_bytes());
-        header.extend((FIELD_BYTES as u32).to_le_bytes());
-        header.extend(tag(1, (fields.len() * FIELD_BYTES) as u64)?);
+        header.extend((FIELD_NAME_BYTES as u32).to_le_bytes());
+        header.extend(tag(1, (fields.len() * FIELD_NAME_BYTES) as u64)?);
         for field in fields {
             let mut name = field.as_bytes().to_vec();
-            name.resize(FIELD_BYTES, 0);
+            name.resize(FIELD_NAME_BYTES, 0);
             header.extend(name);
         }
     }
@@ -98,7 +99,7 @@ pub(super) fn container(
 }
 
 /// Encodes the length field of a container that has `bytes` including its tag.
-pub(super) fn length(bytes: u64) -> Result<[u8; 4]> {
+pub(super) fn encode_length(bytes: u64) -> Result<[u8; 4]> {
     checked_length(bytes.saturating_sub(8)).map(u32::to_le_bytes)
 }
 
@@ -109,22 +110,22 @@ pub(super) fn matrix(
     data: &[u8],
 ) -> Result<Vec<u8>> {
     let MatrixFrame { mut header, padding } =
-        frame("", class, shape, data.len() as u64)?;
+        matrix_frame("", class, shape, data.len() as u64)?;
     header.extend_from_slice(data);
     header.resize(header.len() + padding, 0);
     Ok(header)
 }
 
-/// Encodes a container of `elements`.
-pub(super) fn container_of(
+/// Encodes a cell array or a struct of `elements`.
+pub(super) fn encode_container(
     class: MatrixClass,
     shape: &[u64],
     fields: &[String],
     elements: impl IntoIterator<Item = Vec<u8>>,
 ) -> Result<Vec<u8>> {
-    let mut bytes = container("", class, shape, fields)?;
+    let mut bytes = container_header("", class, shape, fields)?;
     elements.into_iter().for_each(|element| bytes.extend(element));
-    let len = length(bytes.len() as u64)?;
+    let len = encode_length(bytes.len() as u64)?;
     if let Some(len_field) = bytes.get_mut(4..8) {
         len_field.copy_from_slice(&len);
     }
@@ -137,7 +138,7 @@ pub(super) fn characters(name: &str, text: &str) -> Result<Vec<u8>> {
     let len = units.len() as u64;
     let shape = if len == 0 { [0, 0] } else { [1, len / 2] };
     let MatrixFrame { mut header, padding } =
-        frame(name, MatrixClass::Char, &shape, len)?;
+        matrix_frame(name, MatrixClass::Char, &shape, len)?;
     header.extend(units);
     header.resize(header.len() + padding, 0);
     Ok(header)
@@ -148,8 +149,8 @@ fn array_header(name: &str, class: MatrixClass, shape: &[u64]) -> Result<Vec<u8>
     let mut bytes = tag(6, 8)?.to_vec();
     bytes.extend(u64::from(class as u32).to_le_bytes());
     // A matrix has at least two dimensions.
-    let missing = std::iter::repeat_n(1, 2_usize.saturating_sub(shape.len()));
-    let shape: Vec<u64> = shape.iter().copied().chain(missing).collect();
+    let missing_dims = std::iter::repeat_n(1, 2_usize.saturating_sub(shape.len()));
+    let shape: Vec<u64> = shape.iter().copied().chain(missing_dims).collect();
     let dims: Vec<u8> = shape
         .iter()
         .map(|dim| checked_length(*dim).map(u32::to_le_bytes))
@@ -160,6 +161,7 @@ fn array_header(name: &str, class: MatrixClass, shape: &[u64]) -> Result<Vec<u8>
     Ok(bytes)
 }
 
+/// Encodes an element: a tag and padded data.
 fn element(data_type: u32, data: &[u8]) -> Result<Vec<u8>> {
     let mut bytes = tag(data_type, data.len() as u64)?.to_vec();
     bytes.extend_from_slice(data);
@@ -167,15 +169,17 @@ fn element(data_type: u32, data: &[u8]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Encodes the tag of an element with `bytes` of data.
 fn tag(data_type: u32, bytes: u64) -> Result<[u8; 8]> {
-    let [a, b] = [data_type, checked_length(bytes)?].map(u32::to_le_bytes);
+    let [type_bytes, length_bytes] =
+        [data_type, checked_length(bytes)?].map(u32::to_le_bytes);
     let mut tag = [0; 8];
-    tag[..4].copy_from_slice(&a);
-    tag[4..].copy_from_slice(&b);
+    tag[..4].copy_from_slice(&type_bytes);
+    tag[4..].copy_from_slice(&length_bytes);
     Ok(tag)
 }
 
-/// Checks a length; readers treat lengths as signed 32-bit integers.
+/// Converts a length; readers treat lengths as signed 32-bit integers.
 fn checked_length(length: u64) -> Result<u32> {
     i32::try_from(length).map(i32::cast_unsigned).map_err(|_| {
         let message = "a MATLAB 5 file cannot store variables of more than 2 GB";

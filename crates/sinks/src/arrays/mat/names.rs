@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::arrays::mat::element::FIELD_BYTES;
+use crate::arrays::mat::element::FIELD_NAME_BYTES;
 
 /// The names used so far for the variables of a file or the fields of a struct.
 #[derive(Debug, Default)]
 pub(super) struct VariableNames {
-    taken: BTreeSet<String>,
+    used: BTreeSet<String>,
 }
 
 impl VariableNames {
@@ -20,15 +20,15 @@ impl VariableNames {
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             name.insert(0, 'x');
         }
-        name.truncate(FIELD_BYTES - 1);
+        name.truncate(FIELD_NAME_BYTES - 1);
         let mut unique = name.clone();
         for number in 1.. {
-            if self.taken.insert(unique.clone()) {
+            if self.used.insert(unique.clone()) {
                 break;
             }
-            let end = format!("_{number}");
-            unique = name.chars().take(FIELD_BYTES - 1 - end.len()).collect();
-            unique.push_str(&end);
+            let suffix = format!("_{number}");
+            unique = name.chars().take(FIELD_NAME_BYTES - 1 - suffix.len()).collect();
+            unique.push_str(&suffix);
         }
         unique
     }

@@ -6,7 +6,7 @@ use crate::{
 
 #[test]
 fn matrix_has_the_layout_of_the_specification() {
-    // Written by hand after "MAT-File Level 5 File Format": the int16 matrix [1 2 3].
+    // The int16 matrix [1 2 3], written by hand according to "MAT-File Level 5 File Format".
     let expected: &[&[u8]] = &[
         &[14, 0, 0, 0, 56, 0, 0, 0],                       // miMATRIX
         &[6, 0, 0, 0, 8, 0, 0, 0],                         // miUINT32: flags
@@ -23,8 +23,8 @@ fn matrix_has_the_layout_of_the_specification() {
 #[test]
 fn matrices_above_the_size_limit_are_rejected() {
     let limit = (1 << 31) - 1;
-    assert!(frame("", MatrixClass::Uint8, &[limit], limit).is_err());
-    assert!(frame("", MatrixClass::Uint8, &[1 << 30], 1 << 30).is_ok());
+    assert!(matrix_frame("", MatrixClass::Uint8, &[limit], limit).is_err());
+    assert!(matrix_frame("", MatrixClass::Uint8, &[1 << 30], 1 << 30).is_ok());
 }
 
 #[test]
@@ -46,20 +46,21 @@ fn element_lengths_lead_from_each_element_to_the_next() {
     sink.finish().unwrap();
     let file = std::fs::read(&outputs.commit().unwrap()[0]).unwrap();
     assert_eq!(file[124..128], *b"\x00\x01IM");
-    let mut at = 128;
+    let mut offset = 128;
     let mut variables = Vec::new();
-    while at < file.len() {
-        let number = |at: usize| {
-            u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize
+    while offset < file.len() {
+        let number = |offset: usize| {
+            u32::from_le_bytes(file[offset..offset + 4].try_into().unwrap()) as usize
         };
-        assert_eq!(number(at), 14);
-        let len = number(at + 44); // after the flags and two dimensions
-        variables
-            .push(String::from_utf8_lossy(&file[at + 48..at + 48 + len]).into_owned());
-        at += 8 + number(at + 4);
+        assert_eq!(number(offset), 14);
+        let len = number(offset + 44); // after the flags and two dimensions
+        variables.push(
+            String::from_utf8_lossy(&file[offset + 48..offset + 48 + len]).into_owned(),
+        );
+        offset += 8 + number(offset + 4);
     }
     assert_eq!(
-        (variables, at),
+        (variables, offset),
         (vec!["one".into(), "two".into(), "logtool".into()], file.len())
     );
 }

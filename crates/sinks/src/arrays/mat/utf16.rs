@@ -1,30 +1,37 @@
-//! Characters above U+FFFF: in the length of an array, MATLAB counts them as two units of UTF-16
-//! and SciPy as one character, so that no array with them is read by both.
+//! Replaces characters above U+FFFF (supplementary characters). In the length of an array, MATLAB
+//! counts them as two units of UTF-16, and SciPy as one character, so no array that contains them
+//! can be read by both.
 
 use std::borrow::Cow;
 
-/// Replaces each of them by `\U` and eight hexadecimal digits; also returns their number.
+/// Replaces each character above U+FFFF by `\U` and eight hexadecimal digits. Also returns the
+/// number of these characters.
 pub(super) fn escape(text: &str) -> (Cow<'_, str>, u64) {
-    replace(text, |c| format!("\\U{:08x}", u32::from(c)))
+    replace_supplementary(text, |c| format!("\\U{:08x}", u32::from(c)))
 }
 
-/// Replaces each of them by the escape of JSON (`\ud83d\udc4d`).
+/// Replaces each character above U+FFFF by its escape in JSON, e.g. `\ud83d\udc4d`.
 pub(super) fn escape_json(json: &str) -> Cow<'_, str> {
-    let escaped = |c: char| {
+    let escape = |c: char| {
         let units = c.encode_utf16(&mut [0; 2]).to_vec();
         units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
     };
-    replace(json, escaped).0
+    replace_supplementary(json, escape).0
 }
 
-fn replace(text: &str, escape: impl Fn(char) -> String) -> (Cow<'_, str>, u64) {
-    let is_far = |c: char| c > '\u{ffff}';
-    if !text.contains(is_far) {
+/// Replaces each character above U+FFFF by the result of `escape`. Also returns the number of these
+/// characters.
+fn replace_supplementary(
+    text: &str,
+    escape: impl Fn(char) -> String,
+) -> (Cow<'_, str>, u64) {
+    let is_supplementary = |c: char| c > '\u{ffff}';
+    if !text.contains(is_supplementary) {
         return (Cow::Borrowed(text), 0);
     }
     let (mut output, mut count) = (String::with_capacity(text.len() + 10), 0);
     for c in text.chars() {
-        if is_far(c) {
+        if is_supplementary(c) {
             output.push_str(&escape(c));
             count += 1;
         } else {
@@ -41,8 +48,8 @@ mod tests {
     #[test]
     fn characters_above_u_ffff_are_escaped() {
         // Unicode 16, U+1F44D THUMBS UP SIGN: D83D DC4D in UTF-16.
-        let changed = ("\u{fffd} \\U0001f44d!".into(), 1);
-        assert_eq!(escape("\u{fffd} \u{1f44d}!"), changed);
+        let expected = ("\u{fffd} \\U0001f44d!".into(), 1);
+        assert_eq!(escape("\u{fffd} \u{1f44d}!"), expected);
         assert_eq!(
             escape_json("{\"\u{1f44d}\":\"\u{e9}\"}"),
             "{\"\\ud83d\\udc4d\":\"\u{e9}\"}"

@@ -11,14 +11,14 @@ use logtool_core::Result;
 use crate::arrays::{
     column::{ArrayColumn, ColumnData, IntegerReader, Strings},
     mat::{
-        element::{MatrixClass, characters, container_of, matrix},
+        element::{MatrixClass, characters, encode_container, matrix},
         names::VariableNames,
         utf16,
     },
-    spill::{Spill, SpillReader},
+    spill_file::{SpillFile, SpillReader},
 };
 
-/// A reader of the values of a column.
+/// A reader of the values of a column. `start` is the end of the previous string or list.
 pub(super) enum ValueReader<'s> {
     Numbers {
         class: MatrixClass,
@@ -36,7 +36,7 @@ pub(super) enum ValueReader<'s> {
         ends: IntegerReader<'s>,
         start: u64,
         items: Box<Self>,
-        dims: &'s [usize],
+        value_shape: &'s [usize],
     },
     Fields {
         names: Vec<String>,
@@ -45,15 +45,15 @@ pub(super) enum ValueReader<'s> {
 }
 
 impl<'s> ValueReader<'s> {
-    /// Creates a reader at the start of `column`. `escaped_characters` counts the characters that are
-    /// written as hexadecimal digits.
+    /// Creates a reader at the start of `column`. `escaped_characters` counts the characters that
+    /// are written as hexadecimal digits.
     pub(super) fn new(
         column: &'s ArrayColumn,
-        spill: &'s Spill,
+        spill_file: &'s SpillFile,
         escaped_characters: &'s AtomicU64,
     ) -> Self {
-        let read = |stream| BufReader::with_capacity(64 << 10, spill.read(stream, 0));
-        match &column.body {
+        let read = |stream| BufReader::with_capacity(64 << 10, spill_file.read(stream));
+        match &column.data {
             ColumnData::Values(data_type, stream) => Self::Numbers {
                 class: class(data_type),
                 width: ArrayColumn::width(data_type),
@@ -62,17 +62,17 @@ impl<'s> ValueReader<'s> {
             ColumnData::Strings(Strings { is_text, ends, bytes, .. }) => {
                 Self::Strings {
                     is_text: *is_text,
-                    ends: IntegerReader::new(spill, ends, 0),
+                    ends: IntegerReader::new(spill_file, ends),
                     start: 0,
                     bytes: read(bytes),
                     escaped_characters,
                 }
             }
             ColumnData::Lists(ends, items) => Self::Lists {
-                ends: IntegerReader::new(spill, ends, 0),
+                ends: IntegerReader::new(spill_file, ends),
                 start: 0,
-                items: Box::new(Self::new(items, spill, escaped_characters)),
-                dims: &items.dims,
+                items: Box::new(Self::new(items, spill_file, escaped_characters)),
+                value_shape: &items.value_shape,
             },
             ColumnData::Fields(fields) => {
                 let mut names = VariableNames::default();
@@ -84,7 +84,10 @@ impl<'s> ValueReader<'s> {
                     fields: fields
                         .iter()
                         .map(|field| {
-                            (Self::new(field, spill, escaped_characters), &*field.dims)
+                            (
+                                Self::new(field, spill_file, escaped_characters),
+                                &*field.value_shape,
+                            )
                         })
                         .collect(),
                 }
@@ -92,27 +95,28 @@ impl<'s> ValueReader<'s> {
         }
     }
 
-    /// Reads the next values, as many as `shape` holds, as one matrix.
+    /// Reads the next values as one matrix with the shape `shape`.
     pub(super) fn read_matrix(&mut self, shape: &[u64]) -> Result<Vec<u8>> {
         let count: u64 = shape.iter().product();
         match self {
             Self::Numbers { class, width, bytes } => {
                 let mut data = vec![0; usize::try_from(count).unwrap_or(0) * *width];
                 bytes.read_exact(&mut data)?;
-                let each: Vec<&[u8]> = data.chunks_exact(*width).collect();
-                matrix(*class, shape, &to_column_major(shape, &each).concat())
+                let numbers: Vec<&[u8]> = data.chunks_exact(*width).collect();
+                matrix(*class, shape, &to_column_major(shape, &numbers).concat())
             }
             Self::Fields { names, fields } => {
                 let mut elements = Vec::new();
-                for (field, dims) in fields {
-                    elements.push(field.read_matrix(&with_dims(shape, dims))?);
+                for (field, value_shape) in fields {
+                    elements
+                        .push(field.read_matrix(&concat_shapes(shape, value_shape))?);
                 }
-                container_of(MatrixClass::Struct, &[1, 1], names, elements)
+                encode_container(MatrixClass::Struct, &[1, 1], names, elements)
             }
             Self::Strings { .. } | Self::Lists { .. } => {
                 let cells =
                     (0..count).map(|_| self.read_cell()).collect::<Result<Vec<_>>>()?;
-                container_of(
+                encode_container(
                     MatrixClass::Cell,
                     shape,
                     &[],
@@ -127,33 +131,39 @@ impl<'s> ValueReader<'s> {
         match self {
             Self::Strings { is_text, ends, start, bytes, escaped_characters } => {
                 let end = ends.next()?;
-                let mut text = vec![0; (end - *start) as usize];
-                bytes.read_exact(&mut text)?;
+                let mut value = vec![0; (end - *start) as usize];
+                bytes.read_exact(&mut value)?;
                 *start = end;
                 if *is_text {
-                    let text = String::from_utf8_lossy(&text);
-                    let (text, changed) = utf16::escape(&text);
-                    escaped_characters.fetch_add(changed, Ordering::Relaxed);
-                    characters("", &text)
+                    let text = String::from_utf8_lossy(&value);
+                    let (escaped_text, escaped_count) = utf16::escape(&text);
+                    escaped_characters.fetch_add(escaped_count, Ordering::Relaxed);
+                    characters("", &escaped_text)
                 } else {
-                    matrix(MatrixClass::Uint8, &[1, text.len() as u64], &text)
+                    matrix(MatrixClass::Uint8, &[1, value.len() as u64], &value)
                 }
             }
-            Self::Lists { ends, start, items, dims } => {
+            Self::Lists { ends, start, items, value_shape } => {
                 let end = ends.next()?;
-                let size = dims.iter().map(|dim| *dim as u64).product::<u64>().max(1);
-                let len = (end - *start) / size;
+                let scalars_per_item =
+                    value_shape.iter().map(|dim| *dim as u64).product::<u64>().max(1);
+                let len = (end - *start) / scalars_per_item;
                 *start = end;
-                items.read_matrix(&with_dims(&[len], dims))
+                items.read_matrix(&concat_shapes(&[len], value_shape))
             }
             Self::Numbers { .. } | Self::Fields { .. } => self.read_matrix(&[1]),
         }
     }
 }
 
-/// Appends `dims` to `shape`.
-pub(super) fn with_dims(shape: &[u64], dims: &[usize]) -> Vec<u64> {
-    shape.iter().copied().chain(dims.iter().map(|dim| *dim as u64)).collect()
+/// Returns the dimensions of an array with the shape `outer_shape` whose elements have the shape
+/// `value_shape`.
+pub(super) fn concat_shapes(outer_shape: &[u64], value_shape: &[usize]) -> Vec<u64> {
+    outer_shape
+        .iter()
+        .copied()
+        .chain(value_shape.iter().map(|dim| *dim as u64))
+        .collect()
 }
 
 /// Returns MATLAB's class for a type.
@@ -173,26 +183,29 @@ pub(super) fn class(data_type: &DataType) -> MatrixClass {
     }
 }
 
-/// Returns the row-major index of the value that is at index `nth` in column-major order, in
-/// which the first of `dims` varies fastest.
-pub(super) fn row_major_index(dims: &[u64], mut nth: u64) -> u64 {
-    let mut stride: u64 = dims.iter().product();
+/// Converts the index of a value in column-major order, in which the first dimension of `shape`
+/// varies fastest, to its index in row-major order.
+pub(super) fn row_major_index(shape: &[u64], mut column_major_index: u64) -> u64 {
+    let mut stride: u64 = shape.iter().product();
     let mut index = 0;
-    for dim in dims {
+    for dim in shape {
         stride /= (*dim).max(1);
-        index += nth % (*dim).max(1) * stride;
-        nth /= (*dim).max(1);
+        index += column_major_index % (*dim).max(1) * stride;
+        column_major_index /= (*dim).max(1);
     }
     index
 }
 
 /// Reorders `values` of `shape` from row-major to column-major order.
 fn to_column_major<T: Clone>(shape: &[u64], values: &[T]) -> Vec<T> {
-    (0..values.len() as u64)
-        .filter_map(|nth| {
-            values.get(usize::try_from(row_major_index(shape, nth)).ok()?).cloned()
-        })
-        .collect()
+    let mut reordered = Vec::with_capacity(values.len());
+    for column_major_index in 0..values.len() as u64 {
+        let index = row_major_index(shape, column_major_index);
+        if let Some(value) = values.get(index as usize) {
+            reordered.push(value.clone());
+        }
+    }
+    reordered
 }
 
 #[cfg(test)]

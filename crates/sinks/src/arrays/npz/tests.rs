@@ -34,15 +34,15 @@ fn nulls_are_written_as_nan_nat_or_a_validity_array() {
     let mut array = |name: &str| {
         let mut bytes = Vec::new();
         zip.by_name(&format!("{name}.npy")).unwrap().read_to_end(&mut bytes).unwrap();
-        let header = 10 + usize::from(bytes[8]) + (usize::from(bytes[9]) << 8);
+        let header_len = 10 + usize::from(bytes[8]) + (usize::from(bytes[9]) << 8);
         (
-            String::from_utf8_lossy(&bytes[10..header]).into_owned(),
-            bytes[header..].to_vec(),
+            String::from_utf8_lossy(&bytes[10..header_len]).into_owned(),
+            bytes[header_len..].to_vec(),
         )
     };
-    let (header, truths) = array("on");
+    let (header, booleans) = array("on");
     assert!(header.contains("'|b1'") && header.contains("(3,)"), "{header}");
-    assert_eq!(truths, [1, 0, 0]);
+    assert_eq!(booleans, [1, 0, 0]);
     let (header, times) = array("timestamp");
     assert!(header.contains("'<M8[ns]'"), "{header}");
     assert_eq!(times[..8], 1_234_567_000_i64.to_le_bytes());
@@ -55,9 +55,9 @@ fn nulls_are_written_as_nan_nat_or_a_validity_array() {
     let (header, items) = array("list");
     assert!(header.contains("'<f4'") && header.contains("(2,)"), "{header}");
     assert_eq!(items[..4], 0.5_f32.to_le_bytes());
-    let ends: Vec<u8> =
+    let offsets: Vec<u8> =
         [0_i64, 2, 2, 2].into_iter().flat_map(i64::to_le_bytes).collect();
-    assert_eq!(array("list.offsets").1, ends);
+    assert_eq!(array("list.offsets").1, offsets);
     assert_eq!(array("pair.x").1[8..16], f64::NEG_INFINITY.to_le_bytes());
     assert!(array("logtool.metadata").0.contains("'<U"));
 }

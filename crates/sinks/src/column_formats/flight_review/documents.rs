@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// The contents of `metadata.json`: what is known about a flight. Fields have the names in the
-/// document.
+/// The metadata of a flight, which is written to `metadata.json`. Fields have the names that they
+/// have in the document.
 #[allow(missing_docs)] // for fields named like ULog's own info keys
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Px4Metadata {
@@ -102,7 +102,7 @@ pub struct Px4Change {
     pub name: String,
     /// The new value.
     pub value: Px4Value,
-    /// Whether it was set after the first record.
+    /// Whether the parameter was set after the first record.
     pub in_flight: bool,
 }
 
@@ -151,17 +151,17 @@ pub(super) struct ManifestDocument<'m> {
 }
 
 impl<'m> MetadataDocument<'m> {
-    /// Combines the metadata of `flight` with the names, instances and numbers of records of its
-    /// topics.
+    /// Combines the metadata of `flight` with the topics of the log: the name, the instance and
+    /// the number of records of each.
     pub(super) fn new(
         flight: &'m Px4Metadata,
-        written: impl Iterator<Item = (&'m str, u32, u64)>,
+        log_topics: impl Iterator<Item = (&'m str, u32, u64)>,
     ) -> Self {
         let mut topics = BTreeMap::new();
-        for (name, multi_id, rows) in written {
-            let topic = topics.entry(name);
-            topic.or_insert(Px4Topic { message_count: 0, multi_id }).message_count +=
-                rows;
+        for (name, multi_id, records) in log_topics {
+            let topic =
+                topics.entry(name).or_insert(Px4Topic { message_count: 0, multi_id });
+            topic.message_count += records;
         }
         Self { flight, topics }
     }
@@ -174,29 +174,29 @@ impl<'m> ManifestDocument<'m> {
         flight: &'m Px4Metadata,
         files: impl Iterator<Item = &'m str>,
     ) -> Self {
-        let named =
-            |file: &'m str| Some((file.strip_suffix(".parquet").unwrap_or(file), file));
-        let analysis = flight.analysis.as_ref();
-        let diagnostics = analysis.and_then(|value| value.get("diagnostics"));
+        let diagnostics = flight
+            .analysis
+            .as_ref()
+            .and_then(|analysis| analysis.get("diagnostics")?.as_array());
         Self {
             version: 1,
             source,
             vehicle: flight.sys_name.as_deref(),
             hardware: flight.ver_hw.as_deref(),
             duration_s: flight.flight_duration_s,
-            topics: files.filter_map(named).collect(),
-            diagnostics: diagnostics
-                .and_then(|value| value.as_array())
-                .map_or(&[], Vec::as_slice),
+            topics: files
+                .map(|file| (file.strip_suffix(".parquet").unwrap_or(file), file))
+                .collect(),
+            diagnostics: diagnostics.map_or(&[], Vec::as_slice),
         }
     }
 }
 
 impl Px4Metadata {
-    /// Formats a release as PX4 encodes it: `0x010f00c0` is `1.15.0-rc`.
+    /// Formats a release that is encoded like PX4 does: `0x010f00c0` is `1.15.0-rc`.
     pub fn release_text(release: u32) -> String {
-        let [major, minor, patch, kind] = release.to_be_bytes();
-        let kind = match kind {
+        let [major, minor, patch, release_type] = release.to_be_bytes();
+        let release_type = match release_type {
             0 => "dev",
             64 => "alpha",
             128 => "beta",
@@ -204,6 +204,6 @@ impl Px4Metadata {
             255 => "release",
             _ => "unknown",
         };
-        format!("{major}.{minor}.{patch}-{kind}")
+        format!("{major}.{minor}.{patch}-{release_type}")
     }
 }

@@ -46,14 +46,14 @@ fn files_have_the_layout_of_flight_review() {
         ..Px4Metadata::default()
     };
     sink.finish("a.ulg", &flight).unwrap();
-    let placed = outputs.commit().unwrap();
-    let names: Vec<_> = placed.iter().map(|path| path.file_name().unwrap()).collect();
+    let paths = outputs.commit().unwrap();
+    let names: Vec<_> = paths.iter().map(|path| path.file_name().unwrap()).collect();
     assert_eq!(
         names,
         ["esc.parquet", "esc_1.parquet", "manifest.json", "metadata.json"]
     );
 
-    let read = |i: usize| std::fs::read(&placed[i]).unwrap();
+    let read = |i: usize| std::fs::read(&paths[i]).unwrap();
     let manifest: Value = serde_json::from_slice(&read(2)).unwrap();
     let expected = json!({
         "version": 1,
@@ -96,8 +96,8 @@ fn releases_are_formatted_as_px4_encodes_them() {
 #[test]
 fn timestamp_column_that_is_not_the_time_is_renamed() {
     let counter = Arc::new(Float32Array::from(vec![1.0]));
-    let rows = table(vec![times("us", vec![Some(5)]), column("timestamp", counter)]);
-    let schema = viewer_schema(&rows.schema()).unwrap();
+    let batch = table(vec![times("us", vec![Some(5)]), column("timestamp", counter)]);
+    let schema = viewer_schema(&batch.schema()).unwrap();
     let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
     assert_eq!(names, ["timestamp", "timestamp_logged"]);
 }

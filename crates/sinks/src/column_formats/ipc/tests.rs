@@ -51,21 +51,21 @@ fn batches_with_different_dictionaries_are_written_with_one_dictionary() {
         BTreeMap::new(),
         MemoryBudget::default(),
     );
-    let all = ["MANUAL", "AUTO"];
-    let rows = |rows: &[Option<&str>]| table(vec![labels("mode", &all, rows)]);
-    let long = vec![Some("AUTO"); BATCH_BYTES / 4]; // a batch of its own
+    let modes = ["MANUAL", "AUTO"];
+    let batch = |rows: &[Option<&str>]| table(vec![labels("mode", &modes, rows)]);
+    let long = vec![Some("AUTO"); BATCH_BYTES / 4]; // as long as a batch of the file
     let batches =
-        [rows(&[None, Some("AUTO"), Some("MANUAL")]), rows(&long), rows(&long)];
+        [batch(&[None, Some("AUTO"), Some("MANUAL")]), batch(&long), batch(&long)];
     let bytes = write_one_file(&outputs, &sink, &batches);
     let reader = FileReader::try_new(Cursor::new(bytes), None).unwrap();
-    let read: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
-    assert!(read.len() > 1);
+    let read_batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    assert!(read_batches.len() > 1);
     let mut labels = Vec::new();
-    for batch in &read {
+    for batch in &read_batches {
         let column = batch.column(0).as_dictionary::<Int32Type>();
         let names: Vec<_> =
             column.values().as_string::<i32>().iter().flatten().collect();
-        assert_eq!(names, all);
+        assert_eq!(names, modes);
         labels.extend(column.downcast_dict::<StringArray>().unwrap());
     }
     assert_eq!(labels[..4], [None, Some("AUTO"), Some("MANUAL"), Some("AUTO")]);

@@ -16,11 +16,12 @@ use parquet::{
     },
 };
 
-use crate::{error::from_parquet, row_buffers::memory_size::bits};
+use crate::{error::from_parquet, row_buffers::memory_size::size_bits};
 
-/// The number of rows of a column that are encoded at a time, so that their levels (eight bytes
-/// each) stay in the cache. It is a multiple of the rows after which a page may end.
-const SLICE: usize = 1 << 14;
+/// The number of rows of a column that are encoded at a time. It is so small that their definition
+/// and repetition levels (eight bytes for each row) stay in the cache, and it is a multiple of the
+/// number of rows after which a page may end.
+const SLICE_ROWS: usize = 1 << 14;
 
 /// Creates encoders for the columns of one field; a nested field has several columns.
 ///
@@ -28,7 +29,7 @@ const SLICE: usize = 1 << 14;
 /// encoders of all columns at the same time, which takes far more memory.
 pub(super) struct FieldEncoder {
     field: FieldRef,
-    encoders: ArrowRowGroupWriterFactory,
+    factory: ArrowRowGroupWriterFactory,
 }
 
 impl FieldEncoder {
@@ -41,26 +42,26 @@ impl FieldEncoder {
         let columns =
             ArrowSchemaConverter::new().convert(&schema).map_err(from_parquet)?;
         let (root, properties) = (columns.root_schema_ptr(), properties.clone());
-        // Encoders are created from a file writer, so this one writes to a sink.
-        let nowhere = SerializedFileWriter::new(std::io::sink(), root, properties);
-        let nowhere = nowhere.map_err(from_parquet)?;
-        let encoders = ArrowRowGroupWriterFactory::new(&nowhere, schema);
-        Ok(Self { field: field.clone(), encoders })
+        // Encoders can only be created from a file writer. This one writes nothing.
+        let unused_file = SerializedFileWriter::new(std::io::sink(), root, properties)
+            .map_err(from_parquet)?;
+        let factory = ArrowRowGroupWriterFactory::new(&unused_file, schema);
+        Ok(Self { field: field.clone(), factory })
     }
 
     /// Encodes the columns of the field at `column_index` of `rows`, for the row group at index
-    /// `group`.
+    /// `group_index`.
     fn encode(
         &self,
-        group: usize,
+        group_index: usize,
         rows: &RecordBatch,
         column_index: usize,
     ) -> Result<Vec<ArrowColumnChunk>> {
-        let encoded = || {
-            let mut encoders = self.encoders.create_column_writers(group)?;
-            for start in (0..rows.num_rows()).step_by(SLICE) {
-                let length = SLICE.min(rows.num_rows() - start);
-                let slice = rows.column(column_index).slice(start, length);
+        let encode_columns = || {
+            let mut encoders = self.factory.create_column_writers(group_index)?;
+            for start_row in (0..rows.num_rows()).step_by(SLICE_ROWS) {
+                let row_count = SLICE_ROWS.min(rows.num_rows() - start_row);
+                let slice = rows.column(column_index).slice(start_row, row_count);
                 let leaves = compute_leaves(&self.field, &slice)?;
                 for (encoder, leaf) in encoders.iter_mut().zip(&leaves) {
                     encoder.write(leaf)?;
@@ -71,33 +72,33 @@ impl FieldEncoder {
                 .map(|encoder| encoder.close())
                 .collect::<Result<_, _>>()
         };
-        encoded().map_err(from_parquet)
+        encode_columns().map_err(from_parquet)
     }
 }
 
-/// Smaller row groups are encoded by one thread; other tables occupy the other threads.
-const SHARED_BITS: u64 = 16 << 20;
+/// Smaller row groups are encoded by one thread, because other tables occupy the other threads.
+const MIN_PARALLEL_BITS: u64 = 16 << 20;
 
 /// The row groups of one file. Columns are encoded in parallel, and the first columns of the next
-/// row group are encoded together with the last ones of the previous.
+/// row group are encoded together with the last columns of the previous row group.
 pub(super) struct RowGroups {
-    fields: Arc<[FieldEncoder]>,
+    encoders: Arc<[FieldEncoder]>,
     /// The number of row groups that were started.
-    started: usize,
-    /// The fields that are being encoded. They belong to at most two row groups, because their
-    /// rows stay in memory until then.
+    started_groups: usize,
+    /// The fields that are being encoded. The queue is so short that they belong to at most two
+    /// row groups, because the rows of these stay in memory.
     queue: TaskQueue<Result<Vec<ArrowColumnChunk>>>,
     /// The encoded fields of the first row group that is not complete.
     encoded: Vec<Vec<ArrowColumnChunk>>,
 }
 
 impl RowGroups {
-    /// Creates row groups with the columns of `fields`.
-    pub(super) fn new(fields: Vec<FieldEncoder>) -> Self {
-        let width = fields.len().min(4 * rayon::current_num_threads());
+    /// Creates row groups whose columns are encoded by `encoders`.
+    pub(super) fn new(encoders: Vec<FieldEncoder>) -> Self {
+        let width = encoders.len().min(4 * rayon::current_num_threads());
         Self {
-            fields: fields.into(),
-            started: 0,
+            encoders: encoders.into(),
+            started_groups: 0,
             queue: TaskQueue::with_width(width),
             encoded: Vec::new(),
         }
@@ -109,21 +110,25 @@ impl RowGroups {
         file: &mut SerializedFileWriter<W>,
         rows: &RecordBatch,
     ) -> Result<()> {
-        let group = self.started;
-        self.started += 1;
-        let is_short = bits(rows, 0..rows.num_rows()) < SHARED_BITS;
+        let group_index = self.started_groups;
+        self.started_groups += 1;
+        let is_short = size_bits(rows, 0..rows.num_rows()) < MIN_PARALLEL_BITS;
         if is_short || rayon::current_num_threads() == 1 {
-            self.write_rest(file)?;
-            let mut group_of_file = file.next_row_group().map_err(from_parquet)?;
-            for (column_index, field) in self.fields.iter().enumerate() {
-                append(&mut group_of_file, field.encode(group, rows, column_index)?)?;
+            self.write_remaining(file)?;
+            let mut group_writer = file.next_row_group().map_err(from_parquet)?;
+            for (column_index, encoder) in self.encoders.iter().enumerate() {
+                append(
+                    &mut group_writer,
+                    encoder.encode(group_index, rows, column_index)?,
+                )?;
             }
-            return group_of_file.close().map(drop).map_err(from_parquet);
+            return group_writer.close().map(drop).map_err(from_parquet);
         }
-        for column_index in 0..self.fields.len() {
-            let (fields, rows) = (self.fields.clone(), rows.clone());
-            self.queue
-                .push(move || fields[column_index].encode(group, &rows, column_index));
+        for column_index in 0..self.encoders.len() {
+            let (encoders, rows) = (self.encoders.clone(), rows.clone());
+            self.queue.push(move || {
+                encoders[column_index].encode(group_index, &rows, column_index)
+            });
             while let Some(columns) = self.queue.next() {
                 self.encoded.push(columns?);
                 self.write_encoded(file)?;
@@ -133,7 +138,7 @@ impl RowGroups {
     }
 
     /// Writes the row groups that are still being encoded.
-    pub(super) fn write_rest<W: Write + Send>(
+    pub(super) fn write_remaining<W: Write + Send>(
         &mut self,
         file: &mut SerializedFileWriter<W>,
     ) -> Result<()> {
@@ -149,23 +154,23 @@ impl RowGroups {
         &mut self,
         file: &mut SerializedFileWriter<W>,
     ) -> Result<()> {
-        if self.encoded.len() < self.fields.len() {
+        if self.encoded.len() < self.encoders.len() {
             return Ok(());
         }
-        let mut group = file.next_row_group().map_err(from_parquet)?;
+        let mut group_writer = file.next_row_group().map_err(from_parquet)?;
         for columns in self.encoded.drain(..) {
-            append(&mut group, columns)?;
+            append(&mut group_writer, columns)?;
         }
-        group.close().map(drop).map_err(from_parquet)
+        group_writer.close().map(drop).map_err(from_parquet)
     }
 }
 
 /// Appends the columns of a field to a row group.
 fn append<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+    group_writer: &mut SerializedRowGroupWriter<'_, W>,
     columns: Vec<ArrowColumnChunk>,
 ) -> Result<()> {
-    columns
-        .into_iter()
-        .try_for_each(|column| column.append_to_row_group(group).map_err(from_parquet))
+    columns.into_iter().try_for_each(|column| {
+        column.append_to_row_group(group_writer).map_err(from_parquet)
+    })
 }

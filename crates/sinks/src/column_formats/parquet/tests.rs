@@ -23,10 +23,14 @@ fn parquet(batches: &[RecordBatch]) -> bytes::Bytes {
 fn parquet_with(floats: Floats, batches: &[RecordBatch]) -> bytes::Bytes {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
-    let log = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
-    let sink =
-        ParquetSink::new(outputs.clone(), names("t"), log, MemoryBudget::default())
-            .with_floats(floats);
+    let log_metadata = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
+    let sink = ParquetSink::new(
+        outputs.clone(),
+        names("t"),
+        log_metadata,
+        MemoryBudget::default(),
+    )
+    .with_floats(floats);
     write_one_file(&outputs, &sink, batches).into()
 }
 
@@ -50,14 +54,14 @@ fn written_tables_read_back() {
 #[test]
 fn columns_encoded_in_parallel_keep_their_order() {
     // Longer than a row group that one thread encodes.
-    let long = |k: i64| {
+    let long_column = |k: i64| {
         let values = (0..100_000).map(move |i| i * k);
         column(
             &format!("x{k}"),
             Arc::new(arrow_array::Int64Array::from_iter_values(values)),
         )
     };
-    let batch = table((0..20).map(long).collect());
+    let batch = table((0..20).map(long_column).collect());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let bytes = pool.install(|| parquet(std::slice::from_ref(&batch)));
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
@@ -74,26 +78,26 @@ fn row_groups_do_not_depend_on_the_number_of_threads() {
         let values = arrow_array::Int64Array::from_iter(values);
         column(&format!("x{k}"), Arc::new(values))
     };
-    let texts = (0..500_000).map(|i| "text".repeat(i % 5));
-    let texts = arrow_array::StringArray::from_iter_values(texts);
+    let strings = (0..500_000).map(|i| "text".repeat(i % 5));
+    let strings = arrow_array::StringArray::from_iter_values(strings);
     let mut columns: Vec<_> = (1..10).map(numbers).collect();
-    columns.push(column("text", Arc::new(texts)));
+    columns.push(column("text", Arc::new(strings)));
     let batch = table(columns);
     let batches: Vec<RecordBatch> =
         (0..5).map(|i| batch.slice(100_000 * i, 100_000)).collect();
-    let written = |threads| {
+    let write = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| parquet(&batches))
     };
-    let bytes = written(1);
-    assert!(written(2) == bytes);
-    assert!(written(5) == bytes);
+    let bytes = write(1);
+    assert!(write(2) == bytes);
+    assert!(write(5) == bytes);
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
     assert!(reader.metadata().num_row_groups() > 1);
     let reader = reader.with_batch_size(500_000).build().unwrap();
-    let read: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
-    assert_eq!(read.len(), 1);
-    assert!(read[0].columns() == batch.columns());
+    let read_batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+    assert_eq!(read_batches.len(), 1);
+    assert!(read_batches[0].columns() == batch.columns());
 }
 
 #[test]
@@ -109,17 +113,17 @@ fn columns_are_encoded_by_their_type_and_have_an_index() {
     let reader = SerializedFileReader::new(parquet(&[batch])).unwrap();
     let metadata = reader.metadata();
     assert!(metadata.file_metadata().created_by().unwrap().starts_with("logtool "));
-    let group = metadata.row_group(0);
-    let encodings = |i: usize| group.column(i).encodings().collect::<Vec<_>>();
+    let row_group = metadata.row_group(0);
+    let encodings = |i: usize| row_group.column(i).encodings().collect::<Vec<_>>();
     assert!(encodings(0).contains(&Encoding::DELTA_BINARY_PACKED));
     assert!(encodings(1).contains(&Encoding::BYTE_STREAM_SPLIT));
     assert!(encodings(2).contains(&Encoding::PLAIN));
     assert!(!encodings(2).contains(&Encoding::DELTA_BYTE_ARRAY));
-    let time = group.column(0).statistics().unwrap();
+    let time = row_group.column(0).statistics().unwrap();
     assert_eq!(time.min_bytes_opt().unwrap(), 0_i64.to_le_bytes());
     assert_eq!(time.max_bytes_opt().unwrap(), 999_000_i64.to_le_bytes());
-    assert!(group.column(0).offset_index_offset().is_some());
-    assert!(group.column(0).column_index_offset().is_some());
+    assert!(row_group.column(0).offset_index_offset().is_some());
+    assert!(row_group.column(0).column_index_offset().is_some());
 }
 
 #[test]
@@ -134,8 +138,9 @@ fn plain_floats_are_not_split() {
         !column.encodings().any(|encoding| encoding == Encoding::BYTE_STREAM_SPLIT)
     );
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
-    let read: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
-    assert_eq!(read[0].columns(), batch.columns());
+    let read_batches: Vec<RecordBatch> =
+        reader.build().unwrap().map(Result::unwrap).collect();
+    assert_eq!(read_batches[0].columns(), batch.columns());
 }
 
 #[test]
@@ -145,8 +150,9 @@ fn page_metadata_is_small() {
     let bytes = parquet(&[table(vec![column("x", floats)])]);
     let options = ReadOptionsBuilder::new().with_page_index().build();
     let reader = SerializedFileReader::new_with_options(bytes, options).unwrap();
-    let groups = reader.metadata().offset_index().unwrap();
-    let pages: usize = groups.iter().map(|group| group[0].page_locations().len()).sum();
+    let row_groups = reader.metadata().offset_index().unwrap();
+    let pages: usize =
+        row_groups.iter().map(|group| group[0].page_locations().len()).sum();
     // 15 with the default page size, 2.3 with pages of 1 MiB.
     assert!((1..=4).contains(&pages), "{pages}");
 }

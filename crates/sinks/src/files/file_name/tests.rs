@@ -19,8 +19,8 @@ fn prefixed_names_agree_with_ulog2csv() {
 }
 
 #[test]
-fn first_bare_names_agree_with_flight_review() {
-    let names = file_names(NameStyle::FirstBare, &[("esc", 0), ("esc", 2)]);
+fn names_without_instance_zero_agree_with_flight_review() {
+    let names = file_names(NameStyle::OmitInstanceZero, &[("esc", 0), ("esc", 2)]);
     assert_eq!(names, ["esc.csv", "esc_2.csv"]);
 }
 
@@ -46,12 +46,13 @@ fn names_cannot_leave_the_directory_or_be_hidden() {
 
 #[test]
 fn names_reserved_by_windows_are_changed() {
-    let bare = |name| file_names(NameStyle::FirstBare, &[(name, 0)]).remove(0);
-    assert_eq!(bare("CON"), "_CON.csv");
-    assert_eq!(bare("nul"), "_nul.csv");
-    assert_eq!(bare("aux.txt"), "_aux.txt.csv");
-    assert_eq!(bare("com7"), "_com7.csv");
-    assert_eq!(bare("com77"), "com77.csv");
+    let name_without_instance =
+        |name| file_names(NameStyle::OmitInstanceZero, &[(name, 0)]).remove(0);
+    assert_eq!(name_without_instance("CON"), "_CON.csv");
+    assert_eq!(name_without_instance("nul"), "_nul.csv");
+    assert_eq!(name_without_instance("aux.txt"), "_aux.txt.csv");
+    assert_eq!(name_without_instance("com7"), "_com7.csv");
+    assert_eq!(name_without_instance("com77"), "com77.csv");
     assert_eq!(file_name("aux.txt"), "_aux.txt_0.csv");
     assert_eq!(file_name("CON"), "CON_0.csv");
     assert_eq!(file_name("a..."), "a____0.csv");
@@ -76,13 +77,14 @@ fn file_names_are_unique_for_all_topics() {
     let topics =
         [("/imu", 0), ("imu", 0), ("IMU", 0), ("i_m", 0), ("i/m", 0), ("i:m", 0)];
     let names = file_names(NameStyle::Topic, &topics);
-    let folded: BTreeSet<String> =
+    let lowercase_names: BTreeSet<String> =
         names.iter().map(|name| name.to_lowercase()).collect();
-    assert_eq!(folded.len(), topics.len(), "{names:?}");
+    assert_eq!(lowercase_names.len(), topics.len(), "{names:?}");
     assert_eq!(names[0], "imu_0.csv");
     assert!(names[1].starts_with("imu_0~"));
 
-    let names = file_names(NameStyle::FirstBare, &[("a", 1), ("a_1", 0), ("a_1", 1)]);
+    let names =
+        file_names(NameStyle::OmitInstanceZero, &[("a", 1), ("a_1", 0), ("a_1", 1)]);
     assert_eq!(names[0], "a_1.csv");
     assert!(names[1].starts_with("a_1~"));
     assert_eq!(names[2], "a_1_1.csv");

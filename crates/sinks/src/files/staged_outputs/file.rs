@@ -20,16 +20,19 @@ use crate::{
 #[derive(Debug)]
 pub struct StagedFile {
     pub(super) outputs: Arc<Outputs>,
+    /// `None` while the file is closed because too many files are open.
     pub(super) file: Option<File>,
-    /// `None` after the file is finished.
+    /// `None` after the file is finished, and for standard output.
     pub(super) temporary: Option<TempPath>,
+    /// The final path.
     pub(super) destination: PathBuf,
     /// The offset of the next write.
     pub(super) position: u64,
 }
 
 impl StagedFile {
-    /// Returns the offset of the next write: the length, if everything was written in order.
+    /// Returns the offset of the next write. It is the length of the file unless
+    /// [`seek`](Seek::seek) was called.
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -44,15 +47,15 @@ impl StagedFile {
             let destination = std::mem::take(&mut self.destination);
             let mut state = self.outputs.state.lock();
             state.unfinished.remove(&*temporary);
-            state.done.push((temporary, destination));
+            state.finished.push((temporary, destination));
         }
         Ok(())
     }
 
-    fn write_pieces(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write_at_position(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file()?.write_all(bytes)?;
         self.position += bytes.len() as u64;
-        self.close_if_many()
+        self.close_if_too_many_open()
     }
 
     /// Returns the file, and opens it again if it was closed.
@@ -60,27 +63,28 @@ impl StagedFile {
         let finished_error = || io::Error::other("the file is finished");
         match &mut self.file {
             Some(file) => Ok(file),
-            none => {
+            closed_file => {
                 let path = self.temporary.as_ref().ok_or_else(finished_error)?;
                 let mut file = OpenOptions::new().write(true).open(path)?;
                 file.seek(SeekFrom::Start(self.position))?;
-                self.outputs.open.fetch_add(1, Ordering::Relaxed);
-                Ok(none.insert(file))
+                self.outputs.open_files.fetch_add(1, Ordering::Relaxed);
+                Ok(closed_file.insert(file))
             }
         }
     }
 
     /// Closes the file if too many files are open. The next write opens it again.
-    pub(super) fn close_if_many(&mut self) -> io::Result<()> {
+    pub(super) fn close_if_too_many_open(&mut self) -> io::Result<()> {
         let outputs = &self.outputs;
-        let is_many = outputs.open.load(Ordering::Relaxed) > outputs.most_open;
-        if is_many && !outputs.is_stdout() { self.close() } else { Ok(()) }
+        let are_too_many_open =
+            outputs.open_files.load(Ordering::Relaxed) > outputs.max_open_files;
+        if are_too_many_open && !outputs.is_stdout() { self.close() } else { Ok(()) }
     }
 
     pub(super) fn close(&mut self) -> io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         if !self.outputs.is_stdout() {
-            self.outputs.open.fetch_sub(1, Ordering::Relaxed);
+            self.outputs.open_files.fetch_sub(1, Ordering::Relaxed);
         }
         temporary::close(file)
     }
@@ -88,8 +92,8 @@ impl StagedFile {
 
 impl Write for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.write_pieces(bytes);
-        written.map_err(|err| cannot_write(&self.destination, &err))?;
+        self.write_at_position(bytes)
+            .map_err(|err| cannot_write(&self.destination, &err))?;
         Ok(bytes.len())
     }
 
@@ -100,20 +104,23 @@ impl Write for StagedFile {
 
 impl Seek for StagedFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let sought = self.file().and_then(|file| file.seek(to));
-        self.position = sought.map_err(|err| cannot_write(&self.destination, &err))?;
+        let position = self.file().and_then(|file| file.seek(to));
+        self.position =
+            position.map_err(|err| cannot_write(&self.destination, &err))?;
         Ok(self.position)
     }
 }
 
 impl Output for StagedFile {
-    fn copy_from_file(&mut self, file: &File, range: Range<u64>) -> io::Result<u64> {
-        let copied = self.file().and_then(|out| out.copy_from_file(file, range));
-        let copied = copied.map_err(|err| cannot_write(&self.destination, &err))?;
-        self.position += copied;
-        let closed = self.close_if_many();
-        closed.map_err(|err| cannot_write(&self.destination, &err))?;
-        Ok(copied)
+    fn copy_from_file(&mut self, source: &File, range: Range<u64>) -> io::Result<u64> {
+        let copied_bytes = self
+            .file()
+            .and_then(|file| file.copy_from_file(source, range))
+            .map_err(|err| cannot_write(&self.destination, &err))?;
+        self.position += copied_bytes;
+        self.close_if_too_many_open()
+            .map_err(|err| cannot_write(&self.destination, &err))?;
+        Ok(copied_bytes)
     }
 }
 

@@ -13,18 +13,20 @@ use parking_lot::Mutex;
 
 use crate::error::at_path;
 
-/// The number of threads that wait for the disk. A file system writes the changes of all files
-/// that are synced at the same time with one commit of its journal.
+/// The maximum number of threads that wait for the disk. Several are faster than one, because a
+/// file system writes all files that are synced at the same time with one commit of its journal.
 const MAX_THREADS: usize = 8;
 
-/// Waits until the contents of all `files` are on the disk. Each has a path, and the path that
-/// errors mention.
+/// Waits until the contents of all `files` are on the disk. Each element has the path of the file,
+/// and the path that errors mention instead.
 pub(super) fn sync_files(files: &[(&Path, &Path)]) -> Result<()> {
     for_each_concurrently(files, |(path, reported_path)| {
         // Windows syncs only files that are open for writing.
-        let file = OpenOptions::new().write(true).open(path);
-        let synced = file.and_then(|file| file.sync_all());
-        synced.map_err(|err| at_path("write", reported_path, err))
+        OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|file| file.sync_all())
+            .map_err(|err| at_path("write", reported_path, err))
     })
 }
 
@@ -51,15 +53,15 @@ fn sync_dir(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs `work` on all `items`, on several threads, and returns the first error.
+/// Runs `action` on all `items`, on several threads, and returns the first error.
 fn for_each_concurrently<T: Sync>(
     items: &[T],
-    work: impl Fn(&T) -> Result<()> + Sync,
+    action: impl Fn(&T) -> Result<()> + Sync,
 ) -> Result<()> {
-    let (next, first_error) = (AtomicUsize::new(0), Mutex::new(None));
-    let run = || {
-        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(err) = work(item) {
+    let (next_index, first_error) = (AtomicUsize::new(0), Mutex::new(None));
+    let run_worker = || {
+        while let Some(item) = items.get(next_index.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(err) = action(item) {
                 first_error.lock().get_or_insert(err);
                 return;
             }
@@ -67,11 +69,11 @@ fn for_each_concurrently<T: Sync>(
     };
     thread::scope(|scope| {
         for _ in 1..items.len().min(MAX_THREADS) {
-            // If no thread can be started, the others do its work.
+            // If a thread cannot be started, the other threads sync its share of the items.
             let thread = thread::Builder::new().name("sync".to_owned());
-            drop(thread.spawn_scoped(scope, run));
+            drop(thread.spawn_scoped(scope, run_worker));
         }
-        run();
+        run_worker();
     });
     first_error.into_inner().map_or(Ok(()), Err)
 }

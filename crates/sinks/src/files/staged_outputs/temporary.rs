@@ -22,53 +22,55 @@ const SUFFIX: &str = ".part";
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// Creates an empty file in `dir`, with the permissions that new files get.
-pub(super) fn file_in(dir: &Path) -> io::Result<(File, TempPath)> {
-    // Errors of the crate `tempfile` have the path of the temporary file, which would say nothing
-    // to a user.
-    let mut number = None;
+pub(super) fn create_file_in(dir: &Path) -> io::Result<(File, TempPath)> {
+    // Errors of the crate `tempfile` contain the path of the temporary file, which a user does not
+    // know. So the number of the system's error is returned without it.
+    let mut os_error = None;
     let create = |path: &Path| {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create_new(true).open(path);
-        number = file.as_ref().err().and_then(io::Error::raw_os_error);
+        os_error = file.as_ref().err().and_then(io::Error::raw_os_error);
         file
     };
-    let named = with_builder(|builder| builder.make_in(dir, create));
-    match (named, number) {
-        (Ok(named), _) => Ok(named.into_parts()),
-        (Err(_), Some(number)) => Err(io::Error::from_raw_os_error(number)),
-        (Err(err), None) => Err(err),
+    match with_builder(|builder| builder.make_in(dir, create)) {
+        Ok(created) => Ok(created.into_parts()),
+        Err(err) => Err(os_error.map_or(err, io::Error::from_raw_os_error)),
     }
 }
 
 /// Creates a directory in `dir`, with the permissions that new directories get.
-pub(super) fn dir_in(dir: &Path) -> io::Result<TempDir> {
+pub(super) fn create_dir_in(dir: &Path) -> io::Result<TempDir> {
     let created = with_builder(|builder| {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         builder.tempdir_in(dir)
     });
-    // As above; here the error of the system cannot be accessed, but it has the same kind.
+    // Removes the path of the temporary directory from the error. The number of the system's error
+    // is not accessible here, but the kind is the same.
     created.map_err(|err| err.kind().into())
 }
 
+/// Calls `create` with a builder of names that identify this process.
 fn with_builder<T>(
     create: impl FnOnce(&mut Builder<'_, '_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let prefix = format!("{PREFIX}{:08x}-{}-", *MACHINE, process::id());
+    let prefix = format!("{PREFIX}{:08x}-{}-", *MACHINE_ID, process::id());
     let mut builder = Builder::new();
     create(builder.prefix(&prefix).suffix(SUFFIX))
 }
 
 /// A number that identifies the boot of this machine and the namespace of its processes (proc(5),
 /// `random/boot_id`; pid_namespaces(7)); 0 if it is unknown.
-static MACHINE: LazyLock<u32> = LazyLock::new(|| {
-    let boot = fs::read("/proc/sys/kernel/random/boot_id");
-    let space = fs::read_link("/proc/self/ns/pid");
-    let (Ok(boot), Ok(space)) = (boot, space) else { return 0 };
-    let bytes = boot.iter().chain(space.as_os_str().as_encoded_bytes());
-    let hash =
-        |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
-    bytes.fold(0x811c_9dc5, hash).max(1)
+static MACHINE_ID: LazyLock<u32> = LazyLock::new(|| {
+    let boot_id = fs::read("/proc/sys/kernel/random/boot_id");
+    let pid_namespace = fs::read_link("/proc/self/ns/pid");
+    let (Ok(boot_id), Ok(pid_namespace)) = (boot_id, pid_namespace) else { return 0 };
+    let bytes = boot_id.iter().chain(pid_namespace.as_os_str().as_encoded_bytes());
+    // FNV-1a.
+    let hash = bytes.fold(0x811c_9dc5, |hash: u32, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+    });
+    hash.max(1)
 });
 
 /// Removes the temporary files and directories in `dir` of runs that have ended.
@@ -84,15 +86,16 @@ pub(super) fn remove_abandoned(dir: &Path) {
     }
 }
 
+/// Returns whether `path` is a temporary file or directory of a run that has ended.
 fn is_abandoned(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let inner = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
-    let Some(inner) = inner else { return false };
-    let mut words = inner.split('-');
-    let machine = words.next().and_then(|word| u32::from_str_radix(word, 16).ok());
-    let process = words.next().and_then(|word| word.parse::<u32>().ok());
+    let stem = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
+    let Some(stem) = stem else { return false };
+    let mut parts = stem.split('-');
+    let machine = parts.next().and_then(|part| u32::from_str_radix(part, 16).ok());
+    let process = parts.next().and_then(|part| part.parse::<u32>().ok());
     match (machine, process) {
-        (Some(machine), Some(process)) if machine != 0 && machine == *MACHINE => {
+        (Some(machine), Some(process)) if machine != 0 && machine == *MACHINE_ID => {
             !Path::new(&format!("/proc/{process}")).exists()
         }
         _ => last_change(path).is_some_and(|time| {
@@ -101,17 +104,21 @@ fn is_abandoned(path: &Path) -> bool {
     }
 }
 
-/// Returns the time of the last change of the file at `path`, or of the last changed file in the
-/// directory.
+/// Returns the time of the last change of the file or directory at `path`, or of the last changed
+/// file in the directory.
 fn last_change(path: &Path) -> Option<SystemTime> {
-    let own_change =
-        fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok()?;
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let times = entries.filter_map(|entry| entry.metadata().ok()?.modified().ok());
-    Some(times.fold(own_change, SystemTime::max))
+    let mut last_change = fs::symlink_metadata(path).ok()?.modified().ok()?;
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        if let Ok(modified) = entry.metadata().and_then(|metadata| metadata.modified())
+        {
+            last_change = last_change.max(modified);
+        }
+    }
+    Some(last_change)
 }
 
-/// Closes `file`. Some file systems (NFS, quotas) report lost bytes only when a file is closed.
+/// Closes `file`, and returns the error if that fails. Some file systems (NFS, quotas) report lost
+/// bytes only when a file is closed.
 #[cfg(unix)]
 pub(super) fn close(file: File) -> io::Result<()> {
     match nix::unistd::close(file) {
@@ -128,8 +135,8 @@ pub(super) fn close(file: File) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the file `new` the mode of the file at `destination` that it will replace, if there is
-/// one.
+/// Sets the mode of the file `new` to that of the file at `destination`, which it will replace, if
+/// there is one.
 #[cfg(unix)]
 pub(super) fn copy_mode(destination: &Path, new: &Path) -> io::Result<()> {
     match fs::symlink_metadata(destination) {
@@ -146,18 +153,18 @@ pub(super) fn copy_mode(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the number of files that a run may keep open for its outputs: a quarter of the
-/// limit of the process. Inputs and other temporary files need the rest.
+/// Returns the number of files that a run may keep open for its outputs: at most a quarter of the
+/// limit of the process, because inputs and other temporary files are open, too.
 pub(super) fn max_open_files() -> usize {
-    const MOST: u64 = 128;
+    const MAX_OPEN_FILES: u64 = 128;
     #[cfg(unix)]
     let allowed = {
         use nix::sys::resource::{Resource, getrlimit};
-        getrlimit(Resource::RLIMIT_NOFILE).map_or(MOST, |(soft, _)| soft / 4)
+        getrlimit(Resource::RLIMIT_NOFILE).map_or(MAX_OPEN_FILES, |(soft, _)| soft / 4)
     };
     #[cfg(not(unix))]
-    let allowed = MOST;
-    usize::try_from(allowed.clamp(1, MOST)).unwrap_or(1)
+    let allowed = MAX_OPEN_FILES;
+    usize::try_from(allowed.clamp(1, MAX_OPEN_FILES)).unwrap_or(1)
 }
 
 /// Returns the directory that contains `path`.

@@ -2,7 +2,7 @@ use std::io::{Seek as _, SeekFrom};
 
 use super::*;
 
-fn files(dir: &Path) -> Vec<String> {
+fn file_names(dir: &Path) -> Vec<String> {
     let names = fs::read_dir(dir).unwrap().map(|file| file.unwrap().file_name());
     let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
     names.sort();
@@ -16,12 +16,12 @@ fn files_get_their_names_together_at_the_commit() {
     outputs.write("b", b"2").unwrap();
     let mut a = outputs.create("a").unwrap();
     a.write_all(b"1").unwrap();
-    assert!(files(dir.path()).iter().all(|name| name.starts_with(".logtool-")));
+    assert!(file_names(dir.path()).iter().all(|name| name.starts_with(".logtool-")));
     a.finish().unwrap();
-    let placed = outputs.commit().unwrap();
-    assert_eq!(placed, [dir.path().join("a"), dir.path().join("b")]);
-    assert_eq!(files(dir.path()), ["a", "b"]);
-    assert_eq!(fs::read(&placed[0]).unwrap(), b"1");
+    let paths = outputs.commit().unwrap();
+    assert_eq!(paths, [dir.path().join("a"), dir.path().join("b")]);
+    assert_eq!(file_names(dir.path()), ["a", "b"]);
+    assert_eq!(fs::read(&paths[0]).unwrap(), b"1");
 }
 
 #[test]
@@ -30,10 +30,13 @@ fn without_commit_no_file_and_no_directory_is_left() {
     let outputs = Outputs::new(dir.path().join("x/y"), ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     drop(outputs.create("b").unwrap());
-    let staged = files(&dir.path().join("x"));
-    assert!(staged.len() == 1 && staged[0].ends_with(".part"), "{staged:?}");
+    let temporary_names = file_names(&dir.path().join("x"));
+    assert!(
+        temporary_names.len() == 1 && temporary_names[0].ends_with(".part"),
+        "{temporary_names:?}"
+    );
     drop(outputs);
-    assert_eq!(files(dir.path()), [""; 0]);
+    assert_eq!(file_names(dir.path()), [""; 0]);
 }
 
 #[test]
@@ -43,7 +46,7 @@ fn existing_directory_is_kept() {
     let outputs = Outputs::new(dir.path().join("x/y"), ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     drop(outputs);
-    assert_eq!(files(dir.path()), ["x"]);
+    assert_eq!(file_names(dir.path()), ["x"]);
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn unfinished_file_prevents_the_commit() {
     drop(b);
     assert!(outputs.commit().is_err());
     drop(outputs);
-    assert_eq!(files(dir.path()), [""; 0]);
+    assert_eq!(file_names(dir.path()), [""; 0]);
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn file_created_by_others_before_the_commit_is_not_replaced() {
     fs::write(dir.path().join("b"), b"other").unwrap();
     assert!(outputs.commit().is_err());
     drop(outputs);
-    assert_eq!(files(dir.path()), ["b"]);
+    assert_eq!(file_names(dir.path()), ["b"]);
     assert_eq!(fs::read(dir.path().join("b")).unwrap(), b"other");
 }
 
@@ -92,7 +95,7 @@ fn error_names_the_output_and_no_temporary_file() {
     let locked = dir.path().join("locked");
     fs::create_dir(&locked).unwrap();
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o500)).unwrap();
-    // The administrator may write there, but nobody may write in /proc.
+    // The administrator may write there, but no user may create files in /proc.
     let is_locked = File::create(locked.join("x")).is_err();
     let locked = if is_locked { locked } else { PathBuf::from("/proc") };
     for outputs in [
@@ -125,11 +128,11 @@ fn files_are_replaced_on_request_but_directories_never() {
 fn links_to_files_are_replaced_but_sockets_and_links_to_devices_are_not() {
     use std::os::unix::{fs::FileTypeExt as _, fs::symlink, net::UnixListener};
     let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    let _socket = UnixListener::bind(at("socket")).unwrap();
-    symlink("/dev/null", at("device")).unwrap();
-    fs::write(at("target"), b"old").unwrap();
-    symlink(at("target"), at("link")).unwrap();
+    let path_of = |name: &str| dir.path().join(name);
+    let _socket = UnixListener::bind(path_of("socket")).unwrap();
+    symlink("/dev/null", path_of("device")).unwrap();
+    fs::write(path_of("target"), b"old").unwrap();
+    symlink(path_of("target"), path_of("link")).unwrap();
     for existing in [ExistingFiles::Refuse, ExistingFiles::Replace] {
         let outputs = Outputs::new(dir.path(), existing);
         for name in ["socket", "device"] {
@@ -142,17 +145,17 @@ fn links_to_files_are_replaced_but_sockets_and_links_to_devices_are_not() {
     }
     let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
     outputs.write("late", b"new").unwrap();
-    let _late = UnixListener::bind(at("late")).unwrap();
+    let _late = UnixListener::bind(path_of("late")).unwrap();
     assert!(outputs.commit().is_err());
     for name in ["socket", "late"] {
-        assert!(fs::symlink_metadata(at(name)).unwrap().file_type().is_socket());
+        assert!(fs::symlink_metadata(path_of(name)).unwrap().file_type().is_socket());
     }
     let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
     outputs.write("link", b"new").unwrap();
     outputs.commit().unwrap();
-    assert_eq!(fs::read(at("link")).unwrap(), b"new");
-    assert_eq!(fs::read(at("target")).unwrap(), b"old");
-    assert!(fs::symlink_metadata(at("link")).unwrap().is_file());
+    assert_eq!(fs::read(path_of("link")).unwrap(), b"new");
+    assert_eq!(fs::read(path_of("target")).unwrap(), b"old");
+    assert!(fs::symlink_metadata(path_of("link")).unwrap().is_file());
 }
 
 #[test]
@@ -167,19 +170,20 @@ fn each_name_can_be_used_once() {
 fn more_files_than_may_be_open_are_complete() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
-    let name = |i: usize| format!("{i:04}");
-    let max_open = outputs.most_open;
-    let staged = (0..2 * max_open).map(|i| outputs.create(&name(i)).unwrap());
-    let mut staged: Vec<StagedFile> = staged.collect();
+    let name = |index: usize| format!("{index:04}");
+    let limit = outputs.max_open_files;
+    let staged_files =
+        (0..2 * limit).map(|index| outputs.create(&name(index)).unwrap());
+    let mut staged_files: Vec<StagedFile> = staged_files.collect();
     assert!(
-        outputs.open.load(Ordering::Relaxed) <= max_open,
+        outputs.open_files.load(Ordering::Relaxed) <= limit,
         "also before anything is written"
     );
-    for piece in [b"ab", b"cd"] {
-        staged.iter_mut().for_each(|file| file.write_all(piece).unwrap());
-        assert!(outputs.open.load(Ordering::Relaxed) <= max_open);
+    for bytes in [b"ab", b"cd"] {
+        staged_files.iter_mut().for_each(|file| file.write_all(bytes).unwrap());
+        assert!(outputs.open_files.load(Ordering::Relaxed) <= limit);
     }
-    staged.into_iter().for_each(|file| file.finish().unwrap());
+    staged_files.into_iter().for_each(|file| file.finish().unwrap());
     for path in outputs.commit().unwrap() {
         assert_eq!(fs::read(path).unwrap(), b"abcd");
     }
@@ -190,12 +194,12 @@ fn more_files_than_may_be_open_are_complete() {
 fn files_have_the_default_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
-    let rights = |path| fs::metadata(path).unwrap().permissions().mode();
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode();
     fs::write(dir.path().join("usual"), b"").unwrap();
     let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     outputs.write("ours", b"").unwrap();
     outputs.commit().unwrap();
-    assert_eq!(rights(dir.path().join("ours")), rights(dir.path().join("usual")));
+    assert_eq!(mode(dir.path().join("ours")), mode(dir.path().join("usual")));
 }
 
 #[test]
@@ -206,21 +210,21 @@ fn abandoned_outputs_are_removed_finished_or_not() {
     let mut unfinished = outputs.create("begun").unwrap();
     unfinished.write_all(b"2").unwrap();
     drop(outputs.abandon());
-    assert_eq!(files(dir.path()), [""; 0]);
+    assert_eq!(file_names(dir.path()), [""; 0]);
 }
 
 #[test]
 fn written_bytes_can_be_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
-    let mut staged = outputs.create("a").unwrap();
-    staged.write_all(b"0123456789").unwrap();
-    staged.close().unwrap(); // as if too many files were open
-    staged.seek(SeekFrom::Start(2)).unwrap();
-    staged.write_all(b"xy").unwrap();
-    staged.close().unwrap();
-    staged.write_all(b"z").unwrap();
-    staged.finish().unwrap();
+    let mut file = outputs.create("a").unwrap();
+    file.write_all(b"0123456789").unwrap();
+    file.close().unwrap(); // as if too many files were open
+    file.seek(SeekFrom::Start(2)).unwrap();
+    file.write_all(b"xy").unwrap();
+    file.close().unwrap();
+    file.write_all(b"z").unwrap();
+    file.finish().unwrap();
     outputs.commit().unwrap();
     assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"01xyz56789");
 }
@@ -233,11 +237,11 @@ fn new_directory_appears_complete() {
     outputs.write("a", b"1").unwrap();
     outputs.write("camera/b", b"2").unwrap();
     assert!(!target.exists());
-    let placed = outputs.commit().unwrap();
-    assert_eq!(placed, [target.join("a"), target.join("camera/b")]);
+    let paths = outputs.commit().unwrap();
+    assert_eq!(paths, [target.join("a"), target.join("camera/b")]);
     drop(outputs);
-    assert_eq!(files(&dir.path().join("new")), ["tables"]);
-    assert_eq!(files(&target), ["a", "camera"]);
+    assert_eq!(file_names(&dir.path().join("new")), ["tables"]);
+    assert_eq!(file_names(&target), ["a", "camera"]);
     assert_eq!(fs::read(target.join("camera/b")).unwrap(), b"2");
 }
 
@@ -256,10 +260,10 @@ fn directory_created_by_others_before_the_commit_keeps_its_contents() {
         fs::write(target.join("other"), b"old").unwrap();
         assert_eq!(outputs.commit().is_err(), is_refused);
         drop(outputs);
-        assert_eq!(files(dir.path()), ["tables"]);
+        assert_eq!(file_names(dir.path()), ["tables"]);
         let expected: &[&str] =
             if is_refused { &["a", "other"] } else { &["a", "b", "other"] };
-        assert_eq!(files(&target), expected);
+        assert_eq!(file_names(&target), expected);
     }
 }
 
@@ -281,7 +285,7 @@ fn single_file_has_its_own_name() {
     outputs.write("imu.csv", b"1").unwrap();
     assert!(outputs.create("gps.csv").is_err());
     assert_eq!(outputs.commit().unwrap(), [dir.path().join("x.csv")]);
-    assert_eq!(files(dir.path()), ["x.csv"]);
+    assert_eq!(file_names(dir.path()), ["x.csv"]);
 }
 
 #[cfg(target_os = "linux")]
@@ -318,30 +322,40 @@ fn replacing_file_keeps_the_mode() {
 #[test]
 fn leftovers_of_killed_runs_are_removed_and_files_of_running_ones_are_not() {
     let dir = tempfile::tempdir().unwrap();
-    let (_file, mine) = temporary::file_in(dir.path()).unwrap();
-    let name = mine.file_name().unwrap().to_str().unwrap().to_owned();
+    let (_file, own_file) = temporary::create_file_in(dir.path()).unwrap();
+    let name = own_file.file_name().unwrap().to_str().unwrap().to_owned();
     let machine = name.split('-').nth(1).unwrap();
-    let left = |process: u32, machine: &str| {
+    let temporary_path = |process: u32, machine: &str| {
         dir.path().join(format!(".logtool-{machine}-{process}-abc.part"))
     };
-    // No process has this number: the limit of the kernel is 2^22.
-    let dead = left(1 << 30, machine);
-    let dead_dir =
+    // No process has the number 2^30: the limit of the kernel is 2^22.
+    let ended = temporary_path(1 << 30, machine);
+    let ended_dir =
         dir.path().join(format!(".logtool-{machine}-{}-d.part", (1 << 30) + 1));
-    let parent = left(std::os::unix::process::parent_id(), machine);
-    let foreign = left(1 << 30, "00000001");
-    let old = left(1 << 29, "00000001");
-    let others = dir.path().join("data.part");
-    for path in [&dead, &parent, &foreign, &old, &others] {
+    let running = temporary_path(std::os::unix::process::parent_id(), machine);
+    let other_machine = temporary_path(1 << 30, "00000001");
+    let old_other_machine = temporary_path(1 << 29, "00000001");
+    let unrelated = dir.path().join("data.part");
+    for path in [&ended, &running, &other_machine, &old_other_machine, &unrelated] {
         fs::write(path, b"x").unwrap();
     }
-    fs::create_dir(&dead_dir).unwrap();
-    fs::write(dead_dir.join("a.csv"), b"x").unwrap();
+    fs::create_dir(&ended_dir).unwrap();
+    fs::write(ended_dir.join("a.csv"), b"x").unwrap();
     let two_days =
         std::time::SystemTime::now() - std::time::Duration::from_secs(172_800);
-    File::options().write(true).open(&old).unwrap().set_modified(two_days).unwrap();
+    File::options()
+        .write(true)
+        .open(&old_other_machine)
+        .unwrap()
+        .set_modified(two_days)
+        .unwrap();
     let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
-    assert!(!dead.exists() && !dead_dir.exists() && !old.exists());
-    assert!(mine.exists() && parent.exists() && foreign.exists() && others.exists());
+    assert!(!ended.exists() && !ended_dir.exists() && !old_other_machine.exists());
+    assert!(
+        own_file.exists()
+            && running.exists()
+            && other_machine.exists()
+            && unrelated.exists()
+    );
 }

@@ -8,13 +8,13 @@ use logtool_plot::{TopView, TopViewOptions, with_texts};
 use crate::points::{
     attributes::PointAttributes,
     column::{PointColumn, floats},
-    file::{CloudFile, PointOutput, Points, close},
+    file::{CloudFile, PointOutput, Points, finish_file},
     options::PointColor,
 };
 
-/// The points of an image.
+/// An image of points that is being drawn.
 pub(crate) struct PointImage {
-    out: PointOutput,
+    output: PointOutput,
     view: TopView,
     color: PointColor,
     attributes: PointAttributes,
@@ -22,13 +22,13 @@ pub(crate) struct PointImage {
     metadata: BTreeMap<String, String>,
 }
 
-/// The width of a pixel in dots.
+/// The number of pixels for each unit of length of the drawing.
 const SCALE: u8 = 2;
 
 impl PointImage {
-    /// Starts an image in `out`, with `title` above it, and with this `metadata`.
+    /// Starts an image in `output`, with `title` above it, and with `metadata` in the file.
     pub(crate) fn new(
-        out: PointOutput,
+        output: PointOutput,
         columns: &[PointColumn],
         color: PointColor,
         reach_metres: Option<u32>,
@@ -55,7 +55,7 @@ impl PointImage {
             ..TopViewOptions::default()
         };
         let (view, metadata) = (TopView::new(options), metadata.clone());
-        Self { out, view, color, attributes, metadata }
+        Self { output, view, color, attributes, metadata }
     }
 }
 
@@ -70,21 +70,21 @@ impl CloudFile for PointImage {
             PointColor::Range | PointColor::Height => Vec::new(),
         };
         for (row, ((x, y), z)) in x.iter().zip(&y).zip(&z).enumerate() {
-            let value = match self.color {
+            let color_value = match self.color {
                 PointColor::Range => (x * x + y * y + z * z).sqrt(),
                 PointColor::Height => *z,
                 PointColor::Intensity => {
                     intensities.get(row).copied().unwrap_or(f64::NAN)
                 }
             };
-            self.view.add(*x, *y, *z, value);
+            self.view.add(*x, *y, *z, color_value);
         }
         Ok(0)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Self { mut out, view, metadata, .. } = *self;
-        out.write_all(&with_texts(view.png()?.png, &metadata))?;
-        close(out)
+        let Self { mut output, view, metadata, .. } = *self;
+        output.write_all(&with_texts(view.png()?.png, &metadata))?;
+        finish_file(output)
     }
 }

@@ -7,54 +7,58 @@
 //! ```
 
 /// The maximum distance of a back-reference.
-const REACH: usize = 1 << 13;
+const MAX_DISTANCE: usize = 1 << 13;
 /// The maximum length of a back-reference.
-const LONGEST: usize = 264;
-const MOST_LITERALS: usize = 32;
+const MAX_MATCH_LEN: usize = 264;
+/// The maximum number of literal bytes after one control byte.
+const MAX_LITERAL_LEN: usize = 32;
 
-/// Compresses `bytes` and appends the result to `packed`.
-pub(crate) fn pack(bytes: &[u8], packed: &mut Vec<u8>) {
-    // The last position + 1 of three bytes with this hash.
+/// Compresses `bytes` and appends the result to `compressed`.
+pub(crate) fn compress(bytes: &[u8], compressed: &mut Vec<u8>) {
+    // For each hash of three bytes, the last position with this hash, plus 1.
     let mut last_positions = vec![0_usize; 1 << 14];
-    let (mut position, mut plain) = (0, 0);
+    let (mut position, mut literal_start) = (0, 0);
     while let Some([a, b, c, ..]) = bytes.get(position..) {
-        let three = u32::from_le_bytes([*a, *b, *c, 0]);
-        let hash = (three.wrapping_mul(0x9e37_79b1) >> 18) as usize;
-        let Some(before) = last_positions.get_mut(hash) else { break };
-        let candidate = std::mem::replace(before, position + 1).checked_sub(1);
-        let earlier = candidate.filter(|c| position - c <= REACH);
+        let three_bytes = u32::from_le_bytes([*a, *b, *c, 0]);
+        let hash = (three_bytes.wrapping_mul(0x9e37_79b1) >> 18) as usize;
+        let Some(last_position) = last_positions.get_mut(hash) else { break };
+        let match_start = std::mem::replace(last_position, position + 1)
+            .checked_sub(1)
+            .filter(|start| position - start <= MAX_DISTANCE);
         let length =
-            earlier.map_or(0, |match_start| match_length(bytes, match_start, position));
-        let Some(match_start) = earlier.filter(|_| length >= 3) else {
+            match_start.map_or(0, |start| match_length(bytes, start, position));
+        let Some(match_start) = match_start.filter(|_| length >= 3) else {
             position += 1;
             continue;
         };
-        literals(bytes.get(plain..position).unwrap_or_default(), packed);
-        let (back, long) = (position - match_start - 1, length - 2);
-        let high = (back >> 8) as u8;
-        if long < 7 {
-            packed.push((long as u8) << 5 | high);
+        let literals = bytes.get(literal_start..position).unwrap_or_default();
+        append_literals(literals, compressed);
+        let (encoded_distance, encoded_length) =
+            (position - match_start - 1, length - 2);
+        let high_bits = (encoded_distance >> 8) as u8;
+        if encoded_length < 7 {
+            compressed.push((encoded_length as u8) << 5 | high_bits);
         } else {
-            packed.extend([7 << 5 | high, (long - 7) as u8]);
+            compressed.extend([7 << 5 | high_bits, (encoded_length - 7) as u8]);
         }
-        packed.push(back as u8);
+        compressed.push(encoded_distance as u8);
         position += length;
-        plain = position;
+        literal_start = position;
     }
-    literals(bytes.get(plain..).unwrap_or_default(), packed);
+    append_literals(bytes.get(literal_start..).unwrap_or_default(), compressed);
 }
 
 /// Returns how many bytes from `position` on are equal to those from `match_start` on.
 fn match_length(bytes: &[u8], match_start: usize, position: usize) -> usize {
     let (a, b) = (bytes.get(match_start..), bytes.get(position..));
     let pairs = a.into_iter().flatten().zip(b.into_iter().flatten());
-    pairs.take(LONGEST).take_while(|(a, b)| a == b).count()
+    pairs.take(MAX_MATCH_LEN).take_while(|(a, b)| a == b).count()
 }
 
-fn literals(bytes: &[u8], packed: &mut Vec<u8>) {
-    for some in bytes.chunks(MOST_LITERALS) {
-        packed.push((some.len() - 1) as u8);
-        packed.extend_from_slice(some);
+fn append_literals(bytes: &[u8], compressed: &mut Vec<u8>) {
+    for run in bytes.chunks(MAX_LITERAL_LEN) {
+        compressed.push((run.len() - 1) as u8);
+        compressed.extend_from_slice(run);
     }
 }
 
@@ -63,42 +67,43 @@ mod tests {
     use super::*;
 
     /// A decompressor, written after the description of the format above.
-    fn unpacked(packed: &[u8]) -> Vec<u8> {
-        let (mut bytes, mut rest) = (Vec::new(), packed.iter().map(|b| *b as usize));
-        while let Some(control) = rest.next() {
+    fn decompress(compressed: &[u8]) -> Vec<u8> {
+        let (mut bytes, mut input) =
+            (Vec::new(), compressed.iter().map(|b| *b as usize));
+        while let Some(control) = input.next() {
             if control < 32 {
-                bytes.extend(rest.by_ref().take(control + 1).map(|b| b as u8));
+                bytes.extend(input.by_ref().take(control + 1).map(|b| b as u8));
                 continue;
             }
             let mut length = control >> 5;
             if length == 7 {
-                length += rest.next().unwrap();
+                length += input.next().unwrap();
             }
-            let back = ((control & 31) << 8 | rest.next().unwrap()) + 1;
+            let distance = ((control & 31) << 8 | input.next().unwrap()) + 1;
             for _ in 0..length + 2 {
-                bytes.push(bytes[bytes.len() - back]);
+                bytes.push(bytes[bytes.len() - distance]);
             }
         }
         bytes
     }
 
-    fn packed(bytes: &[u8]) -> Vec<u8> {
-        let mut packed = Vec::new();
-        pack(bytes, &mut packed);
-        packed
+    fn compress_to_vec(bytes: &[u8]) -> Vec<u8> {
+        let mut compressed = Vec::new();
+        compress(bytes, &mut compressed);
+        compressed
     }
 
     #[test]
     fn bytes_without_repetition_are_literals() {
-        assert_eq!(packed(b""), b"");
-        assert_eq!(packed(b"abc"), b"\x02abc");
+        assert_eq!(compress_to_vec(b""), b"");
+        assert_eq!(compress_to_vec(b"abc"), b"\x02abc");
     }
 
     #[test]
     fn repetition_is_a_back_reference() {
         // One a, then copy 9 bytes from one byte back: 7 = 111, 9 - 9 = 0, 1 - 1 = 0.
-        assert_eq!(packed(b"aaaaaaaaaa"), b"\x00a\xe0\x00\x00");
-        assert_eq!(packed(b"abcabcx"), b"\x02abc\x20\x02\x00x");
+        assert_eq!(compress_to_vec(b"aaaaaaaaaa"), b"\x00a\xe0\x00\x00");
+        assert_eq!(compress_to_vec(b"abcabcx"), b"\x02abc\x20\x02\x00x");
     }
 
     #[test]
@@ -111,7 +116,11 @@ mod tests {
                     ((state >> 16) % range) as u8
                 };
                 let bytes: Vec<u8> = (0..length).map(|_| next()).collect();
-                assert_eq!(unpacked(&packed(&bytes)), bytes, "{range} {length}");
+                assert_eq!(
+                    decompress(&compress_to_vec(&bytes)),
+                    bytes,
+                    "{range} {length}"
+                );
             }
         }
     }

@@ -1,7 +1,7 @@
 //! PCD 0.7, the format of the Point Cloud Library.
 //!
 //! ```text
-//! # .PCD v0.7 - Point Cloud PcdEncoding file format
+//! # .PCD v0.7 - Point Cloud Data file format
 //! VERSION 0.7
 //! FIELDS x y z intensity
 //! SIZE 4 4 4 1
@@ -13,8 +13,9 @@
 //! POINTS 100
 //! DATA binary
 //! ```
-//! followed by the rows as text or bytes. A compressed file has two u32 instead, the compressed and
-//! the uncompressed size, and then all columns, one after the other, compressed with LZF.
+//! followed by the rows as text or bytes. In a compressed file, the header is followed by the
+//! compressed and the uncompressed size, each a u32, and then by all columns, one after the other,
+//! compressed with LZF.
 
 use std::{collections::BTreeMap, io::Write as _};
 
@@ -23,7 +24,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::{
     points::{
         column::{NumberType, PointColumn},
-        file::{CloudFile, PointOutput, Points, close},
+        file::{CloudFile, PointOutput, Points, finish_file},
         formats::{lzf, point_count_header::PointCountHeader, point_rows},
     },
     provenance::CREATED_BY,
@@ -39,45 +40,47 @@ pub(crate) enum PcdEncoding {
 
 /// A PCD file.
 pub(crate) struct PcdFile {
-    out: PointOutput,
+    output: PointOutput,
     header: PointCountHeader,
     columns: Vec<PointColumn>,
-    data: PcdEncoding,
+    encoding: PcdEncoding,
+    /// The number of points.
     count: u64,
     /// The uncompressed bytes of each column, for a compressed file.
-    waiting: Vec<Vec<u8>>,
+    column_bytes: Vec<Vec<u8>>,
 }
 
 /// The maximum size of data that is compressed at once.
-const MOST_UNPACKED: usize = 1 << 30;
+const MAX_UNCOMPRESSED_BYTES: usize = 1 << 30;
 
 impl PcdFile {
-    /// Starts a file of `columns` in `out`.
+    /// Starts a file of `columns` in `output`.
     pub(crate) fn new(
-        mut out: PointOutput,
+        mut output: PointOutput,
         columns: &[PointColumn],
-        data: PcdEncoding,
+        encoding: PcdEncoding,
         metadata: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        let header = header(columns, data, metadata);
-        header.write(&mut out, 0)?;
+        let header = header(columns, encoding, metadata);
+        header.write(&mut output, 0)?;
         let columns = columns.to_vec();
-        let waiting = columns.iter().map(|_| Vec::new()).collect();
-        Ok(Self { out, header, columns, data, count: 0, waiting })
+        let column_bytes = columns.iter().map(|_| Vec::new()).collect();
+        Ok(Self { output, header, columns, encoding, count: 0, column_bytes })
     }
 
-    fn wait(&mut self, points: &Points) -> Result<()> {
+    /// Adds the bytes of `points` to the columns of a compressed file.
+    fn buffer_columns(&mut self, points: &Points) -> Result<()> {
         let columns = self.columns.iter().zip(&points.arrays);
-        for ((column, array), waiting) in columns.zip(&mut self.waiting) {
+        for ((column, array), bytes) in columns.zip(&mut self.column_bytes) {
             let column_points =
                 Points { arrays: vec![array.clone()], count: points.count };
-            waiting.extend(point_rows::bytes(
+            bytes.extend(point_rows::bytes(
                 &column_points,
                 std::slice::from_ref(column),
             ));
         }
-        let bytes: usize = self.waiting.iter().map(Vec::len).sum();
-        if bytes > MOST_UNPACKED {
+        let total_bytes: usize = self.column_bytes.iter().map(Vec::len).sum();
+        if total_bytes > MAX_UNCOMPRESSED_BYTES {
             let message = "more points than one compressed PCD file can have in memory \
                         (1 GiB); write a file for each scan, or binary ones";
             return Err(Error::new(ErrorKind::Limit, message));
@@ -85,61 +88,62 @@ impl PcdFile {
         Ok(())
     }
 
-    fn pack(&mut self) -> Result<()> {
-        let bytes = std::mem::take(&mut self.waiting).concat();
-        let mut packed = Vec::new();
-        lzf::pack(&bytes, &mut packed);
-        // Both are far below 4 GiB: compressed data is at most 1/32 longer.
-        self.out.write_all(&(packed.len() as u32).to_le_bytes())?;
-        self.out.write_all(&(bytes.len() as u32).to_le_bytes())?;
-        Ok(self.out.write_all(&packed)?)
+    /// Writes the data of a compressed file.
+    fn write_compressed(&mut self) -> Result<()> {
+        let bytes = std::mem::take(&mut self.column_bytes).concat();
+        let mut compressed = Vec::new();
+        lzf::compress(&bytes, &mut compressed);
+        // Both sizes fit into 32 bits: compressed data is at most 1/32 longer than 1 GiB.
+        self.output.write_all(&(compressed.len() as u32).to_le_bytes())?;
+        self.output.write_all(&(bytes.len() as u32).to_le_bytes())?;
+        Ok(self.output.write_all(&compressed)?)
     }
 }
 
 impl CloudFile for PcdFile {
     fn write(&mut self, points: &Points) -> Result<u64> {
         self.count += points.count as u64;
-        match self.data {
-            PcdEncoding::Ascii => self.out.write_all(&point_rows::text(points))?,
+        match self.encoding {
+            PcdEncoding::Ascii => self.output.write_all(&point_rows::text(points))?,
             PcdEncoding::Binary => {
-                self.out.write_all(&point_rows::bytes(points, &self.columns))?
+                self.output.write_all(&point_rows::bytes(points, &self.columns))?
             }
-            PcdEncoding::Compressed => self.wait(points)?,
+            PcdEncoding::Compressed => self.buffer_columns(points)?,
         }
         Ok(0)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        if self.data == PcdEncoding::Compressed {
-            self.pack()?;
+        if self.encoding == PcdEncoding::Compressed {
+            self.write_compressed()?;
         }
-        self.header.write(&mut self.out, self.count)?;
-        close(self.out)
+        self.header.write(&mut self.output, self.count)?;
+        finish_file(self.output)
     }
 }
 
 fn header(
     columns: &[PointColumn],
-    data: PcdEncoding,
+    encoding: PcdEncoding,
     metadata: &BTreeMap<String, String>,
 ) -> PointCountHeader {
-    let describe = |describe_column: &dyn Fn(&PointColumn) -> String| {
-        columns.iter().map(describe_column).collect::<Vec<_>>().join(" ")
+    let join_columns = |column_text: &dyn Fn(&PointColumn) -> String| {
+        columns.iter().map(column_text).collect::<Vec<_>>().join(" ")
     };
-    let names = describe(&|column| column.name.clone());
-    let sizes = describe(&|column| column.kind.bytes().to_string());
-    let types = describe(&|column| {
-        let letter = match column.kind {
+    let names = join_columns(&|column| column.name.clone());
+    let sizes = join_columns(&|column| column.number_type.bytes().to_string());
+    let types = join_columns(&|column| {
+        let letter = match column.number_type {
             NumberType::Integer { is_signed: false, .. } => "U",
             NumberType::Integer { is_signed: true, .. } | NumberType::Time => "I",
             NumberType::Float { .. } => "F",
         };
         letter.to_owned()
     });
-    let counts = describe(&|_| "1".to_owned());
+    let counts = join_columns(&|_| "1".to_owned());
     let comments: String =
         metadata.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
-    let data = match data {
+    let encoding = match encoding {
         PcdEncoding::Ascii => "ascii",
         PcdEncoding::Binary => "binary",
         PcdEncoding::Compressed => "binary_compressed",
@@ -150,7 +154,7 @@ fn header(
              COUNT {counts}\nWIDTH "
         ),
         "\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS ".to_owned(),
-        format!("\nDATA {data}\n"),
+        format!("\nDATA {encoding}\n"),
     ];
     let first_lines =
         format!("# .PCD v0.7 - Point Cloud Data file format, by {CREATED_BY}");

@@ -29,7 +29,7 @@ use logtool_core::Result;
 use crate::{
     points::{
         column::{self, NumberType, PointColumn},
-        file::{CloudFile, PointOutput, Points, close},
+        file::{CloudFile, PointOutput, Points, finish_file},
         formats::{point_count_header::PointCountHeader, point_rows},
     },
     provenance::CREATED_BY,
@@ -37,73 +37,81 @@ use crate::{
 
 /// A PLY file.
 pub(crate) struct PlyFile {
-    out: PointOutput,
+    output: PointOutput,
     header: PointCountHeader,
     /// The columns of the file: integers of at most 32 bits, and floats.
     columns: Vec<PointColumn>,
     /// For each column of times, the origin of its seconds in nanoseconds.
     origins: Vec<Option<i64>>,
     is_ascii: bool,
+    /// The number of points.
     count: u64,
+    /// The number of infinities that were replaced.
     infinities: Arc<AtomicU64>,
 }
 
 impl PlyFile {
-    /// Starts a file of `columns` in `out`; `first` are its first points. A text file has `nan` for
-    /// infinities, which `infinities` counts.
+    /// Starts a file of `columns` in `output`, whose first points are `first_points`. In a text
+    /// file, infinities are replaced by `nan`, and `infinities` counts them.
     pub(crate) fn new(
-        mut out: PointOutput,
+        mut output: PointOutput,
         columns: &[PointColumn],
         is_ascii: bool,
         metadata: &BTreeMap<String, String>,
-        first: &Points,
+        first_points: &Points,
         infinities: Arc<AtomicU64>,
     ) -> Result<Self> {
         let mut metadata = metadata.clone();
         let (mut origins, mut columns) = (Vec::new(), columns.to_vec());
-        for (column, array) in columns.iter_mut().zip(&first.arrays) {
-            let moments = column::times_of_points(array).map(|moments| {
-                let first = moments.into_iter().flatten().next().unwrap_or(0);
-                metadata.insert(format!("origin of {}", column.name), seconds(first));
-                first
-            });
-            origins.push(moments);
-            if column.kind.bytes() == 8 {
-                column.kind = NumberType::Float { bytes: 8 };
+        for (column, array) in columns.iter_mut().zip(&first_points.arrays) {
+            let origin = column::time_values(array)
+                .map(|times| times.into_iter().flatten().next().unwrap_or(0));
+            if let Some(origin) = origin {
+                metadata
+                    .insert(format!("origin of {}", column.name), seconds_text(origin));
+            }
+            origins.push(origin);
+            // PLY has no integers of 64 bits.
+            if column.number_type.bytes() == 8 {
+                column.number_type = NumberType::Float { bytes: 8 };
             }
         }
         let header = header(&columns, is_ascii, &metadata);
-        header.write(&mut out, 0)?;
-        Ok(Self { out, header, columns, origins, is_ascii, count: 0, infinities })
+        header.write(&mut output, 0)?;
+        Ok(Self { output, header, columns, origins, is_ascii, count: 0, infinities })
     }
 }
 
 impl CloudFile for PlyFile {
     fn write(&mut self, points: &Points) -> Result<u64> {
-        let arrays = self.columns.iter().zip(&self.origins).zip(&points.arrays);
-        let arrays = arrays.map(|((column, origin), array)| match origin {
-            Some(origin) => seconds_since(array, *origin),
-            None if column.kind.bytes() == 8 => {
-                Arc::new(Float64Array::from(column::floats(array)))
-            }
-            None => array.clone(),
-        });
-        let points = Points { arrays: arrays.collect(), count: points.count };
+        let mut arrays = Vec::with_capacity(points.arrays.len());
+        let columns = self.columns.iter().zip(&self.origins);
+        for ((column, origin), array) in columns.zip(&points.arrays) {
+            arrays.push(match origin {
+                Some(origin) => seconds_since(array, *origin),
+                None if column.number_type.bytes() == 8 => {
+                    Arc::new(Float64Array::from(column::floats(array)))
+                }
+                None => array.clone(),
+            });
+        }
         self.count += points.count as u64;
         if self.is_ascii {
-            let finite = |array| without_infinities(array, &self.infinities);
-            let finite = points.arrays.iter().map(finite).collect();
-            let points = Points { arrays: finite, ..points };
-            self.out.write_all(&point_rows::text(&points))?;
+            for array in &mut arrays {
+                *array = without_infinities(array, &self.infinities);
+            }
+            let points = Points { arrays, count: points.count };
+            self.output.write_all(&point_rows::text(&points))?;
         } else {
-            self.out.write_all(&point_rows::bytes(&points, &self.columns))?
+            let points = Points { arrays, count: points.count };
+            self.output.write_all(&point_rows::bytes(&points, &self.columns))?;
         }
         Ok(0)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.header.write(&mut self.out, self.count)?;
-        close(self.out)
+        self.header.write(&mut self.output, self.count)?;
+        finish_file(self.output)
     }
 }
 
@@ -125,23 +133,24 @@ fn replace_infinities<T: ArrowPrimitiveType>(
     nan: T::Native,
     count: &AtomicU64,
 ) -> ArrayRef {
-    let infinite = floats.iter().flatten().filter(|value| is_infinite(*value));
-    count.fetch_add(infinite.count() as u64, Ordering::Relaxed);
-    let finite = |value| if is_infinite(value) { nan } else { value };
-    Arc::new(floats.unary::<_, T>(finite))
+    let infinities =
+        floats.iter().flatten().filter(|value| is_infinite(*value)).count();
+    count.fetch_add(infinities as u64, Ordering::Relaxed);
+    let replace = |value| if is_infinite(value) { nan } else { value };
+    Arc::new(floats.unary::<_, T>(replace))
 }
 
 /// Converts the times of `array` to seconds since `origin`.
 fn seconds_since(array: &ArrayRef, origin: i64) -> ArrayRef {
-    let moments = column::times_of_points(array).unwrap_or_default();
-    let seconds = moments.into_iter().map(|moment| {
-        moment.map(|moment| (i128::from(moment) - i128::from(origin)) as f64 / 1e9)
+    let times = column::time_values(array).unwrap_or_default();
+    let seconds = times.into_iter().map(|nanos| {
+        nanos.map(|nanos| (i128::from(nanos) - i128::from(origin)) as f64 / 1e9)
     });
     Arc::new(seconds.collect::<Float64Array>())
 }
 
 /// Formats `nanos` as seconds with nine decimals.
-fn seconds(nanos: i64) -> String {
+fn seconds_text(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let nanos = nanos.unsigned_abs();
     format!("{sign}{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)
@@ -157,8 +166,8 @@ fn header(
         .iter()
         .map(|(key, value)| format!("comment {key}: {value}\n"))
         .collect();
-    let property = |column: &PointColumn| {
-        let kind = match column.kind {
+    let property_line = |column: &PointColumn| {
+        let type_name = match column.number_type {
             NumberType::Integer { is_signed: true, bytes: 1 } => "char",
             NumberType::Integer { is_signed: false, bytes: 1 } => "uchar",
             NumberType::Integer { is_signed: true, bytes: 2 } => "short",
@@ -168,9 +177,9 @@ fn header(
             NumberType::Float { bytes: 4 } => "float",
             NumberType::Float { .. } | NumberType::Time => "double",
         };
-        format!("property {kind} {}\n", column.name)
+        format!("property {type_name} {}\n", column.name)
     };
-    let properties: String = columns.iter().map(property).collect();
+    let properties: String = columns.iter().map(property_line).collect();
     let parts =
         [format!("{comments}element vertex "), format!("\n{properties}end_header\n")];
     let first_lines = format!("ply\nformat {format} 1.0\ncomment by {CREATED_BY}");

@@ -1,7 +1,8 @@
-//! Headers with the number of points, which is unknown when they are first written.
+//! Headers that contain the number of points.
 //!
-//! They are written twice, at the start and at the end, and must have the same length: a comment is
-//! padded with blanks for the missing digits of the number.
+//! The number is not known when the first points are written. So the header is written twice,
+//! before the first and after the last point, and must have the same length both times: a comment
+//! is padded with blanks instead of the missing digits of the number.
 
 use std::io::{Seek as _, SeekFrom, Write as _};
 
@@ -19,23 +20,23 @@ pub(crate) struct PointCountHeader {
 }
 
 /// The maximum number of digits of a number.
-const DIGITS: usize = 20;
+const MAX_DIGITS: usize = 20;
 
 impl PointCountHeader {
-    /// Writes the header for `count` points to the start of `out`, and seeks back to the end.
-    pub(crate) fn write(&self, out: &mut PointOutput, count: u64) -> Result<()> {
-        out.seek(SeekFrom::Start(0))?;
-        out.write_all(self.text(count).as_bytes())?;
-        out.seek(SeekFrom::End(0))?;
+    /// Writes the header for `count` points to the start of `output`, and seeks back to the end.
+    pub(crate) fn write(&self, output: &mut PointOutput, count: u64) -> Result<()> {
+        output.seek(SeekFrom::Start(0))?;
+        output.write_all(self.text(count).as_bytes())?;
+        output.seek(SeekFrom::End(0))?;
         Ok(())
     }
 
     fn text(&self, count: u64) -> String {
         let count = count.to_string();
-        let numbers = self.parts.len().saturating_sub(1);
-        let blanks = numbers * DIGITS.saturating_sub(count.len());
-        let (first_lines, rest) = (&self.first_lines, self.parts.join(&count));
-        format!("{first_lines}{:blanks$}\n{rest}", "")
+        let occurrences = self.parts.len().saturating_sub(1);
+        let padding = occurrences * MAX_DIGITS.saturating_sub(count.len());
+        let (first_lines, other_lines) = (&self.first_lines, self.parts.join(&count));
+        format!("{first_lines}{:padding$}\n{other_lines}", "")
     }
 }
 

@@ -14,8 +14,8 @@ use crate::{
 pub(crate) fn bytes(points: &Points, columns: &[PointColumn]) -> Vec<u8> {
     struct ByteRows {
         rows: Vec<u8>,
-        /// The length of a row, and the offset of the number in it.
-        stride: usize,
+        /// The length of a row, and the offset of the visited column in it.
+        row_len: usize,
         offset: usize,
     }
     impl ColumnVisitor for ByteRows {
@@ -23,32 +23,32 @@ pub(crate) fn bytes(points: &Points, columns: &[PointColumn]) -> Vec<u8> {
         where
             T: ArrowPrimitiveType<Native: Scalar>,
         {
-            let (end, stride) = (self.offset + size_of::<T::Native>(), self.stride);
-            let mut rows = self.rows.chunks_exact_mut(stride);
+            let (end, row_len) = (self.offset + size_of::<T::Native>(), self.row_len);
+            let mut rows = self.rows.chunks_exact_mut(row_len);
             for_each_number(numbers, |number| {
                 let row = rows.next().unwrap_or_default();
-                number.put_bytes(row.get_mut(self.offset..end).unwrap_or_default());
+                number.write_bytes(row.get_mut(self.offset..end).unwrap_or_default());
             });
         }
     }
-    let stride: usize = columns.iter().map(|column| column.kind.bytes()).sum();
-    let rows = vec![0; stride * points.count];
-    let mut bytes = ByteRows { rows, stride: stride.max(1), offset: 0 };
+    let row_len: usize = columns.iter().map(|column| column.number_type.bytes()).sum();
+    let rows = vec![0; row_len * points.count];
+    let mut bytes = ByteRows { rows, row_len: row_len.max(1), offset: 0 };
     for (array, column) in points.arrays.iter().zip(columns) {
         visit(array, &mut bytes);
-        bytes.offset += column.kind.bytes();
+        bytes.offset += column.number_type.bytes();
     }
     bytes.rows
 }
 
 /// Returns the text of `points`: a line for each, with blanks between the numbers.
 pub(crate) fn text(points: &Points) -> Vec<u8> {
-    struct TextRows {
+    struct ColumnText {
         bytes: Vec<u8>,
-        /// The end of each number of this column.
+        /// The end of the text of each number in `bytes`, after a 0.
         ends: Vec<usize>,
     }
-    impl ColumnVisitor for TextRows {
+    impl ColumnVisitor for ColumnText {
         fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
         where
             T: ArrowPrimitiveType<Native: Scalar>,
@@ -61,14 +61,14 @@ pub(crate) fn text(points: &Points) -> Vec<u8> {
             });
         }
     }
-    let columns = points.arrays.iter().map(|array| {
-        let mut text_rows = TextRows { bytes: Vec::new(), ends: vec![0] };
-        visit(array, &mut text_rows);
-        text_rows
-    });
-    let columns: Vec<TextRows> = columns.collect();
-    let length = columns.iter().map(|column| column.bytes.len() + points.count).sum();
-    let mut text = Vec::with_capacity(length);
+    let mut columns = Vec::with_capacity(points.arrays.len());
+    for array in &points.arrays {
+        let mut column = ColumnText { bytes: Vec::new(), ends: vec![0] };
+        visit(array, &mut column);
+        columns.push(column);
+    }
+    let text_len = columns.iter().map(|column| column.bytes.len() + points.count).sum();
+    let mut text = Vec::with_capacity(text_len);
     for row in 0..points.count {
         for (index, column) in columns.iter().enumerate() {
             if index > 0 {

@@ -13,7 +13,7 @@ use crate::{
     CsvOptions, CsvSink, FileNames, Outputs, error::from_arrow, points::file::Points,
 };
 
-/// A row of the table: a file.
+/// A file of a scan, which is a row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScanFile {
     pub(crate) scan: u32,
@@ -21,8 +21,8 @@ pub(crate) struct ScanFile {
     pub(crate) points: u64,
     /// Whether some points of the scan are missing.
     pub(crate) is_partial: bool,
-    /// The first and the last time of its points.
-    pub(crate) span: Option<(i64, i64)>,
+    /// The earliest and the latest time of its points.
+    pub(crate) time_span: Option<(i64, i64)>,
 }
 
 /// The table `index.csv` in the folder of the files, with a row for each file.
@@ -33,36 +33,36 @@ pub(crate) struct ScanIndex {
 }
 
 impl ScanFile {
-    /// Adds `points`, whose times are `moments`.
-    pub(crate) fn add(&mut self, points: &Points, moments: Option<&[Option<i64>]>) {
+    /// Adds `points`, which have these times.
+    pub(crate) fn add(&mut self, points: &Points, times: Option<&[Option<i64>]>) {
         self.points += points.count as u64;
-        for moment in moments.into_iter().flatten().flatten() {
-            let (first, last) = self.span.unwrap_or((*moment, *moment));
-            self.span = Some((first.min(*moment), last.max(*moment)));
+        for time in times.into_iter().flatten().flatten() {
+            let (earliest, latest) = self.time_span.unwrap_or((*time, *time));
+            self.time_span = Some((earliest.min(*time), latest.max(*time)));
         }
     }
 }
 
 impl ScanIndex {
-    /// Starts the table for the files of `topic`; times have the type `time`. If `has_partial_column`,
-    /// a column states which files are partial.
+    /// Starts the table for the files of `topic`, whose times have the type `time_type`. If
+    /// `has_partial_column`, a column states which files are partial.
     pub(crate) fn new(
         outputs: &Arc<Outputs>,
         names: &FileNames,
         topic: &Topic,
-        time: Option<DataType>,
+        time_type: Option<DataType>,
         has_partial_column: bool,
     ) -> Result<Self> {
-        let time_like = |name| {
+        let nullable_time = |name| {
             let field = time_field(name, "ns").with_nullable(true);
-            match &time {
-                Some(time) => field.with_data_type(time.clone()),
+            match &time_type {
+                Some(time_type) => field.with_data_type(time_type.clone()),
                 None => field,
             }
         };
         let mut fields = vec![
-            time_like("time"),
-            time_like("end"),
+            nullable_time("time"),
+            nullable_time("end"),
             Field::new("scan", DataType::UInt32, false),
             Field::new("points", DataType::UInt64, false),
             Field::new("file", DataType::Utf8, false),
@@ -89,8 +89,8 @@ impl ScanIndex {
             }
         };
         let mut columns: Vec<ArrayRef> = vec![
-            time(0, scan_file.span.map(|span| span.0)),
-            time(1, scan_file.span.map(|span| span.1)),
+            time(0, scan_file.time_span.map(|(earliest, _)| earliest)),
+            time(1, scan_file.time_span.map(|(_, latest)| latest)),
             Arc::new(UInt32Array::from(vec![scan_file.scan])),
             Arc::new(UInt64Array::from(vec![scan_file.points])),
             Arc::new(StringArray::from(vec![scan_file.file.as_str()])),

@@ -25,10 +25,16 @@ fn points() -> RecordBatch {
 }
 
 /// Writes the points into `dir`, and returns how many points the format could not store.
-fn write(dir: &Path, format: PointFormat, per: PointsPerFile) -> u64 {
+fn write(dir: &Path, format: PointFormat, points_per_file: PointsPerFile) -> u64 {
     // The second batch continues the scan of the first.
     let (batch, topic) = (points(), topic("points", 0));
-    write_batches(dir, &[batch.slice(0, 1), batch.slice(1, 2)], &topic, format, per)
+    write_batches(
+        dir,
+        &[batch.slice(0, 1), batch.slice(1, 2)],
+        &topic,
+        format,
+        points_per_file,
+    )
 }
 
 /// Writes `batches` of `topic` into `dir`, and returns how many points the format could not store.
@@ -37,9 +43,9 @@ fn write_batches(
     batches: &[RecordBatch],
     topic: &Topic,
     format: PointFormat,
-    per: PointsPerFile,
+    points_per_file: PointsPerFile,
 ) -> u64 {
-    let (sink, outputs) = sink(dir, topic, format, per);
+    let (sink, outputs) = sink(dir, topic, format, points_per_file);
     let mut writer = sink.table(topic, &batches[0].schema()).unwrap();
     batches.iter().for_each(|batch| writer.write(batch).unwrap());
     writer.finish().unwrap();
@@ -52,15 +58,15 @@ fn sink(
     dir: &Path,
     topic: &Topic,
     format: PointFormat,
-    per: PointsPerFile,
+    points_per_file: PointsPerFile,
 ) -> (PointSink, Arc<Outputs>) {
     let outputs = Outputs::new(dir, ExistingFiles::Refuse);
-    let names = [NameStyle::FirstBare, NameStyle::Index]
+    let names = [NameStyle::OmitInstanceZero, NameStyle::FolderIndex]
         .map(|style| FileNames::new(style, std::slice::from_ref(topic)));
     let (is_from_start, is_to_end) = (true, true);
     let options = PointOptions {
         format,
-        per,
+        points_per_file,
         is_unix: false,
         is_from_start,
         is_to_end,
@@ -71,13 +77,13 @@ fn sink(
 }
 
 /// Returns the header without its comments, and the bytes after it.
-fn parted(file: &[u8], last_line: &str) -> (String, Vec<u8>) {
+fn split_header(file: &[u8], last_line: &str) -> (String, Vec<u8>) {
     let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
     let end = lines.iter().position(|line| line.starts_with(last_line.as_bytes()));
-    let (head, data) = lines.split_at(end.unwrap() + 1);
-    let head = head.iter().map(|line| str::from_utf8(line).unwrap());
-    let head = head.filter(|line| !line.starts_with(['#', 'c']));
-    (head.collect(), data.concat())
+    let (header, data) = lines.split_at(end.unwrap() + 1);
+    let header = header.iter().map(|line| str::from_utf8(line).unwrap());
+    let header = header.filter(|line| !line.starts_with(['#', 'c']));
+    (header.collect(), data.concat())
 }
 
 #[test]
@@ -85,11 +91,11 @@ fn pcd_fields_are_the_columns_with_the_position_first() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), PointFormat::PcdBinary, PointsPerFile::Log);
     let file = fs::read(dir.path().join("points.pcd")).unwrap();
-    let (head, data) = parted(&file, "DATA");
+    let (header, data) = split_header(&file, "DATA");
     let expected = "VERSION 0.7\nFIELDS x y z timestamp intensity scan\n\
                     SIZE 4 8 4 8 1 4\nTYPE F F F I U U\nCOUNT 1 1 1 1 1 1\nWIDTH 3\n\
                     HEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 3\nDATA binary\n";
-    assert_eq!(head, expected);
+    assert_eq!(header, expected);
     let first = [
         &1_f32.to_le_bytes()[..],
         &2_f64.to_le_bytes(),
@@ -108,10 +114,10 @@ fn scan_files_are_named_by_number_and_time() {
     write(dir.path(), PointFormat::PcdAscii, PointsPerFile::Scan);
     let folder = dir.path().join("points");
     let file = fs::read(folder.join("000004_1.500000000.pcd")).unwrap();
-    let (_, data) = parted(&file, "DATA");
+    let (_, data) = split_header(&file, "DATA");
     let rows = "1.0 2.0 3.0 1500000000 255 4\n0.1 0.25 -0.5 1500000007 51 4\n";
     assert_eq!(String::from_utf8(data).unwrap(), rows);
-    let (_, data) = parted(&fs::read(folder.join("000005.pcd")).unwrap(), "DATA");
+    let (_, data) = split_header(&fs::read(folder.join("000005.pcd")).unwrap(), "DATA");
     assert_eq!(data, b"nan 0.0 0.0 0 0 5\n");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 3);
     let index = fs::read_to_string(folder.join("index.csv")).unwrap();
@@ -127,11 +133,11 @@ fn ply_times_are_seconds_since_the_stated_origin() {
     let text = str::from_utf8(&file).unwrap();
     assert!(text.starts_with("ply\nformat ascii 1.0\ncomment "));
     assert!(text.contains("\ncomment origin of timestamp: 1.500000000 s\n"), "{text}");
-    let (head, data) = parted(&file, "end_header");
+    let (header, data) = split_header(&file, "end_header");
     let expected = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\n\
                     property double y\nproperty float z\nproperty double timestamp\n\
                     property uchar intensity\nproperty uint scan\nend_header\n";
-    assert_eq!(head, expected);
+    assert_eq!(header, expected);
     let rows = "1.0 2.0 3.0 0.0 255 4\n0.1 0.25 -0.5 7e-9 51 4\nnan 0.0 0.0 nan 0 5\n";
     assert_eq!(String::from_utf8(data).unwrap().replace("e-09", "e-9"), rows);
 }
@@ -139,13 +145,13 @@ fn ply_times_are_seconds_since_the_stated_origin() {
 /// Text files of PLY replace infinities by `nan` and count them; all other formats keep them.
 #[test]
 fn infinities_are_replaced_and_counted_in_ply_text_only() {
-    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let (infinity, nan) = (f32::INFINITY, f32::NAN);
     let floats = |values: [f32; 4]| Arc::new(Float32Array::from(values.to_vec())) as _;
     let doubles = vec![f64::NEG_INFINITY, 0.5, f64::MAX, f64::NAN];
     let batch = table(vec![
-        column("x", floats([1.0, inf, nan, f32::MAX])),
+        column("x", floats([1.0, infinity, nan, f32::MAX])),
         column("y", Arc::new(Float64Array::from(doubles))),
-        column("z", floats([-inf, inf, 0.0, -0.0])),
+        column("z", floats([-infinity, infinity, 0.0, -0.0])),
         column("intensity", Arc::new(UInt8Array::from(vec![1, 2, 3, 4]))),
     ]);
     let write = |format| {
@@ -161,12 +167,12 @@ fn infinities_are_replaced_and_counted_in_ply_text_only() {
         (fs::read(file).unwrap(), sink.infinities())
     };
     let (file, infinities) = write(PointFormat::PlyAscii);
-    let (_, rows) = parted(&file, "end_header");
+    let (_, rows) = split_header(&file, "end_header");
     let rows = String::from_utf8(rows).unwrap();
-    let words: Vec<Vec<&str>> =
+    let cells: Vec<Vec<&str>> =
         rows.lines().map(|row| row.split(' ').collect()).collect();
-    let nans = words.iter().flatten().filter(|word| **word == "nan").count();
-    assert_eq!((words[0][1], words[1][0], nans), ("nan", "nan", 4 + 2), "{rows}");
+    let nans = cells.iter().flatten().filter(|cell| **cell == "nan").count();
+    assert_eq!((cells[0][1], cells[1][0], nans), ("nan", "nan", 4 + 2), "{rows}");
     assert!(!rows.contains("inf") && infinities == 4, "{infinities}: {rows}");
     for format in
         [PointFormat::PlyBinary, PointFormat::PcdAscii, PointFormat::PcdBinary]
@@ -196,14 +202,14 @@ fn las_has_the_layout_of_its_specification() {
     assert_eq!(file[24..26], [1, 2]);
     assert_eq!(file[104..107], [1, 32, 0]);
     assert_eq!(file[107..111], 2_u32.to_le_bytes());
-    let start = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
-    let second = &file[start + 32..start + 64];
+    let points_offset = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
+    let second_point = &file[points_offset + 32..points_offset + 64];
     let coordinates = [1_000_i32, 2_500, -5_000].map(i32::to_le_bytes).concat();
-    assert_eq!(second[..12], coordinates);
-    assert_eq!(second[12..14], (51 * 257_u16).to_le_bytes());
-    assert_eq!(second[14], 0b001_001);
-    assert_eq!(second[20..28], 1.500_000_007_f64.to_le_bytes());
-    assert_eq!(second[28..], 4_u32.to_le_bytes());
+    assert_eq!(second_point[..12], coordinates);
+    assert_eq!(second_point[12..14], (51 * 257_u16).to_le_bytes());
+    assert_eq!(second_point[14], 0b001_001);
+    assert_eq!(second_point[20..28], 1.500_000_007_f64.to_le_bytes());
+    assert_eq!(second_point[28..], 4_u32.to_le_bytes());
 }
 
 #[test]
@@ -256,25 +262,25 @@ fn intensity_is_read_from_the_column_of_the_cloud() {
     let expected = [0.25_f32, 250.0 / 255.0, 0.0].map(|i| i.to_le_bytes().to_vec());
     assert_eq!(intensities, expected);
     let file = fs::read(dir.path().join("points.las")).unwrap();
-    let start = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
+    let points_offset = u32::from_le_bytes(file[96..100].try_into().unwrap()) as usize;
     // In a point of 28 bytes, the intensity is at 12, the user data at 17, the source at 18.
-    for (at, intensity, ring) in [(0, 16_384_u16, 3_u8), (1, 64_250, 7), (2, 0, 0)] {
-        let point = &file[start + 28 * at..start + 28 * (at + 1)];
-        assert_eq!(point[12..14], intensity.to_le_bytes(), "{at}");
-        assert_eq!(point[17..20], [ring, ring, 0], "{at}");
+    for (index, intensity, ring) in [(0, 16_384_u16, 3_u8), (1, 64_250, 7), (2, 0, 0)] {
+        let point = &file[points_offset + 28 * index..points_offset + 28 * (index + 1)];
+        assert_eq!(point[12..14], intensity.to_le_bytes(), "{index}");
+        assert_eq!(point[17..20], [ring, ring, 0], "{index}");
     }
 }
 
 #[test]
 fn file_of_one_cloud_has_the_columns_of_that_cloud() {
-    let (batch, cloud) = clouds();
-    let all = ["x", "y", "z", "timestamp", "stamp", "index"];
+    let (batch, derived_topic) = clouds();
+    let common_columns = ["x", "y", "z", "timestamp", "stamp", "index"];
     for format in [PointFormat::PcdAscii, PointFormat::PlyAscii] {
         let dir = tempfile::tempdir().unwrap();
         write_batches(
             dir.path(),
             std::slice::from_ref(&batch),
-            &cloud,
+            &derived_topic,
             format,
             PointsPerFile::Scan,
         );
@@ -290,16 +296,16 @@ fn file_of_one_cloud_has_the_columns_of_that_cloud() {
             let properties = properties.filter_map(|line| line.split(' ').nth(2));
             let fields = fields.into_iter().flat_map(|fields| fields.split(' '));
             let names: Vec<&str> = fields.chain(properties).collect();
-            assert_eq!(names, [&all, columns].concat());
+            assert_eq!(names, [&common_columns, columns].concat());
         }
     }
     // Other topics may have values later in columns that are null in the first points.
     let dir = tempfile::tempdir().unwrap();
-    let other = Topic { origin: TopicOrigin::Logged, ..cloud };
+    let logged_topic = Topic { origin: TopicOrigin::Logged, ..derived_topic };
     write_batches(
         dir.path(),
         &[batch],
-        &other,
+        &logged_topic,
         PointFormat::PcdAscii,
         PointsPerFile::Scan,
     );

@@ -3,7 +3,7 @@
 use logtool_core::Result;
 
 use crate::{
-    row_formats::{csv::cell::FlushText, json::PIECE_BYTES},
+    row_formats::{csv::cell::FlushText, json::FLUSH_BYTES},
     text::text_buffer::TextBuffer,
 };
 
@@ -15,15 +15,15 @@ pub struct CsvOptions {
 }
 
 impl CsvOptions {
-    /// Adds an apostrophe before each string that a spreadsheet would evaluate as a formula, because
-    /// it starts with `=`, `+`, `-`, `@`, a tab or a line end. Numbers are not changed.
+    /// Adds an apostrophe before each string that a spreadsheet would evaluate as a formula,
+    /// because it starts with `=`, `+`, `-`, `@`, a tab or a line end. Numbers are not changed.
     #[must_use]
     pub fn with_marked_formulas(mut self) -> Self {
         self.marks_formulas = true;
         self
     }
 
-    /// Returns `text` as a cell: in quotes if it contains something that would end the cell.
+    /// Returns `text` as a cell: in quotes if it contains a character that would end the cell.
     ///
     /// ```
     /// let options = logtool_sinks::CsvOptions::default();
@@ -32,38 +32,38 @@ impl CsvOptions {
     /// ```
     pub fn cell(self, text: &str) -> String {
         let mut cell = TextBuffer::default();
-        push_text(text.as_bytes(), self, &mut cell);
+        append_cell(text.as_bytes(), self, &mut cell);
         String::from_utf8_lossy(cell.as_bytes()).into_owned()
     }
 
     /// Returns the options without marks of formulas.
-    pub(super) fn without_marks(self) -> Self {
+    pub(super) fn without_marked_formulas(self) -> Self {
         Self::default()
     }
 }
 
-/// Appends `cell` to `text`, in quotes if it contains something that would end it.
-pub(super) fn push_text(cell: &[u8], options: CsvOptions, text: &mut TextBuffer) {
+/// Appends `cell` to `text`, in quotes if it contains a character that would end the cell.
+pub(super) fn append_cell(cell: &[u8], options: CsvOptions, text: &mut TextBuffer) {
     let is_quoted = needs_quotes(cell);
-    push_start(cell, options, is_quoted, text);
-    push_part(cell, is_quoted, text);
+    append_start(cell, options, is_quoted, text);
+    append_part(cell, is_quoted, text);
     if is_quoted {
         text.push(b'"');
     }
 }
 
-/// Like [`push_text`], but calls `flush` whenever `text` is long.
-pub(super) fn push_long_text(
+/// Like [`append_cell`], but calls `flush` whenever `text` is long.
+pub(super) fn append_long_cell(
     cell: &[u8],
     options: CsvOptions,
     text: &mut TextBuffer,
     flush: FlushText<'_>,
 ) -> Result<()> {
     let is_quoted = needs_quotes(cell);
-    push_start(cell, options, is_quoted, text);
-    for piece in cell.chunks(PIECE_BYTES) {
-        push_part(piece, is_quoted, text);
-        if text.as_bytes().len() >= PIECE_BYTES {
+    append_start(cell, options, is_quoted, text);
+    for chunk in cell.chunks(FLUSH_BYTES) {
+        append_part(chunk, is_quoted, text);
+        if text.as_bytes().len() >= FLUSH_BYTES {
             flush(text)?;
         }
     }
@@ -73,14 +73,13 @@ pub(super) fn push_long_text(
     Ok(())
 }
 
-/// Returns whether `cell` contains something that would end the cell.
+/// Returns whether `cell` must be in quotes: it contains a comma, a line end or a quote.
 pub(super) fn needs_quotes(cell: &[u8]) -> bool {
-    let ends = |byte: &u8| matches!(byte, b'"' | b'\r' | b'\n' | b',');
-    cell.iter().any(ends)
+    cell.iter().any(|byte| matches!(byte, b'"' | b'\r' | b'\n' | b','))
 }
 
-/// Appends the start of `cell`: a quote and the mark of a formula, if needed.
-fn push_start(
+/// Appends what precedes the content of `cell`: a quote and the mark of a formula, if needed.
+fn append_start(
     cell: &[u8],
     options: CsvOptions,
     is_quoted: bool,
@@ -95,15 +94,15 @@ fn push_start(
 }
 
 /// Appends a part of the content of a cell, with its quotes doubled if the cell is quoted.
-pub(super) fn push_part(part: &[u8], is_quoted: bool, text: &mut TextBuffer) {
+pub(super) fn append_part(part: &[u8], is_quoted: bool, text: &mut TextBuffer) {
     if !is_quoted {
-        return text.extend(part);
+        return text.append(part);
     }
     for (i, unquoted) in part.split(|byte| *byte == b'"').enumerate() {
         if i > 0 {
-            text.extend(b"\"\"");
+            text.append(b"\"\"");
         }
-        text.extend(unquoted);
+        text.append(unquoted);
     }
 }
 
@@ -111,9 +110,9 @@ pub(super) fn push_part(part: &[u8], is_quoted: bool, text: &mut TextBuffer) {
 /// starts with a character of OWASP's list, or with a full-width form that some spreadsheets
 /// accept.
 fn is_formula(cell: &[u8]) -> bool {
-    const STARTS: [&str; 11] = [
+    const FORMULA_STARTS: [&str; 11] = [
         "=", "+", "-", "@", "\t", "\r", "\n", "\u{ff1d}", "\u{ff0b}", "\u{ff0d}",
         "\u{ff20}",
     ];
-    STARTS.iter().any(|start| cell.starts_with(start.as_bytes()))
+    FORMULA_STARTS.iter().any(|start| cell.starts_with(start.as_bytes()))
 }

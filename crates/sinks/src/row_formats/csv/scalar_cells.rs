@@ -12,25 +12,25 @@ use crate::{
         number::Number,
         number_format::NumberBuffer,
         text_buffer::TextBuffer,
-        time_text::{TimeForm, iso_second, nanos},
+        time_text::{TimeFormat, iso_second, nanos},
     },
 };
 
 /// Cells of numbers.
 ///
-/// Most values of a column are equal to the previous value. So the cell remembers the last number and
-/// the location of its text, which is then copied.
+/// Most values of a column are equal to the previous value. Then the text of the previous value is
+/// copied, which is faster than formatting it again.
 pub(super) struct NumberCell<T: ArrowPrimitiveType> {
     values: ScalarBuffer<T::Native>,
-    /// The last number, and the location of its text.
-    last: Option<(T::Native, Range<usize>)>,
-    end: u8,
+    /// The previous number, and the range of its text in the text buffer.
+    previous: Option<(T::Native, Range<usize>)>,
+    delimiter: u8,
 }
 
 impl<T: ArrowPrimitiveType> NumberCell<T> {
-    /// Creates cells that are followed by `end`.
-    pub(super) fn new(end: u8) -> Self {
-        Self { values: ScalarBuffer::from(Vec::new()), last: None, end }
+    /// Creates cells that are followed by `delimiter`.
+    pub(super) fn new(delimiter: u8) -> Self {
+        Self { values: ScalarBuffer::from(Vec::new()), previous: None, delimiter }
     }
 }
 
@@ -42,17 +42,20 @@ impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCel
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let value = self.values[row];
-        match &self.last {
-            Some((last, range)) if last.is_same(value) => text.repeat(range),
+        match &self.previous {
+            Some((previous, range)) if previous.has_same_text(value) => {
+                text.append_copy(range)
+            }
             _ => {
-                let range = text.append_with(self.end, |buffer| value.write_to(buffer));
-                self.last = Some((value, range));
+                let range =
+                    text.append_with(self.delimiter, |buffer| value.write_to(buffer));
+                self.previous = Some((value, range));
             }
         }
     }
 
-    fn forget_positions(&mut self) {
-        self.last = None;
+    fn clear_text_ranges(&mut self) {
+        self.previous = None;
     }
 
     fn release_values(&mut self) {
@@ -63,13 +66,13 @@ impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCel
 /// Cells of booleans.
 pub(super) struct BoolCell {
     values: BooleanBuffer,
-    end: u8,
+    delimiter: u8,
 }
 
 impl BoolCell {
-    /// Creates cells that are followed by `end`.
-    pub(super) fn new(end: u8) -> Self {
-        Self { values: BooleanBuffer::new_unset(0), end }
+    /// Creates cells that are followed by `delimiter`.
+    pub(super) fn new(delimiter: u8) -> Self {
+        Self { values: BooleanBuffer::new_unset(0), delimiter }
     }
 }
 
@@ -81,7 +84,7 @@ impl Cell for BoolCell {
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let is_true = self.values.value(row);
-        text.append_with(self.end, |buffer| {
+        text.append_with(self.delimiter, |buffer| {
             let (text_bytes, len) = if is_true { (b"true ", 4) } else { (b"false", 5) };
             buffer[..5].copy_from_slice(text_bytes);
             len
@@ -95,21 +98,22 @@ impl Cell for BoolCell {
 
 /// Cells of times.
 pub(super) struct TimeCell {
-    form: TimeForm,
+    format: TimeFormat,
     values: ScalarBuffer<i64>,
     /// The last second that was formatted as a date, and its text.
-    second: (i64, [u8; 19]),
-    end: u8,
+    cached_second: (i64, [u8; 19]),
+    delimiter: u8,
 }
 
 impl TimeCell {
-    /// Creates cells that are followed by `end`.
-    pub(super) fn new(form: TimeForm, end: u8) -> Self {
+    /// Creates cells that are followed by `delimiter`.
+    pub(super) fn new(format: TimeFormat, delimiter: u8) -> Self {
         let values = ScalarBuffer::from(Vec::new());
-        Self { form, values, second: (0, iso_second(0)), end }
+        Self { format, values, cached_second: (0, iso_second(0)), delimiter }
     }
 
-    /// Formats the time as ISO 8601 with `digits` digits after the decimal point.
+    /// Formats the time as ISO 8601 with `digits` digits after the decimal point, and returns the
+    /// length of the text.
     fn write_iso(
         &mut self,
         nanos: i64,
@@ -117,10 +121,10 @@ impl TimeCell {
         buffer: &mut NumberBuffer,
     ) -> usize {
         let second = nanos.div_euclid(1_000_000_000);
-        if self.second.0 != second {
-            self.second = (second, iso_second(second));
+        if self.cached_second.0 != second {
+            self.cached_second = (second, iso_second(second));
         }
-        buffer[..19].copy_from_slice(&self.second.1);
+        buffer[..19].copy_from_slice(&self.cached_second.1);
         buffer[19] = b'.';
         let mut fraction = nanos.rem_euclid(1_000_000_000);
         for digit in buffer[20..29].iter_mut().rev() {
@@ -141,10 +145,12 @@ impl Cell for TimeCell {
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let nanos = self.values[row];
-        let end = self.end;
-        text.append_with(end, |buffer| match self.form {
-            TimeForm::Number { divisor } => nanos.div_euclid(divisor).write_to(buffer),
-            TimeForm::Iso { digits } => self.write_iso(nanos, digits, buffer),
+        let delimiter = self.delimiter;
+        text.append_with(delimiter, |buffer| match self.format {
+            TimeFormat::Number { divisor } => {
+                nanos.div_euclid(divisor).write_to(buffer)
+            }
+            TimeFormat::Iso { digits } => self.write_iso(nanos, digits, buffer),
         });
     }
 

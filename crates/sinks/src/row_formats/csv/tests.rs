@@ -36,7 +36,7 @@ timestamp,f,big,small,on,text,mode_label,list,pair
 }
 
 #[test]
-fn long_cells_are_written_in_pieces() {
+fn long_cells_are_written_in_chunks() {
     let len = 100_000;
     let numbers = UInt8Array::from_iter_values((0..len).map(|i| (i % 251) as u8));
     let item = Arc::new(Field::new("item", DataType::UInt8, true));
@@ -62,10 +62,10 @@ fn long_cells_are_written_in_pieces() {
     let header = ["before", "list", "between", "text", "bytes", "after"];
     let list = format!("\"[{}]\"", numbers.join(","));
     let text = format!("\"{}\"", text.replace('"', "\"\""));
-    let long = ["7", &list, "8", &text, &hex, "9"];
+    let long_row = ["7", &list, "8", &text, &hex, "9"];
     let list = format!("\"[{before_last},{last}]\"");
-    let short = ["7", &list, "8", "b", "0f", "9"];
-    let lines = [header, long, short].map(|cells| cells.join(",") + "\n");
+    let short_row = ["7", &list, "8", "b", "0f", "9"];
+    let lines = [header, long_row, short_row].map(|cells| cells.join(",") + "\n");
     assert!(csv(batch) == lines.concat());
 }
 
@@ -93,19 +93,19 @@ fn floats_have_the_shortest_text_that_reads_back() {
 #[test]
 fn times_are_exact_in_the_unit_of_the_format() {
     let nanos = vec![Some(1_714_564_800_123_456_789), Some(0), None];
-    let lines =
-        |batch| csv(batch).lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
-    let text = |column| lines(table(vec![column]));
-    assert_eq!(text(times("us", nanos.clone())), ["1714564800123456", "0", ""]);
-    assert_eq!(text(times("ns", nanos.clone())), ["1714564800123456789", "0", ""]);
+    let cells = |column| -> Vec<String> {
+        csv(table(vec![column])).lines().skip(1).map(str::to_owned).collect()
+    };
+    assert_eq!(cells(times("us", nanos.clone())), ["1714564800123456", "0", ""]);
+    assert_eq!(cells(times("ns", nanos.clone())), ["1714564800123456789", "0", ""]);
     let utc = ["2024-05-01T12:00:00.123456Z", "1970-01-01T00:00:00.000000Z", ""];
-    assert_eq!(text(utc_times("us", nanos.clone())), utc);
+    assert_eq!(cells(utc_times("us", nanos.clone())), utc);
     let utc = ["2024-05-01T12:00:00.123456789Z", "1970-01-01T00:00:00.000000000Z", ""];
-    assert_eq!(text(utc_times("ns", nanos)), utc);
-    let before = vec![Some(-1_000), Some(-1_000_001_000)];
-    assert_eq!(text(times("us", before.clone())), ["-1", "-1000001"]);
+    assert_eq!(cells(utc_times("ns", nanos)), utc);
+    let before_epoch = vec![Some(-1_000), Some(-1_000_001_000)];
+    assert_eq!(cells(times("us", before_epoch.clone())), ["-1", "-1000001"]);
     let utc = ["1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:58.999999Z"];
-    assert_eq!(text(utc_times("us", before)), utc);
+    assert_eq!(cells(utc_times("us", before_epoch)), utc);
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn formulas_are_marked_on_request() {
         ",,-1",
         "",
     ];
-    let safe = CsvOptions::default().with_marked_formulas();
-    assert_eq!(csv_with(std::slice::from_ref(&batch), safe), expected.join("\n"));
+    let options = CsvOptions::default().with_marked_formulas();
+    assert_eq!(csv_with(std::slice::from_ref(&batch), options), expected.join("\n"));
     assert!(csv(batch).starts_with("=x,label,number\n=1+1,=1+1,-1\n"));
 }
 

@@ -10,9 +10,11 @@ use crate::{
     row_formats::{
         csv::{
             cell::{Cell, FlushText},
-            options::{CsvOptions, needs_quotes, push_long_text, push_part, push_text},
+            options::{
+                CsvOptions, append_cell, append_long_cell, append_part, needs_quotes,
+            },
         },
-        json::{ByteValues, JsonColumn, PIECE_BYTES, byte_values, push_hex},
+        json::{ByteValues, FLUSH_BYTES, JsonColumn, append_hex, byte_values},
     },
     text::text_buffer::TextBuffer,
 };
@@ -21,13 +23,13 @@ use crate::{
 pub(super) struct TextCell<O: OffsetSizeTrait> {
     values: Option<GenericStringArray<O>>,
     options: CsvOptions,
-    end: u8,
+    delimiter: u8,
 }
 
 impl<O: OffsetSizeTrait> TextCell<O> {
-    /// Creates cells that are followed by `end`.
-    pub(super) fn new(options: CsvOptions, end: u8) -> Self {
-        Self { values: None, options, end }
+    /// Creates cells that are followed by `delimiter`.
+    pub(super) fn new(options: CsvOptions, delimiter: u8) -> Self {
+        Self { values: None, options, delimiter }
     }
 }
 
@@ -41,24 +43,24 @@ impl<O: OffsetSizeTrait> Cell for TextCell<O> {
         true
     }
 
-    fn write_in_pieces(
+    fn write_in_chunks(
         &mut self,
         row: usize,
         text: &mut TextBuffer,
         flush: FlushText<'_>,
     ) -> Result<()> {
         if let Some(values) = &self.values {
-            push_long_text(values.value(row).as_bytes(), self.options, text, flush)?;
+            append_long_cell(values.value(row).as_bytes(), self.options, text, flush)?;
         }
-        text.push(self.end);
+        text.push(self.delimiter);
         Ok(())
     }
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         if let Some(values) = &self.values {
-            push_text(values.value(row).as_bytes(), self.options, text);
+            append_cell(values.value(row).as_bytes(), self.options, text);
         }
-        text.push(self.end);
+        text.push(self.delimiter);
     }
 
     fn release_values(&mut self) {
@@ -70,15 +72,16 @@ impl<O: OffsetSizeTrait> Cell for TextCell<O> {
 pub(super) struct BytesCell {
     values: Option<Box<dyn ByteValues>>,
     hex: Vec<u8>,
-    end: u8,
+    delimiter: u8,
 }
 
 impl BytesCell {
-    /// Creates cells that are followed by `end`.
-    pub(super) fn new(end: u8) -> Self {
-        Self { values: None, hex: Vec::new(), end }
+    /// Creates cells that are followed by `delimiter`.
+    pub(super) fn new(delimiter: u8) -> Self {
+        Self { values: None, hex: Vec::new(), delimiter }
     }
 
+    /// Returns the value at index `row`; an empty value if there is none.
     fn bytes(values: Option<&dyn ByteValues>, row: usize) -> &[u8] {
         values.and_then(|values| values.get(row)).unwrap_or_default()
     }
@@ -92,30 +95,30 @@ impl Cell for BytesCell {
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         self.hex.clear();
-        push_hex(Self::bytes(self.values.as_deref(), row), &mut self.hex);
-        text.extend(&self.hex);
-        text.push(self.end);
+        append_hex(Self::bytes(self.values.as_deref(), row), &mut self.hex);
+        text.append(&self.hex);
+        text.push(self.delimiter);
     }
 
     fn can_be_long(&self) -> bool {
         true
     }
 
-    fn write_in_pieces(
+    fn write_in_chunks(
         &mut self,
         row: usize,
         text: &mut TextBuffer,
         flush: FlushText<'_>,
     ) -> Result<()> {
-        for piece in Self::bytes(self.values.as_deref(), row).chunks(PIECE_BYTES / 2) {
+        for chunk in Self::bytes(self.values.as_deref(), row).chunks(FLUSH_BYTES / 2) {
             self.hex.clear();
-            push_hex(piece, &mut self.hex);
-            text.extend(&self.hex);
-            if text.as_bytes().len() >= PIECE_BYTES {
+            append_hex(chunk, &mut self.hex);
+            text.append(&self.hex);
+            if text.as_bytes().len() >= FLUSH_BYTES {
                 flush(text)?;
             }
         }
-        text.push(self.end);
+        text.push(self.delimiter);
         Ok(())
     }
 
@@ -131,13 +134,13 @@ pub(super) struct LabelCell {
     /// The index of the label of each row.
     keys: Vec<usize>,
     options: CsvOptions,
-    end: u8,
+    delimiter: u8,
 }
 
 impl LabelCell {
-    /// Creates cells that are followed by `end`.
-    pub(super) fn new(options: CsvOptions, end: u8) -> Self {
-        Self { cells: Vec::new(), keys: Vec::new(), options, end }
+    /// Creates cells that are followed by `delimiter`.
+    pub(super) fn new(options: CsvOptions, delimiter: u8) -> Self {
+        Self { cells: Vec::new(), keys: Vec::new(), options, delimiter }
     }
 }
 
@@ -148,7 +151,7 @@ impl Cell for LabelCell {
         self.cells.clear();
         for name in names.iter().map(Option::unwrap_or_default) {
             let mut cell = TextBuffer::default();
-            push_text(name.as_bytes(), self.options, &mut cell);
+            append_cell(name.as_bytes(), self.options, &mut cell);
             self.cells.push(cell);
         }
         // Without labels all rows are null, and the keys are not used.
@@ -159,8 +162,8 @@ impl Cell for LabelCell {
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let cell = self.keys.get(row).and_then(|key| self.cells.get(*key));
-        text.extend(cell.map_or(b"", TextBuffer::as_bytes));
-        text.push(self.end);
+        text.append(cell.map_or(b"", TextBuffer::as_bytes));
+        text.push(self.delimiter);
     }
 
     fn release_values(&mut self) {
@@ -174,44 +177,50 @@ pub(super) struct JsonCell {
     values: Option<JsonColumn>,
     json: Vec<u8>,
     options: CsvOptions,
-    end: u8,
+    delimiter: u8,
 }
 
 impl JsonCell {
-    /// Creates cells of the column `field` that are followed by `end`.
-    pub(super) fn new(field: &Field, options: CsvOptions, end: u8) -> Self {
-        Self { field: field.clone(), values: None, json: Vec::new(), options, end }
+    /// Creates cells of the column `field` that are followed by `delimiter`.
+    pub(super) fn new(field: &Field, options: CsvOptions, delimiter: u8) -> Self {
+        Self {
+            field: field.clone(),
+            values: None,
+            json: Vec::new(),
+            options,
+            delimiter,
+        }
     }
 
-    /// Appends the JSON text as a cell.
-    fn push_json(&self, text: &mut TextBuffer) {
+    /// Appends the text in `json` as a cell.
+    fn append_json(&self, text: &mut TextBuffer) {
         match self.json.as_slice() {
             b"null" => {}
             [b'"', ..] => {
-                let string = serde_json::from_slice::<String>(&self.json);
-                let string = string.unwrap_or_default();
-                push_text(string.as_bytes(), self.options, text);
+                let string: String =
+                    serde_json::from_slice(&self.json).unwrap_or_default();
+                append_cell(string.as_bytes(), self.options, text);
             }
             // JSON that starts with a minus is a number.
             json => {
-                let options = self.options.without_marks();
-                push_text(json, options, text);
+                let options = self.options.without_marked_formulas();
+                append_cell(json, options, text);
             }
         }
     }
 }
 
-/// Returns whether the JSON text of the value at index `row`, which is too long to be buffered, must
-/// be quoted.
+/// Returns whether the JSON text of the value at index `row`, which is too long to be buffered,
+/// must be quoted.
 fn long_json_needs_quotes(values: &JsonColumn, row: usize) -> Result<bool> {
-    let mut is_found = false;
-    let mut rest = Vec::new();
-    values.write_in_pieces(row, &mut rest, &mut |json| {
-        is_found = is_found || needs_quotes(json);
-        json.clear();
+    let mut is_quoted = false;
+    let mut last_chunk = Vec::new();
+    values.write_in_chunks(row, &mut last_chunk, &mut |chunk| {
+        is_quoted = is_quoted || needs_quotes(chunk);
+        chunk.clear();
         Ok(())
     })?;
-    Ok(is_found || needs_quotes(&rest))
+    Ok(is_quoted || needs_quotes(&last_chunk))
 }
 
 impl Cell for JsonCell {
@@ -225,50 +234,52 @@ impl Cell for JsonCell {
         if let Some(values) = &self.values {
             values.write(row, &mut self.json);
         }
-        self.push_json(text);
-        text.push(self.end);
+        self.append_json(text);
+        text.push(self.delimiter);
     }
 
     fn can_be_long(&self) -> bool {
         true
     }
 
-    fn write_in_pieces(
+    fn write_in_chunks(
         &mut self,
         row: usize,
         text: &mut TextBuffer,
         flush: FlushText<'_>,
     ) -> Result<()> {
         self.json.clear();
-        let mut is_quoted = None;
+        // `None` until the first chunk is flushed. Whether the cell is quoted depends on all of its
+        // text, so the value is formatted twice if it is long.
+        let mut long_cell_is_quoted = None;
         if let Some(values) = &self.values {
-            values.write_in_pieces(row, &mut self.json, &mut |json| {
-                let is_quoted = match is_quoted {
+            values.write_in_chunks(row, &mut self.json, &mut |chunk| {
+                let is_quoted = match long_cell_is_quoted {
                     Some(is_quoted) => is_quoted,
                     None => {
-                        let quotes =
-                            needs_quotes(json) || long_json_needs_quotes(values, row)?;
-                        if quotes {
+                        let is_quoted =
+                            needs_quotes(chunk) || long_json_needs_quotes(values, row)?;
+                        if is_quoted {
                             text.push(b'"');
                         }
-                        *is_quoted.insert(quotes)
+                        *long_cell_is_quoted.insert(is_quoted)
                     }
                 };
-                push_part(json, is_quoted, text);
-                json.clear();
+                append_part(chunk, is_quoted, text);
+                chunk.clear();
                 flush(text)
             })?;
         }
-        match is_quoted {
-            None => self.push_json(text),
+        match long_cell_is_quoted {
+            None => self.append_json(text),
             Some(is_quoted) => {
-                push_part(&self.json, is_quoted, text);
+                append_part(&self.json, is_quoted, text);
                 if is_quoted {
                     text.push(b'"');
                 }
             }
         }
-        text.push(self.end);
+        text.push(self.delimiter);
         Ok(())
     }
 

@@ -12,12 +12,12 @@ use crate::{
 
 fn rows(batch: &RecordBatch) -> Vec<String> {
     let rows = JsonRows::new(batch).unwrap();
-    let row = |i| {
+    let row_text = |row| {
         let mut json = Vec::new();
-        rows.write_row(i, &mut json);
+        rows.write_row(row, &mut json);
         String::from_utf8(json).unwrap()
     };
-    (0..rows.rows()).map(row).collect()
+    (0..rows.rows()).map(row_text).collect()
 }
 
 #[test]
@@ -51,8 +51,8 @@ fn integers_for_spark_have_all_digits() {
 #[test]
 fn infinities_are_counted_nulls_or_large_numbers() {
     // JSON (RFC 8259, 6) has no infinities; Python's json parses 1e999 as infinity.
-    let (inf, nan) = (f32::INFINITY, f32::NAN);
-    let single = Float32Array::from(vec![inf, -inf, nan, f32::MAX]);
+    let (infinity, nan) = (f32::INFINITY, f32::NAN);
+    let single = Float32Array::from(vec![infinity, -infinity, nan, f32::MAX]);
     let double = Float64Array::from(vec![f64::NEG_INFINITY, 1.5, f64::NAN, f64::MAX]);
     let lists = ListArray::from_iter_primitive::<Float64Type, _, _>([
         Some(vec![Some(f64::INFINITY), None, Some(1.0)]),
@@ -71,25 +71,28 @@ fn infinities_are_counted_nulls_or_large_numbers() {
         (0..rows.rows()).for_each(|row| rows.write_row(row, &mut json));
         String::from_utf8(json).unwrap()
     };
-    let nulls = Infinities::default();
+    let as_nulls = Infinities::default();
     let expected = concat!(
         r#"{"s":null,"d":null,"l":[null,null,1.0]}"#,
         r#"{"s":null,"d":1.5,"l":null}{"s":null,"d":null,"l":[]}"#,
         r#"{"s":3.4028235e+38,"d":1.7976931348623157e+308,"l":[null]}"#
     );
-    assert_eq!(lines(&nulls), expected);
-    assert_eq!((nulls.take_nulls(), nulls.take_nulls()), (5, 0));
-    let large = Infinities::as_large_numbers();
+    assert_eq!(lines(&as_nulls), expected);
+    assert_eq!((as_nulls.take_null_count(), as_nulls.take_null_count()), (5, 0));
+    let as_large_numbers = Infinities::as_large_numbers();
     let expected = concat!(
         r#"{"s":1e999,"d":-1e999,"l":[1e999,null,1.0]}"#,
         r#"{"s":-1e999,"d":1.5,"l":null}{"s":null,"d":null,"l":[]}"#,
         r#"{"s":3.4028235e+38,"d":1.7976931348623157e+308,"l":[-1e999]}"#
     );
-    assert_eq!((lines(&large).as_str(), large.take_nulls()), (expected, 0));
+    assert_eq!(
+        (lines(&as_large_numbers).as_str(), as_large_numbers.take_null_count()),
+        (expected, 0)
+    );
 }
 
 #[test]
-fn times_of_day_are_strings() {
+fn utc_times_are_strings() {
     let batch =
         table(vec![utc_times("us", vec![Some(1_714_564_800_123_456_000), None])]);
     let expected =
@@ -99,11 +102,11 @@ fn times_of_day_are_strings() {
 
 #[test]
 fn every_control_character_is_escaped() {
-    let all: String = (0..0x80_u8).map(char::from).collect();
+    let ascii: String = (0..0x80_u8).map(char::from).collect();
     let batch =
-        table(vec![column("a", Arc::new(StringArray::from(vec![all.clone()])))]);
+        table(vec![column("a", Arc::new(StringArray::from(vec![ascii.clone()])))]);
     let json: serde_json::Value = serde_json::from_str(&rows(&batch)[0]).unwrap();
-    assert_eq!(json["a"], all);
+    assert_eq!(json["a"], ascii);
 }
 
 #[test]

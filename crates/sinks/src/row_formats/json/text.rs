@@ -1,25 +1,27 @@
-//! JSON text that is passed on in pieces while it grows.
+//! JSON text that is written in chunks while it grows.
 
 use std::ops::{Deref, DerefMut};
 
 use logtool_core::{Error, Result};
 
-/// Text is passed on when it has this length.
-pub(crate) const PIECE_BYTES: usize = 64 << 10;
+/// Text is flushed when it has at least this length.
+pub(crate) const FLUSH_BYTES: usize = 64 << 10;
 
-/// Accepts the text so far and clears it.
+/// A function that writes the text that was appended so far, and clears it.
 type FlushText<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<()>;
 
-/// A buffer of JSON text. One value can be far longer than memory should hold twice, so the
-/// text may leave the buffer within a value, between the elements of a list or string.
+/// A buffer of JSON text.
+///
+/// One value can be so long that its text must not be in memory in addition to the value. So the
+/// text may be flushed within a value, between the elements of a list or within a string.
 pub(crate) struct JsonText<'a> {
     bytes: &'a mut Vec<u8>,
-    /// The length from which the text is passed on.
-    limit: usize,
+    /// The length from which the text is flushed.
+    flush_len: usize,
     receiver: Option<TextReceiver<'a>>,
 }
 
-/// The receiver of long text.
+/// The receiver of the text that is flushed.
 struct TextReceiver<'a> {
     flush: FlushText<'a>,
     failure: Option<Error>,
@@ -28,19 +30,19 @@ struct TextReceiver<'a> {
 impl<'a> JsonText<'a> {
     /// Creates a text that stays in `bytes`, after the bytes that are already there.
     pub(crate) fn in_buffer(bytes: &'a mut Vec<u8>) -> Self {
-        Self { bytes, limit: usize::MAX, receiver: None }
+        Self { bytes, flush_len: usize::MAX, receiver: None }
     }
 
     /// Creates a text that calls `flush` whenever `bytes` is long.
     pub(crate) fn with_flush(bytes: &'a mut Vec<u8>, flush: FlushText<'a>) -> Self {
         let receiver = Some(TextReceiver { flush, failure: None });
-        Self { bytes, limit: PIECE_BYTES, receiver }
+        Self { bytes, flush_len: FLUSH_BYTES, receiver }
     }
 
-    /// Passes the text on if it is long. After a failure, the rest of the text is dropped.
+    /// Flushes the text if it is long. After the first failure, all text is dropped.
     #[inline]
     pub(crate) fn flush_if_long(&mut self) {
-        if self.bytes.len() >= self.limit {
+        if self.bytes.len() >= self.flush_len {
             self.flush();
         }
     }
@@ -58,9 +60,12 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    /// Returns the first error of `flush`. The rest of the text stays in the buffer.
+    /// Fails with the first error of `flush`. The text after the last flush stays in the buffer.
     pub(crate) fn finish(self) -> Result<()> {
-        self.receiver.and_then(|receiver| receiver.failure).map_or(Ok(()), Err)
+        match self.receiver.and_then(|receiver| receiver.failure) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
     }
 }
 

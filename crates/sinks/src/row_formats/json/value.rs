@@ -8,12 +8,12 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
-    row_formats::json::text::{JsonText, PIECE_BYTES},
+    row_formats::json::text::{FLUSH_BYTES, JsonText},
     text::{
         infinities::Infinities,
         number::Number,
         number_format::NumberBuffer,
-        time_text::{TimeForm, iso_second, nanos},
+        time_text::{TimeFormat, iso_second, nanos},
     },
 };
 
@@ -24,20 +24,25 @@ pub(crate) struct JsonValues {
     kind: JsonKind,
 }
 
-/// The column types, grouped by their JSON form.
+/// The column types, grouped by their JSON format.
 enum JsonKind {
     Null,
     Bool(BooleanBuffer),
     Number(Box<dyn NumberValues>),
-    Time(TimeForm, ScalarBuffer<i64>),
+    Time(TimeFormat, ScalarBuffer<i64>),
     Text(Box<dyn ByteValues>),
     Bytes(Box<dyn ByteValues>),
-    /// The quoted names of the values, and the index of the name of each row.
+    /// The labels as JSON, and the index of the label of each row.
     Label(Vec<Vec<u8>>, Vec<usize>),
-    List(Box<dyn Fn(usize) -> (usize, usize) + Send + Sync>, Box<JsonValues>),
-    /// The key before each value, e.g. `,"x":`, and the values.
+    /// The location of the items of each row, and the items of all rows.
+    List(ItemRange, Box<JsonValues>),
+    /// The text before each value, e.g. `,"x":`, and the values.
     Struct(Vec<(Vec<u8>, JsonValues)>),
 }
+
+/// Returns the range of the items of the list at the index of a row, or `None` if the column is
+/// shorter.
+type ItemRange = Box<dyn Fn(usize) -> Option<Range<usize>> + Send + Sync>;
 
 /// The deepest nesting of types; deeper recursion could overflow the stack.
 const MAX_DEPTH: usize = 64;
@@ -107,8 +112,8 @@ impl JsonKind {
                 TimeUnit::Nanosecond => numbers!(DurationNanosecondType),
             },
             DataType::Timestamp(..) => {
-                match (TimeForm::for_field(field), nanos(column)) {
-                    (Some(form), Some(nanos)) => Self::Time(form, nanos),
+                match (TimeFormat::for_field(field), nanos(column)) {
+                    (Some(format), Some(nanos)) => Self::Time(format, nanos),
                     _ => return Err(unsupported(field)),
                 }
             }
@@ -142,24 +147,17 @@ impl JsonKind {
             }
             DataType::FixedSizeList(item, len) => {
                 let len = usize::try_from(*len).unwrap_or_default();
-                let values = column.as_fixed_size_list().values();
-                let values = JsonValues::new(item, values, infinities, depth + 1)?;
+                let items = column.as_fixed_size_list().values();
+                let items = JsonValues::new(item, items, infinities, depth + 1)?;
                 let rows = column.len();
-                let ends = move |row| {
-                    if row < rows {
-                        (row * len, (row + 1) * len)
-                    } else {
-                        (usize::MAX, 0)
-                    }
-                };
-                Self::List(Box::new(ends), Box::new(values))
+                let item_range =
+                    move |row| (row < rows).then(|| row * len..(row + 1) * len);
+                Self::List(Box::new(item_range), Box::new(items))
             }
             DataType::Struct(fields) => {
                 let mut columns = Vec::new();
                 for (field, column) in fields.iter().zip(column.as_struct().columns()) {
-                    let mut key = vec![if columns.is_empty() { b'{' } else { b',' }];
-                    quote(field.name(), &mut key);
-                    key.push(b':');
+                    let key = key_text(field.name(), columns.is_empty());
                     let values = JsonValues::new(field, column, infinities, depth + 1)?;
                     columns.push((key, values));
                 }
@@ -176,78 +174,79 @@ impl JsonKind {
         depth: usize,
     ) -> Result<Self> {
         let dictionary = column.as_any_dictionary();
-        let names = dictionary.values();
-        let item = Field::new(field.name(), names.data_type().clone(), true);
-        let names =
-            (JsonValues::new(&item, names, infinities, depth + 1)?, names.len());
-        let names = (0..names.1).map(|name| {
+        let labels = dictionary.values();
+        let label_field = Field::new(field.name(), labels.data_type().clone(), true);
+        let values = JsonValues::new(&label_field, labels, infinities, depth + 1)?;
+        let label_texts = (0..labels.len()).map(|index| {
             let mut json = Vec::new();
-            names.0.write(name, &mut JsonText::in_buffer(&mut json));
+            values.write(index, &mut JsonText::in_buffer(&mut json));
             json
         });
-        let keys = if dictionary.values().is_empty() {
-            vec![usize::MAX; column.len()]
+        let keys = if labels.is_empty() {
+            vec![usize::MAX; column.len()] // all rows are null
         } else {
             dictionary.normalized_keys()
         };
-        Ok(Self::Label(names.collect(), keys))
+        Ok(Self::Label(label_texts.collect(), keys))
     }
 
     fn list<O: OffsetSizeTrait>(
         item: &Field,
         offsets: &ScalarBuffer<O>,
-        values: &ArrayRef,
+        items: &ArrayRef,
         infinities: &Infinities,
         depth: usize,
     ) -> Result<Self> {
-        let values = JsonValues::new(item, values, infinities, depth + 1)?;
+        let items = JsonValues::new(item, items, infinities, depth + 1)?;
         let offsets = offsets.clone();
-        let ends = move |row: usize| match (offsets.get(row), offsets.get(row + 1)) {
-            (Some(start), Some(end)) => (start.as_usize(), end.as_usize()),
-            _ => (usize::MAX, 0),
+        let item_range = move |row: usize| {
+            let (start, end) = (offsets.get(row)?, offsets.get(row + 1)?);
+            Some(start.as_usize()..end.as_usize())
         };
-        Ok(Self::List(Box::new(ends), Box::new(values)))
+        Ok(Self::List(Box::new(item_range), Box::new(items)))
     }
 
     /// Appends the value at index `row`; returns `None` without appending if it is null.
     fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()> {
         match self {
             Self::Null => return None,
-            Self::Bool(bits) => {
-                let bit = (row < bits.len()).then(|| bits.value(row))?;
-                json.extend_from_slice(if bit { b"true" } else { b"false" });
+            Self::Bool(values) => {
+                if row >= values.len() {
+                    return None;
+                }
+                let text: &[u8] = if values.value(row) { b"true" } else { b"false" };
+                json.extend_from_slice(text);
             }
             Self::Number(numbers) => numbers.write(row, json)?,
-            Self::Time(form, nanos) => write_time(*form, *nanos.get(row)?, json),
-            Self::Text(texts) => {
-                let text = texts.get(row)?;
+            Self::Time(format, nanos) => write_time(*format, *nanos.get(row)?, json),
+            Self::Text(values) => {
+                let text = values.get(row)?;
                 json.push(b'"');
-                for piece in text.chunks(PIECE_BYTES) {
-                    escape(piece, json);
+                for chunk in text.chunks(FLUSH_BYTES) {
+                    escape(chunk, json);
                     json.flush_if_long();
                 }
                 json.push(b'"');
             }
-            Self::Bytes(bytes) => {
-                let bytes = bytes.get(row)?;
+            Self::Bytes(values) => {
+                let bytes = values.get(row)?;
                 json.push(b'"');
-                for piece in bytes.chunks(PIECE_BYTES / 2) {
-                    push_hex(piece, json);
+                for chunk in bytes.chunks(FLUSH_BYTES / 2) {
+                    append_hex(chunk, json);
                     json.flush_if_long();
                 }
                 json.push(b'"');
             }
-            Self::Label(names, keys) => {
-                json.extend_from_slice(names.get(*keys.get(row)?)?);
+            Self::Label(label_texts, keys) => {
+                json.extend_from_slice(label_texts.get(*keys.get(row)?)?);
             }
-            Self::List(ends, values) => {
-                let (start, end) = ends(row);
-                (start <= end).then_some(())?;
-                match (&values.nulls, &values.kind) {
-                    (None, JsonKind::Number(all)) => all.write_list(start..end, json),
-                    _ => write_list(start..end, json, |row, json| {
-                        values.write(row, json)
-                    }),
+            Self::List(item_range, items) => {
+                let range = item_range(row)?;
+                match (&items.nulls, &items.kind) {
+                    (None, JsonKind::Number(numbers)) => {
+                        numbers.write_list(range, json);
+                    }
+                    _ => write_list(range, json, |item, json| items.write(item, json)),
                 }
             }
             Self::Struct(columns) => {
@@ -263,11 +262,12 @@ impl JsonKind {
     }
 }
 
-/// Numbers of any type.
+/// The numbers of a column of any type.
 trait NumberValues: Send + Sync {
+    /// Appends the number at index `row`, or returns `None` if the column is shorter.
     fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()>;
 
-    /// Appends a list of the numbers in `rows`, which must not contain nulls.
+    /// Appends a list of the numbers at the indices `rows`, none of which must be null.
     fn write_list(&self, rows: Range<usize>, json: &mut JsonText<'_>);
 }
 
@@ -339,70 +339,78 @@ pub(crate) fn byte_values(column: &ArrayRef) -> Option<Box<dyn ByteValues>> {
     })
 }
 
-/// Appends a list whose items are appended by `write`, for each of `rows`.
+/// Appends a list; `write_item` appends the item at each index of `items`.
 fn write_list(
-    rows: Range<usize>,
+    items: Range<usize>,
     json: &mut JsonText<'_>,
-    write: impl Fn(usize, &mut JsonText<'_>),
+    write_item: impl Fn(usize, &mut JsonText<'_>),
 ) {
     json.push(b'[');
-    for row in rows.clone() {
-        if row > rows.start {
+    for item in items.clone() {
+        if item > items.start {
             json.push(b',');
         }
-        write(row, json);
+        write_item(item, json);
         json.flush_if_long();
     }
     json.push(b']');
 }
 
-/// Appends a number. It is formatted in place: copying such a short text would take as long.
+/// Appends a number. It is formatted directly after the text, because copying it from another
+/// buffer would take as long as formatting it.
 fn write_number(number: impl Number, infinities: &Infinities, json: &mut Vec<u8>) {
     let start = json.len();
     json.extend_from_slice(&[0; size_of::<NumberBuffer>()]);
-    let tail = json.last_chunk_mut();
-    let len = tail.map_or(0, |tail| number.write_json(tail, infinities));
+    let buffer = json.last_chunk_mut();
+    let len = buffer.map_or(0, |buffer| number.write_json(buffer, infinities));
     json.truncate(start + len);
 }
 
-fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {
-    match form {
-        TimeForm::Number { divisor } => {
+fn write_time(format: TimeFormat, nanos: i64, json: &mut Vec<u8>) {
+    match format {
+        TimeFormat::Number { divisor } => {
             write_number(nanos.div_euclid(divisor), &Infinities::default(), json);
         }
-        TimeForm::Iso { digits } => {
+        TimeFormat::Iso { digits } => {
             json.push(b'"');
             json.extend_from_slice(&iso_second(nanos.div_euclid(1_000_000_000)));
             let fraction = format!("{:09}", nanos.rem_euclid(1_000_000_000));
             if digits > 0 {
                 json.push(b'.');
-                json.extend_from_slice(
-                    fraction.get(..digits).unwrap_or_default().as_bytes(),
-                );
+                let fraction = fraction.get(..digits).unwrap_or_default();
+                json.extend_from_slice(fraction.as_bytes());
             }
             json.extend_from_slice(b"Z\"");
         }
     }
 }
 
+/// Returns the text before the value of a key of an object, e.g. `,"x":`.
+pub(crate) fn key_text(key: &str, is_first: bool) -> Vec<u8> {
+    let mut text = vec![if is_first { b'{' } else { b',' }];
+    quote(key, &mut text);
+    text.push(b':');
+    text
+}
+
 /// Appends `text` to `json`, quoted and escaped.
-pub(crate) fn quote(text: &str, json: &mut Vec<u8>) {
+fn quote(text: &str, json: &mut Vec<u8>) {
     json.push(b'"');
     escape(text.as_bytes(), json);
     json.push(b'"');
 }
 
 /// Appends the two hexadecimal digits of each byte to `text`.
-pub(crate) fn push_hex(bytes: &[u8], text: &mut Vec<u8>) {
+pub(crate) fn append_hex(bytes: &[u8], text: &mut Vec<u8>) {
     let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
     text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]));
 }
 
-/// Appends `text`, which is a part of a UTF-8 string, to `json`, with escapes. Only ASCII is
-/// escaped, so that a part may end within a character.
+/// Appends `text`, which is a part of a UTF-8 string, to `json`, with escapes. Only ASCII
+/// characters are escaped, so the part may start and end within a longer character.
 fn escape(text: &[u8], json: &mut Vec<u8>) {
-    let mut copied_to = 0;
-    for (at, byte) in text.iter().enumerate() {
+    let mut copied_len = 0;
+    for (offset, byte) in text.iter().enumerate() {
         let escape: &[u8] = match byte {
             b'"' => b"\\\"",
             b'\\' => b"\\\\",
@@ -422,11 +430,11 @@ fn escape(text: &[u8], json: &mut Vec<u8>) {
             }
             _ => continue,
         };
-        json.extend_from_slice(&text[copied_to..at]);
+        json.extend_from_slice(&text[copied_len..offset]);
         json.extend_from_slice(escape);
-        copied_to = at + 1;
+        copied_len = offset + 1;
     }
-    json.extend_from_slice(&text[copied_to..]);
+    json.extend_from_slice(&text[copied_len..]);
 }
 
 fn unsupported(field: &Field) -> Error {

@@ -54,7 +54,7 @@ fn px4_integers_are_scaled_degrees_and_millimetres() {
 #[test]
 fn fix_type_may_be_an_integer_of_any_width() {
     // Protocol buffers have no integers below 32 bits.
-    let kinds: [ArrayRef; 8] = [
+    let fix_types: [ArrayRef; 8] = [
         Arc::new(Int8Array::from(vec![3, 2])),
         Arc::new(Int16Array::from(vec![3, 2])),
         Arc::new(Int32Array::from(vec![3, 2])),
@@ -64,19 +64,19 @@ fn fix_type_may_be_an_integer_of_any_width() {
         Arc::new(UInt32Array::from(vec![3, 2])),
         Arc::new(UInt64Array::from(vec![3, 2])),
     ];
-    for kind in kinds {
+    for fix_type in fix_types {
         let columns = vec![
             times("ns", vec![Some(1), Some(2)]),
             doubles("lat", vec![1.5, 1.5]),
             doubles("lon", vec![2.5, 2.5]),
-            column("fix_type", kind.clone()),
+            column("fix_type", fix_type.clone()),
         ];
         let expected = [known(1, 1.5, 2.5, None), RowPosition::Unknown];
         assert_eq!(
             row_positions("t", columns).unwrap(),
             expected,
             "{}",
-            kind.data_type()
+            fix_type.data_type()
         );
     }
 }
@@ -130,11 +130,11 @@ fn negative_status_of_ros_fixes_means_no_fix() {
             doubles("altitude", vec![f64::NAN, f64::NAN]),
         ]
     };
-    let fix = [RowPosition::Unknown, known(2, 48.0, 11.0, None)];
-    assert_eq!(row_positions("sensor_msgs/NavSatFix", columns()).unwrap(), fix);
+    let one_valid = [RowPosition::Unknown, known(2, 48.0, 11.0, None)];
+    assert_eq!(row_positions("sensor_msgs/NavSatFix", columns()).unwrap(), one_valid);
     // In other topics, a status may have any meaning.
-    let all = [known(1, 48.0, 11.0, None), fix[1]];
-    assert_eq!(row_positions("my_msgs/Beacon", columns()).unwrap(), all);
+    let both_valid = [known(1, 48.0, 11.0, None), one_valid[1]];
+    assert_eq!(row_positions("my_msgs/Beacon", columns()).unwrap(), both_valid);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whole files, compared with texts written by hand after the specifications.
+//! Whole files, compared with texts written by hand according to the specifications.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn rows(is_utc: bool, fixes: &[[f64; 3]]) -> RecordBatch {
     table(vec![times, column("lon", 0), column("lat", 1), column("alt", 2)])
 }
 
-/// Two modes; the fix is lost during the second.
+/// A flight with two modes; the receiver loses the fix during the second.
 const FLIGHT: [[f64; 3]; 5] = [
     [8.5, 47.25, 400.0],
     [8.75, 47.25, 400.5],
@@ -62,7 +62,7 @@ fn track_over_the_antimeridian_is_two_lines() {
     let paths = [179.9, 180.0]
         .map(|east| [[179.5, 1.0, 0.0], [east, 1.0, 0.0], [-179.9, 2.0, 0.0]]);
     let geojson = TrackFormat::GeoJson;
-    for (way, format, ends) in [
+    for (fixes, format, expected_texts) in [
         (paths[0], geojson, ["[180,1.5,0]]", "[[-180,1.5,0],[-179.9,2,0]]"]),
         (paths[1], geojson, ["[[179.5,1,0],[180,1,0]]", "[[-180,1,0],[-179.9,2,0]]"]),
         (
@@ -74,10 +74,10 @@ fn track_over_the_antimeridian_is_two_lines() {
         let folder = tempfile::tempdir().unwrap();
         let outputs = Outputs::new(folder.path(), ExistingFiles::Refuse);
         let sink = TrackSink::new(outputs.clone(), names("t"), format, "a".into());
-        let rows = rows(true, &way);
+        let rows = rows(true, &fixes);
         let text = String::from_utf8(write_one_file(&outputs, &sink, &[rows])).unwrap();
-        for end in ends {
-            assert!(text.contains(end), "no {end:?} in {text}");
+        for expected in expected_texts {
+            assert!(text.contains(expected), "no {expected:?} in {text}");
         }
         assert_eq!(sink.fixes(), 3);
     }
@@ -167,7 +167,7 @@ fn geojson_has_a_feature_for_each_segment() {
 }
 
 /// Writes `fixes` with times that are not UTC, and returns the text of the file.
-fn plain(format: TrackFormat, fixes: &[[f64; 3]]) -> String {
+fn write_without_utc(format: TrackFormat, fixes: &[[f64; 3]]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(folder.path(), ExistingFiles::Refuse);
     let sink = TrackSink::new(outputs.clone(), names("t"), format, "log".into());
@@ -179,31 +179,31 @@ fn plain(format: TrackFormat, fixes: &[[f64; 3]]) -> String {
 
 #[test]
 fn times_that_are_not_utc_have_no_dates() {
-    let text = plain(TrackFormat::GeoJson, &FLIGHT[..2]);
+    let text = write_without_utc(TrackFormat::GeoJson, &FLIGHT[..2]);
     let times = r#""startSeconds":1714564800,"endSeconds":1714564801}"#;
     assert!(text.contains(times) && !text.contains("Time"), "{text}");
     for format in [TrackFormat::Kml, TrackFormat::Gpx] {
-        assert!(!plain(format, &FLIGHT[..2]).contains("2024-"));
+        assert!(!write_without_utc(format, &FLIGHT[..2]).contains("2024-"));
     }
 }
 
 #[test]
 fn long_track_is_written_in_segments_that_touch() {
-    // One more than fits, so that the last segment has only the shared fix.
+    // With one fix more than a segment can have, the last segment has only the shared fix.
     for count in [MAX_FIXES, MAX_FIXES + 1, MAX_FIXES + 2, 2 * MAX_FIXES + 5] {
         let fixes: Vec<_> =
             (0..count).map(|i| [1.0 + i as f64 / 1e6, 2.0, 3.0]).collect();
-        let gpx = plain(TrackFormat::Gpx, &fixes);
+        let gpx = write_without_utc(TrackFormat::Gpx, &fixes);
         assert_eq!(gpx.matches("<trkpt ").count(), count);
         assert_eq!(gpx.matches("<trkseg>").count(), 1);
         assert_eq!(gpx.matches("</trkseg>").count(), 1);
-        let kml = plain(TrackFormat::Kml, &fixes);
-        let pieces = kml.matches("<Placemark>").count();
-        assert_eq!(kml.matches(",2,3\n").count(), count + pieces - 1);
+        let kml = write_without_utc(TrackFormat::Kml, &fixes);
+        let segments = kml.matches("<Placemark>").count();
+        assert_eq!(kml.matches(",2,3\n").count(), count + segments - 1);
         assert!(!kml.contains("<Point>"));
-        let json = plain(TrackFormat::GeoJson, &fixes);
+        let json = write_without_utc(TrackFormat::GeoJson, &fixes);
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(json["features"].as_array().unwrap().len(), pieces);
+        assert_eq!(json["features"].as_array().unwrap().len(), segments);
     }
 }
 

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 
 use crate::points::file::PointOutput;
 
-/// Accepts all writes; after the first error, they are ignored.
+/// A writer that returns no errors. It stores the first error, and then ignores all writes.
 pub(crate) struct DeferredErrorWriter {
-    out: PointOutput,
+    output: PointOutput,
     failure: WriteFailure,
 }
 
@@ -22,28 +22,30 @@ pub(crate) struct DeferredErrorWriter {
 pub(crate) struct WriteFailure(Arc<Mutex<Option<io::Error>>>);
 
 impl DeferredErrorWriter {
-    pub(crate) fn new(out: PointOutput) -> (Self, WriteFailure) {
+    /// Creates a writer to `output`. The second value receives the first error.
+    pub(crate) fn new(output: PointOutput) -> (Self, WriteFailure) {
         let failure = WriteFailure::default();
-        (Self { out, failure: failure.clone() }, failure)
+        (Self { output, failure: failure.clone() }, failure)
     }
 
     pub(crate) fn into_inner(self) -> PointOutput {
-        self.out
+        self.output
     }
 
-    fn attempt<T>(
+    /// Calls `write`, or returns `ignored_result` if there was an error.
+    fn write_unless_failed<T>(
         &mut self,
-        otherwise: T,
+        ignored_result: T,
         write: impl FnOnce(&mut PointOutput) -> io::Result<T>,
     ) -> io::Result<T> {
         let mut failure = self.failure.0.lock();
         if failure.is_some() {
-            return Ok(otherwise);
+            return Ok(ignored_result);
         }
-        match write(&mut self.out) {
+        match write(&mut self.output) {
             Err(err) if err.kind() != io::ErrorKind::Interrupted => {
                 *failure = Some(err);
-                Ok(otherwise)
+                Ok(ignored_result)
             }
             result => result,
         }
@@ -51,7 +53,7 @@ impl DeferredErrorWriter {
 }
 
 impl WriteFailure {
-    /// Returns the first error, if there was one.
+    /// Fails with the first error, if there was one.
     pub(crate) fn check(&self) -> Result<()> {
         let failure = self.0.lock();
         match &*failure {
@@ -63,16 +65,16 @@ impl WriteFailure {
 
 impl Write for DeferredErrorWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.attempt(bytes.len(), |out| out.write(bytes))
+        self.write_unless_failed(bytes.len(), |output| output.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.attempt((), Write::flush)
+        self.write_unless_failed((), Write::flush)
     }
 }
 
 impl Seek for DeferredErrorWriter {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.attempt(0, |out| out.seek(to))
+        self.write_unless_failed(0, |output| output.seek(to))
     }
 }

@@ -3,11 +3,11 @@
 /// The start of GPS time, 1980-01-06, in Unix time.
 const GPS_EPOCH: i64 = 315_964_800;
 /// The difference of GPS time and adjusted standard GPS time in seconds (LAS 1.2, table 2).
-const ADJUSTMENT: i64 = 1_000_000_000;
+const STANDARD_TIME_OFFSET: i64 = 1_000_000_000;
 
 /// The Unix times at which the offset of GPS from UTC grew by one second (IERS Bulletin C; the last
 /// leap second was at the end of 2016).
-const LEAPS: [i64; 18] = [
+const LEAP_SECONDS: [i64; 18] = [
     362_793_600,
     394_329_600,
     425_865_600,
@@ -32,8 +32,8 @@ const LEAPS: [i64; 18] = [
 /// float is 60 ns for present times.
 pub(crate) fn adjusted_standard_time(nanos: i64) -> f64 {
     let seconds = nanos.div_euclid(1_000_000_000);
-    let leaps = LEAPS.partition_point(|leap| *leap <= seconds) as i64;
-    let gps_seconds = seconds - GPS_EPOCH - ADJUSTMENT + leaps;
+    let leap_seconds = LEAP_SECONDS.partition_point(|time| *time <= seconds) as i64;
+    let gps_seconds = seconds - GPS_EPOCH - STANDARD_TIME_OFFSET + leap_seconds;
     gps_seconds as f64 + nanos.rem_euclid(1_000_000_000) as f64 / 1e9
 }
 
@@ -44,11 +44,11 @@ mod tests {
     #[test]
     fn gps_time_is_ahead_by_the_leap_seconds_since_1980() {
         // The start of GPS week 2000, 2018-05-06T00:00:00 GPS, is 23:59:42 UTC.
-        let seconds = 2_000 * 604_800 - ADJUSTMENT;
+        let seconds = 2_000 * 604_800 - STANDARD_TIME_OFFSET;
         assert_eq!(adjusted_standard_time(1_525_564_782_000_000_000), seconds as f64);
         assert_eq!(adjusted_standard_time(GPS_EPOCH * 1_000_000_000), -1e9);
         // 1999-08-22T00:00:00 GPS, week 1024, is 13 seconds earlier in UTC.
-        let seconds = 1_024 * 604_800 - ADJUSTMENT;
+        let seconds = 1_024 * 604_800 - STANDARD_TIME_OFFSET;
         assert_eq!(
             adjusted_standard_time(935_279_987_500_000_000),
             seconds as f64 + 0.5

@@ -2,19 +2,20 @@
 //!
 //! A firing of a laser may have two returns. Their points have the same laser and the same
 //! time, and are in the same packet, but not next to each other. So the last points of a batch
-//! are kept until the next batch is known.
+//! are retained until the next batch arrives.
 use std::collections::HashMap;
 
 use arrow_select::concat::concat;
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::points::{
-    attributes::{PointAttributes, array, integers_of_first},
-    column::times_of_points,
+    attributes::{PointAttributes, array_at, first_integers},
+    column::time_values,
     file::Points,
 };
 
-/// The return types of points: strongest and last (each of two returns), and both in one return.
+/// The return types of points as bits: the strongest return and the last return, which may be the
+/// same.
 const STRONGEST: u32 = 1;
 const LAST: u32 = 2;
 const BOTH: u32 = STRONGEST | LAST;
@@ -26,55 +27,62 @@ const MAX_DISTANCE: usize = 12 * 32;
 /// Points, and for each the number of the return and the number of returns of its firing.
 pub(crate) type PointsWithReturns = (Points, Vec<(u8, u8)>);
 
-/// A laser at a time.
+/// The time of a firing, and its laser.
 type FiringKey = (Option<i64>, u32);
 
 /// Points that are waiting for the other returns of their firings.
 #[derive(Default)]
 pub(crate) struct PendingReturns {
-    /// The points that are waiting.
-    waiting: Option<Points>,
-    /// The returns of each firing of the last points, as bits.
+    /// The last points, whose firings may have returns in the next batch.
+    pending_points: Option<Points>,
+    /// The return types of each firing of the last points, combined as bits.
     returns_by_firing: HashMap<FiringKey, u32>,
 }
 
 impl PendingReturns {
-    /// Adds the points `new`, and returns those whose returns are known. `None` marks the end, and
-    /// returns all remaining points.
+    /// Adds `new_points`, and returns those points whose firings are complete. `None` means that
+    /// there are no more points; then all remaining points are returned.
     pub(crate) fn next(
         &mut self,
         attributes: &PointAttributes,
-        new: Option<&Points>,
+        new_points: Option<&Points>,
     ) -> Result<Option<PointsWithReturns>> {
-        for (firing, kind) in new.into_iter().flat_map(|new| firings(new, attributes)) {
-            *self.returns_by_firing.entry(firing).or_default() |= kind;
+        if let Some(new_points) = new_points {
+            for (firing, return_type) in firings(new_points, attributes) {
+                *self.returns_by_firing.entry(firing).or_default() |= return_type;
+            }
         }
-        let points = match (self.waiting.take(), new) {
-            (Some(waiting), Some(new)) => concatenate(&waiting, new)?,
-            (Some(waiting), None) => waiting,
-            (None, Some(new)) => new.clone(),
+        let points = match (self.pending_points.take(), new_points) {
+            (Some(pending), Some(new_points)) => concatenate(&pending, new_points)?,
+            (Some(pending), None) => pending,
+            (None, Some(new_points)) => new_points.clone(),
             (None, None) => return Ok(None),
         };
-        let wait = if new.is_some() { MAX_DISTANCE.min(points.count) } else { 0 };
-        let ready_count = points.count - wait;
-        let ready = points.slice(0, ready_count);
-        let returned = firings(&ready, attributes)
-            .map(|(firing, kind)| match (self.returns_by_firing.get(&firing), kind) {
-                (Some(&BOTH), STRONGEST) => (1, 2),
-                (Some(&BOTH), LAST) => (2, 2),
-                _ => (1, 1),
+        let pending_count =
+            if new_points.is_some() { MAX_DISTANCE.min(points.count) } else { 0 };
+        let complete_count = points.count - pending_count;
+        let complete_points = points.slice(0, complete_count);
+        let returns = firings(&complete_points, attributes)
+            .map(|(firing, return_type)| {
+                match (self.returns_by_firing.get(&firing), return_type) {
+                    (Some(&BOTH), STRONGEST) => (1, 2),
+                    (Some(&BOTH), LAST) => (2, 2),
+                    _ => (1, 1),
+                }
             })
             .collect();
-        // Waiting points may belong to firings whose other return was already passed on.
-        let from = ready_count.saturating_sub(MAX_DISTANCE);
-        let recent = points.slice(from, points.count - from);
-        let returns_by_firing =
-            firings(&recent, attributes).filter_map(|(firing, _)| {
+        // Pending points may belong to firings whose other return is in `complete_points`.
+        let start = complete_count.saturating_sub(MAX_DISTANCE);
+        let recent_points = points.slice(start, points.count - start);
+        self.returns_by_firing = firings(&recent_points, attributes)
+            .filter_map(|(firing, _)| {
                 Some((firing, *self.returns_by_firing.get(&firing)?))
-            });
-        self.returns_by_firing = returns_by_firing.collect();
-        self.waiting = (wait > 0).then(|| points.slice(ready_count, wait));
-        Ok(Some((ready, returned)))
+            })
+            .collect();
+        if pending_count > 0 {
+            self.pending_points = Some(points.slice(complete_count, pending_count));
+        }
+        Ok(Some((complete_points, returns)))
     }
 }
 
@@ -83,21 +91,25 @@ fn firings(
     points: &Points,
     attributes: &PointAttributes,
 ) -> impl Iterator<Item = (FiringKey, u32)> {
-    let times_of_points = array(points, attributes.time).and_then(times_of_points);
-    let times_of_points = times_of_points.unwrap_or_else(|| vec![None; points.count]);
-    let lasers = integers_of_first(points, &attributes.laser);
-    times_of_points
-        .into_iter()
-        .zip(lasers)
-        .zip(integers_of_first(points, &attributes.return_type))
+    let times = array_at(points, attributes.time)
+        .and_then(time_values)
+        .unwrap_or_else(|| vec![None; points.count]);
+    let lasers = first_integers(points, &attributes.laser);
+    let return_types = first_integers(points, &attributes.return_type);
+    times.into_iter().zip(lasers).zip(return_types)
 }
 
 fn concatenate(before: &Points, after: &Points) -> Result<Points> {
-    let arrays = before.arrays.iter().zip(&after.arrays);
-    let arrays = arrays.map(|(before, after)| concat(&[before, after]));
-    let arrays = arrays.collect::<Result<_, _>>().map_err(|err| {
-        Error::new(ErrorKind::Unsupported, "cannot concatenate points").with_source(err)
-    })?;
+    let arrays = before
+        .arrays
+        .iter()
+        .zip(&after.arrays)
+        .map(|(before, after)| concat(&[before, after]))
+        .collect::<Result<_, _>>()
+        .map_err(|err| {
+            Error::new(ErrorKind::Unsupported, "cannot concatenate points")
+                .with_source(err)
+        })?;
     Ok(Points { arrays, count: before.count + after.count })
 }
 
@@ -116,21 +128,25 @@ mod tests {
         let integers =
             |values: Vec<u32>| Arc::new(UInt32Array::from(values)) as ArrayRef;
         let lasers = integers(rows.iter().map(|p| p.1).collect());
-        let kinds = integers(rows.iter().map(|p| p.2).collect());
-        Points { arrays: vec![Arc::new(times), lasers, kinds], count: rows.len() }
+        let return_types = integers(rows.iter().map(|p| p.2).collect());
+        Points {
+            arrays: vec![Arc::new(times), lasers, return_types],
+            count: rows.len(),
+        }
     }
 
-    fn all(pieces: &[&[(i64, u32, u32)]]) -> Vec<(u8, u8)> {
+    /// The return number and the number of returns of each point in `batches`.
+    fn return_numbers(batches: &[&[(i64, u32, u32)]]) -> Vec<(u8, u8)> {
         let mut attributes = PointAttributes::default();
         (attributes.time, attributes.laser) = (Some(0), vec![1]);
         attributes.return_type = vec![2];
         let (mut returns, mut numbers) = (PendingReturns::default(), Vec::new());
-        for piece in pieces {
-            let ready = returns.next(&attributes, Some(&points(piece))).unwrap();
-            numbers.extend(ready.unwrap().1);
+        for batch in batches {
+            let complete = returns.next(&attributes, Some(&points(batch))).unwrap();
+            numbers.extend(complete.unwrap().1);
         }
-        let rest = returns.next(&attributes, None).unwrap();
-        numbers.extend(rest.unwrap().1);
+        let remaining = returns.next(&attributes, None).unwrap();
+        numbers.extend(remaining.unwrap().1);
         numbers
     }
 
@@ -148,7 +164,7 @@ mod tests {
         let expected = [(2, 2), (1, 1), (1, 2), (1, 1), (1, 1)];
         for middle in 1..firings.len() {
             let (before, after) = firings.split_at(middle);
-            assert_eq!(all(&[before, after]), expected, "{middle}");
+            assert_eq!(return_numbers(&[before, after]), expected, "{middle}");
         }
     }
 
@@ -163,8 +179,8 @@ mod tests {
         let expected: Vec<_> =
             firings.iter().map(|(_, _, kind)| (*kind as u8, 2)).collect();
         for length in [1, 100, 191, 192, 193, 500, 5_000] {
-            let pieces: Vec<_> = firings.chunks(length).collect();
-            assert_eq!(all(&pieces), expected, "{length}");
+            let batches: Vec<_> = firings.chunks(length).collect();
+            assert_eq!(return_numbers(&batches), expected, "{length}");
         }
     }
 }

@@ -15,13 +15,13 @@ fn dictionaries_in_lists_of_structs_are_unified() {
         Field::new("label", names.data_type().clone(), true).with_metadata(metadata);
     let structs = StructArray::from(vec![(Arc::new(label), names)]);
     let item = Arc::new(Field::new("item", structs.data_type().clone(), false));
-    let ends = OffsetBuffer::from_lengths([1, 2]);
-    let lists = ListArray::new(item, ends, Arc::new(structs), None);
+    let offsets = OffsetBuffer::from_lengths([1, 2]);
+    let lists = ListArray::new(item, offsets, Arc::new(structs), None);
     let field = Field::new("past", lists.data_type().clone(), false);
     let batch = table(vec![(field, Arc::new(lists))]);
 
-    let dictionaries = OneDictionary::new(&batch.schema()).unwrap();
-    let unified = dictionaries.apply(&batch).unwrap();
+    let unifier = DictionaryUnifier::new(&batch.schema()).unwrap();
+    let unified = unifier.apply(&batch).unwrap();
     let labels = unified["past"].as_list::<i32>().values().as_struct()["label"].clone();
     let labels = labels.as_dictionary::<Int32Type>();
     let keys: Vec<_> = labels.keys().iter().collect();
