@@ -260,9 +260,9 @@ mod tests {
     #[test]
     fn names_are_found_in_any_case() {
         let names = ["x", "Time", "TIMESTAMP"].map(str::to_owned);
-        let found: Vec<usize> =
-            candidates(&names).iter().map(|found| found.0).collect();
-        assert_eq!(found, [2, 1]);
+        let indices: Vec<usize> =
+            candidates(&names).iter().map(|candidate| candidate.0).collect();
+        assert_eq!(indices, [2, 1]);
         let err = without_time_column(&names).to_string();
         assert!(err.contains("x, Time, TIMESTAMP"), "{err}");
     }

@@ -110,6 +110,7 @@ fn next_run_removes_files_of_a_killed_run() {
     for args in [
         &["convert", "flight.ulg", "-o", "tables", "-f"][..],
         &["convert", "flight.ulg", "-o", ".", "-f"],
+        &["convert", "flight.ulg", "-o", "x.mat", "-f"],
         &["filter", "flight.ulg", "-o", "x.ulg", "-f"],
     ] {
         let mut command = folder.command(args);

@@ -107,12 +107,13 @@ mod tests {
     #[test]
     fn joined_types_hold_all_cells() {
         use CellType::{Bool, Empty, Float, Natural, Signed, Text, Unsigned};
-        let all = [Empty, Bool, Natural, Signed, Unsigned, Float, Text];
-        for one in all {
-            assert_eq!(one.join(Empty), one);
-            assert_eq!(one.join(one), one);
-            for other in all {
-                assert_eq!(one.join(other), other.join(one), "{one:?} {other:?}");
+        let types = [Empty, Bool, Natural, Signed, Unsigned, Float, Text];
+        for first in types {
+            assert_eq!(first.join(Empty), first);
+            assert_eq!(first.join(first), first);
+            for second in types {
+                let joined = first.join(second);
+                assert_eq!(joined, second.join(first), "{first:?} {second:?}");
             }
         }
         assert_eq!(Natural.join(Signed), Signed);

@@ -30,14 +30,14 @@ use crate::{
     time::clock::TimeChoice,
 };
 
-/// Creates the sink of the tables of `job`, whose files have these `names` and share `room`.
+/// Creates the sink of the tables of `job`, whose files have these `names` and share `memory`.
 /// [`ReadRequest`](crate::split::ReadRequest) creates those of splits.
 pub(super) fn new(
     job: &ExportJob<'_>,
     names: FileNames,
-    room: MemoryBudget,
+    memory: MemoryBudget,
 ) -> Box<dyn TableSink> {
-    let sink = plain(job, names, room);
+    let sink = plain(job, names, memory);
     match job.request.layout {
         Some(TableLayout::Spark) => Box::new(SparkSink::new(sink)),
         _ => sink,
@@ -48,7 +48,7 @@ pub(super) fn new(
 fn plain(
     job: &ExportJob<'_>,
     names: FileNames,
-    room: MemoryBudget,
+    memory: MemoryBudget,
 ) -> Box<dyn TableSink> {
     let outputs = job.outputs.clone();
     let metadata = || metadata(job);
@@ -62,20 +62,20 @@ fn plain(
             Box::new(JsonLinesSink::new(outputs, names).with_infinities(infinities))
         }
         FormatKind::Tables(TableFormat::Parquet) => {
-            let sink = ParquetSink::new(outputs, names, metadata(), room);
+            let sink = ParquetSink::new(outputs, names, metadata(), memory);
             match job.request.layout {
                 Some(TableLayout::Spark) => Box::new(sink.with_floats(Floats::Plain)),
                 _ => Box::new(sink),
             }
         }
         FormatKind::Arrays(ArrayFormat::Npz) => {
-            Box::new(NpzSink::new(outputs, names, metadata(), room))
+            Box::new(NpzSink::new(outputs, names, metadata(), memory))
         }
         FormatKind::Arrays(ArrayFormat::Mat) => {
-            Box::new(MatSink::new(outputs, mat_file(job), metadata(), room))
+            Box::new(MatSink::new(outputs, mat_file(job), metadata(), memory))
         }
         FormatKind::Tables(TableFormat::Arrow) => {
-            Box::new(IpcSink::new(outputs, names, metadata(), room))
+            Box::new(IpcSink::new(outputs, names, metadata(), memory))
         }
         // Images and points have a CSV table next to their files. Tracks and logs have no tables.
         FormatKind::Tables(TableFormat::Csv)
@@ -102,8 +102,8 @@ pub(super) fn remedy(job: &ExportJob<'_>, remarks: &[String]) -> Option<Remedy> 
 
 /// Returns the memory for each of the tables of `topics`.
 pub(super) fn table_budget(manifest: &Manifest, topics: &TopicSet) -> MemoryBudget {
-    let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
-    MemoryBudget::for_topics(wanted.map(|(_, topic)| topic))
+    let converted = manifest.topics().filter(|(id, _)| topics.contains(*id));
+    MemoryBudget::for_topics(converted.map(|(_, topic)| topic))
 }
 
 /// Returns the name of the one file of a log.
