@@ -198,5 +198,5 @@ fn one_information_is_printed_whole() {
         .ended(1, &["no information `hardfault`", "sys_uuid"]);
     show("quad_flight.ulg", "perf_counter")
         .ended(1, &["did you mean `perf_counter_preflight`?"]);
-    show("rover.bag", "sys_name").ended(1, &["it has no information"]);
+    show("rover.bag", "sys_name").ended(1, &["only ULogs have such information"]);
 }

@@ -185,6 +185,9 @@ impl Geotag {
         let log = Log::open(&self.log, session)?;
         let name = log.name().to_owned();
         self.check_output()?;
+        let format = LogFormat::from_manifest(log.manifest());
+        formats::require_ulog(format, "record shots of a camera")
+            .with_context(|| name.clone())?;
         let found = self.find_photos()?;
         self.tag(&log, found, session).with_context(|| name)
     }
@@ -207,8 +210,6 @@ impl Geotag {
         found: FoundPhotos,
         session: &Session,
     ) -> Result<GeotagReport> {
-        let format = LogFormat::from_manifest(log.manifest());
-        formats::require_ulog(format, "record shots of a camera")?;
         let mut losses = log.losses();
         losses.check(self.strictness)?;
         let shots = Shots::read(log, &mut losses, self.strictness)?;
