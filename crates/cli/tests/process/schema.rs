@@ -35,7 +35,7 @@ fn schema_of_a_ulog_topic_has_its_nested_types() {
     // A field is on each line.
     let at = lines.iter().position(|line| *line == "middle one;").unwrap();
     assert_eq!(lines[at + 1], "middle[2] two;");
-    assert!(lines.iter().any(|line| *line == "middle:uint8_t tag;"), "{text}");
+    assert!(lines.contains(&"middle:uint8_t tag;"), "{text}");
     let at = lines.iter().position(|line| line.ends_with(":float x;")).unwrap();
     assert_eq!(lines[at + 1], "bool ok;");
 }
