@@ -10,9 +10,6 @@ use logtool::{
 
 struct Printer;
 impl Progress for Printer {
-    fn is_visible(&self) -> bool {
-        true
-    }
     fn start(&self, _: &str, _: u64) -> Box<dyn Task> {
         Box::new(Self)
     }

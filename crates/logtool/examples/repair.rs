@@ -12,15 +12,8 @@ fn main() -> logtool::Result<()> {
     };
     let mut report = Repair::new(input, output.as_str()).run(&Session::new())?;
     println!("{} records, {} bytes", report.output.records, report.output.bytes);
-    for loss in &report.topic_losses {
-        let topic = loss.topic.as_deref().unwrap_or("unknown topics");
-        println!(
-            "{topic}: {} records lost in {} places",
-            loss.records, loss.damaged_ranges
-        );
-    }
     for finding in report.losses.sorted_findings() {
-        println!("bytes {:?}: {}", finding.damage.bytes, finding.text);
+        println!("lost: {}", finding.text);
     }
     for finding in report.check.at_least(Severity::Warning) {
         println!("still wrong: {} ({})", finding.text, finding.code.name);

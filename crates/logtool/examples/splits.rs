@@ -1,5 +1,5 @@
 //! Plans splits of logs, and reads each of them in another process:
-//! `cargo run --example splits -- TOPIC LOG...`
+//! `cargo run -p logtool --example splits -- battery_status flight.ulg`.
 
 use std::{
     env,
@@ -11,13 +11,16 @@ use logtool::{PlanRequest, Result, Session, Split};
 
 fn main() -> Result<()> {
     let mut args = env::args().skip(1);
-    let Some(topic) = args.next() else { return work() };
+    let topic = args.next().unwrap_or_default();
+    if topic == "--worker" {
+        return work();
+    }
     let request =
         PlanRequest::new(args).with_topics([topic]).with_target_bytes(1 << 20);
     for split in request.run(&Session::new())?.splits {
         // This may be another machine: a split is a few kilobytes of JSON.
-        let mut worker =
-            Command::new(env::current_exe()?).stdin(Stdio::piped()).spawn()?;
+        let mut worker = Command::new(env::current_exe()?);
+        let mut worker = worker.arg("--worker").stdin(Stdio::piped()).spawn()?;
         if let Some(mut input) = worker.stdin.take() {
             input.write_all(&serde_json::to_vec(&split)?)?;
         }

@@ -134,6 +134,8 @@ pub(crate) struct MessagesArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,
     /// Print messages of this level and above
+    ///
+    /// Print messages of this level and above. emerg, crit, err and warn are short forms
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) level: Option<LevelChoice>,
     /// Print messages that contain a text, ignoring case. May be repeated

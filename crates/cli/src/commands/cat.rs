@@ -143,6 +143,8 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
             && let Some(part) = growing.wait(&stop)?
         {
             let manifest = part.log.manifest();
+            findings.add(manifest, &TopicSet::All, &part.known_damage());
+            findings.check(global.strictness())?;
             // A topic may be in no part.
             let Ok(topics) = selection::topics(manifest, &args.records.topics) else {
                 continue;

@@ -14,7 +14,7 @@ use crate::{
     error,
     exit_status::Outcome,
     lidar_options, notices,
-    terminal::{self, color},
+    terminal::{self, color, wrap},
 };
 
 pub(super) fn run(args: &InfoArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -82,7 +82,7 @@ fn describe(
         if terminal::stdout_is_seen() {
             options = options.with_short_topics();
         }
-        out.write_all(info.to_text(&options).as_bytes())?;
+        out.write_all(wrap::for_stdout(&info.to_text(&options)).as_bytes())?;
     }
     out.flush()?;
     let encryption = EncryptionInfo::from_manifest(info.log().manifest());

@@ -10,7 +10,7 @@ use logtool::{
     read::{LogReader, MakeRows},
     time::clock::ShownClock,
 };
-use logtool_core::{Columns, Log, Selection, Timestamp};
+use logtool_core::{Columns, Log, Selection, Timestamp, TopicSet};
 
 use crate::{
     args::{GlobalArgs, MessagesArgs, RecordOrder},
@@ -72,6 +72,8 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         let stop = interrupt::stop_signal();
         while let Some(part) = growing.wait(&stop)? {
             let manifest = part.log.manifest();
+            findings.add(manifest, &TopicSet::All, &part.known_damage());
+            findings.check(global.strictness())?;
             let Some(messages) = log_messages::topics(manifest) else { continue };
             let topics = messages.topics;
             let selection = Selection { topics: topics.clone(), time };

@@ -3,7 +3,7 @@
 use std::{io::Write as _, path::Path, time::Instant};
 
 use logtool::{
-    Result,
+    Error, Result,
     output::guarded_outputs,
     plot::{DISTINCT_LINES, Line, Plot, PlotRequest},
     units::{Count, Span, count_of},
@@ -70,6 +70,9 @@ fn request(args: &PlotArgs, global: &GlobalArgs) -> Result<PlotRequest> {
         request = request.with_size(width, height);
     }
     for panel in &args.panels {
+        if fields_of(panel).next().is_none() {
+            return Err(Error::invalid("--panel needs a field or an expression"));
+        }
         request = request.with_panel(fields_of(panel));
     }
     for plot in &args.xy {

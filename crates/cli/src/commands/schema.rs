@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use logtool::{
     Result,
+    formats::LogFormat,
     input::open,
     schema::{ColumnSchema, TopicSchema},
     selection,
@@ -13,7 +14,8 @@ use logtool::{
 use crate::{
     args::{GlobalArgs, SchemaArgs, TimeChoice},
     exit_status::Outcome,
-    lidar_options, notices, terminal,
+    lidar_options, notices,
+    terminal::{self, wrap},
 };
 
 pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -24,6 +26,7 @@ pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
     findings.check(global.strictness())?;
     let selected = selection::topics_with_derived(manifest, &args.topics)?;
     let topics = manifest.topics().filter(|(id, _)| selected.contains(*id));
+    let is_ulog = LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog);
     let mut out = terminal::stdout();
     for (index, (_, topic)) in topics.enumerate() {
         let schema = TopicSchema::new(topic);
@@ -34,14 +37,22 @@ pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
             if index > 0 {
                 writeln!(out)?;
             }
-            print_text(&mut out, &schema)?;
+            let mut text = Vec::new();
+            print_text(&mut text, &schema, is_ulog)?;
+            let text = wrap::for_stdout(&String::from_utf8_lossy(&text));
+            out.write_all(text.as_bytes())?;
         }
     }
     out.flush()?;
     Ok(notices::losses(findings, global.quiet))
 }
 
-fn print_text(out: &mut impl Write, schema: &TopicSchema) -> io::Result<()> {
+/// Prints a schema for people. `is_ulog` states whether it is of a ULog.
+fn print_text(
+    out: &mut impl Write,
+    schema: &TopicSchema,
+    is_ulog: bool,
+) -> io::Result<()> {
     let about = [&schema.type_name, &schema.encoding].into_iter();
     let about: Vec<&str> =
         about.map(String::as_str).filter(|text| !text.is_empty()).collect();
@@ -57,7 +68,10 @@ fn print_text(out: &mut impl Write, schema: &TopicSchema) -> io::Result<()> {
     if !schema.definition.trim().is_empty() {
         writeln!(out, "  definition")?;
         for line in schema.definition.lines() {
-            writeln!(out, "    {}", escape_terminal(line.trim_end()))?;
+            // A ULog has all fields of a type on one line.
+            for part in line.trim_end().split_inclusive(|c| is_ulog && c == ';') {
+                writeln!(out, "    {}", escape_terminal(part))?;
+            }
         }
     }
     writeln!(out, "  columns")?;

@@ -21,9 +21,14 @@ fn wrap(text: &str, columns: usize) -> String {
     wrapped
 }
 
+/// A line with more cells is the row of a table, which is not broken: its cells would no longer be
+/// below the headings.
+const MAX_CELLS: usize = 4;
+
 /// Appends `line` to `wrapped`. If it has cells, it continues below the last one.
 fn wrap_line(line: &str, columns: usize, wrapped: &mut String) {
-    if width(line.trim_end()) <= columns {
+    let cells = line.split("  ").filter(|cell| !cell.trim().is_empty());
+    if width(line.trim_end()) <= columns || cells.count() > MAX_CELLS {
         wrapped.push_str(line);
         return;
     }
@@ -83,6 +88,12 @@ mod tests {
         assert_eq!(wrap(text, 32), expected);
         assert_eq!(wrap("  a bb ccc dddd", 9), "  a bb\n    ccc\n    dddd");
         assert_eq!(wrap("12345678901 2", 5), "12345678901\n  2");
+    }
+
+    #[test]
+    fn rows_of_tables_are_not_broken() {
+        let row = "  /diagnostics  10      1.00      707 B  diagnostic_msgs/DiagnosticArray (2)";
+        assert_eq!(wrap(row, 50), row);
     }
 
     #[test]

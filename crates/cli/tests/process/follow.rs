@@ -136,6 +136,27 @@ fn damage_has_its_offset_in_the_file_and_the_status_is_3() {
 }
 
 #[test]
+fn damage_at_the_start_of_what_is_appended_is_reported() {
+    let folder = Folder::with(&bytes::log());
+    for (command, lines) in [("cat", 12), ("messages", 3)] {
+        folder.write("flight.ulg", &bytes::log());
+        let follow = [command, "flight.ulg", "--follow"];
+        let mut follower = Follower::start(&folder, &follow);
+        follower.wait_for_lines(2);
+        let place = bytes::log().len();
+        let records = [4, 5, 6].map(|time| bytes::att(0, time * 1_000_000, 1.0));
+        let text = [&[b'4'][..], &7_000_000_u64.to_le_bytes(), b"late"].concat();
+        let more = [vec![0xff; 40], records.concat(), bytes::message(b'L', &text)];
+        append(&folder, &more.concat());
+        follower.wait_for_lines(lines);
+        let want = format!("bytes {place}..{}: ", place + 40);
+        let run = follower.interrupt();
+        assert_eq!(run.stderr.matches(&want).count(), 1, "{run:?}");
+        run.ended(3, &[&want]);
+    }
+}
+
+#[test]
 fn log_that_gets_shorter_is_an_error() {
     let folder = Folder::with(&bytes::log());
     let mut follower = Follower::start(&folder, &["cat", "flight.ulg", "--follow"]);

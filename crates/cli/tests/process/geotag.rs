@@ -76,6 +76,15 @@ fn broken_photo_is_named() {
 }
 
 #[test]
+fn missing_folder_is_an_error_also_if_photos_may_be_left_out() {
+    let folder = folder(&["a.jpg"], &[2]);
+    let args = ["geotag", "fotos", "-o", "tagged", "--log", "flight.ulg", "--partial"];
+    let run = folder.run(&args);
+    assert_eq!(run.stderr, "error: cannot open fotos: there is no such file\n");
+    run.ended(1, &[]);
+}
+
+#[test]
 fn log_without_shots_and_folder_of_the_photos_are_refused() {
     let folder = folder(&["a.jpg"], &[2]);
     let flight = testdata("quad_flight.ulg");

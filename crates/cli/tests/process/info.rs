@@ -36,6 +36,34 @@ fn info_summarizes_a_log_on_one_screen() {
 }
 
 #[test]
+fn records_that_come_in_bursts_have_no_rate() {
+    let mut log = bytes::definitions();
+    // The first instance comes every second, and the second one in one burst.
+    for time in 1..=30 {
+        log.extend(bytes::att(0, time * 1_000_000, 1.0));
+    }
+    for time in 0..5 {
+        log.extend(bytes::att(1, 2_000_000 + time * 3, 1.0));
+    }
+    let folder = Folder::with(&log);
+    let text = folder.run(&["info", "flight.ulg"]).succeeded().stdout;
+    let row = |text: &str, label: &str| {
+        let line = text.lines().rev().find(|line| line.trim_start().starts_with(label));
+        line.unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(row(&text, "att ")[2], "1.00");
+    assert_eq!(row(&text, "att.1 ")[2], "-");
+    // A second burst makes the mean rate low, and most periods stay short.
+    for time in 0..5 {
+        log.extend(bytes::att(1, 20_000_000 + time * 3, 1.0));
+    }
+    folder.write("flight.ulg", &log);
+    let text = folder.run(&["info", "--freq", "flight.ulg"]).succeeded().stdout;
+    assert_eq!(row(&text, "att ")[1], "1.00");
+    assert_eq!(row(&text, "att.1 ")[1], "-");
+}
+
+#[test]
 fn info_json_is_complete_and_one_line_in_a_pipe() {
     let folder = Folder::with(&bytes::log());
     let run = folder.run(&["info", "--json", "flight.ulg", "flight.ulg"]).succeeded();
@@ -170,5 +198,5 @@ fn one_information_is_printed_whole() {
         .ended(1, &["no information `hardfault`", "sys_uuid"]);
     show("quad_flight.ulg", "perf_counter")
         .ended(1, &["did you mean `perf_counter_preflight`?"]);
-    show("rover.bag", "sys_name").ended(1, &["it has no information"]);
+    show("rover.bag", "sys_name").ended(1, &["only ULogs have such information"]);
 }

@@ -20,6 +20,22 @@ fn messages_are_printed_as_text() {
 }
 
 #[test]
+fn levels_have_short_forms() {
+    let folder = Folder::with(&bytes::log());
+    for (short, long) in [
+        ("warn", "warning"),
+        ("err", "error"),
+        ("crit", "critical"),
+        ("emerg", "emergency"),
+    ] {
+        let shown =
+            |level| folder.run(&["messages", "flight.ulg", "--level", level]).stdout;
+        assert_eq!(shown(short), shown(long));
+        assert_eq!(shown(short).is_empty(), short != "warn");
+    }
+}
+
+#[test]
 fn messages_are_printed_as_json() {
     let folder = Folder::with(&bytes::log());
     let run = folder.run(&["messages", "flight.ulg", "--json"]).succeeded();

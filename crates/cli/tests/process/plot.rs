@@ -185,13 +185,14 @@ fn panel_has_two_axes_and_limits_and_a_track_has_the_same_scale() {
 
     let three = format!("{power}; vehicle_local_position.x");
     plot("y.svg", &["--panel", &three]).ended(2, &["three units: `V`, `A`, `m`"]);
+    plot("y.svg", &["--panel", " ;"]).ended(2, &["--panel needs a field"]);
     plot("y.svg", &["--xy", "vehicle_local_position.x"]).ended(2, &["needs x and y"]);
     plot("y.svg", &["--xy", "vehicle_attitude.q; vehicle_local_position.x"])
         .ended(2, &["`vehicle_attitude.q` is a vector"]);
     plot("y.svg", &["--panel", power, "--limits", "5:1"]).ended(2, &["--limits"]);
     let limits = ["--limits", ":", "--limits", ":", "--limits", ":9"];
     plot("y.svg", &[&["--panel", power][..], &limits].concat())
-        .ended(2, &["1 axis less than limits"]);
+        .ended(2, &["1 limit more than the plot has axes"]);
     plot("y.svg", &[]).ended(2, &["required"]);
     assert!(!folder.path().join("y.svg").exists());
 }

@@ -103,7 +103,9 @@ fn telemetry_log_without_a_stream_leaves_no_file() {
         run.ended(1, &[log, words]);
     }
     let run = folder.run(&["record", "mavlink", "udp:host", "-o", "flight.ulg"]);
-    run.ended(2, &["udp:host", "not an address, such as udp:14550"]);
+    run.ended(2, &["`udp:host` is not an address, such as udp:14550"]);
+    let run = folder.run(&["record", "mavlink", "late.tlog", "-o", "flight.csv"]);
+    run.ended(2, &["flight.csv looks like a CSV table, and a recording is a ULog"]);
     assert_eq!(folder.list("."), ["late.tlog", "other.tlog"]);
 }
 

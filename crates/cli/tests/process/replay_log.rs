@@ -70,3 +70,14 @@ fn log_without_imu_and_other_formats_are_refused() {
         .ended(1, &["it is a ROS bag, and only ULogs can be replayed by PX4"]);
     assert_eq!(folder.list("."), [""; 0]);
 }
+
+#[test]
+fn name_of_another_kind_of_file_is_refused() {
+    let folder = Folder::with(&log());
+    for (name, kind) in [("x.csv", "a CSV table"), ("x.mcap", "an MCAP file")] {
+        let run = folder.run(&["replay-log", "flight.ulg", "-o", name]);
+        let words = format!("{name} looks like {kind}, and the log for a replay is");
+        run.ended(2, &[&words, "hint: let the name end in .ulg"]);
+    }
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+}

@@ -185,24 +185,34 @@ impl Geotag {
         let log = Log::open(&self.log, session)?;
         let name = log.name().to_owned();
         self.check_output()?;
-        self.tag(&log, session).with_context(|| name)
+        let format = LogFormat::from_manifest(log.manifest());
+        formats::require_ulog(format, "record shots of a camera")
+            .with_context(|| name.clone())?;
+        let found = self.find_photos()?;
+        self.tag(&log, found, session).with_context(|| name)
     }
 
-    fn tag(&self, log: &Log, session: &Session) -> Result<GeotagReport> {
-        let format = LogFormat::from_manifest(log.manifest());
-        formats::require_ulog(format, "record shots of a camera")?;
+    /// Finds the photos. Returns an error if one cannot be read, unless such photos are left out.
+    fn find_photos(&self) -> Result<FoundPhotos> {
+        let found = FoundPhotos::find(&self.photos)?;
+        match found.unreadable.first() {
+            Some((photo, error)) if !self.is_partial => {
+                let error = Error::failed(format!("{photo}: {error}"));
+                Err(error.with_hint("--partial leaves out photos that cannot be read"))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn tag(
+        &self,
+        log: &Log,
+        found: FoundPhotos,
+        session: &Session,
+    ) -> Result<GeotagReport> {
         let mut losses = log.losses();
         losses.check(self.strictness)?;
         let shots = Shots::read(log, &mut losses, self.strictness)?;
-        let found = FoundPhotos::find(&self.photos)?;
-        if let Some((photo, error)) = found.unreadable.first()
-            && !self.is_partial
-        {
-            let error = Error::failed(format!("{photo}: {error}"));
-            return Err(
-                error.with_hint("--partial leaves out photos that cannot be read")
-            );
-        }
         let (times, shot_times) = (found.times(), shots.times());
         let matches = MatchInput {
             photos: found.list.len(),

@@ -15,7 +15,7 @@ pub use logtool_mavlink::{StreamStatistics, link::Address};
 pub use self::report::{RecordReport, RecordingEnd};
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
-    jobs::output::overwrite_guard,
+    jobs::output::{log_writer, overwrite_guard},
     source::{
         input::{STDIN, url},
         losses::Strictness,
@@ -151,6 +151,7 @@ impl Recording {
             let hint = "record to a file, and copy it when it is complete";
             return Err(Error::invalid("a recording is a local file").with_hint(hint));
         }
+        log_writer::check_ulog_name(output, "a recording")?;
         match &self.source {
             Source::Vehicle(address) => {
                 let report = live::record(self, address, session)?;

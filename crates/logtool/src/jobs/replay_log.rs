@@ -12,7 +12,7 @@ use crate::{
     formats::{self, LogFormat},
     jobs::{
         filter::Filter,
-        output::{LogOutput, OutputSummary},
+        output::{LogOutput, OutputSummary, log_writer},
         replay_log::topics::{IMU, NOT_USED, Need, TIMESTAMPS, TOPICS, USED_TIMES},
     },
     records::{log::Log, number_table::NumberTable},
@@ -93,6 +93,7 @@ impl ReplayLog {
     /// lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<ReplayLogReport> {
         self.output.check_differs_from([&*self.input])?;
+        log_writer::check_ulog_name(self.output.path(), "the log for a replay")?;
         let log = Log::from_opened(open::open(&self.input, session)?);
         let name = log.name().to_owned();
         let (wanted, problems) = prepare(&log).with_context(|| name.clone())?;

@@ -16,10 +16,14 @@ use crate::{
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[allow(missing_docs)] // the names are those of syslog
 pub enum LevelChoice {
+    #[cfg_attr(feature = "clap", value(alias = "emerg"))]
     Emergency,
     Alert,
+    #[cfg_attr(feature = "clap", value(alias = "crit"))]
     Critical,
+    #[cfg_attr(feature = "clap", value(alias = "err"))]
     Error,
+    #[cfg_attr(feature = "clap", value(alias = "warn"))]
     Warning,
     Notice,
     Info,

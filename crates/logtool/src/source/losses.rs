@@ -226,7 +226,7 @@ fn is_damage(damage: &Damage) -> bool {
 }
 
 /// Returns whether `known` includes `damage`.
-fn covers(known: &Damage, damage: &Damage) -> bool {
+pub(super) fn covers(known: &Damage, damage: &Damage) -> bool {
     known.kind == damage.kind
         && known.topic == damage.topic
         && known.bytes.start <= damage.bytes.start

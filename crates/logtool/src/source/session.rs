@@ -86,8 +86,11 @@ impl Stop {
 
 /// Receives the progress of long calls, and notes for users.
 pub trait Progress: Send + Sync {
-    /// Returns whether the progress is shown. If not, progress may not be counted.
-    fn is_visible(&self) -> bool;
+    /// Returns whether the progress is shown. If not, progress may not be counted. By default, it
+    /// is.
+    fn is_visible(&self) -> bool {
+        true
+    }
 
     /// Starts to show a task that reads `bytes` bytes of the log called `name`.
     fn start(&self, name: &str, bytes: u64) -> Box<dyn Task>;

@@ -18,12 +18,12 @@ pub(crate) const CODES: &[&Code] = &[
     &INFO_DUPLICATE,
     &INFO_TEXT,
     &LEVEL,
-    &ODD_TIME,
     &PADDED,
     &DEFAULT_BITS,
     &REPLAY,
     &SYNC_MISSING,
     &SYNC_WRONG,
+    &TIMESTAMP_IMPOSSIBLE,
     &TIMESTAMP_MISSING,
     &TIMESTAMP_NARROW,
     &TYPE_BROKEN,
@@ -106,8 +106,8 @@ pub(super) static TIMESTAMP_NARROW: Code = Code::warning(
     "the timestamps of a topic have fewer than 64 bits; they wrap around, and most readers \
      do not support them",
 );
-pub(super) static ODD_TIME: Code = Code::warning(
-    "ulog.timestamp.odd",
+pub(super) static TIMESTAMP_IMPOSSIBLE: Code = Code::warning(
+    "ulog.timestamp.impossible",
     "records have impossible times: 0, or far from their neighbours",
 );
 pub(super) static ID_REUSED: Code =

@@ -34,7 +34,7 @@ fn time_anomalies(stats: &TopicStatistics) -> BTreeMap<String, String> {
     let counts = [
         ("older_than_before", stats.late),
         ("older_than_start", stats.before_start),
-        ("odd_times", stats.implausible),
+        ("impossible_times", stats.implausible),
     ];
     let anomalies = counts.into_iter().filter(|(_, count)| *count > 0);
     anomalies.map(|(name, count)| (name.to_owned(), count.to_string())).collect()

@@ -41,6 +41,9 @@ fn summary(report: &CheckReport) -> String {
     if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") }
 }
 
+/// The width of the column of codes, unless one is longer.
+const CODE_WIDTH: usize = 24;
+
 /// Writes a line for each finding that is at least as severe as `minimum`.
 pub(in crate::commands) fn lines(
     report: &CheckReport,
@@ -48,6 +51,8 @@ pub(in crate::commands) fn lines(
     minimum: Severity,
     style: TextStyle,
 ) -> io::Result<()> {
+    let lengths = report.at_least(minimum).map(|finding| finding.code.name.len() + 1);
+    let width = lengths.max().unwrap_or_default().max(CODE_WIDTH);
     for finding in report.at_least(minimum) {
         let severity = format!("{:7}", finding.code.severity);
         let severity = match finding.code.severity {
@@ -58,7 +63,7 @@ pub(in crate::commands) fn lines(
         let topic = finding.topic.as_ref().map(|label| format!("{label}: "));
         writeln!(
             out,
-            "  {severity} {:24} {}{}{}",
+            "  {severity} {:width$} {}{}{}",
             finding.code.name,
             escape_terminal(&topic.unwrap_or_default()),
             escape_terminal(&finding.text),

@@ -41,7 +41,11 @@ impl LogInfo {
         }
         let error = Error::not_found(format!("the log has no information `{key}`"));
         if values_by_name.is_empty() {
-            return Err(error.with_hint("it has no information"));
+            let hint = match self.log().ulog()? {
+                Some(_) => "it has no information",
+                None => "only ULogs have such information",
+            };
+            return Err(error.with_hint(hint));
         }
         let mut names: Vec<&str> = values_by_name.keys().copied().collect();
         let more = names.len().saturating_sub(MAX_NAMES);

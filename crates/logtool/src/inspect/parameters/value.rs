@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 /// assert_eq!(ShownValue(ParameterValue::Int(5)).to_string(), "5");
 /// assert_eq!(ShownValue(ParameterValue::Float(5.0)).to_string(), "5.0");
 /// assert_eq!(ShownValue(ParameterValue::Float(0.1)).to_string(), "0.1");
+/// assert_eq!(ShownValue(ParameterValue::Float(1e-20)).to_string(), "1e-20");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownValue(pub ParameterValue);
@@ -31,11 +32,9 @@ impl fmt::Display for ShownValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             ParameterValue::Int(value) => f.pad(&value.to_string()),
-            // The point shows that it is a float.
-            ParameterValue::Float(value) if value.fract() == 0.0 => {
-                f.pad(&format!("{value:.1}"))
-            }
-            ParameterValue::Float(value) => f.pad(&value.to_string()),
+            // The format for debugging has a point or an exponent, which shows that it is a float,
+            // and an exponent instead of many zeros.
+            ParameterValue::Float(value) => f.pad(&format!("{value:?}")),
         }
     }
 }

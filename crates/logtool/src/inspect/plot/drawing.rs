@@ -24,6 +24,7 @@ use crate::{
         signals::{self, RequestedSignal},
     },
     source::{progress_counter::ProgressCounter, session::Session},
+    text::units::count_of,
     time::{
         clock::{self, ShownClock},
         record_span,
@@ -268,8 +269,10 @@ fn set_limits(request: &PlotRequest, chart: &mut Chart) -> Result<()> {
     match limits.count() {
         0 => Ok(()),
         more => {
-            let axes = if more == 1 { "axis" } else { "axes" };
-            let message = format!("the plot has {more} {axes} less than limits");
+            let message = format!(
+                "{} more than the plot has axes",
+                count_of(more as u64, "limit")
+            );
             Err(Error::invalid(message)
                 .with_hint("`:` leaves out the limits of an axis"))
         }

@@ -62,7 +62,7 @@ fn first_image(
         while cursor.fill(&mut block)? {
             let mut images = block.iter().map(|record| {
                 let payload = record.payload.get(header_len..).unwrap_or_default();
-                ImageFile::new(record_type, &Record { payload, ..record })
+                ImageFile::for_display(record_type, &Record { payload, ..record })
             });
             if let Some(image) = images.find_map(|image| image.ok().flatten()) {
                 return Ok(Some(image));

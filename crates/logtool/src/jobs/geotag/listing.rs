@@ -5,7 +5,10 @@ use std::fmt::{self, Write as _};
 use logtool_sinks::XmlText;
 
 use crate::{
-    jobs::geotag::{PhotoMatch, shots::Shot},
+    jobs::geotag::{
+        PhotoMatch,
+        shots::{Position, Shot},
+    },
     time::clock::{Iso, Seconds},
 };
 
@@ -49,13 +52,13 @@ fn write_shot(text: &mut String, shot: Option<&Shot>) -> fmt::Result {
     let Some(shot) = shot else {
         return text.write_str(",,,,,,,,");
     };
-    let position = shot.position;
+    let position = shot.position.map(rounded_position);
     write!(text, ",{},{}", shot.sequence, Seconds(shot.time_ns))?;
     write!(text, ",{}", optional(shot.utc_ns.map(Iso)))?;
     write!(text, ",{}", optional(position.map(|position| position.latitude)))?;
     write!(text, ",{}", optional(position.map(|position| position.longitude)))?;
     write!(text, ",{}", optional(position.and_then(|position| position.altitude)))?;
-    write!(text, ",{}", optional(shot.direction_deg))?;
+    write!(text, ",{}", optional(shot.direction_deg.map(rounded_direction)))?;
     write!(text, ",{}", shot.position_topic.unwrap_or_default())
 }
 
@@ -67,7 +70,7 @@ pub(super) fn kml(log: &str, matches: &[PhotoMatch]) -> Result<String, fmt::Erro
     writeln!(text, "<Document>\n<name>Photos of {}</name>", XmlText(log))?;
     for PhotoMatch { photo, shot, failure, .. } in matches {
         let Some(shot) = shot.as_ref().filter(|_| failure.is_none()) else { continue };
-        let Some(position) = shot.position else { continue };
+        let Some(position) = shot.position.map(rounded_position) else { continue };
         writeln!(text, "<Placemark>\n<name>{}</name>", XmlText(photo))?;
         // The text of a description is HTML, so the name is escaped twice.
         let name = XmlText(&XmlText(photo).to_string()).to_string();
@@ -78,7 +81,7 @@ pub(super) fn kml(log: &str, matches: &[PhotoMatch]) -> Result<String, fmt::Erro
         if let Some(utc) = shot.utc_ns {
             writeln!(text, "<TimeStamp><when>{}</when></TimeStamp>", Iso(utc))?;
         }
-        if let Some(direction) = shot.direction_deg {
+        if let Some(direction) = shot.direction_deg.map(rounded_direction) {
             let heading = format!("<heading>{direction}</heading>");
             writeln!(text, "<Style><IconStyle>{heading}</IconStyle></Style>")?;
         }
@@ -93,6 +96,25 @@ pub(super) fn kml(log: &str, matches: &[PhotoMatch]) -> Result<String, fmt::Erro
     }
     writeln!(text, "</Document>\n</kml>")?;
     Ok(text)
+}
+
+/// Returns `position` with angles in steps of about a micrometre on the ground, and the altitude in
+/// millimetres: further digits are noise of calculations.
+fn rounded_position(position: Position) -> Position {
+    Position {
+        latitude: rounded(position.latitude, 1e11),
+        longitude: rounded(position.longitude, 1e11),
+        altitude: position.altitude.map(|altitude| rounded(altitude, 1e3)),
+    }
+}
+
+/// Returns a direction in thousandths of a degree.
+fn rounded_direction(degrees: f64) -> f64 {
+    rounded(degrees, 1e3)
+}
+
+fn rounded(value: f64, steps_per_unit: f64) -> f64 {
+    (value * steps_per_unit).round() / steps_per_unit
 }
 
 fn optional(value: Option<impl fmt::Display>) -> String {

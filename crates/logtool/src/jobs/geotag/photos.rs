@@ -48,12 +48,14 @@ impl FoundPhotos {
     /// Finds the photos in `paths`: files, and folders of files that end in `.jpg` or `.jpeg`.
     ///
     /// # Errors
-    /// If a folder cannot be read, if there are no photos, or if two have the same name.
+    /// If a path does not exist, if a folder cannot be read, if there are no photos, or if two have the same name.
     pub(super) fn find(paths: &[PathBuf]) -> Result<Self> {
         let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
         for path in paths {
+            let metadata = fs::metadata(path)
+                .with_context(|| format!("cannot open {}", path.display()))?;
             let found =
-                if path.is_dir() { in_folder(path)? } else { vec![path.clone()] };
+                if metadata.is_dir() { in_folder(path)? } else { vec![path.clone()] };
             for file in found {
                 let name = file.file_name().unwrap_or_default().to_string_lossy();
                 if let Some(other) =

@@ -170,6 +170,15 @@ pub fn compression(
     Ok(requested.map(|requested| requested.name().to_owned()))
 }
 
+/// The extensions of tables, with what such a file is.
+const TABLES: [(&str, &str); 5] = [
+    ("csv", "a CSV table"),
+    ("json", "a JSON file"),
+    ("jsonl", "a JSON Lines table"),
+    ("parquet", "a Parquet table"),
+    ("arrow", "an Arrow table"),
+];
+
 /// Returns the format of a new log at `path` for the records of the log with `manifest`:
 /// `requested`, else the format of the extension, else the format of the log itself.
 ///
@@ -180,13 +189,6 @@ pub fn format(
     requested: Option<LogFormat>,
     manifest: &Manifest,
 ) -> Result<LogFormat> {
-    const TABLES: [(&str, &str); 5] = [
-        ("csv", "a CSV table"),
-        ("json", "a JSON file"),
-        ("jsonl", "a JSON Lines table"),
-        ("parquet", "a Parquet table"),
-        ("arrow", "an Arrow table"),
-    ];
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     if end.eq_ignore_ascii_case("pcapng") {
         let message = format!("{}: captures are written as pcap", path.display());
@@ -216,18 +218,55 @@ pub fn format(
         );
         return Err(Error::invalid(message).with_hint(hint));
     }
-    let promised = LogFormat::from_extension(end);
-    let table = TABLES.iter().find(|(known, _)| known.eq_ignore_ascii_case(end));
-    let unfit = match (promised, table) {
-        (Some(promised), _) if promised.can_hold(own_format) => return Ok(promised),
-        (Some(promised), _) => promised.noun(),
-        (None, Some((_, table))) => table,
-        (None, None) => return Ok(own_format),
+    let unfit = match named_kind(end, own_format) {
+        Ok(named) => return Ok(named.unwrap_or(own_format)),
+        Err(unfit) => unfit,
     };
     let message =
         format!("{} looks like {unfit}, and the log is {own}", path.display());
     let hint = "the new log is of the same format; `logtool convert` makes others";
     Err(Error::invalid(message).with_hint(hint))
+}
+
+/// Returns an error if the extension of `path` is not that of the ULog that is `written`, e.g., a
+/// recording, but that of another kind of log or table.
+///
+/// # Errors
+/// `InvalidRequest` if it is.
+pub(crate) fn check_ulog_name(path: &Path, written: &str) -> Result<()> {
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    let own = LogFormat::Ulog;
+    match named_kind(end, own) {
+        Ok(_) => Ok(()),
+        Err(unfit) => {
+            let path = path.display();
+            let message =
+                format!("{path} looks like {unfit}, and {written} is {}", own.noun());
+            Err(Error::invalid(message).with_hint("let the name end in .ulg"))
+        }
+    }
+}
+
+/// Returns the format that the extension `end` states for a log of the format `own_format`, if it
+/// states one.
+///
+/// # Errors
+/// What a file with this extension is, if it cannot hold that log.
+fn named_kind(
+    end: &str,
+    own_format: LogFormat,
+) -> std::result::Result<Option<LogFormat>, &'static str> {
+    if let Some(format) = LogFormat::from_extension(end) {
+        return if format.can_hold(own_format) {
+            Ok(Some(format))
+        } else {
+            Err(format.noun())
+        };
+    }
+    match TABLES.iter().find(|(known, _)| known.eq_ignore_ascii_case(end)) {
+        Some((_, table)) => Err(table),
+        None => Ok(None),
+    }
 }
 
 /// Returns a remark if one of `extracts` is encrypted and the new log has another `format`. A

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use logtool_core::describe_io_error;
 use logtool_mavlink::{
     CommandResult, Frame, UlogStream, Vehicle, VehicleEvent,
     link::{Address, Link},
@@ -37,6 +38,7 @@ pub(super) fn record(
         Link::open(address, request.timeout).map_err(|err| refused(address, err))?;
     let name = address.to_string();
     let mut recorder = Recorder::new(request, file, link, session, &name);
+    recorder.note("waiting for a vehicle");
     let end = loop {
         match recorder.step() {
             Ok(None) => {}
@@ -44,7 +46,15 @@ pub(super) fn record(
             Err(err) => {
                 // The first error counts.
                 let _ = recorder.stop_stream();
-                return Err(err.context(&name));
+                let has_data = recorder.stream.has_header();
+                let err = err.context(&name);
+                if !has_data {
+                    return Err(err);
+                }
+                let output = request.output.display();
+                return Err(
+                    err.with_hint(format!("the recording until then is in {output}"))
+                );
             }
         }
     };
@@ -129,7 +139,13 @@ impl<'r> Recorder<'r> {
             Ok(None) => {}
             Ok(end) => return Ok(end),
             Err(err) if self.stream.has_header() => {
-                return Ok(Some(RecordingEnd::Disconnected(err.to_string())));
+                let reason = match err.kind() {
+                    io::ErrorKind::UnexpectedEof => {
+                        "the connection was closed".to_owned()
+                    }
+                    _ => describe_io_error(&err),
+                };
+                return Ok(Some(RecordingEnd::Disconnected(reason)));
             }
             Err(err) => return Err(err.into()),
         }
@@ -178,10 +194,12 @@ impl<'r> Recorder<'r> {
         Ok((std::mem::take(&mut self.frames), self.now()))
     }
 
+    /// Reports the progress of the recording to the user.
+    fn note(&self, text: &str) {
+        self.session.progress.notice(NoticeLevel::Note, self.name, text);
+    }
+
     fn handle(&mut self, event: VehicleEvent, now: u64) -> Option<RecordingEnd> {
-        let note = |text: &str| {
-            self.session.progress.notice(NoticeLevel::Note, self.name, text);
-        };
         match event {
             VehicleEvent::Found { system } => {
                 self.last_sign = Instant::now();
@@ -189,13 +207,13 @@ impl<'r> Recorder<'r> {
                 if self.request.stops_earlier_stream {
                     self.vehicle.stop_earlier_stream();
                 }
-                note(&format!("found vehicle {system}"));
+                self.note(&format!("found vehicle {system}"));
             }
             VehicleEvent::Start(CommandResult::Accepted) => {
                 self.last_sign = Instant::now();
                 self.is_started = true;
                 self.refusal = None;
-                note("the vehicle starts its log stream");
+                self.note("the vehicle starts its log stream");
             }
             VehicleEvent::Start(CommandResult::InProgress) => {}
             VehicleEvent::Start(result) => {
@@ -217,10 +235,8 @@ impl<'r> Recorder<'r> {
                         self.vehicle.confirm_start();
                         self.refusal = None;
                         self.first_data = Some(self.last_sign);
-                        note(&format!(
-                            "recording to {}",
-                            self.request.output.display()
-                        ));
+                        let output = self.request.output.display();
+                        self.note(&format!("recording to {output}"));
                     }
                 }
             }

@@ -17,6 +17,7 @@ use crate::{
             open::{self, OpenLog},
             url,
         },
+        losses,
         session::{Session, Stop},
     },
 };
@@ -167,9 +168,25 @@ impl GrowingLog {
 }
 
 impl AppendedPart {
-    /// Returns the damage that was `found` in the part with its offsets in the file, without the
-    /// incomplete message at its end.
+    /// Returns the damage that is known since the part was opened, with its offsets in the file.
+    /// Damage of earlier declarations and the incomplete message at the end are left out.
+    pub fn known_damage(&self) -> Vec<Damage> {
+        let known = self.log.manifest().damage.iter();
+        let appended = known.filter(|damage| damage.bytes.start >= self.offset_in_part);
+        self.in_file(appended)
+    }
+
+    /// Returns the damage that was `found` while the part was read, with its offsets in the file.
+    /// [Known](Self::known_damage) damage and the incomplete message at the end are left out.
     pub fn damage_in_file(&self, found: &[Damage]) -> Vec<Damage> {
+        let known = &self.log.manifest().damage;
+        let is_new =
+            |damage: &&Damage| !known.iter().any(|known| losses::covers(known, damage));
+        self.in_file(found.iter().filter(is_new))
+    }
+
+    /// Returns `damage` with its offsets in the file, without the incomplete message at the end.
+    fn in_file<'d>(&self, damage: impl Iterator<Item = &'d Damage>) -> Vec<Damage> {
         let in_file = |offset: u64| {
             offset.saturating_sub(self.offset_in_part).saturating_add(self.offset)
         };
@@ -177,7 +194,7 @@ impl AppendedPart {
             damage.kind != DamageKind::Truncated
                 || damage.bytes.start < self.end_in_part
         };
-        let shifted_damage = found.iter().filter(is_read).cloned().map(|mut damage| {
+        let shifted_damage = damage.filter(is_read).cloned().map(|mut damage| {
             damage.bytes = in_file(damage.bytes.start)..in_file(damage.bytes.end);
             damage
         });

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The maximum length of a line of names.
-const LINE_WIDTH: usize = 100;
+const LINE_WIDTH: usize = 80;
 
 /// The maximum width of a column of names.
 const NAME_WIDTH: usize = 60;
@@ -24,7 +24,8 @@ pub(super) fn write(text: &mut TextWriter<'_>, info: &LogInfo) {
     let (full, empty): (Vec<&TopicInfo>, Vec<&TopicInfo>) =
         of_origin(TopicOrigin::Logged).partition(|topic| topic.records != Some(0));
     if !full.is_empty() {
-        write_table(text, &full);
+        let log_span = info.log.manifest().time.map_or(0, |time| time.span_nanos());
+        write_table(text, &full, log_span);
     }
     let records = full.iter().map(|topic| topic.records).sum::<Option<u64>>();
     let records = records.map(|records| count_of(records, "record"));
@@ -70,7 +71,8 @@ fn write_names(text: &mut TextWriter<'_>, empty: &[&TopicInfo]) {
     text.add_line(&format!("    {line}"));
 }
 
-fn write_table(text: &mut TextWriter<'_>, topics: &[&TopicInfo]) {
+/// Adds a line for each of `topics`. The log is `log_span` nanoseconds long.
+fn write_table(text: &mut TextWriter<'_>, topics: &[&TopicInfo], log_span: u64) {
     let width = label_width(topics.iter().map(|topic| topic.topic.as_str()));
     // The topics of a ULog have the names of their types.
     let has_types = topics
@@ -93,13 +95,29 @@ fn write_table(text: &mut TextWriter<'_>, topics: &[&TopicInfo]) {
         let records = or_unknown(topic.records.map(|count| Count(count).to_string()));
         let sign = if topic.rate_is_estimate { "~" } else { "" };
         let rate =
-            or_unknown(topic.rate_hz.map(|rate| format!("{sign}{}", Rate(rate))));
+            topic.rate_hz.filter(|rate| !is_single_burst(topic, *rate, log_span));
+        let rate = or_unknown(rate.map(|rate| format!("{sign}{}", Rate(rate))));
         let bytes = or_unknown(topic.bytes.map(|bytes| Bytes(bytes).to_string()));
         let kind = if has_types { type_cell(topic) } else { String::new() };
         let line =
             format!("  {label:width$} {records:>10} {rate:>9} {bytes:>10}{kind}");
         text.add_line(&line);
     }
+}
+
+/// Returns whether all records of a topic come at once in a log that is far longer. The rate of such
+/// records is very high, and means nothing.
+fn is_single_burst(topic: &TopicInfo, rate_hz: f64, log_span: u64) -> bool {
+    const BURST_NANOS: f64 = 1e6;
+    let periods = topic.records.unwrap_or_default().saturating_sub(1);
+    let span = periods as f64 / rate_hz * 1e9;
+    span < BURST_NANOS && log_span as f64 > 1000.0 * BURST_NANOS
+}
+
+/// Returns whether the records of a topic come in bursts: most follow the one before at once, and
+/// the others after a far longer time. Its median period is not that of a rate then.
+fn has_bursts(topic: &TopicInfo, median_rate_hz: f64) -> bool {
+    topic.rate_hz.is_some_and(|mean| median_rate_hz > 100.0 * mean)
 }
 
 /// Returns the cell of a topic's type, with the number of connections if there are several.
@@ -172,7 +190,8 @@ pub(super) fn write_frequencies(text: &mut TextWriter<'_>, info: &LogInfo) {
     let clock = text.options.shown_clock(info.log.manifest());
     for (topic, frequency) in known {
         let label = shown_label(text, &topic.topic);
-        let rate = frequency.rate_hz.map(|rate| Rate(rate).to_string());
+        let rate = frequency.rate_hz.filter(|rate| !has_bursts(topic, *rate));
+        let rate = rate.map(|rate| Rate(rate).to_string());
         let rate = rate.unwrap_or_else(|| "-".to_owned());
         let span = |nanos: u64| Span(nanos).to_string();
         let (min, median) =

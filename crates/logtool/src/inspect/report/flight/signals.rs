@@ -142,7 +142,7 @@ pub(super) fn step_responses(signals: &SignalAnalysis) -> Vec<Block> {
     if responses.is_empty() {
         return blocks;
     }
-    let head = ["controller", "axis", "delay", "rise", "overshoot", "windows"];
+    let head = ["response", "delay", "rise", "overshoot", "windows"];
     let rows = responses.iter().map(response_row).collect();
     blocks.push(Block::Table(head.map(str::to_owned).to_vec(), rows));
     blocks
@@ -199,8 +199,7 @@ fn response_row(response: &StepResponse) -> TableRow {
     let overshoot = metrics.overshoot_percent.map(|percent| format!("{percent:.0} %"));
     TableRow {
         cells: vec![
-            response.controller.to_owned(),
-            response.axis.to_owned(),
+            format!("{} {}", response.axis, response.controller),
             millis(metrics.delay_s),
             millis(metrics.rise_s),
             overshoot.unwrap_or_else(|| "unknown".to_owned()),

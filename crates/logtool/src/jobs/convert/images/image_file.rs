@@ -25,6 +25,14 @@ impl ImageRecordType {
     }
 }
 
+/// How grey samples of 16 bits are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WideSamples {
+    Unchanged,
+    /// With 8 bits, from the lowest to the highest sample.
+    Stretched,
+}
+
 /// An image as the content of a file.
 pub struct ImageFile {
     pub(super) topic: TopicId,
@@ -55,8 +63,31 @@ impl ImageFile {
         record_type: ImageRecordType,
         record: &Record<'_>,
     ) -> Result<Option<Self>> {
+        Self::with_samples(record_type, record, WideSamples::Unchanged)
+    }
+
+    /// Encodes the image in `record` for people: like [`new`](Self::new), but the range of grey
+    /// images of 16 bits, e.g. of depth, is stretched. Programs show the upper 8 bits, which are
+    /// nearly black for distances in millimetres.
+    ///
+    /// # Errors
+    /// If the record is not an image of this type.
+    pub fn for_display(
+        record_type: ImageRecordType,
+        record: &Record<'_>,
+    ) -> Result<Option<Self>> {
+        Self::with_samples(record_type, record, WideSamples::Stretched)
+    }
+
+    fn with_samples(
+        record_type: ImageRecordType,
+        record: &Record<'_>,
+        wide_samples: WideSamples,
+    ) -> Result<Option<Self>> {
         match record_type {
-            ImageRecordType::Ros(record_type) => Self::from_ros(record_type, record),
+            ImageRecordType::Ros(record_type) => {
+                Self::from_ros(record_type, record, wide_samples)
+            }
             ImageRecordType::Vel => Self::from_vel(record).map(Some),
         }
     }
@@ -98,7 +129,11 @@ impl ImageFile {
     }
 
     /// Returns the image in a message of ROS.
-    fn from_ros(image_type: ImageType, record: &Record<'_>) -> Result<Option<Self>> {
+    fn from_ros(
+        image_type: ImageType,
+        record: &Record<'_>,
+        wide_samples: WideSamples,
+    ) -> Result<Option<Self>> {
         let message = image_type.decompress(record.payload)?;
         let image = image_type.parse(&message)?;
         let mut clipped = 0;
@@ -108,8 +143,16 @@ impl ImageFile {
                 (file.size, file.quantisation, file.extension, file.bytes.into_owned())
             }
             ImageContent::Raw(raw) => {
-                let pixels = raw.pixels()?;
+                let mut pixels = raw.pixels()?;
                 clipped = pixels.clipped;
+                let is_grey = pixels.color == PixelColor::Gray;
+                if pixels.bits == 16
+                    && is_grey
+                    && wide_samples == WideSamples::Stretched
+                {
+                    pixels.samples = stretched(&pixels.samples);
+                    pixels.bits = 8;
+                }
                 let png = PngImage {
                     width: pixels.width,
                     height: pixels.height,
@@ -157,5 +200,36 @@ impl ImageFile {
             String::new()
         };
         format!("{sign}{seconds}.{nanos:09}{suffix}.{}", self.extension)
+    }
+}
+
+/// Returns big-endian `samples` of 16 bits as samples of 8 bits. The lowest becomes 1 and the
+/// highest 255. Samples of 0, for which a depth camera has no distance, stay 0.
+fn stretched(samples: &[u8]) -> Vec<u8> {
+    let (pairs, _) = samples.as_chunks::<2>();
+    let values = || pairs.iter().map(|pair| u16::from_be_bytes(*pair));
+    let known = || values().filter(|value| *value > 0);
+    let lowest = known().min().unwrap_or_default();
+    let range = u32::from(known().max().unwrap_or_default() - lowest).max(1);
+    let stretch = |value: u16| match value.checked_sub(lowest) {
+        Some(above) if value > 0 => {
+            u8::try_from(1 + 254 * u32::from(above) / range).unwrap_or(u8::MAX)
+        }
+        _ => 0,
+    };
+    values().map(stretch).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretched_samples_span_the_range_and_unknown_ones_stay_black() {
+        let samples = [0_u16, 1000, 3000, 5000].map(u16::to_be_bytes).concat();
+        assert_eq!(stretched(&samples), [0, 1, 128, 255]);
+        assert_eq!(stretched(&[0, 7, 0, 7, 0, 0]), [1, 1, 0]);
+        assert_eq!(stretched(&[0; 4]), [0, 0]);
+        assert!(stretched(&[]).is_empty());
     }
 }
