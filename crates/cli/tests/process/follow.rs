@@ -1,7 +1,7 @@
 //! `cat --follow` and `messages --follow`: logs that are being written.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{BufRead as _, BufReader, Read as _, Write as _},
     process::{Child, ChildStdout, Command, Stdio},
 };
@@ -188,4 +188,20 @@ fn only_files_of_ulogs_are_followed() {
     folder.write("flight.ulg", &bytes::log());
     let by_time = ["cat", "flight.ulg", "--follow", "--order", "time"];
     folder.run(&by_time).ended(2, &["in the order of the file"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn deleted_log_is_an_error_and_a_renamed_one_is_not() {
+    let folder = Folder::with(&bytes::log());
+    let mut follower = Follower::start(&folder, &["cat", "flight.ulg", "--follow"]);
+    follower.wait_for_lines(8);
+    let [old, new] = ["flight.ulg", "renamed.ulg"].map(|name| folder.path().join(name));
+    fs::rename(&old, &new).unwrap();
+    let mut renamed = OpenOptions::new().append(true).open(&new).unwrap();
+    renamed.write_all(&bytes::att(0, 9_000_000, 1.0)).unwrap();
+    follower.wait_for_lines(9);
+    fs::remove_file(&new).unwrap();
+    let message = "flight.ulg: it was deleted or replaced while it was followed";
+    follower.end().ended(1, &[message]);
 }

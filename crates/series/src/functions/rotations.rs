@@ -60,7 +60,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "dot",
         TWO_VECTORS,
-        "the scalar product of `a` and `b`",
+        "the scalar product of two vectors of three elements",
         Output::Components(&[("", UnitRule::Product)]),
         |inputs, product| {
             let [ax, ay, az, bx, by, bz] = inputs else { return };
@@ -70,7 +70,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "cross",
         TWO_VECTORS,
-        "the vector product of `a` and `b`",
+        "the vector product of two vectors of three elements",
         Output::Components(&[
             ("x", UnitRule::Product),
             ("y", UnitRule::Product),

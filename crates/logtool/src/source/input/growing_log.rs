@@ -121,11 +121,17 @@ impl GrowingLog {
     /// is set before.
     ///
     /// # Errors
-    /// If the file gets shorter, or cannot be read.
+    /// If the file gets shorter, is deleted or replaced, or cannot be read.
     pub fn wait(&mut self, stop: &Stop) -> Result<Option<AppendedPart>> {
         while !stop.is_set() {
+            // Asked before reading, so that the last messages are read.
+            let is_deleted = is_deleted(&self.file);
             if let Some(part) = self.read().with_context(|| self.name.clone())? {
                 return Ok(Some(part));
+            }
+            if is_deleted {
+                let message = "it was deleted or replaced while it was followed";
+                return Err(Error::failed(format!("{}: {message}", self.name)));
             }
             thread::sleep(INTERVAL);
         }
@@ -165,6 +171,20 @@ impl GrowingLog {
         self.offset += end_in_part - offset_in_part;
         Ok(Some(part))
     }
+}
+
+/// Returns whether no path leads to `file` any more. A file that was only renamed still grows.
+#[cfg(unix)]
+fn is_deleted(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+}
+
+/// Returns `false`, because the standard library counts the paths of a file only on Unix.
+#[cfg(not(unix))]
+fn is_deleted(_: &File) -> bool {
+    false
 }
 
 impl AppendedPart {
