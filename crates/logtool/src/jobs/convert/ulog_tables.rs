@@ -108,8 +108,9 @@ pub(super) fn write(
     remarks.extend(written.remarks(epoch));
     report.remarks = remarks;
     report.is_cut = written.untimed > 0 || tables.iter().any(|table| table.cut() > 0);
-    report.files =
-        files.into_iter().map(|(path, bytes)| OutputFile { path, bytes }).collect();
+    // The path as the user wrote it.
+    let file = |(_, bytes)| OutputFile { path: path.clone(), bytes };
+    report.files = files.into_iter().map(file).collect();
     Ok(report)
 }
 
