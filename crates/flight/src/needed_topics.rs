@@ -27,8 +27,8 @@ pub struct NeededTopic {
     pub fields: &'static [&'static str],
     /// Whether all instances are read, or only the first.
     pub all_instances: bool,
-    /// The topics of which the log must have at least one; otherwise this topic is of no use. Empty
-    /// if it is always of use.
+    /// The topics that this topic is compared with. It is read only if the log contains at least one
+    /// of them. Empty if it is always read.
     pub only_with: &'static [&'static str],
 }
 

@@ -87,8 +87,8 @@ impl PayloadLog {
     }
 }
 
-/// Returns the columns of `schema`, which are some of those of `full_schema`, with a payload
-/// column at the end.
+/// Returns the columns of `schema`, a selection from `full_schema`, with a payload column at
+/// the end.
 fn with_payload(schema: &SchemaRef, full_schema: &SchemaRef) -> SchemaRef {
     let mut name = "payload".to_owned();
     while full_schema

@@ -147,8 +147,8 @@ pub fn integer_constant(text: &str) -> Option<i64> {
     }
 }
 
-/// Returns the length of `prefix` if `name` consists of it, an `_`, and at least one more
-/// character.
+/// Returns the length of `prefix` if `name` starts with it and with an `_`, and continues after
+/// that.
 fn prefix_len(name: &str, prefix: &str) -> Option<usize> {
     let suffix = name.strip_prefix(prefix)?.strip_prefix('_')?;
     if suffix.is_empty() { None } else { Some(prefix.len()) }

@@ -154,7 +154,7 @@ struct TopicQueue {
     is_busy: bool,
 }
 
-/// The decoded batches of a part, or of a section of it if it has a lot of data.
+/// The decoded batches of a part, or of a section of a large part.
 struct PartSection {
     batches: Vec<(TopicId, RecordBatch)>,
     /// The cursor at the remaining records of the part, if there are any.

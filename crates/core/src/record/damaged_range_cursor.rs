@@ -47,7 +47,7 @@ impl DamagedRangeCursor {
     }
 }
 
-/// Returns the start of the range with this `index`, or the maximum offset if there is none.
+/// Returns the start of the range with this `index`, or the maximum offset after the last range.
 fn range_start(ranges: &[Damage], index: usize) -> u64 {
     ranges.get(index).map_or(u64::MAX, |range| range.bytes.start)
 }

@@ -47,7 +47,7 @@ use crate::{
 /// - Structs are nested structs.
 /// - Strings are cell arrays of `char`. A character above U+FFFF is written as `\U` and eight
 ///   hexadecimal digits, because SciPy and MATLAB read such characters differently.
-/// - Lists are cell arrays. Each element is what a column of the items of that list would be. Byte
+/// - Lists are cell arrays. Each element has the form of a column of the items of that list. Byte
 ///   strings are cell arrays of `uint8`.
 ///
 /// Names are converted to valid MATLAB names: `/a/b` becomes `a_b`. If a column has nulls,
@@ -207,7 +207,7 @@ impl ElementWriter<'_> {
         Ok(())
     }
 
-    /// Writes a struct of `columns`, each of which has an array of values with the shape
+    /// Writes a struct of `columns`. The values of each are an array with the shape
     /// `outer_shape`. For a table, this is the number of rows.
     fn write_struct(
         &mut self,

@@ -450,7 +450,7 @@ fn check_directory(dir: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Io, message))
 }
 
-/// Returns what a file is if an output must not replace it. Only regular files and symbolic links
+/// Returns the kind of a file that an output must not replace. Only regular files and symbolic links
 /// can be replaced.
 fn irreplaceable_kind(file_type: fs::FileType) -> Option<&'static str> {
     if file_type.is_file() || file_type.is_symlink() {

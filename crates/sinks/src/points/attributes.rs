@@ -68,8 +68,8 @@ impl PointAttributes {
     }
 }
 
-/// Returns the number of each of `points` in the first of `columns` where it has one, times the
-/// scale of that column; NaN if it has no number. `columns` are the indices and scales of columns.
+/// Returns a number for each of `points`: that in the first of `columns` with a number, times the
+/// scale of that column; NaN without a number. `columns` are the indices and scales of columns.
 fn first_numbers(
     points: &Points,
     columns: impl Iterator<Item = (usize, f64)>,

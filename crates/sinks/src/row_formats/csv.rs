@@ -118,7 +118,7 @@ struct CsvEncoder {
 
 struct CsvColumn {
     cell: Box<dyn Cell>,
-    /// Whether one cell can be so long that it is written in several chunks.
+    /// Whether a cell can be too long for one chunk.
     can_be_long: bool,
     nulls: Option<NullBuffer>,
     /// The byte after each cell: a comma, or a line end after the last column.

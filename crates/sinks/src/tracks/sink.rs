@@ -68,7 +68,7 @@ pub struct TrackSink {
     counters: Arc<TrackCounters>,
 }
 
-/// What a sink has written and dropped.
+/// The numbers of written files and fixes, and of dropped rows.
 #[derive(Debug, Default)]
 struct TrackCounters {
     /// The files that were written.

@@ -42,8 +42,7 @@ impl MessageBuffer {
     }
 
     /// Ends a message like [`end_message`](Self::end_message), but with its own time. This is for
-    /// messages that combine several records, of which the one with the index `record_index` is the
-    /// last.
+    /// messages that combine several records; the last record has the index `record_index`.
     pub fn end_message_at(&mut self, record_index: usize, time: Timestamp) {
         self.push(record_index, Some(time));
     }

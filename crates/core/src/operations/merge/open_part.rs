@@ -334,8 +334,8 @@ impl OpenPart {
         self.memory_bytes
     }
 
-    /// Adds copies of those `records` that are to be kept: those that were not returned
-    /// before, and are not dropped. Each has its index and its block.
+    /// Adds copies of the `records` that were not returned before and are not dropped. Each
+    /// has its index and its block.
     fn copy_kept<'b>(
         &mut self,
         records: impl Iterator<Item = (u64, &'b Block, RecordEntry)>,

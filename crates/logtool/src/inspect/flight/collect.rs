@@ -232,7 +232,7 @@ impl<'l> Collection<'l> {
         });
         let mut data = FlightData::new(span);
         let (mut remarks, mut fifos) = (Vec::new(), Vec::new());
-        // Whether a topic was read of which no series is kept.
+        // Whether a topic was read without keeping a series.
         let mut has_streamed_topic = false;
         for table in done.lock().drain(..) {
             has_streamed_topic |= matches!(

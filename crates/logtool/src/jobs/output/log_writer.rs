@@ -251,7 +251,7 @@ pub(crate) fn check_ulog_name(path: &Path, written: &str) -> Result<()> {
 /// states one.
 ///
 /// # Errors
-/// What a file with this extension is, if it cannot hold that log.
+/// The kind of files with this extension, if they cannot contain that log.
 fn named_kind(
     end: &str,
     own_format: LogFormat,

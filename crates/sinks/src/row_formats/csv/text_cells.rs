@@ -81,7 +81,7 @@ impl BytesCell {
         Self { values: None, hex: Vec::new(), delimiter }
     }
 
-    /// Returns the value at index `row`; an empty value if there is none.
+    /// Returns the value at index `row`; an empty value without such a row.
     fn bytes(values: Option<&dyn ByteValues>, row: usize) -> &[u8] {
         values.and_then(|values| values.get(row)).unwrap_or_default()
     }

@@ -12,7 +12,7 @@ type FlushText<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<()>;
 
 /// A buffer of JSON text.
 ///
-/// One value can be so long that its text must not be in memory in addition to the value. So the
+/// The text of a long value must not be in memory in addition to the value. So the
 /// text may be flushed within a value, between the elements of a list or within a string.
 pub(crate) struct JsonText<'a> {
     bytes: &'a mut Vec<u8>,

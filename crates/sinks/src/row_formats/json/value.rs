@@ -267,7 +267,7 @@ trait NumberValues: Send + Sync {
     /// Appends the number at index `row`, or returns `None` if the column is shorter.
     fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()>;
 
-    /// Appends a list of the numbers at the indices `rows`, none of which must be null.
+    /// Appends a list of the numbers at the indices `rows`. They must not be null.
     fn write_list(&self, rows: Range<usize>, json: &mut JsonText<'_>);
 }
 

@@ -61,7 +61,7 @@ impl ExtraBytesColumn {
     }
 }
 
-/// Returns the record that describes `columns`, or `None` if there are none.
+/// Returns the record that describes `columns`, or `None` without columns.
 pub(crate) fn extra_bytes_record(columns: &[ExtraBytesColumn]) -> Option<Vlr> {
     let mut data = vec![0; columns.len() * DESCRIPTION_BYTES];
     for (record, column) in data.chunks_exact_mut(DESCRIPTION_BYTES).zip(columns) {
