@@ -48,7 +48,8 @@ impl FoundPhotos {
     /// Finds the photos in `paths`: files, and folders of files that end in `.jpg` or `.jpeg`.
     ///
     /// # Errors
-    /// If a path does not exist, if a folder cannot be read, if there are no photos, or if two have the same name.
+    /// If a path does not exist, if a folder cannot be read, if there are no photos, or if two have
+    /// the same name.
     pub(super) fn find(paths: &[PathBuf]) -> Result<Self> {
         let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
         for path in paths {
