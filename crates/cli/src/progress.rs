@@ -1,6 +1,8 @@
 //! Progress bars on terminals.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use logtool::{NoticeLevel, Progress, Remedy, Task, units::escape_terminal};
 
 use crate::{
@@ -11,6 +13,9 @@ use crate::{
 
 /// The numbers of a bar of bytes, in the decimal units of other texts.
 const BYTES: &str = "{decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}";
+
+/// The duration after which a bar appears. Short commands do not flicker.
+const DELAY: Duration = Duration::from_millis(300);
 
 /// Returns whether bars are shown.
 pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
@@ -80,31 +85,38 @@ impl Progress for TerminalProgress {
     }
 }
 
-/// A bar on standard error.
-struct Bar(ProgressBar);
+/// A bar on standard error, which appears if the task takes longer than [`DELAY`].
+struct Bar {
+    bar: ProgressBar,
+    start: Instant,
+}
 
 impl Bar {
     /// Creates a bar of this length that shows these `numbers`.
     fn new(name: &str, length: u64, numbers: &str) -> Self {
-        let bar = ProgressBar::new(length);
+        let hidden = ProgressDrawTarget::hidden();
+        let bar = ProgressBar::with_draw_target(Some(length), hidden);
         bar.set_style(style(numbers));
         bar.set_prefix(escape_terminal(name));
-        Self(bar)
+        Self { bar, start: Instant::now() }
     }
 }
 
 impl Task for Bar {
     fn set_position(&self, done: u64) {
         if pager::is_running() {
-            self.0.finish_and_clear();
-        } else {
-            self.0.set_position(done);
+            self.bar.finish_and_clear();
+            return;
         }
+        if self.bar.is_hidden() && self.start.elapsed() >= DELAY {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_position(done);
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }

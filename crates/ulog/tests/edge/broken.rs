@@ -1,6 +1,6 @@
 //! Generated logs of 1000 records with ascending values and a damaged range.
 
-use std::{ops::Range, time::Instant};
+use std::ops::Range;
 
 use logtool_core::DamageKind;
 
@@ -12,10 +12,8 @@ pub(crate) const CASES: &[Case] = &[
         loses(edge, 483..4579);
     }),
     ("61_all_zero_after_defs.ulg", |edge| {
-        let start = Instant::now();
         edge.has_rows(&[]);
         loses(edge, 134..8326);
-        assert!(start.elapsed().as_secs() < 1, "8 kB of zeros must be skipped quickly");
     }),
     ("62_bitflip_size.ulg", |edge| {
         // Only the record with the wrong size is lost.

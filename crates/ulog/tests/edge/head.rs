@@ -14,15 +14,15 @@ pub(crate) const CASES: &[Case] = &[
         assert_eq!(edge.times("att"), times);
     }),
     ("02_empty_file.ulg", |edge| {
-        is_no_ulog(edge);
+        is_not_a_ulog(edge);
         assert!(edge.refusal().contains("not a ULog"));
     }),
     ("03_header_only.ulg", |edge| edge.has_rows(&[])),
     ("04_header_cut.ulg", |edge| {
-        is_no_ulog(edge);
+        is_not_a_ulog(edge);
         assert!(edge.refusal().contains("truncated within its header"));
     }),
-    ("05_wrong_magic.ulg", is_no_ulog),
+    ("05_wrong_magic.ulg", is_not_a_ulog),
     ("06_version_0_no_B.ulg", |edge| {
         edge.has_rows(&[("att", 5)]);
         assert_eq!(edge.metadata().file_header.version, 0);
@@ -65,7 +65,7 @@ pub(crate) const CASES: &[Case] = &[
     ("59_no_data.ulg", |edge| edge.has_rows(&[("att", 0)])),
 ];
 
-fn is_no_ulog(edge: &Edge) {
+fn is_not_a_ulog(edge: &Edge) {
     assert_eq!(edge.opened.as_ref().unwrap_err().kind(), ErrorKind::Unrecognized);
 }
 
