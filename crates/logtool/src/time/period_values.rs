@@ -76,6 +76,7 @@ impl PeriodValues {
 
     /// Returns the different periods in ascending order, and how often each occurs. If there were
     /// too many, it returns the mean of each bucket, which is exact to a thousandth.
+    #[cfg(feature = "flight")]
     pub(crate) fn into_counts(self) -> Vec<(u64, u64)> {
         match self {
             Self::Kept(kept) => kept.into_counts(),
