@@ -322,7 +322,7 @@ def test_plots_have_panels_axes_and_a_title(flight):
     assert plot.pdf().startswith(b"%PDF")
     with pytest.raises(ValueError, match="not below"):
         log.plot(*power, limits=[(2, 1)])
-    with pytest.raises(ValueError, match="less than limits"):
+    with pytest.raises(ValueError, match="1 limit more than the plot has axes"):
         log.plot(power[0], limits=[None, None])
     with pytest.raises(ValueError, match="three units"):
         log.plot(panels=[[*power, "vehicle_local_position.x"]])
