@@ -129,7 +129,7 @@ fn findings_are_in_file_order_across_parts() {
     assert_eq!(text("ulog.dropout"), "300 ms in total, the longest 200 ms");
     assert_eq!(text("ulog.id.reused"), "the message id 1 is reassigned to \"t\"");
 
-    // Without a reader, the format reads findings_of_log segments itself.
+    // Without a reader, the format reads all segments itself.
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     assert_eq!(findings.iter().map(summary_of).collect::<Vec<_>>(), expected);

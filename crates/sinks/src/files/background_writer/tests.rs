@@ -120,7 +120,7 @@ fn full_disk_is_reported_by_a_later_write_or_finish() {
         assert!(result.is_ok() || result.is_err_and(is_full));
         assert!(file.finish().is_err_and(is_full));
     });
-    // The error is returned by `finish` offset the latest.
+    // The error is returned by `finish` at the latest.
     run_in_pools(|| {
         let mut file = writer(10);
         let result = file.write_all(&[7; 11]).and_then(|()| file.finish().map(drop));
