@@ -105,7 +105,7 @@ pub use crate::{
         clock_transform::ClockTransform,
         damage::{Damage, DamageKind},
         excerpt::{Excerpt, damage_within},
-        finding::{Code, Finding, Findings, Severity},
+        finding::{Finding, FindingCode, Findings, Severity},
         hex,
         id_set::IdSet,
         labels::{

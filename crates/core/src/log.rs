@@ -15,7 +15,7 @@ use crate::{
     model::{
         damage::Damage,
         excerpt::Excerpt,
-        finding::{Code, Finding, Findings, REMARK},
+        finding::{Finding, FindingCode, Findings, REMARK},
         labels::Labels,
         layout::Layout,
         manifest::{Manifest, Part, Selection},
@@ -59,7 +59,7 @@ pub trait Format: Sync {
     ) -> Result<Box<dyn Log>>;
 
     /// Returns the codes of the findings of [`Log::check`] for this format.
-    fn codes(&self) -> &'static [&'static Code] {
+    fn codes(&self) -> &'static [&'static FindingCode] {
         &[]
     }
 

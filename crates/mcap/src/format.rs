@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    FindingCode, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
     RecordSink, Result, Source, Stream, UnsupportedContent, WriteOptions,
 };
 
@@ -22,7 +22,7 @@ impl Format for Mcap {
         FORMAT_NAME
     }
 
-    fn codes(&self) -> &'static [&'static Code] {
+    fn codes(&self) -> &'static [&'static FindingCode] {
         check::CODES
     }
 

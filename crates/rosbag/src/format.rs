@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    FindingCode, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
     RecordSink, Result, Source, UnsupportedContent, WriteOptions,
 };
 
@@ -59,7 +59,7 @@ impl Format for Rosbag {
         Ok(Box::new(RosbagLog::open_with_manifest(source, manifest, options.into())?))
     }
 
-    fn codes(&self) -> &'static [&'static Code] {
+    fn codes(&self) -> &'static [&'static FindingCode] {
         CODES
     }
 

@@ -3,7 +3,7 @@
 use std::{io::BufWriter, sync::Arc};
 
 use logtool_core::{
-    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    FindingCode, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
     RecordSink, Result, Source, WriteOptions,
 };
 
@@ -55,7 +55,7 @@ impl Format for Ulog {
         Ok(Box::new(UlogLog::open_with_manifest(source, manifest, options)?))
     }
 
-    fn codes(&self) -> &'static [&'static Code] {
+    fn codes(&self) -> &'static [&'static FindingCode] {
         CODES
     }
 

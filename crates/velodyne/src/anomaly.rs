@@ -1,6 +1,6 @@
 //! Anomalies of a log: a code and a sentence for the manifest.
 
-use logtool_core::{Code, Finding, Findings};
+use logtool_core::{Finding, FindingCode, Findings};
 use serde::{Deserialize, Serialize};
 
 /// An anomaly of a log.
@@ -12,7 +12,7 @@ pub(crate) struct Anomaly {
 }
 
 impl Anomaly {
-    pub(crate) fn new(code: &'static Code, text: impl Into<String>) -> Self {
+    pub(crate) fn new(code: &'static FindingCode, text: impl Into<String>) -> Self {
         Self { code: code.name.to_owned(), text: text.into() }
     }
 }
@@ -20,7 +20,7 @@ impl Anomaly {
 /// Adds the anomalies that have one of `codes` to `findings`.
 pub(crate) fn add_to_findings(
     anomalies: &[Anomaly],
-    codes: &[&'static Code],
+    codes: &[&'static FindingCode],
     findings: &mut Findings,
 ) {
     for anomaly in anomalies {

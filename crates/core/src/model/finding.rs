@@ -6,7 +6,7 @@ use crate::model::{time::TimeRange, topic::TopicId};
 
 /// The kind of a finding. Its name is stable, so that scripts can rely on it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Code {
+pub struct FindingCode {
     /// A short lowercase name from the general to the specific, e.g. `time.back`.
     pub name: &'static str,
     /// The severity.
@@ -15,7 +15,7 @@ pub struct Code {
     pub meaning: &'static str,
 }
 
-impl Code {
+impl FindingCode {
     /// Creates a code of errors.
     pub const fn error(name: &'static str, meaning: &'static str) -> Self {
         Self { name, severity: Severity::Error, meaning }
@@ -61,7 +61,7 @@ impl fmt::Display for Severity {
 }
 
 /// A remark of the format that has no code of its own.
-pub(crate) static REMARK: Code = Code::note(
+pub(crate) static REMARK: FindingCode = FindingCode::note(
     "log.remark",
     "the reader of the format reports an anomaly that has no code of its own",
 );
@@ -70,7 +70,7 @@ pub(crate) static REMARK: Code = Code::note(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The kind.
-    pub code: &'static Code,
+    pub code: &'static FindingCode,
     /// A description of the finding, or of the first one if there are several.
     pub text: String,
     /// The position of the first occurrence in the file, if it is known.
@@ -85,7 +85,7 @@ pub struct Finding {
 
 impl Finding {
     /// Creates a finding with one occurrence.
-    pub fn new(code: &'static Code, text: impl Into<String>) -> Self {
+    pub fn new(code: &'static FindingCode, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { code, text, bytes: None, topic: None, time: None, count: 1 }
     }
@@ -180,8 +180,8 @@ mod tests {
     use super::*;
     use crate::model::time::Timestamp;
 
-    static ANOMALY: Code = Code::note("test.anomaly", "an anomaly");
-    static LOSS: Code = Code::error("test.loss", "a loss");
+    static ANOMALY: FindingCode = FindingCode::note("test.anomaly", "an anomaly");
+    static LOSS: FindingCode = FindingCode::error("test.loss", "a loss");
 
     #[test]
     fn equal_findings_are_one_entry_with_a_count() {

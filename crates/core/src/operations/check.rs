@@ -20,7 +20,7 @@ use crate::{
     error::Result,
     log::Log,
     model::{
-        finding::{Code, Findings, REMARK},
+        finding::{FindingCode, Findings, REMARK},
         manifest::{Part, Selection},
         time::{TimeRange, Timestamp},
         topic::TopicSet,
@@ -37,7 +37,7 @@ use crate::{
 };
 
 /// The codes of the findings in logs of all formats.
-pub const CODES: &[&Code] = &[
+pub const CODES: &[&FindingCode] = &[
     &damage::TRUNCATED,
     &damage::GARBLED,
     &damage::UNKNOWN_TOPIC,

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, ops::Range, path::Path};
 
-use logtool_core::{Code, Finding, Severity, TimeRange, check::CODES};
+use logtool_core::{Finding, FindingCode, Severity, TimeRange, check::CODES};
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The code of a log that could not be decompressed to its end.
-static DECOMPRESSION: Code = Code::error(
+static DECOMPRESSION: FindingCode = FindingCode::error(
     "file.unpacking",
     "the compressed file (gzip, xz, zstd) could not be decompressed to its end",
 );
@@ -41,7 +41,7 @@ pub struct CheckReport {
 #[non_exhaustive]
 pub struct CheckFinding {
     /// The kind and the severity of the finding.
-    pub code: &'static Code,
+    pub code: &'static FindingCode,
     /// The label of the topic, if it is about one.
     pub topic: Option<String>,
     /// A description of the finding, or of the first of several.
@@ -94,9 +94,9 @@ pub fn check_on_clock(
 }
 
 /// Returns all codes that findings may have, sorted by name.
-pub fn codes() -> Vec<&'static Code> {
+pub fn codes() -> Vec<&'static FindingCode> {
     let of_formats = LogFormat::ALL.iter().flat_map(|format| format.format().codes());
-    let mut codes: Vec<&Code> =
+    let mut codes: Vec<&FindingCode> =
         CODES.iter().chain(of_formats).copied().chain([&DECOMPRESSION]).collect();
     codes.sort_by_key(|code| code.name);
     // Several formats hold packets of lidars, and share their codes.

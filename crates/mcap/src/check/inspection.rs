@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{Code, Error, Finding, Findings, Result};
+use logtool_core::{Error, Finding, FindingCode, Findings, Result};
 
 use crate::{
     check::{
@@ -178,7 +178,7 @@ impl<'l> FileTotals<'l> {
     /// Compares schemas and channels with each other and with the summary.
     fn declarations(&self, findings: &mut Findings) {
         let summary = &self.layout.summary.declared;
-        let finding = |at: u64, code: &'static Code, message: String| {
+        let finding = |at: u64, code: &'static FindingCode, message: String| {
             Finding::new(code, message).with_bytes(at..at)
         };
         let mut first_declarations: HashMap<(u8, u16), &Declaration> = HashMap::new();

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use logtool_core::{
-    Code, Finding, Findings, Result, TimeRange, Timestamp, TopicId, decode_text,
+    Finding, FindingCode, Findings, Result, TimeRange, Timestamp, TopicId, decode_text,
 };
 
 use crate::{
@@ -198,7 +198,7 @@ impl ChunkCheck<'_> {
 
     fn finding(
         &self,
-        code: &'static Code,
+        code: &'static FindingCode,
         connection: u32,
         message: String,
     ) -> Finding {

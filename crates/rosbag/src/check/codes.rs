@@ -1,9 +1,9 @@
 //! The codes of findings in bags.
 
-use logtool_core::Code;
+use logtool_core::FindingCode;
 
 /// All codes.
-pub(crate) const CODES: &[&Code] = &[
+pub(crate) const CODES: &[&FindingCode] = &[
     &CHUNK_CHECKSUM,
     &CHUNK_INFO_COUNT,
     &CHUNK_INFO_MISSING,
@@ -45,152 +45,154 @@ pub(crate) const CODES: &[&Code] = &[
     &ZEROS,
 ];
 
-pub(super) static LINE_MISSING: Code =
-    Code::error("bag.line.missing", "the first line of a bag is missing");
-pub(super) static VERSION: Code =
-    Code::note("bag.version", "the version of the bag is not 2.0");
-pub(super) static HEADER_MISSING: Code =
-    Code::error("bag.header.missing", "the header of the bag cannot be read");
-pub(super) static HEADER_CONNECTIONS: Code = Code::error(
+pub(super) static LINE_MISSING: FindingCode =
+    FindingCode::error("bag.line.missing", "the first line of a bag is missing");
+pub(super) static VERSION: FindingCode =
+    FindingCode::note("bag.version", "the version of the bag is not 2.0");
+pub(super) static HEADER_MISSING: FindingCode =
+    FindingCode::error("bag.header.missing", "the header of the bag cannot be read");
+pub(super) static HEADER_CONNECTIONS: FindingCode = FindingCode::error(
     "bag.header.connections",
     "the bag header declares another number of connections than the index has: ROS reads \
      the declared number",
 );
-pub(super) static HEADER_CHUNKS: Code = Code::error(
+pub(super) static HEADER_CHUNKS: FindingCode = FindingCode::error(
     "bag.header.chunks",
     "the bag header declares another number of chunk infos than the index has: ROS reads \
      the declared number",
 );
-pub(super) static UNFINISHED: Code = Code::error(
+pub(super) static UNFINISHED: FindingCode = FindingCode::error(
     "bag.unfinished",
     "the recorder did not close the bag: it has no index, and ROS refuses it",
 );
-pub(super) static INDEX_PLACE: Code = Code::error(
+pub(super) static INDEX_PLACE: FindingCode = FindingCode::error(
     "bag.index.place",
     "the index is not at the position in the bag header: ROS refuses the bag",
 );
-pub(super) static INDEX_CUT: Code =
-    Code::error("bag.index.cut", "the index is truncated or broken");
-pub(super) static ENCRYPTED: Code = Code::note(
+pub(super) static INDEX_CUT: FindingCode =
+    FindingCode::error("bag.index.cut", "the index is truncated or broken");
+pub(super) static ENCRYPTED: FindingCode = FindingCode::note(
     "bag.encrypted",
     "the bag is encrypted: parts that cannot be decrypted were not checked",
 );
-pub(super) static CHUNK_PACKING: Code =
-    Code::error("bag.chunk.packing", "a chunk has an unsupported compression");
-pub(super) static CHUNK_SIZE: Code = Code::error(
+pub(super) static CHUNK_PACKING: FindingCode =
+    FindingCode::error("bag.chunk.packing", "a chunk has an unsupported compression");
+pub(super) static CHUNK_SIZE: FindingCode = FindingCode::error(
     "bag.chunk.size",
     "a chunk does not decompress to its declared size: some readers lose it",
 );
-pub(super) static CHUNK_LENGTH: Code = Code::error(
+pub(super) static CHUNK_LENGTH: FindingCode = FindingCode::error(
     "bag.chunk.length",
     "the data of a chunk do not have their declared length",
 );
-pub(super) static CHUNK_CHECKSUM: Code = Code::warning(
+pub(super) static CHUNK_CHECKSUM: FindingCode = FindingCode::warning(
     "bag.chunk.checksum",
     "a checksum of a compressed chunk is wrong: its content may be damaged",
 );
-pub(super) static CHUNK_UNFINISHED: Code = Code::error(
+pub(super) static CHUNK_UNFINISHED: FindingCode = FindingCode::error(
     "bag.chunk.unfinished",
     "the recorder was killed while it wrote a chunk, which still declares to be empty",
 );
-pub(super) static CHUNK_INFO_MISSING: Code = Code::error(
+pub(super) static CHUNK_INFO_MISSING: FindingCode = FindingCode::error(
     "bag.chunk_info.missing",
     "the index does not list a chunk: readers that use the index miss its messages",
 );
-pub(super) static CHUNK_INFO_PLACE: Code =
-    Code::error("bag.chunk_info.place", "the index lists a chunk at a wrong position");
-pub(super) static CHUNK_INFO_COUNT: Code = Code::error(
+pub(super) static CHUNK_INFO_PLACE: FindingCode = FindingCode::error(
+    "bag.chunk_info.place",
+    "the index lists a chunk at a wrong position",
+);
+pub(super) static CHUNK_INFO_COUNT: FindingCode = FindingCode::error(
     "bag.chunk_info.count",
     "a chunk has another number of messages of a connection than the index declares",
 );
-pub(super) static CHUNK_INFO_TIME: Code = Code::error(
+pub(super) static CHUNK_INFO_TIME: FindingCode = FindingCode::error(
     "bag.chunk_info.time",
     "a chunk has messages outside the time range in the index: readers that select a time \
      miss some",
 );
-pub(super) static INDEX_DATA_MISSING: Code = Code::error(
+pub(super) static INDEX_DATA_MISSING: FindingCode = FindingCode::error(
     "bag.index_data.missing",
     "a chunk has messages of a connection but no index data for them: ROS misses them",
 );
-pub(super) static INDEX_DATA_VERSION: Code = Code::error(
+pub(super) static INDEX_DATA_VERSION: FindingCode = FindingCode::error(
     "bag.index_data.version",
     "the index data of a chunk have a version other than 1, which ROS refuses",
 );
-pub(super) static INDEX_DATA_LENGTH: Code = Code::error(
+pub(super) static INDEX_DATA_LENGTH: FindingCode = FindingCode::error(
     "bag.index_data.length",
     "the index data of a chunk do not have the length of their count (as written by ROS \
      before 1.1.15)",
 );
-pub(super) static INDEX_DATA_OFFSET: Code = Code::error(
+pub(super) static INDEX_DATA_OFFSET: FindingCode = FindingCode::error(
     "bag.index_data.offset",
     "an entry of index data points to a position without a message of this connection \
      and time",
 );
-pub(super) static INDEX_DATA_COUNT: Code = Code::error(
+pub(super) static INDEX_DATA_COUNT: FindingCode = FindingCode::error(
     "bag.index_data.count",
     "the index data of a chunk have another number of messages of a connection than the chunk",
 );
-pub(super) static CONNECTION_REUSED: Code = Code::error(
+pub(super) static CONNECTION_REUSED: FindingCode = FindingCode::error(
     "bag.connection.reused",
     "two connections have the same id: readers mix up their messages",
 );
-pub(super) static CONNECTION_DIFFERS: Code = Code::error(
+pub(super) static CONNECTION_DIFFERS: FindingCode = FindingCode::error(
     "bag.connection.differs",
     "the index and a chunk declare a connection differently: the result depends on which \
      of the two a reader uses",
 );
-pub(super) static CONNECTION_LATCHING: Code = Code::warning(
+pub(super) static CONNECTION_LATCHING: FindingCode = FindingCode::warning(
     "bag.connection.latching",
     "a connection declares latching by a word instead of a number: the Python package rosbags \
      refuses the bag",
 );
-pub(super) static CONNECTION_TEXT: Code = Code::warning(
+pub(super) static CONNECTION_TEXT: FindingCode = FindingCode::warning(
     "bag.connection.text",
     "a connection has a string that is not UTF-8: the Python package rosbags refuses the bag",
 );
-pub(super) static CONNECTION_UNDECLARED: Code = Code::error(
+pub(super) static CONNECTION_UNDECLARED: FindingCode = FindingCode::error(
     "bag.connection.undeclared",
     "messages belong to a connection that is not declared",
 );
-pub(super) static CONNECTION_IN_INDEX_ONLY: Code = Code::warning(
+pub(super) static CONNECTION_IN_INDEX_ONLY: FindingCode = FindingCode::warning(
     "bag.connection.index_only",
     "a chunk has messages of a connection that neither it nor an earlier chunk declares: \
      they cannot be read without the index",
 );
-pub(super) static CONNECTION_IN_CHUNKS_ONLY: Code = Code::error(
+pub(super) static CONNECTION_IN_CHUNKS_ONLY: FindingCode = FindingCode::error(
     "bag.connection.chunks_only",
     "a connection is declared in chunks but not in the index: ROS misses its messages",
 );
-pub(super) static DEFINITION_ODD: Code = Code::warning(
+pub(super) static DEFINITION_ODD: FindingCode = FindingCode::warning(
     "bag.definition.odd",
     "the definition of a type is empty, or does not have the declared MD5 sum",
 );
-pub(super) static DEFINITION_BROKEN: Code = Code::error(
+pub(super) static DEFINITION_BROKEN: FindingCode = FindingCode::error(
     "bag.definition.broken",
     "the definition of a type cannot be parsed: its messages can be read as raw bytes only",
 );
-pub(super) static MESSAGE_OUTSIDE: Code = Code::warning(
+pub(super) static MESSAGE_OUTSIDE: FindingCode = FindingCode::warning(
     "bag.message.outside",
     "messages lie outside chunks: readers that use the index miss them",
 );
-pub(super) static MESSAGE_NANOSECONDS: Code = Code::warning(
+pub(super) static MESSAGE_NANOSECONDS: FindingCode = FindingCode::warning(
     "bag.message.nanoseconds",
     "the nanoseconds of message times are a second or more: some readers add them to the \
      seconds, others refuse them",
 );
-pub(super) static MESSAGE_TIME_ZERO: Code = Code::warning(
+pub(super) static MESSAGE_TIME_ZERO: FindingCode = FindingCode::warning(
     "bag.message.time_zero",
     "messages have the time 0: the C++ library of ROS drops them",
 );
-pub(super) static CONNECTION_BROKEN: Code = Code::error(
+pub(super) static CONNECTION_BROKEN: FindingCode = FindingCode::error(
     "bag.connection.broken",
     "a connection cannot be read, or lacks a required field: ROS refuses the bag",
 );
-pub(super) static RECORD_UNKNOWN: Code =
-    Code::note("bag.record.unknown", "a record has an unknown kind");
-pub(super) static ZEROS: Code = Code::warning(
+pub(super) static RECORD_UNKNOWN: FindingCode =
+    FindingCode::note("bag.record.unknown", "a record has an unknown kind");
+pub(super) static ZEROS: FindingCode = FindingCode::warning(
     "bag.zeros",
     "there are zero bytes between records: some readers stop there",
 );
-pub(super) static TRAILING: Code =
-    Code::warning("bag.trailing", "there are bytes after the index");
+pub(super) static TRAILING: FindingCode =
+    FindingCode::warning("bag.trailing", "there are bytes after the index");

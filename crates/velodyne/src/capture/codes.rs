@@ -1,11 +1,11 @@
 //! The codes of the findings in captures.
 
-use logtool_core::Code;
+use logtool_core::FindingCode;
 
 use crate::lidar;
 
 /// All codes except those of lidars.
-pub(crate) const OWN: &[&Code] = &[
+pub(crate) const OWN: &[&FindingCode] = &[
     &BROKEN,
     &CHECKSUM,
     &CHECKSUMS,
@@ -27,72 +27,76 @@ pub(crate) const OWN: &[&Code] = &[
 ];
 
 /// All codes.
-pub(crate) const CODES: &[&Code] =
+pub(crate) const CODES: &[&FindingCode] =
     &lidar::with_lidar_codes::<{ OWN.len() + lidar::CODES.len() }>(OWN);
 
-pub(crate) static BROKEN: Code = Code::error(
+pub(crate) static BROKEN: FindingCode = FindingCode::error(
     "capture.broken",
     "frames of a capture are shorter than their headers declare, contain packets that \
      their headers do not lead to, or packets with unknown block flags",
 );
-pub(crate) static CHECKSUM: Code = Code::error(
+pub(crate) static CHECKSUM: FindingCode = FindingCode::error(
     "capture.checksum",
     "packets of lidars have a UDP checksum that does not match their bytes: they are lost",
 );
-pub(crate) static CHECKSUMS: Code = Code::warning(
+pub(crate) static CHECKSUMS: FindingCode = FindingCode::warning(
     "capture.checksums",
     "most UDP checksums of a capture are wrong: none is verified",
 );
-pub(crate) static CLOCK_HOST: Code = Code::note(
+pub(crate) static CLOCK_HOST: FindingCode = FindingCode::note(
     "capture.clock.host",
     "the clock of the computer that captured the packets differs from UTC by more than a \
      second, as the position packets state it",
 );
-pub(crate) static CLOCK_NMEA: Code = Code::warning(
+pub(crate) static CLOCK_NMEA: FindingCode = FindingCode::warning(
     "capture.clock.nmea",
     "the minute and second in NMEA sentences contradict the time in the packets of the lidar",
 );
-pub(crate) static CLOCK_ROLLOVER: Code = Code::warning(
+pub(crate) static CLOCK_ROLLOVER: FindingCode = FindingCode::warning(
     "capture.clock.rollover",
     "the dates in NMEA sentences are a multiple of 1024 weeks before those of the capture: \
      the week number of the GPS receiver has overflowed",
 );
-pub(crate) static EMPTY: Code =
-    Code::warning("capture.empty", "a capture has no packets of a lidar");
-pub(crate) static FLAGS: Code = Code::warning(
+pub(crate) static EMPTY: FindingCode =
+    FindingCode::warning("capture.empty", "a capture has no packets of a lidar");
+pub(crate) static FLAGS: FindingCode = FindingCode::warning(
     "capture.flags",
     "datagrams have the length of data packets, but unknown block flags",
 );
-pub(crate) static HOURS: Code = Code::note(
+pub(crate) static HOURS: FindingCode = FindingCode::note(
     "capture.hours",
     "packets without a container: times are those in the packets, from the hour of the first",
 );
-pub(crate) static OTHER_DATAGRAM: Code =
-    Code::note("capture.other.datagram", "datagrams of a capture are not from lidars");
-pub(crate) static OTHER_LIDAR: Code = Code::warning(
+pub(crate) static OTHER_DATAGRAM: FindingCode = FindingCode::note(
+    "capture.other.datagram",
+    "datagrams of a capture are not from lidars",
+);
+pub(crate) static OTHER_LIDAR: FindingCode = FindingCode::warning(
     "capture.other.lidar",
     "a capture contains packets of lidars of other manufacturers, which are not supported",
 );
-pub(crate) static OTHER_PROTOCOL: Code =
-    Code::note("capture.other.protocol", "frames of a capture have other protocols");
-pub(crate) static FRAGMENTS: Code =
-    Code::error("capture.pieces", "fragmented datagrams are incomplete");
-pub(crate) static PRODUCT: Code = Code::warning(
+pub(crate) static OTHER_PROTOCOL: FindingCode = FindingCode::note(
+    "capture.other.protocol",
+    "frames of a capture have other protocols",
+);
+pub(crate) static FRAGMENTS: FindingCode =
+    FindingCode::error("capture.pieces", "fragmented datagrams are incomplete");
+pub(crate) static PRODUCT: FindingCode = FindingCode::warning(
     "capture.product",
     "data packets have an unknown product ID: they are not decoded to points",
 );
-pub(crate) static SHORT: Code = Code::error(
+pub(crate) static SHORT: FindingCode = FindingCode::error(
     "capture.short",
     "frames are truncated by the snapshot length: the packets in them are lost",
 );
-pub(crate) static DUPLICATE: Code = Code::note(
+pub(crate) static DUPLICATE: FindingCode = FindingCode::note(
     "capture.twice",
     "packets of a capture are duplicated, e.g. by the mirror port of a switch: one of each \
      is read",
 );
-pub(crate) static UNKNOWN_LINK: Code = Code::warning(
+pub(crate) static UNKNOWN_LINK: FindingCode = FindingCode::warning(
     "capture.unknown_link",
     "frames of a capture have an unknown link type and are ignored",
 );
-pub(crate) static WITHOUT_TIME: Code =
-    Code::warning("capture.time", "packets of a capture have no time");
+pub(crate) static WITHOUT_TIME: FindingCode =
+    FindingCode::warning("capture.time", "packets of a capture have no time");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    FindingCode, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
     RecordSink, Result, Source, UnsupportedContent, WriteOptions,
 };
 
@@ -51,7 +51,7 @@ impl Format for Capture {
         true
     }
 
-    fn codes(&self) -> &'static [&'static Code] {
+    fn codes(&self) -> &'static [&'static FindingCode] {
         codes::CODES
     }
 

@@ -1,9 +1,9 @@
 //! The codes of findings about lidars, for all formats.
 
-use logtool_core::Code;
+use logtool_core::FindingCode;
 
 /// All codes.
-pub const CODES: &[&Code] = &[
+pub const CODES: &[&FindingCode] = &[
     &CALIBRATION_CHECK,
     &CALIBRATION_INCOMPLETE,
     &CALIBRATION_OTHER,
@@ -20,8 +20,8 @@ pub const CODES: &[&Code] = &[
 
 /// Returns the codes of a format, `own`, and those of lidars.
 pub(crate) const fn with_lidar_codes<const N: usize>(
-    format_codes: &[&'static Code],
-) -> [&'static Code; N] {
+    format_codes: &[&'static FindingCode],
+) -> [&'static FindingCode; N] {
     let mut codes = [CODES[0]; N];
     let mut at = 0;
     while at < N {
@@ -35,54 +35,54 @@ pub(crate) const fn with_lidar_codes<const N: usize>(
     codes
 }
 
-pub(super) static CALIBRATION_CHECK: Code = Code::warning(
+pub(super) static CALIBRATION_CHECK: FindingCode = FindingCode::warning(
     "lidar.calibration.check",
     "the calibration that a lidar sends has a wrong checksum or length, or a calibration file \
      is implausible",
 );
-pub(super) static CALIBRATION_INCOMPLETE: Code = Code::warning(
+pub(super) static CALIBRATION_INCOMPLETE: FindingCode = FindingCode::warning(
     "lidar.calibration.incomplete",
     "the log does not contain the whole calibration that a lidar sends in its packets",
 );
-pub(super) static CALIBRATION_OTHER: Code = Code::warning(
+pub(super) static CALIBRATION_OTHER: FindingCode = FindingCode::warning(
     "lidar.calibration.other",
     "points are computed with the calibration of another lidar, because its own is unknown",
 );
-pub(super) static CLOCK_JUMP: Code = Code::warning(
+pub(super) static CLOCK_JUMP: FindingCode = FindingCode::warning(
     "lidar.clock.jump",
     "the time in the packets of a lidar goes back, or advances by over a second more or less \
      than that of the log",
 );
-pub(crate) static CLOCK_UNSET: Code = Code::note(
+pub(crate) static CLOCK_UNSET: FindingCode = FindingCode::note(
     "lidar.clock.unset",
     "the clock of a lidar is not set by a receiver and its pulse: it is not UTC",
 );
-pub(super) static CLOCK_UTC: Code = Code::warning(
+pub(super) static CLOCK_UTC: FindingCode = FindingCode::warning(
     "lidar.clock.utc",
     "the time that a lidar states contradicts the clock of the log or its own status bytes, \
      or looks like TAI or GPS time",
 );
-pub(super) static CONFLICT: Code = Code::note(
+pub(super) static CONFLICT: FindingCode = FindingCode::note(
     "lidar.model.conflict",
     "packets indicate two lidar models, or none: one was chosen",
 );
-pub(super) static MOTOR: Code = Code::warning(
+pub(super) static MOTOR: FindingCode = FindingCode::warning(
     "lidar.motor",
     "the head of a lidar does not turn: the azimuths of its packets stay the same",
 );
-pub(super) static OVERRULED: Code = Code::warning(
+pub(super) static OVERRULED: FindingCode = FindingCode::warning(
     "lidar.model.overruled",
     "the user set another lidar model or return mode than the packets state",
 );
-pub(super) static PACKETS_LOST: Code = Code::warning(
+pub(super) static PACKETS_LOST: FindingCode = FindingCode::warning(
     "lidar.packets.lost",
     "packets are missing, according to the timestamps of those around them",
 );
-pub(super) static RATE: Code = Code::warning(
+pub(super) static RATE: FindingCode = FindingCode::warning(
     "lidar.packets.rate",
     "packets come more often from one sender than a lidar of its model sends them",
 );
-pub(super) static RETURNS: Code = Code::note(
+pub(super) static RETURNS: FindingCode = FindingCode::note(
     "lidar.returns",
     "the return mode changes within a log: each packet is decoded in its own mode",
 );

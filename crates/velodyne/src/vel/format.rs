@@ -3,7 +3,7 @@
 use std::{io::BufWriter, sync::Arc};
 
 use logtool_core::{
-    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    FindingCode, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
     RecordSink, Result, Source, UnsupportedContent, WriteOptions,
 };
 
@@ -50,7 +50,7 @@ impl Format for Vel {
         }
     }
 
-    fn codes(&self) -> &'static [&'static Code] {
+    fn codes(&self) -> &'static [&'static FindingCode] {
         codes::CODES
     }
 

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use logtool::{Result, check};
-use logtool_core::Code;
+use logtool_core::FindingCode;
 use serde_json::json;
 
 use crate::{
@@ -19,7 +19,7 @@ pub(super) fn print(as_json: bool) -> Result<Outcome> {
         writeln!(out, "| code | level | meaning |\n|---|---|---|")?;
     }
     let width = check::codes().iter().map(|code| code.name.len()).max().unwrap_or(0);
-    for Code { name, severity, meaning } in check::codes() {
+    for FindingCode { name, severity, meaning } in check::codes() {
         let severity = severity.name();
         if as_json {
             let code = json!({"code": name, "level": severity, "meaning": meaning});

@@ -3,7 +3,7 @@
 use crate::{
     log::Log,
     model::{
-        finding::{Code, Finding, Findings},
+        finding::{Finding, FindingCode, Findings},
         manifest::{Manifest, Part},
         time::TimeRange,
         topic::{TopicId, TopicOrigin},
@@ -12,16 +12,16 @@ use crate::{
     record::block::RecordHeader,
 };
 
-pub(super) static RECORDS: Code = Code::error(
+pub(super) static RECORDS: FindingCode = FindingCode::error(
     "count.records",
     "the log declares another number of records of a topic than it has",
 );
-pub(super) static OUTSIDE: Code = Code::error(
+pub(super) static OUTSIDE: FindingCode = FindingCode::error(
     "part.outside",
     "a part contains records of topics or times that the log does not declare for it; \
      readers that select these miss them",
 );
-pub(super) static OVERLAP: Code = Code::note(
+pub(super) static OVERLAP: FindingCode = FindingCode::note(
     "part.overlap",
     "a part begins before the previous one ends; reading in time order needs both at \
      once",

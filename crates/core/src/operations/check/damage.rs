@@ -7,51 +7,53 @@ use std::{collections::HashMap, ops::Range};
 use crate::{
     model::{
         damage::{Damage, DamageKind},
-        finding::{Code, Findings},
+        finding::{FindingCode, Findings},
         manifest::Manifest,
         topic::TopicId,
     },
     operations::check::damage::tally::DamageTally,
 };
 
-pub(super) static TRUNCATED: Code = Code::error(
+pub(super) static TRUNCATED: FindingCode = FindingCode::error(
     "damage.truncated",
     "the file, or a section of it, ends in the middle of a record",
 );
-pub(super) static GARBLED: Code =
-    Code::error("damage.garbled", "bytes that are not a record were skipped");
-pub(super) static UNKNOWN_TOPIC: Code = Code::error(
+pub(super) static GARBLED: FindingCode =
+    FindingCode::error("damage.garbled", "bytes that are not a record were skipped");
+pub(super) static UNKNOWN_TOPIC: FindingCode = FindingCode::error(
     "damage.unknown_topic",
     "records have a topic that is not declared before them",
 );
-pub(super) static UNDECODABLE: Code = Code::error(
+pub(super) static UNDECODABLE: FindingCode = FindingCode::error(
     "damage.undecodable",
     "complete records do not match the definition of their topic",
 );
-pub(super) static OVER_LIMIT: Code = Code::error(
+pub(super) static OVER_LIMIT: FindingCode = FindingCode::error(
     "damage.over_limit",
     "records were dropped because they need more memory than the limit allows",
 );
-pub(super) static DOUBTFUL: Code = Code::error(
+pub(super) static DOUBTFUL: FindingCode = FindingCode::error(
     "damage.doubtful",
     "records were read but may be wrong, because a checksum does not match or is lost",
 );
-pub(super) static INDEX: Code =
-    Code::error("damage.index", "bytes of an index cannot be read; no record is lost");
-pub(super) static LATIN1: Code = Code::warning(
+pub(super) static INDEX: FindingCode = FindingCode::error(
+    "damage.index",
+    "bytes of an index cannot be read; no record is lost",
+);
+pub(super) static LATIN1: FindingCode = FindingCode::warning(
     "text.latin1",
     "records contain strings that are not UTF-8; they are decoded as Latin-1",
 );
-pub(super) static EXTRA_BYTES: Code = Code::error(
+pub(super) static EXTRA_BYTES: FindingCode = FindingCode::error(
     "damage.extra_bytes",
     "records are longer than the definition of their topic; the extra bytes are dropped",
 );
-pub(super) static TYPE_MISMATCH: Code = Code::error(
+pub(super) static TYPE_MISMATCH: FindingCode = FindingCode::error(
     "damage.type_mismatch",
     "records contain values that do not match the schema of their topic or cannot be \
      represented; these are null",
 );
-pub(super) static NO_COLUMN: Code = Code::note(
+pub(super) static NO_COLUMN: FindingCode = FindingCode::note(
     "values.no_column",
     "records contain values that have no column, because none of the inspected records \
      had such values",
@@ -146,7 +148,7 @@ impl DamageSummary {
 }
 
 /// Returns the code of findings for damage of this `kind`.
-fn code(kind: DamageKind) -> &'static Code {
+fn code(kind: DamageKind) -> &'static FindingCode {
     match kind {
         DamageKind::Truncated => &TRUNCATED,
         DamageKind::Garbled => &GARBLED,

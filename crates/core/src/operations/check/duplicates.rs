@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     model::{
-        finding::{Code, Finding, Findings},
+        finding::{Finding, FindingCode, Findings},
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
     record::block::RecordHeader,
 };
 
-pub(super) static DUPLICATE: Code = Code::warning(
+pub(super) static DUPLICATE: FindingCode = FindingCode::warning(
     "record.duplicate",
     "a record occurs twice, with the same topic, time and bytes",
 );

@@ -2,16 +2,18 @@
 
 use crate::{
     model::{
-        finding::{Code, Finding, Findings},
+        finding::{Finding, FindingCode, Findings},
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
     record::block::RecordHeader,
 };
 
-pub(super) static BACK: Code =
-    Code::warning("time.back", "a record is older than an earlier one of its topic");
-pub(super) static MIXED: Code = Code::note(
+pub(super) static BACK: FindingCode = FindingCode::warning(
+    "time.back",
+    "a record is older than an earlier one of its topic",
+);
+pub(super) static MIXED: FindingCode = FindingCode::note(
     "time.mixed",
     "a record is older than an earlier one of another topic; the file is not in time \
      order",
@@ -89,7 +91,7 @@ impl BackwardSteps {
         true
     }
 
-    fn finding(&self, code: &'static Code) -> Option<Finding> {
+    fn finding(&self, code: &'static FindingCode) -> Option<Finding> {
         let (nanos, step, offset) = self.largest;
         let first = self.first?;
         let text = format!(

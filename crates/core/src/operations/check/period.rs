@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::{
     model::{
-        finding::{Code, Finding, Findings},
+        finding::{Finding, FindingCode, Findings},
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
     record::block::RecordHeader,
 };
 
-pub(super) static GAP: Code = Code::warning(
+pub(super) static GAP: FindingCode = FindingCode::warning(
     "time.gap",
     "a regular topic has a gap of more than ten of its periods and a fifth of a second",
 );

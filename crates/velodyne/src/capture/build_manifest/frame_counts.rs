@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Code, MetadataKey, Value};
+use logtool_core::{FindingCode, MetadataKey, Value};
 
 use crate::{
     anomaly::Anomaly,
@@ -109,7 +109,7 @@ impl FrameCounts {
 }
 
 impl RejectReason {
-    fn code(self) -> &'static Code {
+    fn code(self) -> &'static FindingCode {
         match self {
             Self::Short => &codes::SHORT,
             Self::Broken | Self::Hidden | Self::Corrupted | Self::Zeros => {
