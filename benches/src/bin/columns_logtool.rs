@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let job = TableJob {
         selection: Selection::default(),
         columns: Columns::new(View::Nested),
-        columns_of: Default::default(),
+        columns_by_topic: Default::default(),
         time: TimeBase::default(),
         part_bytes: 8 << 20,
         progress: &|_| {},

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let job = TableJob {
         selection: Selection { topics, ..Selection::default() },
         columns: wanted,
-        columns_of: Default::default(),
+        columns_by_topic: Default::default(),
         time: TimeBase::default(),
         part_bytes: 8 << 20,
         progress: &|_| {},

@@ -102,6 +102,7 @@ pub use crate::{
         usable_times::UsableTimesLog,
     },
     model::{
+        calendar,
         clock_transform::ClockTransform,
         damage::{Damage, DamageKind},
         excerpt::{Excerpt, damage_within},

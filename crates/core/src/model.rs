@@ -1,5 +1,6 @@
 //! The data model: topics, times, damage, manifests and layouts.
 
+pub mod calendar;
 pub(crate) mod clock_transform;
 pub(crate) mod damage;
 pub(crate) mod excerpt;

@@ -195,7 +195,11 @@ pub trait RecordSink: Send {
 pub trait TableSink: Sync {
     /// Starts the table of `topic`. It is called once for each selected topic, also if it has no
     /// rows. For a merged table, `topic` exists in no log.
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>>;
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>>;
 
     /// Finishes the output after all tables are finished. The creator of the sink calls
     /// it once. By default, it does nothing.
@@ -214,8 +218,12 @@ pub trait TableSink: Sync {
 }
 
 impl<S: TableSink + ?Sized> TableSink for Box<S> {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        (**self).table(topic, schema)
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
+        (**self).new_table(topic, schema)
     }
 
     fn finish(&self) -> Result<()> {

@@ -1,5 +1,7 @@
 //! The ticks of an axis and their labels.
 
+use logtool_core::calendar;
+
 /// An axis: its range and its ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
@@ -126,20 +128,10 @@ impl Axis {
     }
 }
 
-/// Returns the Gregorian date of the day `day`, counted from 1970-01-01. The algorithm is
-/// `civil_from_days` by Howard Hinnant: years start in March, so that leap days are at their end.
-fn date(day: i64) -> String {
-    let day_of_epoch = day.saturating_add(719_468);
-    let (era, day_of_era) =
-        (day_of_epoch.div_euclid(146_097), day_of_epoch.rem_euclid(146_097));
-    let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524
-        - day_of_era / 146_096)
-        / 365;
-    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, year_offset) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{:04}-{month:02}-{day_of_month:02}", era * 400 + year + year_offset)
+/// Formats the day that is `days` days after 1970-01-01 as `2024-05-01`.
+fn date(days: i64) -> String {
+    let (year, month, day) = calendar::date_from_days(days);
+    format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// Returns the range from `start` to `end`, widened if it is empty or a single number.

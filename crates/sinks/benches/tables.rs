@@ -76,7 +76,7 @@ fn write(
         let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
         let names = FileNames::new(NameStyle::Topic, std::slice::from_ref(&topic));
         let sink = sink(outputs.clone(), names);
-        let mut writer = sink.table(&topic, &schema).unwrap();
+        let mut writer = sink.new_table(&topic, &schema).unwrap();
         for batch in &batches {
             writer.write(batch).unwrap();
         }

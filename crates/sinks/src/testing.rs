@@ -99,7 +99,7 @@ pub(crate) fn write_one_file(
     sink: &dyn TableSink,
     batches: &[RecordBatch],
 ) -> Vec<u8> {
-    let mut writer = sink.table(&topic("t", 0), &batches[0].schema()).unwrap();
+    let mut writer = sink.new_table(&topic("t", 0), &batches[0].schema()).unwrap();
     batches.iter().for_each(|batch| writer.write(batch).unwrap());
     writer.finish().unwrap();
     std::fs::read(&outputs.commit().unwrap()[0]).unwrap()

@@ -46,7 +46,6 @@
 //! ```
 
 // In reading order: each module uses only those above it.
-mod calendar;
 mod hour;
 
 pub mod packet;

@@ -44,7 +44,7 @@ use crate::{
 /// shorter range are a subset of those of a longer range.
 pub struct AsofJob<'j> {
     /// The selected topics, and the selected columns of each in the flat view.
-    pub columns_of: BTreeMap<TopicId, Columns>,
+    pub columns_by_topic: BTreeMap<TopicId, Columns>,
     /// The times of the rows on the log's clock. Earlier values are carried into this
     /// range.
     pub time: TimeRange,
@@ -107,10 +107,10 @@ fn schema_on_log_clock(
     log: &dyn Log,
     job: &AsofJob<'_>,
 ) -> Result<(SchemaRef, Vec<usize>)> {
-    let mut column_counts = Vec::with_capacity(job.columns_of.len());
+    let mut column_counts = Vec::with_capacity(job.columns_by_topic.len());
     let mut fields = Vec::new();
     let mut has_only_micros = true;
-    for (topic, columns) in &job.columns_of {
+    for (topic, columns) in &job.columns_by_topic {
         let label = log.manifest().topic(*topic)?.label();
         let decoder = log.decoder(*topic, columns)?;
         let first_field = fields.len();
@@ -173,7 +173,7 @@ impl AsofJob<'_> {
 impl fmt::Debug for AsofJob<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AsofJob")
-            .field("columns_of", &self.columns_of)
+            .field("columns_by_topic", &self.columns_by_topic)
             .field("time", &self.time)
             .field("period_nanos", &self.period_nanos)
             .field("base", &self.base)

@@ -51,10 +51,10 @@ pub struct ReadReport {
 pub struct TableJob<'j> {
     /// The selected records.
     pub selection: Selection,
-    /// The selected columns of each topic that is not in `columns_of`.
+    /// The selected columns of each topic that is not in `columns_by_topic`.
     pub columns: Columns,
     /// The selected columns of some topics.
-    pub columns_of: BTreeMap<TopicId, Columns>,
+    pub columns_by_topic: BTreeMap<TopicId, Columns>,
     /// The clock of the times in the tables.
     pub time: TimeBase,
     /// The approximate number of bytes of the log in one part.
@@ -111,7 +111,7 @@ pub fn export_tables(
 
 impl TableJob<'_> {
     fn columns(&self, topic: TopicId) -> Columns {
-        let columns = self.columns_of.get(&topic).unwrap_or(&self.columns);
+        let columns = self.columns_by_topic.get(&topic).unwrap_or(&self.columns);
         Columns { time: self.selection.time, ..columns.clone() }
     }
 }
@@ -379,7 +379,7 @@ impl<'d> TableExport<'d> {
             Some(writer) => writer,
             empty => {
                 let topic_info = self.log.manifest().topic(topic)?;
-                empty.insert(self.sink.table(topic_info, &batch.schema())?)
+                empty.insert(self.sink.new_table(topic_info, &batch.schema())?)
             }
         };
         writer.write(batch)

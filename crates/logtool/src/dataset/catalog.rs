@@ -90,7 +90,7 @@ pub(super) fn write(
         }
     };
     let empty = batch(&[], columns)?;
-    let mut writer = sink.table(&catalog_topic(&empty), &empty.schema())?;
+    let mut writer = sink.new_table(&catalog_topic(&empty), &empty.schema())?;
     for rows in rows {
         writer.write(&rows?)?;
     }

@@ -105,7 +105,7 @@ fn gather<G: ReceiveNumbers + 'static>(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Vec<G>, Vec<Damage>)> {
     let topics: TopicSet = signals.iter().map(|signal| signal.topic).collect();
-    let mut columns_of = BTreeMap::new();
+    let mut columns_by_topic = BTreeMap::new();
     let mut plans = BTreeMap::new();
     for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
         let topic_signals =
@@ -135,7 +135,7 @@ fn gather<G: ReceiveNumbers + 'static>(
             values: new(),
         });
         plans.insert(topic.label().into_owned(), makers.collect());
-        columns_of
+        columns_by_topic
             .insert(id, Columns { indices: Some(indices), ..Columns::new(View::Flat) });
     }
     let computers = Arc::new(Mutex::new(Vec::new()));
@@ -143,7 +143,7 @@ fn gather<G: ReceiveNumbers + 'static>(
     let job = TableJob {
         selection: Selection { topics, time },
         columns: Columns::new(View::Flat),
-        columns_of,
+        columns_by_topic,
         time: TimeBase::default(),
         part_bytes: 4 << 20,
         progress,
@@ -187,7 +187,7 @@ struct SignalSink<G> {
 }
 
 impl<G: ReceiveNumbers + 'static> TableSink for SignalSink<G> {
-    fn table(
+    fn new_table(
         &self,
         topic: &Topic,
         _: &SchemaRef,

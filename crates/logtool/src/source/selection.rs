@@ -148,9 +148,9 @@ pub fn columns(
     columns: &Columns,
     globs: &[String],
 ) -> Result<BTreeMap<TopicId, Columns>> {
-    let mut columns_of = BTreeMap::new();
+    let mut columns_by_topic = BTreeMap::new();
     if globs.is_empty() {
-        return Ok(columns_of);
+        return Ok(columns_by_topic);
     }
     let patterns: Vec<Pattern> =
         globs.iter().map(|g| Pattern::new(g)).collect::<Result<_>>()?;
@@ -175,7 +175,7 @@ pub fn columns(
         names.extend(schema.fields().iter().map(|field| field.name().clone()));
         if !indices.is_empty() {
             selected.insert(id);
-            columns_of
+            columns_by_topic
                 .insert(id, Columns { indices: Some(indices), ..columns.clone() });
         }
     }
@@ -195,7 +195,7 @@ pub fn columns(
         });
     }
     *topics = selected;
-    Ok(columns_of)
+    Ok(columns_by_topic)
 }
 
 /// A pattern in which `*` and `?` are wildcards, but brackets are not.

@@ -173,7 +173,7 @@ impl ReadRequest {
                 Box::new(IpcSink::new(outputs, names, metadata, budget))
             }
         };
-        Ok(sink.table(topic, &table.schema()?)?)
+        Ok(sink.new_table(topic, &table.schema()?)?)
     }
 }
 

@@ -95,7 +95,11 @@ impl MatSink {
 }
 
 impl TableSink for MatSink {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         let mut file = self.file.lock();
         if file.is_none() {
             *file = Some(self.outputs.create(&self.file_name)?);

@@ -61,7 +61,11 @@ impl NpzSink {
 }
 
 impl TableSink for NpzSink {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         let file = self.outputs.create(&self.names.file_name(topic, "npz"))?;
         let table = self.shared.table(&self.outputs, schema)?;
         let metadata = table_metadata(topic, &self.metadata);

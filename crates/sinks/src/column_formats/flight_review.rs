@@ -98,7 +98,11 @@ impl Px4Sink {
 }
 
 impl TableSink for Px4Sink {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         let file_name = self.names.file_name(topic, "parquet");
         let file = self.outputs.create(&file_name)?;
         let schema = viewer_schema(schema)?;

@@ -42,7 +42,11 @@ impl IpcSink {
 }
 
 impl TableSink for IpcSink {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         let file = self.outputs.create(&self.names.file_name(topic, "arrow"))?;
         let schema = file_schema(topic, schema, &self.metadata);
         let buffered_file = BufWriter::with_capacity(32 << 10, file);

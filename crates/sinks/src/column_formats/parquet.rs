@@ -63,7 +63,11 @@ impl ParquetSink {
 }
 
 impl TableSink for ParquetSink {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         let file = self.outputs.create(&self.names.file_name(topic, "parquet"))?;
         let metadata = table_metadata(topic, &self.metadata);
         let (floats, budget) = (self.floats, self.budget);

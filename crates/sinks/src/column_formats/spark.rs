@@ -48,9 +48,13 @@ impl<S: TableSink> SparkSink<S> {
 }
 
 impl<S: TableSink> TableSink for SparkSink<S> {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         let types = SparkTypes::new(schema);
-        let writer = self.sink.table(topic, types.schema())?;
+        let writer = self.sink.new_table(topic, types.schema())?;
         Ok(Box::new(SparkWriter { types, writer }))
     }
 

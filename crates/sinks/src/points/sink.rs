@@ -103,7 +103,11 @@ impl PointSink {
 }
 
 impl TableSink for PointSink {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         let columns = column::point_columns(schema);
         if columns.is_empty() {
             let message =

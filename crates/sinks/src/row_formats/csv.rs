@@ -58,7 +58,11 @@ impl CsvSink {
 }
 
 impl TableSink for CsvSink {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         let file = self.outputs.create(&self.names.file_name(topic, "csv"))?;
         Ok(Box::new(CsvWriter::new(file, schema, self.options)))
     }

@@ -37,7 +37,7 @@ impl JsonLinesSink {
 }
 
 impl TableSink for JsonLinesSink {
-    fn table(&self, topic: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(&self, topic: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let file = self.outputs.create(&self.names.file_name(topic, "jsonl"))?;
         let infinities = self.infinities.clone();
         let (text, slice_texts) = (Vec::new(), Vec::new());

@@ -3,7 +3,7 @@
 use arrow_array::{Array as _, ArrayRef, cast::AsArray as _, types::*};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
-use logtool_core::TIME_UNIT_KEY;
+use logtool_core::{TIME_UNIT_KEY, calendar};
 
 /// The text format of the times of a column.
 ///
@@ -67,7 +67,7 @@ pub(crate) fn nanos(column: &ArrayRef) -> Option<ScalarBuffer<i64>> {
 /// nanoseconds in 64 bits are in the years 1677 to 2262.)
 pub(crate) fn iso_second(second: i64) -> [u8; 19] {
     let (days, second_of_day) = (second.div_euclid(86_400), second.rem_euclid(86_400));
-    let (year, month, day) = civil_date(days);
+    let (year, month, day) = calendar::date_from_days(days);
     let mut text = *b"0000-00-00T00:00:00";
     let mut write_digits = |offset: usize, len: usize, mut value: i64| {
         for digit in text.iter_mut().skip(offset).take(len).rev() {
@@ -82,27 +82,6 @@ pub(crate) fn iso_second(second: i64) -> [u8; 19] {
     write_digits(14, 2, second_of_day / 60 % 60);
     write_digits(17, 2, second_of_day % 60);
     text
-}
-
-/// Returns the year, month and day of the day that is `days` after 1970-01-01, in the Gregorian
-/// calendar.
-fn civil_date(days: i64) -> (i64, i64, i64) {
-    // Years that start in March have their leap day at the end; an era of 400 of them
-    // has 146,097 days. 719,468 days lie between 0000-03-01 and 1970-01-01.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524
-        - day_of_era / 146_096)
-        / 365;
-    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
-    let months_since_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * months_since_march + 2) / 5 + 1;
-    let month = if months_since_march < 10 {
-        months_since_march + 3
-    } else {
-        months_since_march - 9
-    };
-    (era * 400 + year + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

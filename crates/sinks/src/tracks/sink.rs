@@ -141,7 +141,11 @@ impl TrackSink {
 }
 
 impl TableSink for TrackSink {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         let Some(position_columns) = PositionColumns::find(topic, schema) else {
             let message = format!("{} has no latitude and longitude", topic.label());
             return Err(Error::new(ErrorKind::Unsupported, message));

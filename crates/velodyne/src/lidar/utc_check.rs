@@ -3,10 +3,9 @@
 //! Packets state the microseconds past the hour. An HDL-64E S2 or S3 also states the date
 //! and the time of day in its status bytes once a receiver sends NMEA.
 
-use logtool_core::Timestamp;
+use logtool_core::{Timestamp, calendar::days_since_1970};
 
 use crate::{
-    calendar::days_since_1970,
     calibration::StreamReport,
     hour::{HOUR, around_hour, past_hour},
     lidar::Lidar,

@@ -1,8 +1,11 @@
 //! The offset between the clock of the program and UTC, from GPS messages.
 
-use logtool_core::{ClockFit, Timestamp};
+use logtool_core::{
+    ClockFit, Timestamp,
+    calendar::{date_from_days, days_since_1970},
+};
 
-use crate::{calendar::days_since_1970, clock_fit, vel::message::Gps};
+use crate::{clock_fit, vel::message::Gps};
 
 /// The maximum number of stored messages: three days at one per second.
 const MAX_OBSERVATIONS: usize = 1 << 18;
@@ -64,14 +67,10 @@ fn utc_nanos(gps: &Gps) -> Option<i64> {
 /// that is not a whole second, or outside the range of such messages.
 pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
     let seconds = nanos.div_euclid(SECOND);
-    let (day, second_of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Find the year from a lower bound, then the month.
-    let mut year = 1970 + day.div_euclid(366);
-    while days_since_1970(year + 1, 1, 1) <= day {
-        year += 1;
-    }
-    let month = (1..=12).rev().find(|month| days_since_1970(year, *month, 1) <= day)?;
-    let date = [day - days_since_1970(year, month, 1) + 1, month, year];
+    let (days, second_of_day) =
+        (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (year, month, day) = date_from_days(days);
+    let date = [day, month, year];
     let time = [second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60];
     let gps = Gps {
         date: date.map(|part| part as i32),

@@ -101,7 +101,7 @@ impl SharedReader<'_> {
         match &mut decoders[index] {
             Some(decoder) => Ok(decoder),
             empty => {
-                let columns = self.job.columns_of.get(&topic).cloned();
+                let columns = self.job.columns_by_topic.get(&topic).cloned();
                 let columns = Columns {
                     time: self.selection.time,
                     ..columns.unwrap_or_default()

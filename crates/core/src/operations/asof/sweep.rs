@@ -41,7 +41,7 @@ fn logged_range(
     plausible_times: TimeRange,
 ) -> TimeRange {
     let mut range: Option<TimeRange> = None;
-    for id in job.columns_of.keys() {
+    for id in job.columns_by_topic.keys() {
         let topic = log.manifest().topic(*id).ok();
         let Some(time) = topic.and_then(|topic| topic.time) else {
             return plausible_times;
@@ -77,7 +77,7 @@ impl<'s> Sweep<'s> {
         )?;
         let output = JoinWriter::new(writer, log, job, grid, limits)?;
         let selection = Selection {
-            topics: job.columns_of.keys().copied().collect(),
+            topics: job.columns_by_topic.keys().copied().collect(),
             time: job.affecting_times(),
         };
         let mut plan: Vec<PlannedPart> = manifest
@@ -90,7 +90,7 @@ impl<'s> Sweep<'s> {
         let reader = SharedReader {
             log,
             job,
-            topics: job.columns_of.keys().copied().collect(),
+            topics: job.columns_by_topic.keys().copied().collect(),
             selection,
             grid,
             plausible_times,

@@ -52,7 +52,7 @@ impl CollectedTable {
 fn job(topics: &[TopicId], period_nanos: u64) -> AsofJob<'static> {
     let columns = |topic: &TopicId| (*topic, Columns::new(View::Flat));
     AsofJob {
-        columns_of: topics.iter().map(columns).collect(),
+        columns_by_topic: topics.iter().map(columns).collect(),
         time: TimeRange::ALL,
         period_nanos,
         base: TimeBase::default(),
@@ -220,7 +220,7 @@ fn labels_match_their_values() {
     let rows = [b(0, 0, b"__"), a(10, 2), a(20, 7), a(30, 1), a(40, 2)];
     let log = ToyLog::new(&rows, 1, Some(range(0, 41)));
     let mut job = job(&[A], 10);
-    job.columns_of.insert(A, Columns { labels, ..Columns::new(View::Flat) });
+    job.columns_by_topic.insert(A, Columns { labels, ..Columns::new(View::Flat) });
     for limits in [MemoryLimits::default(), TINY] {
         let (table, _) = run_within(&log, &job, limits);
         let mut names = Vec::new();
@@ -241,7 +241,7 @@ fn table_without_columns_is_refused() {
     let mut table = CollectedTable::default();
     let only_time = Columns { indices: Some(vec![0]), ..Columns::new(View::Flat) };
     let mut only_time_of_a = job(&[], 1);
-    only_time_of_a.columns_of.insert(A, only_time);
+    only_time_of_a.columns_by_topic.insert(A, only_time);
     for job in [job(&[], 1), only_time_of_a, job(&[TopicId(u32::MAX)], 1)] {
         let err = merge_asof(&log, &job, &mut table).unwrap_err();
         assert_eq!(err.kind(), ErrorKind::NoSuch);

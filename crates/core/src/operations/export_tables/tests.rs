@@ -23,7 +23,7 @@ struct TestWriter(WrittenBatches, Arc<AtomicUsize>);
 struct TestSink<'s>(WrittenBatches, &'s MockLog);
 
 impl TableSink for TestSink<'_> {
-    fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         Ok(Box::new(TestWriter(self.0.clone(), self.1.filled.clone())))
     }
 }
@@ -45,7 +45,7 @@ fn tables(log: &MockLog) -> (Vec<(Vec<i64>, usize)>, Result<ReadReport>) {
     let job = TableJob {
         selection: Selection::default(),
         columns: Columns::default(),
-        columns_of: BTreeMap::new(),
+        columns_by_topic: BTreeMap::new(),
         time: TimeBase::default(),
         part_bytes: 0,
         progress: &|_| {},

@@ -79,7 +79,8 @@ pub(super) fn row_schemas(
     let manifest: &Manifest = log.manifest();
     let mut topics = selection::topics_with_derived(manifest, &request.topics)?;
     let columns = Columns { labels: labels.cloned(), ..Columns::new(request.view()) };
-    let columns_of = selection::columns(log, &mut topics, &columns, &request.columns)?;
+    let columns_by_topic =
+        selection::columns(log, &mut topics, &columns, &request.columns)?;
     let base = ShownClock::new(manifest, request.clock())?.base();
     let is_table = request.format.is_table();
     let has_instances = is_table
@@ -91,7 +92,8 @@ pub(super) fn row_schemas(
             continue;
         }
         schemas.push(if is_table {
-            let decoder = log.decoder(id, columns_of.get(&id).unwrap_or(&columns))?;
+            let decoder =
+                log.decoder(id, columns_by_topic.get(&id).unwrap_or(&columns))?;
             RowSchema::new(topic, &base.schema(decoder.schema()), has_instances)
         } else {
             RowSchema::new(topic, &Schema::empty(), has_instances)

@@ -102,12 +102,12 @@ struct Collection<'l> {
     log: &'l dyn Log,
     /// By the labels of the topics.
     purposes: BTreeMap<String, Purpose>,
-    columns_of: BTreeMap<TopicId, Columns>,
+    columns_by_topic: BTreeMap<TopicId, Columns>,
 }
 
 impl<'l> Collection<'l> {
     fn new(log: &'l dyn Log) -> Self {
-        Self { log, purposes: BTreeMap::new(), columns_of: BTreeMap::new() }
+        Self { log, purposes: BTreeMap::new(), columns_by_topic: BTreeMap::new() }
     }
 
     fn add(
@@ -118,7 +118,7 @@ impl<'l> Collection<'l> {
         purpose: Purpose,
     ) {
         let columns = Columns { indices: Some(indices), ..Columns::new(View::Flat) };
-        self.columns_of.insert(id, columns);
+        self.columns_by_topic.insert(id, columns);
         self.purposes.insert(topic.label().into_owned(), purpose);
     }
 
@@ -209,9 +209,9 @@ impl<'l> Collection<'l> {
 
     /// Reads the topics in one pass.
     fn read(self, progress: &(dyn Fn(u64) + Sync)) -> Result<Collected> {
-        let Self { log, purposes, columns_of } = self;
+        let Self { log, purposes, columns_by_topic } = self;
         let manifest = log.manifest();
-        let topics: TopicSet = columns_of.keys().copied().collect();
+        let topics: TopicSet = columns_by_topic.keys().copied().collect();
         let done = Arc::new(Mutex::new(Vec::new()));
         let sink = CollectorSink { purposes: Mutex::new(purposes), done: done.clone() };
         let time = manifest.time.unwrap_or(TimeRange::ALL);
@@ -220,7 +220,7 @@ impl<'l> Collection<'l> {
         let job = TableJob {
             selection: Selection { topics: topics.clone(), time: selected },
             columns: Columns::new(View::Flat),
-            columns_of,
+            columns_by_topic,
             time: TimeBase::default(),
             part_bytes: 4 << 20,
             progress,
@@ -289,7 +289,7 @@ struct CollectorSink {
 }
 
 impl TableSink for CollectorSink {
-    fn table(
+    fn new_table(
         &self,
         topic: &Topic,
         _: &SchemaRef,

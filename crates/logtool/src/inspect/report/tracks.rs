@@ -60,7 +60,7 @@ pub(super) fn track_maps(
     }
     let finished = FinishedTables::default();
     let sink = TrackSink { flight_modes: bands.to_vec(), finished: finished.clone() };
-    let columns_of = sources.iter().map(|source| {
+    let columns_by_topic = sources.iter().map(|source| {
         let indices = Some(source.columns.clone());
         (source.id, Columns { indices, ..Columns::new(View::Flat) })
     });
@@ -70,7 +70,7 @@ pub(super) fn track_maps(
             time,
         },
         columns: Columns::new(View::Flat),
-        columns_of: columns_of.collect(),
+        columns_by_topic: columns_by_topic.collect(),
         time: TimeBase::default(),
         part_bytes: 4 << 20,
         progress: &|_| {},
@@ -199,7 +199,7 @@ struct TrackSink {
 }
 
 impl TableSink for TrackSink {
-    fn table(
+    fn new_table(
         &self,
         topic: &Topic,
         schema: &SchemaRef,

@@ -143,7 +143,7 @@ impl TableWriter for Receiver<'_> {
 #[derive(Debug)]
 struct MergePlan {
     topics: TopicSet,
-    columns_of: BTreeMap<TopicId, Columns>,
+    columns_by_topic: BTreeMap<TopicId, Columns>,
     time: TimeRange,
     clock: ShownClock,
     merge: AsofMerge,
@@ -162,12 +162,12 @@ impl MergePlan {
         let clock = ShownClock::new(manifest, request.clock())?;
         let mut topics = topics(manifest, &request.topics)?;
         let columns = Columns { view: View::Flat, labels, ..Columns::default() };
-        let mut columns_of =
+        let mut columns_by_topic =
             selection::columns(log, &mut topics, &columns, &request.columns)?;
         for (id, _) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
-            columns_of.entry(id).or_insert_with(|| columns.clone());
+            columns_by_topic.entry(id).or_insert_with(|| columns.clone());
         }
-        if columns_of.is_empty() {
+        if columns_by_topic.is_empty() {
             let hint = "`logtool info` lists the topics and how many records they have";
             let error = Error::not_found("there are no records to merge");
             return Err(error.with_hint(hint));
@@ -176,12 +176,12 @@ impl MergePlan {
         let wanted = clock.range(request.start, request.end)?;
         let span = RecordSpan::from_log(log, &topics, wanted)?;
         let time = if span.outlier.is_some() { span.shown } else { wanted };
-        Ok(Self { topics, columns_of, time, clock, merge, outlier: span.outlier })
+        Ok(Self { topics, columns_by_topic, time, clock, merge, outlier: span.outlier })
     }
 
     fn job<'j>(&self, progress: &'j (dyn Fn(u64) + Sync)) -> AsofJob<'j> {
         AsofJob {
-            columns_of: self.columns_of.clone(),
+            columns_by_topic: self.columns_by_topic.clone(),
             time: self.time,
             period_nanos: nanos(self.merge.period).max(1),
             base: self.clock.base(),
@@ -200,7 +200,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
     let schema = asof_schema(log, &asof)?;
     let names = FileNames::new(NameStyle::OmitInstanceZero, &[]);
     let sink: Box<dyn TableSink> = table_sink::new(job, names, MemoryBudget::default());
-    let mut writer = sink.table(&table(manifest, &schema), &schema)?;
+    let mut writer = sink.new_table(&table(manifest, &schema), &schema)?;
     let report = merge_asof(log, &asof, &mut *writer)?;
     writer.finish()?;
     sink.finish()?;

@@ -78,7 +78,7 @@ fn has_payloads(request: &ConvertRequest) -> bool {
 struct NullSink;
 
 impl TableSink for NullSink {
-    fn table(&self, _: &Topic, _: &SchemaRef) -> CoreResult<Box<dyn TableWriter>> {
+    fn new_table(&self, _: &Topic, _: &SchemaRef) -> CoreResult<Box<dyn TableWriter>> {
         Ok(Box::new(Self))
     }
 }

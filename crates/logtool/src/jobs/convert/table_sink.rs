@@ -187,9 +187,13 @@ impl<'s> CountingSink<'s> {
 }
 
 impl TableSink for CountingSink<'_> {
-    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(
+        &self,
+        topic: &Topic,
+        schema: &SchemaRef,
+    ) -> Result<Box<dyn TableWriter>> {
         self.tables.fetch_add(1, Ordering::Relaxed);
-        let writer = self.sink.table(topic, schema)?;
+        let writer = self.sink.new_table(topic, schema)?;
         let topic = (topic.name.clone(), topic.instance);
         let mut rows_by_topic = self.rows.lock();
         let rows = rows_by_topic.entry(topic).or_default().clone();

@@ -78,7 +78,7 @@ fn write_derived(
     let time = clock.range(request.start, request.end)?;
     let (tables, damage) = derived.read(log, time, clock.base(), job.progress)?;
     for (topic, batches) in derived.topics().zip(tables) {
-        let mut writer = sink.table(topic, &clock.base().schema(&topic.schema))?;
+        let mut writer = sink.new_table(topic, &clock.base().schema(&topic.schema))?;
         let mut rows = 0;
         for batch in &batches {
             rows += batch.num_rows() as u64;
@@ -169,12 +169,13 @@ pub(super) fn write_into(
         lidar::check_selected(manifest, &topics)?;
     }
     let columns = Columns { view, labels: job.labels.clone(), ..Columns::default() };
-    let columns_of = selection::columns(log, &mut topics, &columns, &request.columns)?;
+    let columns_by_topic =
+        selection::columns(log, &mut topics, &columns, &request.columns)?;
     let sink = CountingSink::new(sink);
     let table_job = TableJob {
         selection: Selection { topics: topics.clone(), time },
         columns,
-        columns_of,
+        columns_by_topic,
         time: clock.base(),
         part_bytes: part_bytes(manifest, &topics),
         progress: job.progress,
@@ -208,9 +209,9 @@ fn write_empty_table(
     let (log, wanted) = (&*job.opened.log, &table_job.selection.topics);
     let mut topics = log.manifest().topics().filter(|(id, _)| wanted.contains(*id));
     let Some((id, topic)) = topics.next() else { return Ok(()) };
-    let columns = table_job.columns_of.get(&id).unwrap_or(&table_job.columns);
+    let columns = table_job.columns_by_topic.get(&id).unwrap_or(&table_job.columns);
     let schema = table_job.time.schema(log.decoder(id, columns)?.schema());
-    Ok(sink.table(topic, &schema)?.finish()?)
+    Ok(sink.new_table(topic, &schema)?.finish()?)
 }
 
 /// Returns the size in bytes of the parts of the log that are decoded at a time for tables of

@@ -37,7 +37,7 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
         remarks.extend(choose_one(manifest, &mut found, (file, request.format))?);
     }
     let topics: TopicSet = found.iter().map(|(id, _)| *id).collect();
-    let columns_of = found.into_iter().map(|(id, indices)| {
+    let columns_by_topic = found.into_iter().map(|(id, indices)| {
         (id, Columns { indices: Some(indices), ..Columns::new(View::Flat) })
     });
     let clock = ShownClock::new(manifest, request.clock())?;
@@ -59,7 +59,7 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
     let table_job = TableJob {
         selection: Selection { topics: topics.clone(), time },
         columns: Columns::new(View::Flat),
-        columns_of: columns_of.collect(),
+        columns_by_topic: columns_by_topic.collect(),
         time: base,
         part_bytes: tables::part_bytes(manifest, &topics),
         progress: job.progress,

@@ -39,7 +39,7 @@ fn element_lengths_lead_from_each_element_to_the_next() {
     );
     let batch = all_kinds();
     for name in ["one", "two"] {
-        let mut writer = sink.table(&topic(name, 0), &batch.schema()).unwrap();
+        let mut writer = sink.new_table(&topic(name, 0), &batch.schema()).unwrap();
         writer.write(&batch).unwrap();
         writer.finish().unwrap();
     }

@@ -31,7 +31,7 @@ fn files_have_the_layout_of_flight_review() {
         MemoryBudget::default(),
     );
     for topic in &topics[..2] {
-        let mut writer = sink.table(topic, &rows().schema()).unwrap();
+        let mut writer = sink.new_table(topic, &rows().schema()).unwrap();
         writer.write(&rows()).unwrap();
         writer.finish().unwrap();
     }

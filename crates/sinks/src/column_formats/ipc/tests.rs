@@ -79,7 +79,7 @@ fn undeclared_dictionary_value_is_an_error() {
     let sink =
         IpcSink::new(outputs, names("t"), BTreeMap::new(), MemoryBudget::default());
     let batch = table(vec![labels("mode", &["MANUAL"], &[Some("AUTO")])]);
-    let mut writer = sink.table(&topic("t", 0), &batch.schema()).unwrap();
+    let mut writer = sink.new_table(&topic("t", 0), &batch.schema()).unwrap();
     let err = writer.write(&batch).unwrap_err();
     assert!(err.to_string().contains("AUTO"), "{err}");
 }

@@ -12,7 +12,7 @@ use crate::testing::{column, table, times, topic};
 struct CollectingSink(Arc<Mutex<Vec<RecordBatch>>>);
 
 impl TableSink for CollectingSink {
-    fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         Ok(Box::new(Self(self.0.clone())))
     }
 }
@@ -33,7 +33,7 @@ fn convert(batch: &RecordBatch) -> RecordBatch {
     let sink = CollectingSink::default();
     let batches = sink.0.clone();
     let mut writer =
-        SparkSink::new(sink).table(&topic("t", 0), &batch.schema()).unwrap();
+        SparkSink::new(sink).new_table(&topic("t", 0), &batch.schema()).unwrap();
     writer.write(batch).unwrap();
     writer.finish().unwrap();
     batches.lock().unwrap().remove(0)

@@ -73,7 +73,7 @@ impl ScanIndex {
         let schema = Arc::new(Schema::new(fields));
         let options = CsvOptions::default();
         let sink = CsvSink::new(outputs.clone(), names.clone(), options);
-        let writer = sink.table(topic, &schema)?;
+        let writer = sink.new_table(topic, &schema)?;
         Ok(Self { writer, schema, has_partial_column })
     }
 

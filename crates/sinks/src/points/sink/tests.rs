@@ -46,7 +46,7 @@ fn write_batches(
     points_per_file: PointsPerFile,
 ) -> u64 {
     let (sink, outputs) = sink(dir, topic, format, points_per_file);
-    let mut writer = sink.table(topic, &batches[0].schema()).unwrap();
+    let mut writer = sink.new_table(topic, &batches[0].schema()).unwrap();
     batches.iter().for_each(|batch| writer.write(batch).unwrap());
     writer.finish().unwrap();
     outputs.commit().unwrap();
@@ -158,7 +158,7 @@ fn infinities_are_replaced_and_counted_in_ply_text_only() {
         let dir = tempfile::tempdir().unwrap();
         let (sink, outputs) =
             sink(dir.path(), &topic("points", 0), format, PointsPerFile::Log);
-        let mut writer = sink.table(&topic("points", 0), &batch.schema()).unwrap();
+        let mut writer = sink.new_table(&topic("points", 0), &batch.schema()).unwrap();
         writer.write(&batch.slice(0, 1)).unwrap();
         writer.write(&batch.slice(1, 3)).unwrap();
         writer.finish().unwrap();

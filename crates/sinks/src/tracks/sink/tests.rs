@@ -214,7 +214,7 @@ fn topic_without_fixes_has_no_file() {
     let log = String::from("log");
     let sink = TrackSink::new(outputs.clone(), names("t"), TrackFormat::Kml, log);
     let rows = rows(true, &FLIGHT[3..4]);
-    let mut writer = sink.table(&topic("t", 0), &rows.schema()).unwrap();
+    let mut writer = sink.new_table(&topic("t", 0), &rows.schema()).unwrap();
     writer.write(&rows).unwrap();
     writer.finish().unwrap();
     assert!(outputs.commit().unwrap().is_empty());

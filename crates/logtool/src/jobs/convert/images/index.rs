@@ -51,7 +51,7 @@ impl ImageTable {
             Field::new("depth_a", DataType::Float32, true),
             Field::new("depth_b", DataType::Float32, true),
         ]));
-        let writer = sink.table(topic, &time.schema(&schema))?;
+        let writer = sink.new_table(topic, &time.schema(&schema))?;
         Ok(Self {
             writer,
             schema,
