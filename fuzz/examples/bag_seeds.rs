@@ -5,7 +5,7 @@ use std::{error::Error, fs, path::Path};
 
 use logtool_fuzz::{
     bag::{
-        make::{self, Chunk, Packing},
+        make::{self, Chunk, ChunkCompression},
         types::TYPES,
     },
     mcap,
@@ -20,11 +20,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::write(folder.join(name), data)
     };
     // Every seventh compression, which includes all kinds.
-    for packing in (0..128).step_by(7).map(Packing) {
+    for packing in (0..128).step_by(7).map(ChunkCompression) {
         let name = format!("{}_{}", packing.name(), packing.0);
         put("bag", &name, &bag(packing, true))?;
     }
-    put("bag", "unindexed", &bag(Packing(0), false))?;
+    put("bag", "unindexed", &bag(ChunkCompression(0), false))?;
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let file = mcap::sample(compression)?;
         put("mcap", &format!("{compression:?}"), &file)?;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         put("mcap", &format!("{compression:?}_cut"), &file[..file.len() / 2])?;
         put("mcap", &format!("{compression:?}_behind"), &file[40..])?;
     }
-    put("bag", "unindexed_lz4", &bag(Packing(1), false))?;
+    put("bag", "unindexed_lz4", &bag(ChunkCompression(1), false))?;
     put("bag", "version_1", &version_1())?;
     let behind = [&[2][..], &make::message(1, 5, 6, &sample("odd/Lists"))].concat();
     put("bag", "behind_head", &behind)?;
@@ -138,7 +138,7 @@ fn sample(name: &str) -> Vec<u8> {
 }
 
 /// Encodes a bag of two chunks and three topics.
-fn bag(packing: Packing, is_indexed: bool) -> Vec<u8> {
+fn bag(packing: ChunkCompression, is_indexed: bool) -> Vec<u8> {
     let ids = [0_u32, 7, 8];
     let connection = |at: u32| {
         let (name, text) = TYPES[ids[at as usize] as usize];
@@ -160,7 +160,7 @@ fn bag(packing: Packing, is_indexed: bool) -> Vec<u8> {
         chunks.push(Chunk { record, messages });
     }
     if is_indexed {
-        return make::indexed(&connections, &chunks);
+        return make::indexed_bag(&connections, &chunks);
     }
     let records = chunks.into_iter().flat_map(|chunk| chunk.record);
     make::head(0, 0, 0).into_iter().chain(records).collect()
@@ -174,7 +174,7 @@ fn one_type(number: usize) -> Vec<u8> {
     let at = connection.len() as u32;
     let content = [connection.clone(), make::message(0, 1, 2, &sample(name))].concat();
     let record = make::chunk("none", content.len() as u32, &content);
-    make::indexed(&[connection], &[Chunk { record, messages: vec![(0, 1, 2, at)] }])
+    make::indexed_bag(&[connection], &[Chunk { record, messages: vec![(0, 1, 2, at)] }])
 }
 
 /// Encodes a bag of version 1.2: definitions and messages, without chunks.

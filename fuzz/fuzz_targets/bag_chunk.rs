@@ -9,7 +9,7 @@ use arbitrary::Arbitrary;
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use logtool_core::{Log as _, OpenOptions, Selection};
-use logtool_fuzz::bag::{laws, make, make::Packing, types::TYPES};
+use logtool_fuzz::bag::{laws, make, make::ChunkCompression, types::TYPES};
 use logtool_rosbag::{OpenMode, RosbagLog, RosbagOptions};
 
 #[derive(Arbitrary, Debug)]
@@ -30,7 +30,7 @@ struct Input {
 const LONGEST: u32 = 1 << 20;
 
 fuzz_target!(|input: Input| {
-    let packing = Packing(input.packing);
+    let packing = ChunkCompression(input.packing);
     let (content, messages) = content(&input);
     let packed = input.raw.clone().unwrap_or_else(|| packing.pack(&content));
     let is_sound = input.raw.is_none() && input.harm.is_empty() && input.cut.is_none();
@@ -80,7 +80,7 @@ fn read(chunk: &[u8], messages: &[Message]) -> (usize, usize) {
     };
     let connections = [connection(0), connection(1), connection(2)];
     let chunk = make::Chunk { record: chunk.to_vec(), messages: messages.to_vec() };
-    let bag = Bytes::from(make::indexed(&connections, &[chunk]));
+    let bag = Bytes::from(make::indexed_bag(&connections, &[chunk]));
     let mut found = Vec::new();
     for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
         let mut open = OpenOptions::default();

@@ -43,7 +43,7 @@ fuzz_target!(|input: Input| {
         None => match input.type_name.len() % 3 {
             0 => (FoxgloveLog::files(), FoxgloveLog::TYPE.to_owned()),
             1 => (LocationFix::files(), LocationFix::TYPE.to_owned()),
-            _ => (all(), "All".to_owned()),
+            _ => (every_kind(), "All".to_owned()),
         },
     };
     let _ = (files.to_string(), labels(&files));
@@ -65,7 +65,7 @@ fuzz_target!(|input: Input| {
 });
 
 /// A type with a field of every kind, single and repeated, and with a nested type.
-fn all() -> FileSet {
+fn every_kind() -> FileSet {
     let kinds = (kind::DOUBLE..=kind::SINT64)
         .filter(|one| ![kind::GROUP, kind::MESSAGE].contains(one));
     let mut fields = Vec::new();

@@ -94,10 +94,10 @@ enum Harm {
 }
 
 /// An expected record: its owner, and its payload.
-type Wanted = (Whose, Vec<u8>);
+type ExpectedRecord = (RecordOwner, Vec<u8>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
+enum RecordOwner {
     Topic { format: usize, instance: u8 },
     Line,
     Change,
@@ -108,7 +108,7 @@ struct Model<'i> {
     input: &'i Input,
     writer: Writer<Vec<u8>>,
     topics: Vec<(TopicHandle, usize, u8)>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<ExpectedRecord>,
     values: usize,
 }
 
@@ -193,7 +193,7 @@ impl Model<'_> {
                 let key = format!("float {}", name(*key));
                 let head = [b'P', key.len() as u8];
                 let payload = [&head, key.as_bytes(), &value.to_le_bytes()].concat();
-                self.wanted.push((Whose::Change, payload));
+                self.wanted.push((RecordOwner::Change, payload));
                 Ok(())
             }
             Call::Subscribe { format, instance, interval, is_optional } => {
@@ -219,7 +219,8 @@ impl Model<'_> {
                 let mut payload = payload.clone();
                 payload.resize(len.saturating_sub((*less % 4).into()), 0xa5);
                 if self.writer.data(*handle, *time, &payload)? {
-                    let whose = Whose::Topic { format: *format, instance: *instance };
+                    let whose =
+                        RecordOwner::Topic { format: *format, instance: *instance };
                     self.wanted.push((whose, payload));
                 }
                 Ok(())
@@ -229,7 +230,7 @@ impl Model<'_> {
                 let head = [b'L', b'0' + level];
                 let payload =
                     [&head, &time.to_le_bytes()[..], text.as_bytes()].concat();
-                self.wanted.push((Whose::Line, payload));
+                self.wanted.push((RecordOwner::Line, payload));
                 Ok(())
             }
             Call::Tagged(level, tag, time, text) => {
@@ -237,13 +238,13 @@ impl Model<'_> {
                 let head = [&[b'C', b'0' + level][..], &tag.to_le_bytes()].concat();
                 let payload =
                     [&head, &time.to_le_bytes()[..], text.as_bytes()].concat();
-                self.wanted.push((Whose::Line, payload));
+                self.wanted.push((RecordOwner::Line, payload));
                 Ok(())
             }
             Call::Dropout(millis) => {
                 self.writer.dropout(*millis)?;
                 let [low, high] = millis.to_le_bytes();
-                self.wanted.push((Whose::Dropout, vec![b'O', low, high]));
+                self.wanted.push((RecordOwner::Dropout, vec![b'O', low, high]));
                 Ok(())
             }
             Call::Sync => self.writer.sync(),
@@ -282,7 +283,7 @@ impl Model<'_> {
     }
 }
 
-fn check(file: &Bytes, wanted: &[Wanted], values: usize) {
+fn check(file: &Bytes, wanted: &[ExpectedRecord], values: usize) {
     let log = UlogLog::open(Arc::new(file.clone()), OpenOptions::default());
     let (log, all) = (log.expect("the written log opens"), Selection::default());
     let manifest = log.manifest();
@@ -299,13 +300,13 @@ fn check(file: &Bytes, wanted: &[Wanted], values: usize) {
                 let format = FORMATS.iter().position(|name| *name == topic.type_name);
                 let format = format.expect("the type is one that was written");
                 let instance = u8::try_from(topic.instance).expect("an instance");
-                Whose::Topic { format, instance }
+                RecordOwner::Topic { format, instance }
             }
             // A logged topic may replace a built-in one of the same name.
             _ => match payload[0] {
-                b'L' | b'C' => Whose::Line,
-                b'P' => Whose::Change,
-                _ => Whose::Dropout,
+                b'L' | b'C' => RecordOwner::Line,
+                b'P' => RecordOwner::Change,
+                _ => RecordOwner::Dropout,
             },
         };
         found.push((whose, payload.clone()));

@@ -10,7 +10,7 @@ use logtool_core::{
 };
 use logtool_ulog::{FORMAT, UlogLog};
 
-use crate::reading::{Owned, read};
+use crate::reading::{OwnedRecord, read};
 
 /// Files up to this length are also checked with all laws of the core.
 const SHORT: usize = 2_048;
@@ -86,7 +86,7 @@ fn check_manifest(manifest: &Manifest, file: &Bytes) {
 }
 
 /// Checks that the counts in the manifest are those of a full read.
-fn check_counts(manifest: &Manifest, whole: &[Owned]) {
+fn check_counts(manifest: &Manifest, whole: &[OwnedRecord]) {
     let mut counted = vec![(0, 0); manifest.topics.len()];
     for (topic, time, payload) in whole {
         let (records, bytes) = &mut counted[topic.index()];
@@ -102,7 +102,12 @@ fn check_counts(manifest: &Manifest, whole: &[Owned]) {
 }
 
 /// Checks that a log that is opened from its serialised manifest has the same records.
-fn check_resumed(log: &UlogLog, file: &Bytes, options: OpenOptions, whole: &[Owned]) {
+fn check_resumed(
+    log: &UlogLog,
+    file: &Bytes,
+    options: OpenOptions,
+    whole: &[OwnedRecord],
+) {
     let text = serde_json::to_string(log.manifest()).expect("a manifest serialises");
     let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
     assert_eq!(serde_json::to_string(&back).expect("again"), text);
@@ -121,7 +126,7 @@ fn check_resumed(log: &UlogLog, file: &Bytes, options: OpenOptions, whole: &[Own
 }
 
 /// Checks that reading a selection is the same as reading everything and filtering afterwards.
-fn check_selections(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
+fn check_selections(log: &UlogLog, file: &Bytes, whole: &[OwnedRecord]) {
     let mut times: Vec<Timestamp> = whole.iter().map(|record| record.1).collect();
     times.sort_unstable();
     let middle = times.get(times.len() / 2).copied().unwrap_or_default();
@@ -143,7 +148,7 @@ fn check_selections(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
 }
 
 /// Checks that every record of every topic is a row or is reported as damage.
-fn check_columns(log: &UlogLog, view: View, whole: &[Owned]) {
+fn check_columns(log: &UlogLog, view: View, whole: &[OwnedRecord]) {
     let manifest = log.manifest();
     let mut decoders: Vec<Option<Box<dyn Decoder>>> = Vec::new();
     for (id, topic) in manifest.topics() {
@@ -175,8 +180,9 @@ fn check_columns(log: &UlogLog, view: View, whole: &[Owned]) {
         assert_eq!(batch.schema_ref(), decoder.schema());
         assert_eq!(decoder.rows(), 0);
     }
-    let decodable =
-        |record: &&Owned| decoders.get(record.0.index()).is_some_and(Option::is_some);
+    let decodable = |record: &&OwnedRecord| {
+        decoders.get(record.0.index()).is_some_and(Option::is_some)
+    };
     let lost: u64 = lost.iter().map(|damage| damage.records).sum();
     assert_eq!(rows as u64 + lost, whole.iter().filter(decodable).count() as u64);
 }
@@ -195,9 +201,9 @@ fn check_header(log: &UlogLog) {
 }
 
 /// Checks that rewriting an undamaged log keeps all records and causes no damage.
-fn check_written(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
+fn check_written(log: &UlogLog, file: &Bytes, whole: &[OwnedRecord]) {
     let mut out = std::io::Cursor::new(Vec::new());
-    let topics = own(log);
+    let topics = logged_topics(log);
     let selection = Selection { topics: topics.clone(), ..Selection::default() };
     let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     let mut writer = FORMAT
@@ -213,21 +219,21 @@ fn check_written(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
     let out = Bytes::from(out.into_inner());
     let again = UlogLog::open(Arc::new(out.clone()), OpenOptions::default())
         .expect("the written log opens");
-    let selection = Selection { topics: own(&again), ..Selection::default() };
+    let selection = Selection { topics: logged_topics(&again), ..Selection::default() };
     let plan = again.manifest().plan(&selection, u64::MAX);
     let (records, damage) = read(&again, &out, &plan, &selection);
     assert_eq!(damage, [], "the written log is undamaged");
     let wanted = whole.iter().filter(|record| topics.contains(record.0));
     assert!(
-        named(log, wanted).eq(named(&again, records.iter())),
+        with_labels(log, wanted).eq(with_labels(&again, records.iter())),
         "writing changes records ({} bytes)",
         file.len()
     );
 }
 
-fn named<'l>(
+fn with_labels<'l>(
     log: &'l UlogLog,
-    records: impl Iterator<Item = &'l Owned>,
+    records: impl Iterator<Item = &'l OwnedRecord>,
 ) -> impl Iterator<Item = (String, &'l Timestamp, &'l Vec<u8>)> {
     records.map(|(topic, time, payload)| {
         let topic = log.manifest().topic(*topic).expect("a record has a topic");
@@ -236,7 +242,7 @@ fn named<'l>(
 }
 
 /// Returns all topics except derived ones.
-fn own(log: &UlogLog) -> TopicSet {
+fn logged_topics(log: &UlogLog) -> TopicSet {
     let topics = log.manifest().topics();
     topics.filter(|(_, t)| t.origin != TopicOrigin::Derived).map(|(id, _)| id).collect()
 }

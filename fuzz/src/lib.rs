@@ -11,5 +11,5 @@ pub mod table;
 pub use crate::{
     input::file,
     laws::check,
-    reading::{Owned, read},
+    reading::{OwnedRecord, read},
 };

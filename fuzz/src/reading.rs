@@ -4,7 +4,7 @@ use bytes::Bytes;
 use logtool_core::{Block, Damage, Log, Part, Selection, Timestamp, TopicId};
 
 /// An owned record, for comparisons.
-pub type Owned = (TopicId, Timestamp, Vec<u8>);
+pub type OwnedRecord = (TopicId, Timestamp, Vec<u8>);
 
 /// Returns the records and the damage in the parts of `plan`.
 pub fn read(
@@ -12,7 +12,7 @@ pub fn read(
     file: &Bytes,
     plan: &[Part],
     selection: &Selection,
-) -> (Vec<Owned>, Vec<Damage>) {
+) -> (Vec<OwnedRecord>, Vec<Damage>) {
     let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
     for part in plan {
         let mut cursor = log.read(part, selection).expect("a planned part opens");

@@ -47,7 +47,7 @@ struct Touch {
 struct TouchTable(Arc<Mutex<f64>>);
 
 impl TableSink for Touch {
-    fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         Ok(Box::new(TouchTable(self.sum.clone())))
     }
 }

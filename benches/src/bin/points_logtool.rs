@@ -56,7 +56,7 @@ struct Touch {
 struct TouchTable(Arc<Mutex<(usize, f64)>>);
 
 impl TableSink for Touch {
-    fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+    fn new_table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         Ok(Box::new(TouchTable(self.sum.clone())))
     }
 }

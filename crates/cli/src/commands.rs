@@ -70,9 +70,8 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         // (Commands for many logs have a thread for each log, and only wait here.)
         pool = pool.use_current_thread();
     }
-    pool.build_global().map_err(|err| {
-        Error::failed(format!("the threads cannot be started: {err}"))
-    })?;
+    pool.build_global()
+        .map_err(|err| Error::other(format!("the threads cannot be started: {err}")))?;
     match &mut args.command {
         Command::Check(args) => look_into_folders(&mut args.files, &global.session)?,
         Command::Convert(args) => look_into_folders(&mut args.inputs, &global.session)?,

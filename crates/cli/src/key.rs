@@ -30,7 +30,7 @@ fn parse(bytes: &[u8]) -> Result<Key> {
     digits.and_then(|digits| Key::from_hex(digits).ok()).ok_or_else(|| {
         let what = "it is neither 16 bytes nor 32 hexadecimal digits, as the keys of bags are, nor \
                     a private key in PEM, as those of ULogs are";
-        Error::failed(what)
+        Error::other(what)
             .with_hint("gpg --decrypt gives the key that a bag's header has encrypted")
     })
 }

@@ -27,7 +27,7 @@ pub(crate) fn output_file<F: ValueEnum + Clone>(
     }
     if input.as_os_str() == STDIN {
         let what = "a log from standard input has no name to call the output after";
-        return Err(Error::invalid(what).with_hint("name a file with -o"));
+        return Err(Error::invalid_request(what).with_hint("name a file with -o"));
     }
     let format = requested.or_else(|| F::value_variants().first().cloned());
     let format = format.context("the output has no format")?;
@@ -44,7 +44,7 @@ pub(crate) fn output_file<F: ValueEnum + Clone>(
 pub(crate) fn choose<F: ValueEnum>(out: &Path, requested: Option<F>) -> Result<F> {
     if out.as_os_str() == "-" {
         let what = "this output cannot be written to standard output";
-        return Err(Error::invalid(what).with_hint("name a file with -o"));
+        return Err(Error::invalid_request(what).with_hint("name a file with -o"));
     }
     let by_name = F::from_str(extension(out), true).ok();
     match (requested, by_name) {
@@ -61,7 +61,7 @@ pub(crate) fn choose<F: ValueEnum>(out: &Path, requested: Option<F>) -> Result<F
             let extensions = extensions.join(" or ");
             let what = format!("the name {} does not state a format", out.display());
             let hint = format!("let the name end in {extensions}, or use --format");
-            Err(Error::invalid(what).with_hint(hint))
+            Err(Error::invalid_request(what).with_hint(hint))
         }
     }
 }
@@ -80,7 +80,8 @@ fn check_name(out: &Path, named: Option<&str>, requested: &str) -> Result<()> {
     let Some(named) = named.filter(|named| *named != requested) else { return Ok(()) };
     let what =
         format!("{} looks like {named}, but --format is {requested}", out.display());
-    Err(Error::invalid(what).with_hint("use another name, or leave out --format"))
+    Err(Error::invalid_request(what)
+        .with_hint("use another name, or leave out --format"))
 }
 
 /// Returns the name of `format` in the command line.

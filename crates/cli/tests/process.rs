@@ -28,10 +28,10 @@ mod check;
 mod convert;
 #[path = "process/datasets.rs"]
 mod datasets;
-#[path = "process/derived.rs"]
-mod derived;
-#[path = "process/encrypted.rs"]
-mod encrypted;
+#[path = "process/derived_topics.rs"]
+mod derived_topics;
+#[path = "process/encrypted_logs.rs"]
+mod encrypted_logs;
 #[path = "process/escape.rs"]
 mod escape;
 #[path = "process/expressions.rs"]
@@ -61,8 +61,8 @@ mod input;
 mod input_format;
 #[path = "process/interrupt.rs"]
 mod interrupt;
-#[path = "process/late.rs"]
-mod late;
+#[path = "process/late_point_fields.rs"]
+mod late_point_fields;
 #[path = "process/lidar_clocks.rs"]
 mod lidar_clocks;
 #[path = "process/lidar_copies.rs"]

@@ -65,6 +65,21 @@ pub enum ErrorKind {
     NoSuch,
 }
 
+impl ErrorKind {
+    /// Returns whether messages of this kind are complete without the name of the kind: they state
+    /// what does not exist or is not possible.
+    fn is_stated_by_message(self) -> bool {
+        matches!(
+            self,
+            Self::Unsupported
+                | Self::NeedsKey
+                | Self::IncompatibleFlag
+                | Self::UnsuitableEncoding
+                | Self::NoSuch
+        )
+    }
+}
+
 impl Error {
     /// Creates an error of `kind`. `message` describes the failed operation or the problem.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
@@ -119,16 +134,20 @@ impl From<io::Error> for Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.kind == ErrorKind::NoSuch && self.0.offset.is_none() {
-            // The message states what does not exist.
-            return f.write_str(&self.0.message);
+        let ErrorDetails { kind, message, offset, .. } = &*self.0;
+        if kind.is_stated_by_message() && !message.is_empty() {
+            f.write_str(message)?;
+            return match offset {
+                Some(offset) => write!(f, " (at byte {offset})"),
+                None => Ok(()),
+            };
         }
-        write!(f, "{}", self.0.kind)?;
-        if let Some(offset) = self.0.offset {
+        write!(f, "{kind}")?;
+        if let Some(offset) = offset {
             write!(f, " at byte {offset}")?;
         }
-        if !self.0.message.is_empty() {
-            write!(f, ": {}", self.0.message)?;
+        if !message.is_empty() {
+            write!(f, ": {message}")?;
         }
         Ok(())
     }
@@ -209,9 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn display_of_a_missing_item_is_the_message() {
+    fn display_omits_a_kind_that_the_message_states() {
         let err = Error::new(ErrorKind::NoSuch, "unknown lidar model \"x\"");
         assert_eq!(err.to_string(), "unknown lidar model \"x\"");
+        let err = Error::new(ErrorKind::Unsupported, "the version is 3").with_offset(7);
+        assert_eq!(err.to_string(), "the version is 3 (at byte 7)");
+        let err = Error::new(ErrorKind::Malformed, "the version is 3").with_offset(7);
+        assert_eq!(err.to_string(), "malformed log at byte 7: the version is 3");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// ```
 /// use logtool::{Error, ErrorKind};
 ///
-/// let error = Error::invalid("the range of times is empty").context("flight.ulg");
+/// let error = Error::invalid_request("the range of times is empty").context("flight.ulg");
 /// assert_eq!(error.kind(), ErrorKind::InvalidRequest);
 /// assert_eq!(error.to_string(), "flight.ulg: the range of times is empty");
 /// ```
@@ -102,12 +102,12 @@ impl Error {
     }
 
     /// Creates an error of the kind [`Other`](ErrorKind::Other).
-    pub fn failed(message: impl Into<String>) -> Self {
+    pub fn other(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Other, message)
     }
 
     /// Creates an error of the kind [`InvalidRequest`](ErrorKind::InvalidRequest).
-    pub fn invalid(message: impl Into<String>) -> Self {
+    pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidRequest, message)
     }
 
@@ -184,7 +184,7 @@ impl Error {
     /// ```
     /// use logtool::Error;
     ///
-    /// let error = Error::failed("it is empty").cannot_open("x.bag");
+    /// let error = Error::other("it is empty").cannot_open("x.bag");
     /// assert_eq!(error.to_string(), "cannot open x.bag: it is empty");
     /// assert_eq!(error.message_without_context("x.bag"), "it is empty");
     /// assert_eq!(error.message_without_context("y.bag"), error.to_string());
@@ -389,16 +389,16 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
 
 impl<T> Context<T> for Option<T> {
     fn context(self, context: impl Display) -> Result<T> {
-        self.ok_or_else(|| Error::failed(context.to_string()))
+        self.ok_or_else(|| Error::other(context.to_string()))
     }
 
     fn with_context<C: Display>(self, context: impl FnOnce() -> C) -> Result<T> {
-        self.ok_or_else(|| Error::failed(context().to_string()))
+        self.ok_or_else(|| Error::other(context().to_string()))
     }
 
     fn cannot_open(self, name: impl Display) -> Result<T> {
         self.ok_or_else(|| {
-            Error::failed(Operation::Opening(name.to_string()).to_string())
+            Error::other(Operation::Opening(name.to_string()).to_string())
         })
     }
 }
@@ -423,9 +423,9 @@ mod tests {
 
     #[test]
     fn context_is_not_repeated() {
-        let error = Error::failed("a").context("x.bag").context("x.bag");
+        let error = Error::other("a").context("x.bag").context("x.bag");
         assert_eq!(error.to_string(), "x.bag: a");
-        let error = Error::failed("a").cannot_open("x.bag").context("x.bag");
+        let error = Error::other("a").cannot_open("x.bag").context("x.bag");
         assert_eq!(error.to_string(), "cannot open x.bag: a");
     }
 
@@ -443,7 +443,7 @@ mod tests {
 
     #[test]
     fn about_names_the_log_unless_a_message_explains_the_error() {
-        let explained = Error::failed("a").with_hint("b").with_log_name("x.bag");
+        let explained = Error::other("a").with_hint("b").with_log_name("x.bag");
         assert_eq!(
             (explained.to_string().as_str(), explained.hint()),
             ("a", Some("b"))

@@ -114,7 +114,7 @@ impl LogFormat {
             Self::ALL.iter().map(|format| format.format()).collect();
         let format = recognize(&formats, file_name, source)?;
         Self::from_name(format.name()).ok_or_else(|| {
-            Error::failed(format!("{format:?} is not in the list of formats"))
+            Error::other(format!("{format:?} is not in the list of formats"))
         })
     }
 

@@ -34,9 +34,9 @@ fn logs_in_memory_are_read_like_files_even_if_compressed() {
 }
 
 /// A source that is not memory.
-struct Stored(Vec<u8>);
+struct ByteSource(Vec<u8>);
 
-impl Source for Stored {
+impl Source for ByteSource {
     fn len(&self) -> u64 {
         self.0.len() as u64
     }
@@ -50,7 +50,7 @@ impl Source for Stored {
 
 #[test]
 fn source_of_the_caller_is_read() {
-    let source = Arc::new(Stored(testdata("rover.bag")));
+    let source = Arc::new(ByteSource(testdata("rover.bag")));
     let log = Log::from_source("rover.bag", source, &Session::new()).unwrap();
     assert_eq!(Some(messages(&log) as u64), log.manifest().records());
 }

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-#[path = "splits/changed.rs"]
-mod changed;
+#[path = "splits/changed_logs.rs"]
+mod changed_logs;
 #[path = "splits/messages.rs"]
 mod messages;
 #[path = "splits/tables.rs"]
@@ -28,13 +28,13 @@ fn testdata(name: &str) -> PathBuf {
 
 /// The selected columns and times.
 #[derive(Default)]
-struct Selected {
+struct SelectedData {
     columns: Vec<String>,
     /// The start and the end, in nanoseconds since the start of the log.
     times: Option<(i64, i64)>,
 }
 
-impl Selected {
+impl SelectedData {
     fn request(&self, path: &Path) -> PlanRequest {
         let request = PlanRequest::new([path]).with_topics(["*"]);
         let request = request.with_columns(&self.columns);

@@ -34,7 +34,7 @@ pub mod link;
 pub use crate::{
     frame::{Frame, Scan, scan},
     packet::{MAX_DATA_BYTES, StreamPacket},
-    stream::{Restarted, StreamStatistics, UlogStream},
+    stream::{AnotherLogStarted, StreamStatistics, UlogStream},
     vehicle::{CommandResult, Vehicle, VehicleEvent},
 };
 

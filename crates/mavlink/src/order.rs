@@ -17,7 +17,7 @@ const HALF_RANGE: u16 = 1 << 15;
 
 /// The next part of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Ordered {
+pub(crate) enum StreamItem {
     /// The next packet, and the time at which it arrived.
     Packet(StreamPacket, u64),
     /// The number of packets that are missing before the next packet.
@@ -81,13 +81,13 @@ impl PacketOrder {
 
     /// Returns the next packet. If it is missing and later packets have waited for it for too long
     /// at the time `now_micros`, returns the number of missing packets.
-    pub(crate) fn pop(&mut self, now_micros: u64) -> Option<Ordered> {
+    pub(crate) fn pop(&mut self, now_micros: u64) -> Option<StreamItem> {
         let first = self.queued.first_entry()?;
         let (number, (_, time)) = (*first.key(), first.get());
         if number == self.next_number {
             let (packet, time) = first.remove();
             self.next_number += 1;
-            return Some(Ordered::Packet(packet, time));
+            return Some(StreamItem::Packet(packet, time));
         }
         let missing = number - self.next_number;
         let is_expired = self.is_finished
@@ -96,7 +96,7 @@ impl PacketOrder {
             || self.queued.len() > MAX_WAITING;
         is_expired.then(|| {
             self.next_number = number;
-            Ordered::Missing(missing)
+            StreamItem::Missing(missing)
         })
     }
 }
@@ -113,8 +113,8 @@ mod tests {
     fn pop_all(order: &mut PacketOrder, now_micros: u64) -> Vec<i64> {
         let next = || order.pop(now_micros);
         let numbers = std::iter::from_fn(next).map(|part| match part {
-            Ordered::Packet(packet, _) => packet.sequence.into(),
-            Ordered::Missing(count) => -i64::try_from(count).unwrap(),
+            StreamItem::Packet(packet, _) => packet.sequence.into(),
+            StreamItem::Missing(count) => -i64::try_from(count).unwrap(),
         });
         numbers.collect()
     }

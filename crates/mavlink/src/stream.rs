@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    order::{Ordered, PacketOrder},
+    order::{PacketOrder, StreamItem},
     packet::StreamPacket,
     ulog::{self, HEADER_BYTES, MAGIC, MessageTimes},
 };
@@ -59,7 +59,7 @@ impl StreamStatistics {
 
 /// The error for a packet with which another log starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Restarted;
+pub struct AnotherLogStarted;
 
 /// Assembles a ULog from packets.
 ///
@@ -94,16 +94,16 @@ impl UlogStream {
     /// Adds a packet that arrived at `now_micros`, and appends complete messages to `ulog`.
     ///
     /// # Errors
-    /// [`Restarted`] if another log starts with the packet. The packet is not added; it belongs to
-    /// another [`UlogStream`].
+    /// [`AnotherLogStarted`] if another log starts with the packet. The packet is not added; it
+    /// belongs to another [`UlogStream`].
     pub fn push(
         &mut self,
         packet: StreamPacket,
         now_micros: u64,
         ulog: &mut Vec<u8>,
-    ) -> Result<(), Restarted> {
+    ) -> Result<(), AnotherLogStarted> {
         if self.is_other_header(&packet) {
-            return Err(Restarted);
+            return Err(AnotherLogStarted);
         }
         let is_first = self.header.is_none() && is_header(&packet);
         if is_first && !self.order.is_near(packet.sequence) {
@@ -126,8 +126,8 @@ impl UlogStream {
         let previous_len = ulog.len();
         while let Some(item) = self.order.pop(now_micros) {
             match item {
-                Ordered::Packet(packet, arrival) => self.add(&packet, arrival, ulog),
-                Ordered::Missing(count) => self.add_lost_packets(count),
+                StreamItem::Packet(packet, arrival) => self.add(&packet, arrival, ulog),
+                StreamItem::Missing(count) => self.add_lost_packets(count),
             }
         }
         self.statistics.bytes += (ulog.len() - previous_len) as u64;

@@ -42,7 +42,7 @@ impl HeatMap {
 
     /// Returns the quantity of the highest value of each column. The first value of a column is
     /// ignored, because it is the mean of the signal.
-    pub(crate) fn strongest(&self) -> Vec<f64> {
+    pub(crate) fn strongest_quantities(&self) -> Vec<f64> {
         let strongest_quantity = |column: &Vec<f32>| {
             let values = column.iter().enumerate().skip(1);
             let highest = values.max_by(|a, b| a.1.total_cmp(b.1));
@@ -63,7 +63,7 @@ mod tests {
             HeatMap { step: 2.0, times: vec![0, 1], columns, ..HeatMap::default() };
         // -30 dB is half of 60 dB.
         assert_eq!(map.levels(), [255, 128, 0, 0]);
-        assert_eq!(map.strongest(), [2.0, 2.0]);
+        assert_eq!(map.strongest_quantities(), [2.0, 2.0]);
         assert!(HeatMap::default().levels().is_empty());
     }
 }

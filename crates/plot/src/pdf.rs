@@ -250,8 +250,8 @@ fn color(paint: &Paint) -> Result<[f32; 3]> {
     }
 }
 
-fn unsupported(what: &str) -> Error {
-    Error::new(ErrorKind::Unsupported, format!("{what} in a PDF"))
+fn unsupported(content: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("cannot write {content} to a PDF"))
 }
 
 #[cfg(test)]

@@ -201,7 +201,7 @@ mod tests {
         (0..count).map(place).collect()
     }
 
-    fn simplified(places: &[TrackPoint]) -> SimplifiedPath {
+    fn simplify(places: &[TrackPoint]) -> SimplifiedPath {
         let mut path = PathSimplifier::new();
         places.iter().for_each(|place| path.add(*place));
         path.finish()
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_circle_of_hours_stays_a_circle_of_few_places() {
         let places = circles(20_000, 13.7);
-        let found = simplified(&places);
+        let found = simplify(&places);
         assert_eq!(found.added, 20_000);
         assert!(found.positions.len() < 4_000, "{}", found.positions.len());
         let off = deviation(&places, &found.positions);
@@ -240,13 +240,13 @@ mod tests {
     #[test]
     fn what_stands_still_is_one_place_and_what_goes_straight_two() {
         let still = TrackPoint { x: 1.0, y: 2.0, segment: 0 };
-        assert!(simplified(&[still; 5000]).positions.len() <= 2);
+        assert!(simplify(&[still; 5000]).positions.len() <= 2);
         let line: Vec<_> = (0..900)
             .map(|n| TrackPoint { x: f64::from(n), y: 0.0, segment: 0 })
             .collect();
-        let positions = simplified(&line).positions;
+        let positions = simplify(&line).positions;
         assert_eq!(positions, [line[0], line[899]]);
-        assert!(simplified(&[]).positions.is_empty());
+        assert!(simplify(&[]).positions.is_empty());
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         let place = |n: u32| TrackPoint { x: f64::from(n), y: 0.0, segment: n / 100 };
         let line: Vec<_> = (0..300).map(place).collect();
         let positions: Vec<f64> =
-            simplified(&line).positions.iter().map(|place| place.x).collect();
+            simplify(&line).positions.iter().map(|place| place.x).collect();
         assert_eq!(positions, [0.0, 99.0, 100.0, 199.0, 200.0, 299.0]);
     }
 
@@ -270,7 +270,7 @@ mod tests {
             let all: Vec<TrackPoint> = (0..40_000)
                 .map(|n| TrackPoint { x: dice(), y: dice(), segment: n % segments })
                 .collect();
-            let found = simplified(&all);
+            let found = simplify(&all);
             assert!(
                 found.positions.len() <= MAX_POSITIONS,
                 "{}",

@@ -44,7 +44,9 @@ impl RowMessages {
         for (number, column) in (1..).zip(schema.fields()) {
             let kind = kind_of(column.data_type()).ok_or_else(|| {
                 let (name, data_type) = (column.name(), column.data_type());
-                let message = format!("the type {data_type} of the column {name:?}");
+                let message = format!(
+                    "the column {name:?} has the type {data_type}, which protocol buffers lack"
+                );
                 Error::new(ErrorKind::Unsupported, message)
             })?;
             let mut field = Field::new(&names.make_unique(column.name()), number, kind);

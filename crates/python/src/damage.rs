@@ -51,7 +51,7 @@ impl Damage {
     }
 
     /// Describes all of `damage`.
-    pub(crate) fn all(
+    pub(crate) fn from_list(
         damage: &[logtool_core::Damage],
         manifest: &Manifest,
     ) -> Vec<Self> {

@@ -42,7 +42,7 @@ mod _logtool {
         merged_table::{MergedTable, merge_asof},
         runtime::job::Job,
         split::{Split, plan, read},
-        table::{Batch, Batches, Table, numpy::Buffered, schema::Schema},
+        table::{Batch, Batches, Table, numpy::NumberBuffer, schema::Schema},
         writer::Writer,
     };
 

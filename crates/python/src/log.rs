@@ -144,7 +144,7 @@ impl Log {
     /// The damage that was found when the log was opened. Reading may find more.
     #[getter]
     fn damage(&self) -> Vec<Damage> {
-        Damage::all(self.log.damage(), self.log.manifest())
+        Damage::from_list(self.log.damage(), self.log.manifest())
     }
 
     /// Returns the messages of the topics that match `topics`, with undecoded payloads, in the

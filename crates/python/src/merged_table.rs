@@ -191,7 +191,7 @@ impl MergedBatches {
         let thread_outcome = Arc::clone(&outcome);
         // It has its own pool, because its thread waits while the channel is full.
         let pool = ThreadPoolBuilder::new().build().map_err(|err| {
-            Error::failed(format!("the threads cannot be started: {err}"))
+            Error::other(format!("the threads cannot be started: {err}"))
         })?;
         thread::Builder::new().spawn(move || {
             let read =
@@ -219,7 +219,7 @@ impl PullBatches for MergedBatches {
                 None
             }
             Some(Err(err)) => Some(Err(err)),
-            None => Some(Err(Error::failed("a thread of logtool ended unexpectedly"))),
+            None => Some(Err(Error::other("a thread of logtool ended unexpectedly"))),
         }
     }
 

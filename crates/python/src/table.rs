@@ -141,7 +141,9 @@ impl Table {
             let zero = table.log().manifest().clock.zero;
             if *clock == TableClock::Boot && zero == ClockZero::Unix {
                 let message = "the clock of the log does not start with the vehicle";
-                return Err(Error::invalid(message).with_hint("its clock is \"log\""));
+                return Err(
+                    Error::invalid_request(message).with_hint("its clock is \"log\"")
+                );
             }
             table = table.with_clock(clock.choice())?;
         }

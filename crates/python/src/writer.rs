@@ -72,7 +72,7 @@ impl Writer {
         call.run(py, || {
             let mut state = self.state.lock();
             let log = state.as_mut();
-            work(log.ok_or_else(|| Error::invalid("the writer is closed"))?)
+            work(log.ok_or_else(|| Error::invalid_request("the writer is closed"))?)
         })
     }
 
@@ -182,7 +182,9 @@ impl Writer {
             open.flush()?;
             let topic = open.log.add_topic(topic)?;
             if open.topics.insert(label, topic).is_some() {
-                return Err(Error::invalid("there is a topic of this name already"));
+                return Err(Error::invalid_request(
+                    "there is a topic of this name already",
+                ));
             }
             Ok(())
         })
@@ -269,7 +271,7 @@ impl Writer {
         let is_full = {
             let mut state = self.state.lock();
             let Some(open) = state.as_mut() else {
-                let closed = Error::invalid("the writer is closed");
+                let closed = Error::invalid_request("the writer is closed");
                 return Err(to_python(py, &closed, None));
             };
             let Some(&topic) = open.topics.get(topic) else {

@@ -43,7 +43,7 @@ impl Chunk {
     }
 
     /// Creates a chunk that is being fetched, and the promise that delivers its bytes.
-    pub(crate) fn pending(range: Range<u64>) -> (Arc<Self>, Promise) {
+    pub(crate) fn new_pending(range: Range<u64>) -> (Arc<Self>, Promise) {
         let chunk = Arc::new(Self::new(range, ChunkState::Pending));
         (chunk.clone(), Promise(chunk))
     }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     /// Returns the ranges that are fetched for `range`.
-    fn fetched(chunks: &mut ChunkCache, range: Range<u64>) -> Vec<(u64, u64)> {
+    fn fetched_ranges(chunks: &mut ChunkCache, range: Range<u64>) -> Vec<(u64, u64)> {
         let mut all = Vec::new();
         let covering = chunks.cover(range.clone(), |range| {
             all.push((range.start, range.end));
@@ -156,21 +156,21 @@ mod tests {
     #[test]
     fn missing_blocks_are_fetched_once() {
         let mut chunks = ChunkCache::new(10 * BLOCK_BYTES + 7);
-        assert_eq!(fetched(&mut chunks, 5..6), [(0, BLOCK_BYTES)]);
-        assert!(fetched(&mut chunks, 0..BLOCK_BYTES).is_empty());
+        assert_eq!(fetched_ranges(&mut chunks, 5..6), [(0, BLOCK_BYTES)]);
+        assert!(fetched_ranges(&mut chunks, 0..BLOCK_BYTES).is_empty());
         let end = 10 * BLOCK_BYTES;
-        assert_eq!(fetched(&mut chunks, end + 6..end + 7), [(end, end + 7)]);
+        assert_eq!(fetched_ranges(&mut chunks, end + 6..end + 7), [(end, end + 7)]);
         assert_eq!(
-            fetched(&mut chunks, 3..3 * BLOCK_BYTES + 1),
+            fetched_ranges(&mut chunks, 3..3 * BLOCK_BYTES + 1),
             [(BLOCK_BYTES, 4 * BLOCK_BYTES)]
         );
-        assert_eq!(fetched(&mut chunks, 0..end + 7), [(4 * BLOCK_BYTES, end)]);
+        assert_eq!(fetched_ranges(&mut chunks, 0..end + 7), [(4 * BLOCK_BYTES, end)]);
     }
 
     #[test]
     fn long_range_is_fetched_by_several_requests() {
         let mut chunks = ChunkCache::new(u64::MAX);
-        let all = fetched(&mut chunks, 0..2 * MAX_REQUEST_BYTES + 1);
+        let all = fetched_ranges(&mut chunks, 0..2 * MAX_REQUEST_BYTES + 1);
         assert_eq!(
             all,
             [
@@ -185,30 +185,30 @@ mod tests {
     fn released_chunks_are_evicted_before_the_least_recently_used() {
         let mut chunks = ChunkCache::new(8 * BLOCK_BYTES);
         for block in 0..4 {
-            fetched(&mut chunks, block * BLOCK_BYTES..block * BLOCK_BYTES + 1);
+            fetched_ranges(&mut chunks, block * BLOCK_BYTES..block * BLOCK_BYTES + 1);
         }
         chunks.release(&(2 * BLOCK_BYTES..3 * BLOCK_BYTES));
         chunks.shrink(3 * BLOCK_BYTES);
         assert_eq!(
-            fetched(&mut chunks, 0..4 * BLOCK_BYTES),
+            fetched_ranges(&mut chunks, 0..4 * BLOCK_BYTES),
             [(2 * BLOCK_BYTES, 3 * BLOCK_BYTES)]
         );
-        fetched(&mut chunks, 7 * BLOCK_BYTES..8 * BLOCK_BYTES);
+        fetched_ranges(&mut chunks, 7 * BLOCK_BYTES..8 * BLOCK_BYTES);
         chunks.shrink(0);
         assert!(
-            fetched(&mut chunks, 7 * BLOCK_BYTES..8 * BLOCK_BYTES).is_empty(),
+            fetched_ranges(&mut chunks, 7 * BLOCK_BYTES..8 * BLOCK_BYTES).is_empty(),
             "part of the last request"
         );
-        assert_eq!(fetched(&mut chunks, 0..1), [(0, BLOCK_BYTES)]);
+        assert_eq!(fetched_ranges(&mut chunks, 0..1), [(0, BLOCK_BYTES)]);
     }
 
     #[test]
     fn failed_chunk_is_fetched_again() {
         let mut chunks = ChunkCache::new(BLOCK_BYTES);
-        let (lost, promise) = Chunk::pending(0..BLOCK_BYTES);
+        let (lost, promise) = Chunk::new_pending(0..BLOCK_BYTES);
         chunks.cover(0..1, |_| lost.clone());
         drop(promise);
         assert!(lost.wait().is_err());
-        assert_eq!(fetched(&mut chunks, 0..1), [(0, BLOCK_BYTES)]);
+        assert_eq!(fetched_ranges(&mut chunks, 0..1), [(0, BLOCK_BYTES)]);
     }
 }

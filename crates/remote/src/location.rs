@@ -151,13 +151,13 @@ impl fmt::Debug for Location {
 mod tests {
     use super::*;
 
-    fn parsed(url: &str) -> Location {
+    fn parse(url: &str) -> Location {
         Location::parse(url).unwrap()
     }
 
     #[test]
     fn key_is_everything_after_the_bucket_unchanged() {
-        let place = parsed("s3://logs/2024/a b%20?#.bag");
+        let place = parse("s3://logs/2024/a b%20?#.bag");
         assert_eq!((place.scheme(), place.root()), (Scheme::S3, "logs"));
         assert_eq!(place.key(), "2024/a b%20?#.bag");
         assert_eq!(place.to_string(), "s3://logs/2024/a b%20?#.bag");
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn secrets_of_a_url_are_sent_and_not_shown() {
         let url = "https://me:pw@host:8080/a/x.bag?X-Amz-Signature=abc";
-        let place = parsed(url);
+        let place = parse(url);
         assert_eq!(place.request_url(), url);
         assert_eq!(place.to_string(), "https://host:8080/a/x.bag");
         assert!(!format!("{place:?}").contains("abc"));
@@ -174,11 +174,11 @@ mod tests {
 
     #[test]
     fn folders_end_with_a_slash_or_are_whole_buckets() {
-        assert!(parsed("gs://b").is_folder() && parsed("gs://b/").is_folder());
-        assert!(parsed("az://b/x/").is_folder() && !parsed("az://b/x").is_folder());
-        assert_eq!(parsed("gs://b").join("x").to_string(), "gs://b/x");
-        assert_eq!(parsed("gs://b/x").join("y").to_string(), "gs://b/x/y");
-        assert_eq!(parsed("gs://b/x/").join("y").to_string(), "gs://b/x/y");
+        assert!(parse("gs://b").is_folder() && parse("gs://b/").is_folder());
+        assert!(parse("az://b/x/").is_folder() && !parse("az://b/x").is_folder());
+        assert_eq!(parse("gs://b").join("x").to_string(), "gs://b/x");
+        assert_eq!(parse("gs://b/x").join("y").to_string(), "gs://b/x/y");
+        assert_eq!(parse("gs://b/x/").join("y").to_string(), "gs://b/x/y");
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl RemoteSource {
 
     /// Starts to fetch `range`.
     fn fetch(&self, range: Range<u64>) -> Arc<Chunk> {
-        let (chunk, promise) = Chunk::pending(range.clone());
+        let (chunk, promise) = Chunk::new_pending(range.clone());
         let object = self.object.clone();
         self.runtime.spawn(async move { promise.fulfil(object.fetch(range).await) });
         chunk

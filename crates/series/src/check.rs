@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A checked part of an expression: its plan and the type of its result.
-pub(crate) struct Typed {
+pub(crate) struct TypedPlan {
     pub(crate) plan: Plan,
     /// The components: a single one without a name, or those of a vector.
     pub(crate) components: Vec<Component>,
@@ -22,11 +22,14 @@ pub(crate) struct Typed {
     span: Range<usize>,
 }
 
-impl Typed {
+impl TypedPlan {
     fn number(value: f64, span: Range<usize>) -> Self {
         Self {
             plan: Plan::Number(value),
-            components: vec![Component { name: String::new(), unit: Unit::known("") }],
+            components: vec![Component {
+                name: String::new(),
+                unit: Unit::with_name(""),
+            }],
             is_constant: true,
             is_held: true,
             span,
@@ -53,9 +56,9 @@ impl Typed {
 }
 
 /// Checks `node`. `types` are the types of the fields of the expression.
-pub(crate) fn check(node: &Node, types: &[FieldType]) -> Result<Typed> {
+pub(crate) fn check(node: &Node, types: &[FieldType]) -> Result<TypedPlan> {
     match &node.kind {
-        NodeKind::Number(value) => Ok(Typed::number(*value, node.span.clone())),
+        NodeKind::Number(value) => Ok(TypedPlan::number(*value, node.span.clone())),
         NodeKind::Field(index) => {
             let Some(field) =
                 types.get(*index).filter(|field| !field.components.is_empty())
@@ -67,7 +70,7 @@ pub(crate) fn check(node: &Node, types: &[FieldType]) -> Result<Typed> {
                 name: field.name.clone(),
                 unit: Unit::from_name(&field.unit),
             };
-            Ok(Typed {
+            Ok(TypedPlan {
                 plan: Plan::Field(*index),
                 components: field.components.iter().map(component).collect(),
                 is_constant: false,
@@ -91,7 +94,7 @@ pub(crate) fn check(node: &Node, types: &[FieldType]) -> Result<Typed> {
             for component in &mut element_values.components {
                 component.name.clear();
             }
-            Ok(Typed { span: node.span.clone(), ..element_values })
+            Ok(TypedPlan { span: node.span.clone(), ..element_values })
         }
         NodeKind::Call(call) => {
             let arguments = bind(call, &node.span)?;
@@ -102,7 +105,7 @@ pub(crate) fn check(node: &Node, types: &[FieldType]) -> Result<Typed> {
 
 /// Returns the error for an element that `vector` does not have.
 fn no_element(
-    vector: &Typed,
+    vector: &TypedPlan,
     element: &Element,
     span: Range<usize>,
 ) -> ExpressionError {
@@ -199,17 +202,19 @@ fn check_call(
     bound: Vec<Bound<'_>>,
     types: &[FieldType],
     span: Range<usize>,
-) -> Result<Typed> {
+) -> Result<TypedPlan> {
     let function = call.function;
     let (mut inputs, mut numbers) = (Vec::new(), Vec::new());
     for (parameter, argument) in bound {
         let typed = match argument {
             Some(argument) => check(&argument.value, types)?,
-            None => Typed::number(parameter.default.unwrap_or(f64::NAN), span.clone()),
+            None => {
+                TypedPlan::number(parameter.default.unwrap_or(f64::NAN), span.clone())
+            }
         };
         match accept(function, parameter, typed)? {
-            Accepted::Number(number) => numbers.push(number),
-            Accepted::Input(input) => inputs.push(input),
+            CheckedArgument::Number(number) => numbers.push(number),
+            CheckedArgument::Input(input) => inputs.push(input),
         }
     }
     if function.name == "wrap" || function.name == "unwrap" {
@@ -229,8 +234,8 @@ fn check_call(
     let plan =
         build_plan(function, plans, numbers, components.len(), call.name_span.clone());
     match plan {
-        Plan::Number(number) => Ok(Typed::number(number, span)),
-        plan => Ok(Typed { plan, components, is_constant, is_held, span }),
+        Plan::Number(number) => Ok(TypedPlan::number(number, span)),
+        plan => Ok(TypedPlan { plan, components, is_constant, is_held, span }),
     }
 }
 
@@ -269,17 +274,17 @@ fn build_plan(
 }
 
 /// An argument that suits its parameter.
-enum Accepted {
+enum CheckedArgument {
     Number(f64),
-    Input(Typed),
+    Input(TypedPlan),
 }
 
 /// Checks that `argument` suits `parameter`.
 fn accept(
     function: &Function,
     parameter: &Parameter,
-    argument: Typed,
-) -> Result<Accepted> {
+    argument: TypedPlan,
+) -> Result<CheckedArgument> {
     let error = |message: &str| {
         let message = format!("`{}` of `{}` {message}", parameter.name, function.name);
         Err(ExpressionError::new(message, argument.span.clone()))
@@ -287,24 +292,26 @@ fn accept(
     let width = argument.width();
     match parameter.kind {
         Kind::Number => match argument.plan {
-            Plan::Number(number) => Ok(Accepted::Number(number)),
+            Plan::Number(number) => Ok(CheckedArgument::Number(number)),
             _ => error("must be a constant number"),
         },
         Kind::Series if argument.is_constant => {
             error("must be a series, not a constant")
         }
-        Kind::Each | Kind::Series | Kind::Vector => Ok(Accepted::Input(argument)),
+        Kind::Each | Kind::Series | Kind::Vector => {
+            Ok(CheckedArgument::Input(argument))
+        }
         Kind::Scalar | Kind::Degrees if width != 1 => {
             let message = format!("must be a single value, and has {width} elements");
             error(&message)
                 .map_err(|error| error.with_hint("select one, e.g. `.x` or `[0]`"))
         }
-        Kind::Scalar => Ok(Accepted::Input(argument)),
-        Kind::Degrees => Ok(Accepted::Input(in_degrees(argument))),
+        Kind::Scalar => Ok(CheckedArgument::Input(argument)),
+        Kind::Degrees => Ok(CheckedArgument::Input(in_degrees(argument))),
         Kind::Vector3 if width != 3 => {
             error(&format!("must have 3 elements x, y and z, and has {width}"))
         }
-        Kind::Vector3 => Ok(Accepted::Input(argument)),
+        Kind::Vector3 => Ok(CheckedArgument::Input(argument)),
         Kind::Quaternion if width != 4 => {
             error(&format!("must be a quaternion with 4 elements, and has {width}"))
         }
@@ -319,13 +326,13 @@ fn accept(
             let indices: Option<Vec<usize>> =
                 ["w", "x", "y", "z"].map(component_index).into_iter().collect();
             let order = indices.unwrap_or_else(|| vec![0, 1, 2, 3]);
-            Ok(Accepted::Input(argument.select(order)))
+            Ok(CheckedArgument::Input(argument.select(order)))
         }
     }
 }
 
 /// Converts an angle to degrees if its unit is known and different.
-fn in_degrees(angle: Typed) -> Typed {
+fn in_degrees(angle: TypedPlan) -> TypedPlan {
     let factor = match angle.unit().name() {
         "rad" => 180.0 / std::f64::consts::PI,
         "10⁻⁷ °" => 1e-7,
@@ -333,15 +340,17 @@ fn in_degrees(angle: Typed) -> Typed {
     };
     let inputs = vec![angle.plan, Plan::Number(factor)];
     let compute: fn(&[f64]) -> f64 = |inputs| inputs.iter().product();
-    Typed {
+    TypedPlan {
         plan: Plan::Map { compute, inputs, width: 1 },
-        components: vec![Component { name: String::new(), unit: Unit::known("°") }],
+        components: vec![Component {
+            name: String::new(), unit: Unit::with_name("°")
+        }],
         ..angle
     }
 }
 
 /// Sets the period of an angle in degrees to 360, unless an argument sets it.
-fn set_period(inputs: &[Typed], numbers: &mut [f64]) {
+fn set_period(inputs: &[TypedPlan], numbers: &mut [f64]) {
     let is_degrees = inputs.first().is_some_and(|input| input.unit().name() == "°");
     for period in numbers.iter_mut().filter(|period| period.is_nan() && is_degrees) {
         *period = 360.0;
@@ -350,8 +359,8 @@ fn set_period(inputs: &[Typed], numbers: &mut [f64]) {
 
 /// Returns the number of components of the result. If the function is applied to each component,
 /// all inputs must have this number of components, or a single one.
-fn common_width(function: &Function, inputs: &[Typed]) -> Result<usize> {
-    let widest = inputs.iter().map(Typed::width).max().unwrap_or(1);
+fn common_width(function: &Function, inputs: &[TypedPlan]) -> Result<usize> {
+    let widest = inputs.iter().map(TypedPlan::width).max().unwrap_or(1);
     if !matches!(function.output, Output::Each(_)) {
         return Ok(widest);
     }
@@ -369,9 +378,9 @@ fn common_width(function: &Function, inputs: &[Typed]) -> Result<usize> {
 }
 
 /// Returns the names and units of the components of a result.
-fn components(output: Output, inputs: &[Typed], width: usize) -> Vec<Component> {
+fn components(output: Output, inputs: &[TypedPlan], width: usize) -> Vec<Component> {
     let unnamed =
-        |index: usize| Component { name: index.to_string(), unit: Unit::unknown() };
+        |index: usize| Component { name: index.to_string(), unit: Unit::UNKNOWN };
     match output {
         Output::Each(rule) => {
             let template = inputs.iter().find(|input| input.width() == width);
@@ -395,7 +404,7 @@ fn components(output: Output, inputs: &[Typed], width: usize) -> Vec<Component> 
             inputs.first().map(|first| first.components.clone()).unwrap_or_default()
         }
         Output::Components(rules) => {
-            let units: Vec<Unit> = inputs.iter().map(Typed::unit).collect();
+            let units: Vec<Unit> = inputs.iter().map(TypedPlan::unit).collect();
             let component = |(name, rule): &(&str, UnitRule)| Component {
                 name: (*name).to_owned(),
                 unit: apply_unit_rule(*rule, &units),
@@ -409,14 +418,11 @@ fn components(output: Output, inputs: &[Typed], width: usize) -> Vec<Component> 
                 4 => &["w", "x", "y", "z"],
                 _ => &[],
             };
-            let component = |(index, input): (usize, &Typed)| Component {
+            let component = |(index, input): (usize, &TypedPlan)| Component {
                 unit: input.unit(),
                 ..names.get(index).map_or_else(
                     || unnamed(index),
-                    |name| Component {
-                        name: (*name).to_owned(),
-                        unit: Unit::unknown(),
-                    },
+                    |name| Component { name: (*name).to_owned(), unit: Unit::UNKNOWN },
                 )
             };
             inputs.iter().enumerate().map(component).collect()
@@ -433,7 +439,7 @@ fn apply_unit_rule(rule: UnitRule, units: &[Unit]) -> Unit {
         common_unit.unwrap_or_default()
     };
     match rule {
-        UnitRule::Unknown => Unit::unknown(),
+        UnitRule::Unknown => Unit::UNKNOWN,
         UnitRule::Same => unit(0),
         UnitRule::Common => common(units),
         UnitRule::CommonRest => common(units.get(1..).unwrap_or_default()),
@@ -444,7 +450,7 @@ fn apply_unit_rule(rule: UnitRule, units: &[Unit]) -> Unit {
         UnitRule::Degrees => unit(0).degrees(),
         UnitRule::Radians => unit(0).radians(),
         UnitRule::SquareRoot => unit(0).square_root(),
-        UnitRule::Known(name) => Unit::known(name),
-        UnitRule::State => Unit::known(""),
+        UnitRule::Known(name) => Unit::with_name(name),
+        UnitRule::State => Unit::with_name(""),
     }
 }

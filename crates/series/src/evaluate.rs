@@ -63,7 +63,7 @@ pub(crate) fn evaluate(plan: &Plan, fields: &[FieldValues]) -> Result<Values> {
             Ok(Values { times, columns })
         }
         Plan::Row { compute, inputs, width } => {
-            let Aligned { times, rows, values } = align_inputs(inputs, fields)?;
+            let AlignedInputs { times, rows, values } = align_inputs(inputs, fields)?;
             let columns: Vec<Arc<[f64]>> =
                 values.into_iter().flat_map(|values| values.columns).collect();
             let mut outputs = vec![Vec::with_capacity(rows); *width];
@@ -82,7 +82,7 @@ pub(crate) fn evaluate(plan: &Plan, fields: &[FieldValues]) -> Result<Values> {
             Ok(Values { times, columns: outputs.into_iter().map(Into::into).collect() })
         }
         Plan::Table { compute, inputs, numbers, span } => {
-            let Aligned { times, values, .. } = align_inputs(inputs, fields)?;
+            let AlignedInputs { times, values, .. } = align_inputs(inputs, fields)?;
             let columns =
                 values.into_iter().flat_map(|values| values.columns).collect();
             let clock = times.as_deref().unwrap_or_default();
@@ -107,7 +107,7 @@ fn error_at(message: String, span: &std::ops::Range<usize>) -> ExpressionError {
 }
 
 /// The values of several inputs, at the times of the first input that has times.
-struct Aligned {
+struct AlignedInputs {
     times: Option<Arc<[i64]>>,
     /// The number of times; 1 if there are only constants.
     rows: usize,
@@ -115,12 +115,14 @@ struct Aligned {
 }
 
 /// Evaluates `inputs`, and returns their values at the same times.
-fn align_inputs(inputs: &[Plan], fields: &[FieldValues]) -> Result<Aligned> {
+fn align_inputs(inputs: &[Plan], fields: &[FieldValues]) -> Result<AlignedInputs> {
     let values = inputs.iter().map(|input| evaluate(input, fields));
     let values = values.collect::<Result<Vec<Values>>>()?;
     let times = values.iter().find_map(|values| values.times.clone());
-    let Some(clock) = &times else { return Ok(Aligned { times, rows: 1, values }) };
+    let Some(clock) = &times else {
+        return Ok(AlignedInputs { times, rows: 1, values });
+    };
     let rows = clock.len();
     let values = values.iter().map(|values| values.held_at(clock)).collect();
-    Ok(Aligned { times, rows, values })
+    Ok(AlignedInputs { times, rows, values })
 }

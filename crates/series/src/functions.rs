@@ -181,7 +181,7 @@ fn nanos(seconds: f64) -> i64 {
 }
 
 /// Creates a parameter of the kind `Each`.
-const fn each(name: &'static str) -> Parameter {
+const fn each_argument(name: &'static str) -> Parameter {
     Parameter { name, kind: Kind::Each, default: None }
 }
 

@@ -91,7 +91,7 @@ fn token(
         return Err(ExpressionError::new(message, span).with_hint(*hint));
     }
     if matches!(first, '`' | '"') {
-        return quoted(text, first, position);
+        return lex_quoted_name(text, first, position);
     }
     let is_fraction = first == '.' && second.is_some_and(|c| c.is_ascii_digit());
     if first.is_ascii_digit() || is_fraction && needs_operand {
@@ -193,7 +193,11 @@ fn number(input: &str, position: usize) -> Result<(TokenKind, usize)> {
     }
 }
 
-fn quoted(text: &str, quote: char, position: usize) -> Result<(TokenKind, usize)> {
+fn lex_quoted_name(
+    text: &str,
+    quote: char,
+    position: usize,
+) -> Result<(TokenKind, usize)> {
     let content = text.get(1..).unwrap_or_default();
     match content.find(quote) {
         Some(0) => Err(ExpressionError::new(

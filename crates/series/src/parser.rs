@@ -160,7 +160,10 @@ impl Parser {
     }
 
     /// Calls `parse` at the next nesting level, or fails if the limit is reached.
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    fn parse_nested<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         if self.nesting >= MAX_NESTING {
             let message = "the expression is nested too deeply";
             return Err(ExpressionError::new(message, self.peek().span));
@@ -175,19 +178,19 @@ impl Parser {
     fn unary(&mut self) -> Result<Node> {
         if self.is_symbol("-") {
             let sign = self.next().span;
-            let operand = self.nested(|parser| parser.binary(SIGN))?;
+            let operand = self.parse_nested(|parser| parser.binary(SIGN))?;
             return self.operation("negate", sign, [operand]);
         }
         if self.is_symbol("+") {
             self.next();
-            return self.nested(|parser| parser.binary(SIGN));
+            return self.parse_nested(|parser| parser.binary(SIGN));
         }
         let base = self.postfix()?;
         if !self.is_symbol("^") {
             return Ok(base);
         }
         let operator = self.next().span;
-        let exponent = self.nested(Self::unary)?;
+        let exponent = self.parse_nested(Self::unary)?;
         self.operation("^", operator, [base, exponent])
     }
 
@@ -255,7 +258,7 @@ impl Parser {
             }
             TokenKind::Symbol("(") => {
                 self.next();
-                let mut expression = self.nested(|parser| parser.binary(0))?;
+                let mut expression = self.parse_nested(|parser| parser.binary(0))?;
                 let end = self.expect(")", &token.span)?.end;
                 expression.span = token.span.start..end;
                 Ok(expression)
@@ -290,7 +293,7 @@ impl Parser {
                 }
                 self.next();
             }
-            arguments.push(self.nested(Self::argument)?);
+            arguments.push(self.parse_nested(Self::argument)?);
         }
         let end = self.expect(")", &opening)?.end;
         let span = name_span.start..end;

@@ -25,17 +25,17 @@ const PRODUCTS: [(&str, &str, &str); 3] =
     [("V", "A", "W"), ("m", "m", "m²"), ("m/s", "m/s", "m²/s²")];
 
 impl Unit {
+    /// An unknown unit.
+    pub(crate) const UNKNOWN: Self = Self(None);
+
     /// Returns the unit with the name `name`; unknown if the name is empty.
     pub(crate) fn from_name(name: &str) -> Self {
         Self((!name.is_empty()).then(|| name.to_owned()))
     }
 
-    pub(crate) fn known(name: &str) -> Self {
+    /// Returns the known unit `name`. That of a plain number is an empty text.
+    pub(crate) fn with_name(name: &str) -> Self {
         Self(Some(name.to_owned()))
-    }
-
-    pub(crate) fn unknown() -> Self {
-        Self(None)
     }
 
     /// Returns the name; empty if the unit is unknown.
@@ -141,21 +141,21 @@ mod tests {
     #[test]
     fn units_follow_derivatives_and_integrals() {
         for (of, derivative) in [("m", "m/s"), ("°/s", "°/s²"), ("V", "V/s")] {
-            assert_eq!(Unit::known(of).derivative(), Unit::known(derivative));
-            assert_eq!(Unit::known(derivative).integral(), Unit::known(of));
+            assert_eq!(Unit::with_name(of).derivative(), Unit::with_name(derivative));
+            assert_eq!(Unit::with_name(derivative).integral(), Unit::with_name(of));
         }
-        assert_eq!(Unit::known("A").integral().name(), "A·s");
-        assert_eq!(Unit::unknown().derivative(), Unit::unknown());
+        assert_eq!(Unit::with_name("A").integral().name(), "A·s");
+        assert_eq!(Unit::UNKNOWN.derivative(), Unit::UNKNOWN);
     }
 
     #[test]
     fn unknown_unit_spreads_and_number_does_not() {
-        let (metre, number) = (Unit::known("m"), Unit::known(""));
+        let (metre, number) = (Unit::with_name("m"), Unit::with_name(""));
         assert_eq!(metre.product(&number), metre);
-        assert_eq!(metre.product(&Unit::unknown()), Unit::unknown());
+        assert_eq!(metre.product(&Unit::UNKNOWN), Unit::UNKNOWN);
         assert_eq!(metre.common(&number), metre);
-        assert_eq!(metre.common(&Unit::known("s")), Unit::unknown());
+        assert_eq!(metre.common(&Unit::with_name("s")), Unit::UNKNOWN);
         assert_eq!(metre.quotient(&metre), number);
-        assert_eq!(Unit::known("V").product(&Unit::known("A")).name(), "W");
+        assert_eq!(Unit::with_name("V").product(&Unit::with_name("A")).name(), "W");
     }
 }

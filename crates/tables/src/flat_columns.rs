@@ -35,7 +35,7 @@ enum Step {
 }
 
 /// Returns the paths of the nested columns `fields`. They have no steps.
-pub(crate) fn nested(fields: &[FieldRef]) -> Vec<ColumnPath> {
+pub(crate) fn nested_paths(fields: &[FieldRef]) -> Vec<ColumnPath> {
     let path = |(column, field): (usize, &FieldRef)| ColumnPath {
         field: field.clone(),
         column,
@@ -46,11 +46,11 @@ pub(crate) fn nested(fields: &[FieldRef]) -> Vec<ColumnPath> {
 
 /// Returns the paths of the flat columns in `fields`. If there are too many, returns the paths of
 /// the nested columns.
-pub(crate) fn flat(fields: &[FieldRef]) -> Vec<ColumnPath> {
+pub(crate) fn flat_paths(fields: &[FieldRef]) -> Vec<ColumnPath> {
     let mut paths = Vec::new();
-    for path in nested(fields) {
+    for path in nested_paths(fields) {
         if !add(path, &mut paths) {
-            return nested(fields);
+            return nested_paths(fields);
         }
     }
     // A table may have both a struct `a` with a child `b` and a column `a.b`.

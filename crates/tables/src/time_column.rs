@@ -160,7 +160,7 @@ pub(crate) fn candidates(names: &[String]) -> Vec<(usize, TimeUnit)> {
 ///
 /// # Errors
 /// `NoSuch` if no column has this name.
-pub(crate) fn chosen(
+pub(crate) fn find_chosen_column(
     choice: &TimeColumnChoice,
     names: &[String],
 ) -> Result<(usize, Option<TimeUnit>), Error> {

@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let span = log.manifest().time.ok_or("the log has no records")?.span_nanos()
         / 1_000
         + 10_000;
-    let repeat = Repeat::of(&log)?;
+    let repeat = Repeat::from_log(&log)?;
 
     let mut out = BufWriter::new(File::create(output)?);
     let head = std::fs::read(input)?;
@@ -54,7 +54,7 @@ struct Repeat {
 }
 
 impl Repeat {
-    fn of(log: &UlogLog) -> Result<Self, Box<dyn Error>> {
+    fn from_log(log: &UlogLog) -> Result<Self, Box<dyn Error>> {
         let manifest = log.manifest();
         let ids = ids(log)?;
         let selection = Selection {

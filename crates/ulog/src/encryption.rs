@@ -48,15 +48,15 @@ pub fn needs_key(source: &dyn Source) -> Error {
     );
     if cfg!(feature = "decrypt") {
         let message = format!(
-            "an encrypted ULog (XChaCha20): reading it requires the private key of the vehicle's \
-             owner; {wrapping}"
+            "the ULog is encrypted (XChaCha20): reading it requires the private key of the \
+             vehicle's owner; {wrapping}"
         );
-        return Error::new(ErrorKind::NeedsKey, message).with_offset(0);
+        return Error::new(ErrorKind::NeedsKey, message);
     }
     let message = format!(
-        "an encrypted ULog (XChaCha20), and this program was built without the feature `decrypt`; \
+        "the ULog is encrypted (XChaCha20), and this program was built without the feature `decrypt`; \
          {wrapping}; PX4's Tools/decrypt_ulog.py decrypts the log with the private key of the \
          vehicle's owner"
     );
-    Error::new(ErrorKind::Unsupported, message).with_offset(0)
+    Error::new(ErrorKind::Unsupported, message)
 }

@@ -1,6 +1,6 @@
 //! Small manifests of ULogs, for readers of some parts.
 
-mod partial;
+mod selected_topics;
 
 use std::{collections::HashSet, ops::Range};
 
@@ -24,7 +24,7 @@ pub(crate) fn excerpt(
     selection: &Selection,
     parts: &[Part],
 ) -> Result<Excerpt> {
-    match partial::excerpt(log, selection, parts)? {
+    match selected_topics::excerpt(log, selection, parts)? {
         Some(excerpt) => Ok(excerpt),
         None => excerpt_of_all_topics(log, selection, parts),
     }

@@ -6,10 +6,10 @@
 // Clippy does not recognize helper functions as tests.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-#[path = "edge/appended.rs"]
-mod appended;
-#[path = "edge/broken.rs"]
-mod broken;
+#[path = "edge/appended_data.rs"]
+mod appended_data;
+#[path = "edge/damaged_ranges.rs"]
+mod damaged_ranges;
 #[path = "edge/edge_log.rs"]
 mod edge_log;
 #[path = "edge/head.rs"]
@@ -18,8 +18,8 @@ mod head;
 mod messages;
 #[path = "edge/metadata.rs"]
 mod metadata;
-#[path = "edge/real.rs"]
-mod real;
+#[path = "edge/real_logs.rs"]
+mod real_logs;
 #[path = "edge/shapes.rs"]
 mod shapes;
 #[path = "edge/times.rs"]
@@ -33,14 +33,14 @@ use crate::edge_log::{Case, check, samples};
 
 const GROUPS: &[&[Case]] = &[
     head::CASES,
-    appended::CASES,
+    appended_data::CASES,
     shapes::CASES,
     times::CASES,
     topics::CASES,
     messages::CASES,
     metadata::CASES,
-    broken::CASES,
-    real::CASES,
+    damaged_ranges::CASES,
+    real_logs::CASES,
 ];
 
 #[test]
@@ -50,7 +50,7 @@ fn file_header_is_read_or_rejected_with_reason() {
 
 #[test]
 fn appended_sections_are_read() {
-    check(appended::CASES);
+    check(appended_data::CASES);
 }
 
 #[test]
@@ -80,17 +80,17 @@ fn information_and_parameters_are_typed_and_complete() {
 
 #[test]
 fn only_damaged_records_are_lost() {
-    check(broken::CASES);
+    check(damaged_ranges::CASES);
 }
 
 #[test]
 fn real_logs_lose_only_damaged_records() {
-    check(real::CASES);
+    check(real_logs::CASES);
 }
 
 #[test]
 fn lost_sector_loses_only_its_records() {
-    let Some(rows) = real::rows_without_a_sector() else { return };
+    let Some(rows) = real_logs::rows_without_a_sector() else { return };
     assert!(rows >= 14_590, "{rows} of 14,604");
 }
 

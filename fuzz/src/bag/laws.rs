@@ -11,7 +11,7 @@ use logtool_core::{
 use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, RosbagOptions};
 
 /// An owned record, for comparisons.
-pub type Owned = (TopicId, u32, Timestamp, Vec<u8>);
+pub type OwnedRecord = (TopicId, u32, Timestamp, Vec<u8>);
 
 /// Files up to this length are also checked with all laws of the core.
 const SHORT: usize = 2_048;
@@ -144,7 +144,7 @@ pub fn read(
     log: &dyn Log,
     plan: &[Part],
     selection: &Selection,
-) -> (Vec<Owned>, Vec<Damage>) {
+) -> (Vec<OwnedRecord>, Vec<Damage>) {
     let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
     let len = log.manifest().bytes;
     for part in plan {
@@ -168,7 +168,7 @@ pub fn read(
 
 /// Checks that every record of every topic is a row or is reported as damage. A record of a derived
 /// topic may have any number of rows.
-pub fn check_columns(log: &dyn Log, view: View, whole: &[Owned]) {
+pub fn check_columns(log: &dyn Log, view: View, whole: &[OwnedRecord]) {
     let topics = log.manifest().topics();
     let mut decoders: Vec<Option<Box<dyn Decoder>>> =
         topics.map(|(id, _)| log.decoder(id, &Columns::new(view)).ok()).collect();

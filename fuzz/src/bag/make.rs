@@ -6,9 +6,9 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 /// The compression of a chunk, as a set of bits.
 #[derive(Clone, Copy, Debug)]
-pub struct Packing(pub u8);
+pub struct ChunkCompression(pub u8);
 
-impl Packing {
+impl ChunkCompression {
     pub fn name(self) -> &'static str {
         ["none", "lz4", "bz2"][usize::from(self.0 % 3)]
     }
@@ -116,7 +116,7 @@ pub fn head(index_at: u64, connections: u32, chunks: u32) -> Vec<u8> {
 }
 
 /// Encodes a bag with an index.
-pub fn indexed(connections: &[Vec<u8>], chunks: &[Chunk]) -> Vec<u8> {
+pub fn indexed_bag(connections: &[Vec<u8>], chunks: &[Chunk]) -> Vec<u8> {
     let counts = (connections.len() as u32, chunks.len() as u32);
     let mut bag = head(0, counts.0, counts.1);
     let mut infos = Vec::new();

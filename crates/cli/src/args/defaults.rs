@@ -71,7 +71,7 @@ impl Defaults {
             let table: Table = toml::from_slice(&bytes).map_err(|err| {
                 // Without the excerpt of the file, which has several lines.
                 let what = err.message();
-                Error::failed(format!("{}: {what}", path.display()))
+                Error::other(format!("{}: {what}", path.display()))
             })?;
             check(&table, &program(), &path)?;
             files.push((path, table));
@@ -146,7 +146,7 @@ impl Defaults {
                     Value::Boolean(value) => value.to_string(),
                     Value::Datetime(_) | Value::Array(_) | Value::Table(_) => {
                         let what = format!("{origin}: `{option}` has no single value");
-                        return Err(Error::invalid(what));
+                        return Err(Error::invalid_request(what));
                     }
                 };
                 return Ok(Some(StatedDefault { value, origin }));
@@ -201,7 +201,7 @@ fn check(table: &Table, program: &Command, path: &Path) -> Result<()> {
         let hint = "`logtool help config` explains the file";
         let hint = suggest::hint(name, names.iter().map(String::as_str), hint);
         let what = format!("{}: there is no option `{name}`", path.display());
-        Err(Error::invalid(what).with_hint(hint))
+        Err(Error::invalid_request(what).with_hint(hint))
     };
     for (name, value) in table {
         match (value.as_table(), program.find_subcommand(name)) {
@@ -229,7 +229,7 @@ fn check_value(
     let wrong = |reason: &str| {
         let origin = &default.origin;
         let separator = if reason.is_empty() { "" } else { ": " };
-        Error::invalid(format!(
+        Error::invalid_request(format!(
             "{origin}: invalid value `{value}` for `{option}`{separator}{reason}"
         ))
     };

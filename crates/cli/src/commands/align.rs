@@ -19,7 +19,7 @@ use crate::{
 
 pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
     let [signal_a, signal_b] = args.signal.as_slice() else {
-        return Err(Error::failed("--signal takes two names"));
+        return Err(Error::other("--signal takes two names"));
     };
     let (a, b) =
         (AlignInput::new(&args.a, signal_a), AlignInput::new(&args.b, signal_b));
@@ -57,7 +57,7 @@ pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
             estimate.drift_ppm,
             confidence_text(&estimate.confidence)
         );
-        return Err(Error::failed(what).with_hint(hint));
+        return Err(Error::other(what).with_hint(hint));
     }
     Ok(notices::losses(report.first.losses, global.quiet)
         .max(notices::losses(report.second.losses, global.quiet)))

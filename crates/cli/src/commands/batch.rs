@@ -97,13 +97,12 @@ fn conversion(args: &BatchArgs) -> Result<ConvertRequest> {
     }
     if args.convert.is_stdout() {
         let hint = "name it with -o";
-        return Err(Error::invalid("a dataset is a folder").with_hint(hint));
+        return Err(Error::invalid_request("a dataset is a folder").with_hint(hint));
     }
     if convert.merge.is_some() {
         let hint = "`logtool convert --merge` converts each log to one table";
-        return Err(
-            Error::invalid("--merge is not possible for a dataset").with_hint(hint)
-        );
+        return Err(Error::invalid_request("--merge is not possible for a dataset")
+            .with_hint(hint));
     }
     let request = request::request(&convert)?;
     convert::check(&convert, &request)?;

@@ -35,7 +35,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let labels = args.labels.read()?;
     let (mut growing, opened) = if args.follow {
         if args.order == RecordOrder::Time {
-            return Err(Error::invalid(
+            return Err(Error::invalid_request(
                 "--follow prints records in the order of the file",
             ));
         }
@@ -87,8 +87,10 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         labels.or_else(|| has_names.then(|| labels::from_manifest(manifest)).flatten());
     let topics = selection.topics.clone();
     if is_text && args.keep_infinities {
-        return Err(Error::invalid("text has no `null` in place of infinities")
-            .with_hint("--keep-infinities goes with --format json"));
+        return Err(Error::invalid_request(
+            "text has no `null` in place of infinities",
+        )
+        .with_hint("--keep-infinities goes with --format json"));
     }
     let make_rows = match (is_text, args.keep_infinities) {
         (true, _) => PrintedRows::text,

@@ -19,7 +19,7 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<Outcome> {
     let shells = Shells::builtins();
     let completer = shells
         .completer(&shell)
-        .ok_or_else(|| Error::invalid(format!("no completions for {shell}")))?;
+        .ok_or_else(|| Error::invalid_request(format!("no completions for {shell}")))?;
     let mut out = terminal::stdout();
     completer.write_registration(
         COMPLETION_VARIABLE,

@@ -49,7 +49,7 @@ pub(super) fn check(args: &ConvertArgs, request: &ConvertRequest) -> Result<()> 
     }
     if args.is_stdout() && args.inputs.len() > 1 {
         let what = "several logs, and one standard output";
-        return Err(Error::invalid(what).with_hint("convert them one by one"));
+        return Err(Error::invalid_request(what).with_hint("convert them one by one"));
     }
     Ok(())
 }

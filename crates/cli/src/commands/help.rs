@@ -40,27 +40,28 @@ pub(super) fn run(args: &HelpArgs) -> Result<Outcome> {
     if let Some(word) = args.words.first()
         && program().find_subcommand(word).is_none()
     {
-        return Err(unknown(word, &program()));
+        return Err(unknown_topic_error(word, &program()));
     }
     let mut program = with_full_help(program(), args.words.first().map(String::as_str));
     program.build();
     let mut command = &mut program;
     for word in &args.words {
         if command.find_subcommand(word).is_none() {
-            return Err(unknown(word, command));
+            return Err(unknown_topic_error(word, command));
         }
         let found = command.find_subcommand_mut(word);
-        command =
-            found.ok_or_else(|| Error::invalid(format!("no command `{word}`")))?;
+        command = found
+            .ok_or_else(|| Error::invalid_request(format!("no command `{word}`")))?;
     }
     print_help(&command.render_help())?;
     Ok(Outcome::Done)
 }
 
 /// Returns the error for a `word` that is neither a command of `command` nor a topic.
-fn unknown(word: &str, command: &Command) -> Error {
+fn unknown_topic_error(word: &str, command: &Command) -> Error {
     let commands = command.get_subcommands().map(Command::get_name);
     let names = commands.chain(HELP_TOPICS);
     let hint = suggest::hint(word, names, "`logtool help` lists commands and topics");
-    Error::invalid(format!("there is no command or topic `{word}`")).with_hint(hint)
+    Error::invalid_request(format!("there is no command or topic `{word}`"))
+        .with_hint(hint)
 }

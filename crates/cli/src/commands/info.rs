@@ -58,7 +58,7 @@ fn describe(
         let information = info.information(key).with_context(|| info.file.clone())?;
         if information.is_binary() && terminal::stdout_is_seen() {
             let what = format!("{}: {key} is binary", info.file);
-            return Err(Error::failed(what).with_hint("redirect the output to a file"));
+            return Err(Error::other(what).with_hint("redirect the output to a file"));
         }
         out.write_all(&information.to_bytes())?;
         out.flush()?;

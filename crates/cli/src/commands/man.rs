@@ -16,7 +16,7 @@ pub(super) fn run(args: &ManArgs) -> Result<Outcome> {
         Some(dir) if dir.as_os_str() == STDIN => {
             let what = "the pages of all commands are files in a folder";
             let hint = "name a folder with -o, or leave out -o to print one page";
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid_request(what).with_hint(hint));
         }
         Some(dir) => {
             fs::create_dir_all(dir)
@@ -47,5 +47,5 @@ fn command(name: Option<&str>) -> Result<clap::Command> {
     let names = program.get_subcommands().map(clap::Command::get_name);
     let hint = suggest::hint(name, names, "-o DIR writes the pages of all commands");
     let what = format!("there is no command `{name}`");
-    Err(Error::invalid(what).with_hint(hint))
+    Err(Error::invalid_request(what).with_hint(hint))
 }

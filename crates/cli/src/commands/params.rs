@@ -65,7 +65,8 @@ fn check_csv_safe(
     }
     let name = format.to_possible_value();
     let name = name.as_ref().map_or("this format", |name| name.get_name());
-    let error = Error::invalid(format!("{name} has no cells that could be formulas"));
+    let error =
+        Error::invalid_request(format!("{name} has no cells that could be formulas"));
     Err(error.with_hint("--csv-safe goes with --format csv"))
 }
 
@@ -141,7 +142,7 @@ fn print_changes(
         ParamsFormat::Qgc => {
             let what = "a parameter file has no place for changes";
             let hint = "--history goes with --format text, csv or json";
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid_request(what).with_hint(hint));
         }
         ParamsFormat::Text => {
             let width = width(changes.iter().map(|change| change.name));

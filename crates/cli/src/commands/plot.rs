@@ -71,7 +71,9 @@ fn request(args: &PlotArgs, global: &GlobalArgs) -> Result<PlotRequest> {
     }
     for panel in &args.panels {
         if fields_of(panel).next().is_none() {
-            return Err(Error::invalid("--panel needs a field or an expression"));
+            return Err(Error::invalid_request(
+                "--panel needs a field or an expression",
+            ));
         }
         request = request.with_panel(fields_of(panel));
     }

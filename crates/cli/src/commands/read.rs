@@ -33,11 +33,11 @@ pub(super) fn run(args: &ReadArgs, global: &GlobalArgs) -> Result<Outcome> {
         let what = format!("no output format has the extension .{extension}");
         let hint =
             "let the name end in .arrow, .parquet, .jsonl or .csv, or use --format";
-        return Err(Error::invalid(what).with_hint(hint));
+        return Err(Error::invalid_request(what).with_hint(hint));
     }
     let format = args.format.or(by_name).unwrap_or(OutputFormat::Arrow);
     if is_stdout && terminal::stdout_is_seen() && format == OutputFormat::Arrow {
-        let error = Error::invalid("Arrow is not text for a terminal");
+        let error = Error::invalid_request("Arrow is not text for a terminal");
         return Err(error.with_hint("-o names a file, or use --format jsonl"));
     }
     let mut request = ReadRequest::new(splits(&args.split)?)

@@ -58,7 +58,7 @@ fn recording(source: &str, out: &Path) -> Result<Recording> {
             let path = Path::new(source);
             let is_log = path.extension().is_some_and(|extension| extension == "tlog");
             if !is_log && source != STDIN && !path.exists() {
-                return Err(Error::invalid(format!("`{source}` is {err}")));
+                return Err(Error::invalid_request(format!("`{source}` is {err}")));
             }
             Ok(Recording::from_telemetry_log(path, out))
         }

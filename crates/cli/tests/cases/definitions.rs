@@ -32,7 +32,7 @@ fn is_loss_everywhere(log: &str, topic: &str) {
         let run = folder.run(&[&["--strict"], command].concat());
         assert_eq!(run.status, 1, "{command:?}: {run:?}");
     }
-    let check = folder.run(&["check", log]).ended(3, &[]);
+    let check = folder.run(&["check", log]).assert_status(3, &[]);
     assert!(check.stdout.contains(".broken"), "{check:?}");
 }
 
@@ -59,8 +59,10 @@ fn broken_schema_of_an_mcap_file_is_loss() {
     // In the bytes of the file: the opcode 0x03 at 345, and the length 74, which is 83 with
     // the record header.
     let folder = Folder::new();
-    folder.run(&["cat", &log]).ended(3, &["bytes 345..428: the definition of a topic"]);
-    let check = folder.run(&["check", &log]).ended(3, &[]).stdout;
+    folder
+        .run(&["cat", &log])
+        .assert_status(3, &["bytes 345..428: the definition of a topic"]);
+    let check = folder.run(&["check", &log]).assert_status(3, &[]).stdout;
     assert!(check.contains("(at byte 345)"), "{check}");
 }
 
@@ -80,8 +82,9 @@ fn broken_schema_is_reported_with_its_offset() {
         folder.write("cut.mcap", &whole[..whole.len() - 37]);
         for log in ["log.mcap", "cut.mcap"] {
             let bytes = std::fs::read(folder.path().join(log)).unwrap();
-            let run =
-                folder.run(&["cat", log]).ended(3, &["the definition of a topic"]);
+            let run = folder
+                .run(&["cat", log])
+                .assert_status(3, &["the definition of a topic"]);
             let place = run.stderr.split("bytes ").nth(1).unwrap();
             let place = place.split(':').next().unwrap();
             let (start, end) = place.split_once("..").unwrap();
@@ -94,7 +97,7 @@ fn broken_schema_is_reported_with_its_offset() {
                 contains(text) || is_chunk && compression != "none",
                 "{compression} {log}"
             );
-            let check = folder.run(&["check", log]).ended(3, &[]).stdout;
+            let check = folder.run(&["check", log]).assert_status(3, &[]).stdout;
             assert!(check.contains(&format!("(at byte {start})")), "{check}");
         }
     }
@@ -124,7 +127,7 @@ fn batch_summary_names_damaged_topics() {
         };
         let batch =
             ["batch", "--force", "log.mcap", "-o", "set", "--format", "parquet"];
-        folder.run(&batch).ended(3, &[named]);
+        folder.run(&batch).assert_status(3, &[named]);
     }
 }
 

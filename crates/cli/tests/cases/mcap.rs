@@ -20,7 +20,7 @@ fn info(folder: &Folder, log: &str) -> Value {
 
 /// The lines that `cat` prints of a sound log: the topic and the data.
 fn cat(folder: &Folder, log: &str) -> Vec<(String, Value)> {
-    let lines = folder.run(&["cat", "--json", log]).ended(0, &[]).json_lines();
+    let lines = folder.run(&["cat", "--json", log]).assert_status(0, &[]).json_lines();
     let pair =
         |line: Value| (line["topic"].as_str().unwrap().into(), line["data"].clone());
     lines.into_iter().map(pair).collect()
@@ -30,12 +30,13 @@ fn cat(folder: &Folder, log: &str) -> Vec<(String, Value)> {
 #[track_caller]
 fn is_sound(log: &str, records: u64) {
     let folder = Folder::new();
-    folder.run(&["check", log]).ended(0, &[]);
-    folder.run(&["--strict", "cat", log]).ended(0, &[]);
+    folder.run(&["check", log]).assert_status(0, &[]);
+    folder.run(&["--strict", "cat", log]).assert_status(0, &[]);
     assert_eq!(info(&folder, log)["records"], records, "{log}");
     for command in ["filter", "repair"] {
         let new = format!("{command}.mcap");
-        let run = folder.run(&["--strict", command, log, "-o", &new]).ended(0, &[]);
+        let run =
+            folder.run(&["--strict", command, log, "-o", &new]).assert_status(0, &[]);
         assert!(!run.stderr.contains("damage"), "{run:?}");
         assert_eq!(cat(&folder, &new), cat(&folder, log), "{log} {command}");
     }
@@ -49,9 +50,11 @@ fn schemas_missing_in_the_summary_are_read_from_the_data() {
     let lines = cat(&folder, &log);
     assert_eq!(lines[0], ("/chatter".into(), json!({"data": "msg 0"})));
     assert_eq!(lines[1], ("/j".into(), json!({"x": 0.1})));
-    folder.run(&["convert", &log, "-o", "tables", "--format", "csv"]).ended(0, &[]);
+    folder
+        .run(&["convert", &log, "-o", "tables", "--format", "csv"])
+        .assert_status(0, &[]);
     assert!(folder.read("tables/no_repeat_schemas_chatter_0.csv").contains("msg 9"));
-    folder.run(&["merge", &log, &log, "-o", "merged.mcap"]).ended(0, &[]);
+    folder.run(&["merge", &log, &log, "-o", "merged.mcap"]).assert_status(0, &[]);
     assert_eq!(cat(&folder, "merged.mcap").len(), 2 * lines.len());
     assert_eq!(cat(&folder, "merged.mcap")[0], lines[0]);
 }
@@ -68,7 +71,7 @@ fn messages_are_counted_without_statistics() {
     let Some(log) = case("no_statistics.mcap") else { return };
     is_sound(&log, 20);
     let folder = Folder::new();
-    folder.run(&["index", &log, "-o", "catalog.jsonl"]).ended(0, &[]);
+    folder.run(&["index", &log, "-o", "catalog.jsonl"]).assert_status(0, &[]);
     assert!(folder.read("catalog.jsonl").contains("\"records\":20"));
 }
 
@@ -101,7 +104,7 @@ fn cdr_file(folder: &Folder, name: &str, definition: &str, payload: &[u8]) {
 fn trailing_bytes_of_cdr_messages_are_reported() {
     if let Some(log) = case("cdr_surplus4.mcap") {
         let run = Folder::new().run(&["cat", "--json", &log]);
-        let run = run.ended(3, &["4 bytes of 1 record belong to no field"]);
+        let run = run.assert_status(3, &["4 bytes of 1 record belong to no field"]);
         assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}));
     }
     let folder = Folder::new();
@@ -110,12 +113,12 @@ fn trailing_bytes_of_cdr_messages_are_reported() {
             [&[0, 1, 0, 0, 5, 0, 0, 0][..], &vec![0xab; extra_bytes]].concat();
         cdr_file(&folder, "x.mcap", "int32 x", &payload);
         let report = format!("{extra_bytes} bytes of 1 record belong to no field");
-        let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&report]);
+        let run = folder.run(&["cat", "--json", "x.mcap"]).assert_status(3, &[&report]);
         assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}), "{extra_bytes}");
         let convert = ["convert", "-f", "x.mcap", "-o", "x", "--format", "csv"];
-        folder.run(&convert).ended(3, &[&report]);
+        folder.run(&convert).assert_status(3, &[&report]);
         assert_eq!(folder.read("x/x_x_0.csv"), "time,x\n1000000000,5\n");
-        folder.run(&["check", "x.mcap"]).ended(3, &[]);
+        folder.run(&["check", "x.mcap"]).assert_status(3, &[]);
     }
 }
 
@@ -132,7 +135,8 @@ fn undecodable_record_is_printed_as_its_payload() {
         let byte = |at: usize| u8::from_str_radix(&payload[at..at + 2], 16).unwrap();
         let bytes: Vec<u8> = (0..payload.len()).step_by(2).map(byte).collect();
         cdr_file(&folder, "x.mcap", definition, &bytes);
-        let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &["warning: "]);
+        let run =
+            folder.run(&["cat", "--json", "x.mcap"]).assert_status(3, &["warning: "]);
         assert_eq!(
             run.json_lines()[0]["data"],
             json!({"payload": payload}),
@@ -140,7 +144,7 @@ fn undecodable_record_is_printed_as_its_payload() {
         );
         let text = folder.run(&["cat", "--format", "text", "x.mcap"]).stdout;
         assert!(text.contains(payload), "{text}");
-        folder.run(&["--strict", "cat", "x.mcap"]).ended(1, &[]);
+        folder.run(&["--strict", "cat", "x.mcap"]).assert_status(1, &[]);
     }
 }
 
@@ -148,10 +152,10 @@ fn undecodable_record_is_printed_as_its_payload() {
 fn empty_definition_of_a_common_type_is_replaced() {
     let Some(log) = case("n9_known_empty.mcap") else { return };
     let folder = Folder::new();
-    folder.run(&["repair", &log, "-o", "new.mcap"]).ended(0, &[]);
+    folder.run(&["repair", &log, "-o", "new.mcap"]).assert_status(0, &[]);
     for log in [log.as_str(), "new.mcap"] {
         assert_eq!(cat(&folder, log), [("/x".into(), json!({"data": "hi"}))]);
-        let schema = folder.run(&["schema", log]).succeeded().stdout;
+        let schema = folder.run(&["schema", log]).assert_success().stdout;
         assert!(schema.contains("string data"), "{schema}");
     }
     // The same bytes, with a type that is not a common one.
@@ -193,14 +197,14 @@ fn empty_definitions_of_common_types_are_replaced_in_each_encoding() {
         (("cdr", "ros2msg", "geometry_msgs/msg/Vector3"), cdr(&vector), &xyz),
     ] {
         file_without_definition(&folder, definition, &payload);
-        folder.run(&["repair", "-f", "x.mcap", "-o", "new.mcap"]).ended(0, &[]);
+        folder.run(&["repair", "-f", "x.mcap", "-o", "new.mcap"]).assert_status(0, &[]);
         for log in ["x.mcap", "new.mcap"] {
             assert_eq!(
                 cat(&folder, log),
                 [("/x".into(), expected.clone())],
                 "{definition:?}"
             );
-            let schema = folder.run(&["schema", log]).succeeded().stdout;
+            let schema = folder.run(&["schema", log]).assert_success().stdout;
             let field = if *expected == text { "string data" } else { "float64 x" };
             assert!(schema.contains(field), "{definition:?} {schema}");
         }
@@ -230,11 +234,13 @@ fn types_that_differ_in_ros_2_round_trip() {
         let time = Timestamp::from_nanos(1_000_000_000);
         file.write(channel, 0, time, time, &payload).unwrap();
         folder.write("x.mcap", &file.finish().unwrap().into_inner());
-        folder.run(&["convert", "-f", "x.mcap", "-o", "x.bag"]).ended(0, &[]);
+        folder.run(&["convert", "-f", "x.mcap", "-o", "x.bag"]).assert_status(0, &[]);
         folder
             .run(&["convert", "-f", "x.bag", "--ros2", "-o", "new.mcap"])
-            .ended(0, &[]);
-        folder.run(&["convert", "-f", "new.mcap", "-o", "new.bag"]).ended(0, &[]);
+            .assert_status(0, &[]);
+        folder
+            .run(&["convert", "-f", "new.mcap", "-o", "new.bag"])
+            .assert_status(0, &[]);
         let topic = |log: &str| info(&folder, log)["topics"][0].clone();
         assert_eq!(topic("new.mcap")["type_name"], ros2);
         assert_eq!(topic("new.bag")["type_name"], ros1);
@@ -251,11 +257,11 @@ fn rosout_messages_are_converted_to_ros_2() {
     let folder = Folder::new();
     // The sample has messages of ROS 1 in CDR. It is first converted to a bag, as in the
     // reports.
-    folder.run(&["convert", &log, "-o", "rosout.bag"]).ended(0, &[]);
+    folder.run(&["convert", &log, "-o", "rosout.bag"]).assert_status(0, &[]);
     let left_out = "frame_id and topics are omitted";
     folder
         .run(&["convert", "rosout.bag", "--ros2", "-o", "new.mcap"])
-        .ended(0, &[left_out]);
+        .assert_status(0, &[left_out]);
     let topic = &info(&folder, "new.mcap")["topics"][0];
     assert_eq!(topic["type_name"], "rcl_interfaces/msg/Log");
     let lines = cat(&folder, "new.mcap");
@@ -265,10 +271,10 @@ fn rosout_messages_are_converted_to_ros_2() {
         "msg": "periodic message 0", "file": "node.cpp", "function": "main", "line": 42,
     });
     assert_eq!(lines[0], ("/rosout".into(), expected));
-    let messages = folder.run(&["messages", "--json", "new.mcap"]).succeeded();
+    let messages = folder.run(&["messages", "--json", "new.mcap"]).assert_success();
     assert_eq!(messages.json_lines()[0]["level"], "info");
     // The conversion back to CDR.
-    folder.run(&["convert", "new.mcap", "-o", "back.bag"]).ended(0, &[]);
+    folder.run(&["convert", "new.mcap", "-o", "back.bag"]).assert_status(0, &[]);
     let topic = &info(&folder, "back.bag")["topics"][0];
     assert_eq!(topic["type_name"], "rosgraph_msgs/Log");
     assert_eq!(cat(&folder, "back.bag")[0].1["level"], 2);
@@ -312,11 +318,11 @@ fn twenty_thousand_channels_without_a_summary_are_read() {
 fn messages_before_the_damage_of_an_lz4_block_are_read() {
     let Some(file) = sample("cases/mcap/lz4_sector_zeroed.mcap") else { return };
     let folder = Folder::new();
-    let read = folder.run(&["cat", &file]).ended(3, &["damaged"]);
+    let read = folder.run(&["cat", &file]).assert_status(3, &["damaged"]);
     // Python's `mcap` finds as many messages before the damage that equal the originals.
     assert!(read.stdout.lines().count() >= 5_653, "{}", read.stdout.lines().count());
-    folder.run(&["repair", &file, "-o", "new.mcap"]).ended(3, &["doubtful"]);
-    let second_run = folder.run(&["cat", "new.mcap"]).ended(0, &[]);
+    folder.run(&["repair", &file, "-o", "new.mcap"]).assert_status(3, &["doubtful"]);
+    let second_run = folder.run(&["cat", "new.mcap"]).assert_status(0, &[]);
     assert_eq!(second_run.stdout.lines().count(), read.stdout.lines().count());
 }
 
@@ -324,11 +330,15 @@ fn messages_before_the_damage_of_an_lz4_block_are_read() {
 fn doubtful_messages_are_listed_or_dropped() {
     let Some(file) = sample("cases/mcap/m15_ZSTD_corrupt.mcap") else { return };
     let folder = Folder::new();
-    let all =
-        folder.run(&["cat", &file]).ended(3, &["doubtful"]).stdout.lines().count();
+    let all = folder
+        .run(&["cat", &file])
+        .assert_status(3, &["doubtful"])
+        .stdout
+        .lines()
+        .count();
     folder
         .run(&["repair", &file, "-o", "listed.mcap"])
-        .ended(3, &["listed in metadata records called logtool.doubtful"]);
+        .assert_status(3, &["listed in metadata records called logtool.doubtful"]);
     let listed = std::fs::read(folder.path().join("listed.mcap")).unwrap();
     let contains =
         |text: &[u8]| listed.windows(text.len()).any(|window| window == text);
@@ -338,8 +348,8 @@ fn doubtful_messages_are_listed_or_dropped() {
     assert_eq!(run.stdout.lines().count(), all);
     folder
         .run(&["repair", &file, "-o", "sound.mcap", "--drop-doubtful"])
-        .ended(3, &["left out: a checksum is wrong"]);
-    let sound = folder.run(&["cat", "sound.mcap"]).ended(0, &[]);
+        .assert_status(3, &["left out: a checksum is wrong"]);
+    let sound = folder.run(&["cat", "sound.mcap"]).assert_status(0, &[]);
     assert!(sound.stdout.lines().count() < all);
     let sound = std::fs::read(folder.path().join("sound.mcap")).unwrap();
     assert!(!sound.windows(16).any(|window| window == b"logtool.doubtful"));
@@ -352,7 +362,7 @@ fn repaired_file_has_no_reused_schema_id() {
     };
     let folder = Folder::new();
     folder.run(&["repair", &file, "-o", "new.mcap"]);
-    let check = folder.run(&["check", "new.mcap"]).ended(0, &[]);
+    let check = folder.run(&["check", "new.mcap"]).assert_status(0, &[]);
     // The messages of the original are not in time order either.
     let lines: Vec<&str> = check.stdout.lines().skip(1).collect();
     assert!(lines.iter().all(|line| line.contains("time.mixed")), "{lines:?}");

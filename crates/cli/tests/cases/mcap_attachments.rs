@@ -69,19 +69,23 @@ fn repair_drops_wrong_checksums_and_reports_them() {
         let folder = Folder::new();
         let attachments = [with_crc(sound.clone(), right), with_crc(bad.clone(), crc)];
         folder.write("log.mcap", &file(&attachments));
-        let check = folder.run(&["check", "log.mcap"]).ended(3, &[]).stdout;
+        let check = folder.run(&["check", "log.mcap"]).assert_status(3, &[]).stdout;
         assert_eq!(check.matches("mcap.attachment.crc").count(), 1, "{check}");
         let report = r#"the attachment "bad.txt" had a wrong checksum and is written without one"#;
         let repair = folder.run(&["repair", "log.mcap", "-o", "new.mcap"]);
-        assert!(repair.ended(0, &[report]).stderr.matches("attachment").count() == 1);
+        assert!(
+            repair.assert_status(0, &[report]).stderr.matches("attachment").count()
+                == 1
+        );
         let new = fs::read(folder.path().join("new.mcap")).unwrap();
         // Both attachments have all their bytes; 0 means that there is no checksum.
         assert_eq!(count(&new, &with_crc(sound.clone(), right)), 1);
         assert_eq!(count(&new, &with_crc(bad, 0)), 1);
-        folder.run(&["check", "new.mcap"]).ended(0, &[]);
+        folder.run(&["check", "new.mcap"]).assert_status(0, &[]);
         // A repaired file stays unchanged.
-        let second_run =
-            folder.run(&["repair", "new.mcap", "-o", "again.mcap"]).ended(0, &[]);
+        let second_run = folder
+            .run(&["repair", "new.mcap", "-o", "again.mcap"])
+            .assert_status(0, &[]);
         assert!(!second_run.stderr.contains("checksum"), "{second_run:?}");
     }
 }
@@ -97,11 +101,12 @@ fn attachments_without_a_checksum_or_with_a_valid_one_are_copied_unchanged() {
     }];
     let folder = Folder::new();
     folder.write("log.mcap", &file(&attachments));
-    let repair = folder.run(&["repair", "log.mcap", "-o", "new.mcap"]).ended(0, &[]);
+    let repair =
+        folder.run(&["repair", "log.mcap", "-o", "new.mcap"]).assert_status(0, &[]);
     assert!(!repair.stderr.contains("checksum"), "{repair:?}");
     let new = fs::read(folder.path().join("new.mcap")).unwrap();
     for attachment in &attachments {
         assert_eq!(count(&new, attachment), 1);
     }
-    folder.run(&["check", "new.mcap"]).ended(0, &[]);
+    folder.run(&["check", "new.mcap"]).assert_status(0, &[]);
 }

@@ -37,7 +37,9 @@ fn json_floats_are_rounded_correctly() {
 fn json_floats_are_exact_in_tables() {
     let Some(file) = sample("cases/mcap/m_json_double.mcap") else { return };
     let folder = Folder::new();
-    folder.run(&["convert", &file, "--format", "csv", "-o", "tables"]).ended(0, &[]);
+    folder
+        .run(&["convert", &file, "--format", "csv", "-o", "tables"])
+        .assert_status(0, &[]);
     let names = folder.list("tables");
     let name = names.iter().find(|name| name.ends_with(".csv")).unwrap();
     let table = folder.read(&format!("tables/{name}"));
@@ -54,7 +56,7 @@ fn integers_above_63_bits_are_exact() {
     let folder = Folder::new();
     folder
         .run(&["convert", &file, "--format", "csv", "-o", "tables"])
-        .ended(3, &["not match"]);
+        .assert_status(3, &["not match"]);
     let name = &folder.list("tables")[0];
     let table = folder.read(&format!("tables/{name}"));
     assert!(table.contains(",18446744073709551615,-9223372036854775808\n"), "{table}");

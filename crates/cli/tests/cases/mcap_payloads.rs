@@ -72,17 +72,18 @@ fn trailing_bytes_follow_the_same_rule_in_all_encodings() {
             let payload = message(encoding, &vec![0xab; len]);
             write_file(&folder, "x.mcap", encoding, &[&payload]);
             let extra_bytes = format!("{len} bytes of 1 record belong to no field");
-            let run =
-                folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&extra_bytes]);
+            let run = folder
+                .run(&["cat", "--json", "x.mcap"])
+                .assert_status(3, &[&extra_bytes]);
             let data = &run.json_lines()[0]["data"];
             assert_eq!(*data, json!({"x": 7, "s": "hi"}), "{name} {len}");
             folder
                 .run(&["convert", "-f", "x.mcap", "-o", "x.csv"])
-                .ended(3, &[&extra_bytes]);
+                .assert_status(3, &[&extra_bytes]);
             assert_eq!(folder.read("x.csv"), "time,x,s\n1000000000,7,hi\n", "{name}");
-            let check = folder.run(&["check", "x.mcap"]).ended(3, &[]);
+            let check = folder.run(&["check", "x.mcap"]).assert_status(3, &[]);
             assert!(check.stdout.contains("damage.extra_bytes"), "{name} {check:?}");
-            folder.run(&["--strict", "cat", "x.mcap"]).ended(1, &[]);
+            folder.run(&["--strict", "cat", "x.mcap"]).assert_status(1, &[]);
         }
     }
 }
@@ -97,12 +98,14 @@ fn unknown_protobuf_fields_are_trailing_bytes() {
         write_file(&folder, "x.mcap", &PROTOBUF, &[&payload]);
         let extra_bytes =
             format!("{} bytes of 1 record belong to no field", rest.len());
-        let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&extra_bytes]);
+        let run =
+            folder.run(&["cat", "--json", "x.mcap"]).assert_status(3, &[&extra_bytes]);
         assert_eq!(run.json_lines()[0]["data"], json!({"x": 7, "s": "hi"}));
     }
     write_file(&folder, "sound.mcap", &PROTOBUF, &[&message(&PROTOBUF, b""), b""]);
-    folder.run(&["check", "sound.mcap"]).ended(0, &[]);
-    let lines = folder.run(&["cat", "--json", "sound.mcap"]).ended(0, &[]).json_lines();
+    folder.run(&["check", "sound.mcap"]).assert_status(0, &[]);
+    let lines =
+        folder.run(&["cat", "--json", "sound.mcap"]).assert_status(0, &[]).json_lines();
     assert_eq!(lines[1]["data"], json!({"x": 0, "s": ""}));
 }
 
@@ -135,7 +138,7 @@ fn undecodable_mcap_record_is_a_row_with_its_payload() {
         for threads in ["1", "2"] {
             let run = |args: &[&str]| {
                 let run = folder.run(&[&["--threads", threads], args].concat());
-                run.ended(3, &["1 record of /x lost"])
+                run.assert_status(3, &["1 record of /x lost"])
             };
             let convert = |to: &str| {
                 run(&["convert", "--force", "x.mcap", "-o", "tables", "--format", to]);
@@ -183,7 +186,7 @@ fn undecodable_mcap_record_is_a_row_with_its_payload() {
         }
         folder
             .run(&["--strict", "convert", "x.mcap", "-o", "strict", "--format", "csv"])
-            .ended(1, &[]);
+            .assert_status(1, &[]);
         assert!(folder.list("strict").is_empty());
     }
 }
@@ -213,7 +216,7 @@ fn undecodable_bag_record_is_a_row_with_its_payload() {
     folder.run(&["convert", "x.mcap", "-o", "x.bag"]);
     let run = folder.run(&["convert", "x.bag", "-o", "-", "--format", "csv"]);
     let payload = hex(&payloads[1]);
-    let run = run.ended(3, &["1 record of /x lost"]);
+    let run = run.assert_status(3, &["1 record of /x lost"]);
     assert!(run.stdout.contains(&format!("2000000000,,,{payload}\n")), "{run:?}");
 }
 
@@ -226,14 +229,16 @@ fn lists_and_structs_of_undecodable_records_are_null() {
     let sound = b"\0\0\x80\x3f\0\0\0\x40\x01\0\0\0\x01\0\0\0x\x05\x06\x07";
     write_file(&folder, "x.mcap", &encoding, &[&sound[..9], sound]);
     let run = folder.run(&["convert", "x.mcap", "-o", "-", "--format", "jsonl"]);
-    let lines = run.ended(3, &[]).json_lines();
+    let lines = run.assert_status(3, &[]).json_lines();
     let lost = json!({"time": 1_000_000_000, "a": null, "l": null, "s": null, "one": null,
         "payload": hex(&sound[..9])});
     let read = json!({"time": 2_000_000_000, "a": [1.0, 2.0], "l": ["x"],
         "s": [{"b": 5}, {"b": 6}], "one": {"b": 7}, "payload": null});
     assert_eq!(lines, [lost, read]);
     for to in ["parquet", "arrow", "npz", "mat"] {
-        folder.run(&["convert", "x.mcap", "-o", to, "--format", to]).ended(3, &[]);
+        folder
+            .run(&["convert", "x.mcap", "-o", to, "--format", to])
+            .assert_status(3, &[]);
     }
 }
 
@@ -243,8 +248,9 @@ fn field_named_payload_keeps_its_name_and_values() {
     let encoding = Encoding { definition: b"int32 payload", ..CDR };
     let [sound, cut] = [&b"\0\x01\0\0\x07\0\0\0"[..], b"\0\x01\0\0\x07\0\0"];
     write_file(&folder, "x.mcap", &encoding, &[sound, cut]);
-    let run =
-        folder.run(&["convert", "x.mcap", "-o", "-", "--format", "csv"]).ended(3, &[]);
+    let run = folder
+        .run(&["convert", "x.mcap", "-o", "-", "--format", "csv"])
+        .assert_status(3, &[]);
     let table = "time,payload,payload_\n1000000000,7,\n2000000000,,00010000070000\n";
     assert_eq!(run.stdout, table);
 }
@@ -297,20 +303,20 @@ fn messages_compressed_one_by_one_are_decompressed() {
     for pack in [&with_size as &dyn Fn(&[u8]) -> Vec<u8>, &without_size] {
         let folder = Folder::new();
         write_packed(&folder, pack);
-        let cat = |log: &str| folder.run(&["cat", log]).ended(0, &[]).stdout;
+        let cat = |log: &str| folder.run(&["cat", log]).assert_status(0, &[]).stdout;
         let plain = cat("plain.mcap");
         assert!(plain.contains(r#"{"data":"hi"}"#), "{plain}");
         assert_eq!(cat("packed.mcap"), plain);
-        folder.run(&["check", "packed.mcap"]).ended(0, &[]);
+        folder.run(&["check", "packed.mcap"]).assert_status(0, &[]);
         for (name, log) in [("plain", "plain.mcap"), ("packed", "packed.mcap")] {
             let convert =
                 ["convert", log, "-t", "/cloud/points", "-o", "-", "--format", "csv"];
-            let points = folder.run(&convert).ended(0, &[]).stdout;
+            let points = folder.run(&convert).assert_status(0, &[]).stdout;
             assert_eq!(points.lines().count(), 2, "{points}");
             assert!(points.contains(",1.0,2.0,3.0"), "{points}");
             folder
                 .run(&["convert", log, "-o", name, "--format", "images"])
-                .ended(0, &[]);
+                .assert_status(0, &[]);
             assert_eq!(folder.list(&format!("{name}/image")).len(), 2);
             folder.run(&["convert", log, "-o", &format!("{name}.bag")]);
         }
@@ -320,7 +326,7 @@ fn messages_compressed_one_by_one_are_decompressed() {
         for command in ["filter", "repair"] {
             let new = format!("{command}.mcap");
             let args = [command, "packed.mcap", "-o", &new, "--compression", "none"];
-            folder.run(&args).ended(0, &[]);
+            folder.run(&args).assert_status(0, &[]);
             assert_eq!(cat(&new), plain);
             let bytes = std::fs::read(folder.path().join(&new)).unwrap();
             let contains =
@@ -341,11 +347,12 @@ fn broken_or_huge_compressed_messages_are_printed_as_payloads() {
     let huge = b"\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x40\x01\0\0";
     let payloads = [&frame[..frame.len() - 1], huge, &frame];
     write_file(&folder, "x.mcap", &CDR, &payloads);
-    let lines = folder.run(&["cat", "x.mcap"]).ended(3, &[]).json_lines();
+    let lines = folder.run(&["cat", "x.mcap"]).assert_status(3, &[]).json_lines();
     assert_eq!(lines[0]["data"], json!({"payload": hex(payloads[0])}));
     assert_eq!(lines[1]["data"], json!({"payload": hex(huge)}));
     assert_eq!(lines[2]["data"], json!({"x": 7, "s": "hi"}));
-    let run =
-        folder.run(&["convert", "x.mcap", "-o", "-", "--format", "csv"]).ended(3, &[]);
+    let run = folder
+        .run(&["convert", "x.mcap", "-o", "-", "--format", "csv"])
+        .assert_status(3, &[]);
     assert!(run.stdout.contains(&format!("2000000000,,,{}\n", hex(huge))), "{run:?}");
 }

@@ -11,7 +11,8 @@ fn case(name: &str) -> Option<String> {
 
 /// The data of the lines that `cat` prints of a sound log.
 fn cat(log: &str) -> Vec<Value> {
-    let lines = Folder::new().run(&["cat", "--json", log]).succeeded().json_lines();
+    let lines =
+        Folder::new().run(&["cat", "--json", log]).assert_success().json_lines();
     lines.into_iter().map(|line| line["data"].clone()).collect()
 }
 
@@ -26,9 +27,9 @@ fn connections_with_one_md5_sum_use_their_own_definitions() {
     let expected = [one(7), list(&[8, 9]), one(10), list(&[11, 12])];
     assert_eq!(cat(&bag), expected);
     let folder = Folder::new();
-    folder.run(&["check", &bag]).ended(0, &[]);
+    folder.run(&["check", &bag]).assert_status(0, &[]);
     for new in ["new.bag", "new.mcap"] {
-        folder.run(&["filter", &bag, "-o", new]).ended(0, &[]);
+        folder.run(&["filter", &bag, "-o", new]).assert_status(0, &[]);
         let new = folder.path().join(new);
         assert_eq!(cat(new.to_str().unwrap()), expected, "{new:?}");
     }
@@ -40,10 +41,10 @@ fn field_named_time_keeps_its_name() {
     let data = json!({"date": "d", "time": "t", "stamp": 1_000_000_002, "topic": 3});
     assert_eq!(cat(&bag), [data]);
     let folder = Folder::new();
-    let text = folder.run(&["cat", "--format", "text", &bag]).succeeded().stdout;
+    let text = folder.run(&["cat", "--format", "text", &bag]).assert_success().stdout;
     assert!(text.contains(" time=\"t\" "), "{text}");
     // In a table, the field would have the name of the time column.
-    folder.run(&["convert", &bag, "-o", "t", "--format", "csv"]).ended(0, &[]);
+    folder.run(&["convert", &bag, "-o", "t", "--format", "csv"]).assert_status(0, &[]);
     let csv = folder.read("t/b21_field_time_x_0.csv");
     assert!(csv.starts_with("time,date,time_,stamp,topic\n"), "{csv}");
 }
@@ -54,7 +55,7 @@ fn merged_row_has_a_single_time_unit() {
     let Some(bag) = sample("cases/rosbag/scan_rate.bag") else { return };
     let folder = Folder::new();
     let args = ["convert", &bag, "--merge", "asof", "--rate", "10", "--format", "csv"];
-    folder.run(&[&args[..], &["-o", "t"]].concat()).ended(0, &[]);
+    folder.run(&[&args[..], &["-o", "t"]].concat()).assert_status(0, &[]);
     let table = folder.read(&format!("t/{}", folder.list("t").remove(0)));
     let mut lines = table.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();

@@ -63,23 +63,23 @@ fn log_without_its_header_is_read() {
     garbled[..16].copy_from_slice(&[0xa5; 16]);
     let garbled = folder.write("garbled", &garbled);
     for log in [&log, cut.to_str().unwrap(), garbled.to_str().unwrap()] {
-        let cat = folder.run(&["cat", log]).ended(3, &["the header is lost"]);
+        let cat = folder.run(&["cat", log]).assert_status(3, &["the header is lost"]);
         let x: Vec<Value> =
             cat.json_lines().iter().map(|line| line["data"]["x"].clone()).collect();
         assert_eq!(x[..3], [json!(0.0), json!(1.0), json!(2.0)]);
         let info = folder.run(&["info", log]);
         assert!(info.stdout.contains("the header is lost"), "{info:?}");
-        folder.run(&["repair", "-o", "new.ulg", "--force", log]).ended(3, &[]);
+        folder.run(&["repair", "-o", "new.ulg", "--force", log]).assert_status(3, &[]);
         let repaired = folder.run(&["cat", "new.ulg"]);
         assert_eq!((repaired.status, repaired.stdout), (0, cat.stdout), "{log}");
-        folder.run(&["check", log]).ended(3, &[]);
+        folder.run(&["check", log]).assert_status(3, &[]);
     }
 }
 
 #[test]
 fn encrypted_log_error_names_the_key() {
     let Some(run) = run_case(&["info"], "12_ulge.ulg") else { return };
-    run.ended(1, &["XChaCha20", "RSA key number 1", "2048 bits", "--key-file"]);
+    run.assert_status(1, &["XChaCha20", "RSA key number 1", "2048 bits", "--key-file"]);
 }
 
 #[test]

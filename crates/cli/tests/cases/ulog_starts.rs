@@ -47,8 +47,10 @@ fn catalogs_have_the_start_and_the_duration_of_the_header() {
         let log = [head(start * SECOND, &["uint64_t"]), ten(500 * SECOND)].concat();
         folder.write(&format!("logs/{name}.ulg"), &log);
     }
-    folder.run(&["index", "logs", "-o", "index.jsonl"]).ended(0, &[]);
-    folder.run(&["batch", "logs", "--catalog", "jsonl", "-o", "set"]).ended(0, &[]);
+    folder.run(&["index", "logs", "-o", "index.jsonl"]).assert_status(0, &[]);
+    folder
+        .run(&["batch", "logs", "--catalog", "jsonl", "-o", "set"])
+        .assert_status(0, &[]);
     for catalog in ["index.jsonl", "set/_catalog.jsonl"] {
         let rows = catalog_rows(&folder.read(catalog));
         assert_eq!(rows.len(), 4, "{catalog}");
@@ -94,7 +96,7 @@ fn catalogs_and_info_report_the_same_starts() {
 fn few_records_far_from_the_header_start_at_the_first_record() {
     let mut log = head(1_000, &["uint64_t"]);
     (0..6).for_each(|i| log.extend(record(0, (4_000 + i) * SECOND, 8, 0.0)));
-    let folder = Folder::with(&log);
+    let folder = Folder::with_log(&log);
     let info = folder.run(&["info", "--json", "flight.ulg"]).json_lines().remove(0);
     assert_eq!((&info["start_s"], &info["duration_s"]), (&4_000.0.into(), &5.0.into()));
     let Some(log) = samples::sample("ulog/edge/30_ts_u32.ulg") else { return };
@@ -107,11 +109,11 @@ fn few_records_far_from_the_header_start_at_the_first_record() {
 /// For a bag and an MCAP file, it sets the time of the first message.
 #[test]
 fn stated_utc_start_is_the_same_in_all_commands() {
-    let folder = Folder::with(&stale_log());
+    let folder = Folder::with_log(&stale_log());
     let plain = [head(500 * SECOND, &["uint64_t"]), ten(500 * SECOND)].concat();
     folder.write("plain.ulg", &plain);
     for out in ["a.mcap", "a.bag"] {
-        folder.run(&["convert", "plain.ulg", "-o", out]).ended(0, &[]);
+        folder.run(&["convert", "plain.ulg", "-o", out]).assert_status(0, &[]);
     }
     for (log, first, duration) in [
         ("flight.ulg", "10:00:00.500", 9.5),
@@ -125,7 +127,7 @@ fn stated_utc_start_is_the_same_in_all_commands() {
                 _ => &["the log itself starts at 1970-01-01T00:08:20"],
             };
             let is_quiet = ["index", "batch"].contains(&args[0]);
-            run.ended(0, if is_quiet { &[] } else { warnings })
+            run.assert_status(0, if is_quiet { &[] } else { warnings })
         };
         let info = run(&["info", "--json"]).json_lines().remove(0);
         assert_eq!(info["start_utc"], "2024-06-01T10:00:00.000000Z", "{log}");
@@ -172,11 +174,11 @@ fn stated_utc_start_is_the_same_in_all_commands() {
 /// A new ULog keeps the start, both in a complete copy and in a cut.
 #[test]
 fn new_log_keeps_the_stated_utc_start() {
-    let folder = Folder::with(&stale_log());
+    let folder = Folder::with_log(&stale_log());
     for (cut, start) in [(&[][..], "10:00:00"), (&["--start", "boot:502"], "10:00:02")]
     {
         let args = ["filter", "flight.ulg", "-f", "-o", "new.ulg"];
-        folder.run(&[&args[..], &UTC_START, cut].concat()).ended(0, &[]);
+        folder.run(&[&args[..], &UTC_START, cut].concat()).assert_status(0, &[]);
         let info = folder.run(&["info", "--json", "new.ulg"]).json_lines().remove(0);
         let expected = format!("2024-06-01T{start}.000000Z");
         assert_eq!(info["start_utc"], expected.as_str(), "{cut:?}");

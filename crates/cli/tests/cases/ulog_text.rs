@@ -13,7 +13,7 @@ fn escape_in_param() {
     let folder = Folder::new();
     // pyulog 1.2 reads the name "A\x1b]0;owned\x07\x1b[3" with the value 1.
     let shown = "A\\u{1b}]0;owned\\u{7}\\u{1b}[3";
-    let text = folder.run(&["params", &log, "--format", "text"]).succeeded();
+    let text = folder.run(&["params", &log, "--format", "text"]).assert_success();
     assert!(is_plain(&text.stdout), "{text:?}");
     assert_eq!(text.stdout.split_whitespace().next(), Some(shown), "{text:?}");
     for args in

@@ -69,16 +69,19 @@ fn relative_times_and_plots_begin_at_the_start_of_logging() {
     };
     let folder = Folder::new();
     let cut = ["--start", "0", "--end", "5"];
-    folder.run(&[&["filter", &log, "-o", "cut.ulg"], &cut[..]].concat()).ended(0, &[]);
-    let all = times(&folder.run(&["cat", "cut.ulg", "--json"]).succeeded());
+    folder
+        .run(&[&["filter", &log, "-o", "cut.ulg"], &cut[..]].concat())
+        .assert_status(0, &[]);
+    let all = times(&folder.run(&["cat", "cut.ulg", "--json"]).assert_success());
     assert_eq!((all.len(), all[0].0, all[49].0), (50, 120_000_000, 124_900_000));
-    let old = times(&folder.run(&["cat", &log, "-t", "vehicle_status"]).succeeded());
+    let old =
+        times(&folder.run(&["cat", &log, "-t", "vehicle_status"]).assert_success());
     assert_eq!(old, [(30_000_000, "vehicle_status".to_owned())]);
-    folder.run(&["plot", &log, "att.x", "-o", "x.svg"]).ended(0, &[]);
+    folder.run(&["plot", &log, "att.x", "-o", "x.svg"]).assert_status(0, &[]);
     let plot = folder.read("x.svg");
     assert!(plot.contains("time since the start (s)"));
     assert!(!plot.contains(">90<") && !plot.contains(">-90<"), "no old time");
-    let stdout = folder.run(&["check", &log]).succeeded().stdout;
+    let stdout = folder.run(&["check", &log]).assert_success().stdout;
     assert!(!stdout.contains("time."), "{stdout}");
 }
 
@@ -87,7 +90,7 @@ fn change_before_the_first_record_is_at_the_start() {
     let Some(log) = samples::sample("cases/ulog/02_param_before_first.ulg") else {
         return;
     };
-    let run = Folder::new().run(&["params", "--history", &log]).succeeded();
+    let run = Folder::new().run(&["params", "--history", &log]).assert_success();
     assert_eq!(run.stdout, "time,name,old,new\n6.464000,A,1,2\n8.400000,A,2,3\n");
 }
 
@@ -102,7 +105,7 @@ fn many_old_records_are_kept_but_do_not_set_the_start() {
     }
     log.extend(record(13, start - SECOND, 8, 2.0));
     log.extend(ten(start + SECOND / 2));
-    let folder = Folder::with(&log);
+    let folder = Folder::with_log(&log);
     let report = info(&folder, "flight.ulg");
     assert_eq!(start_and_duration(&report), (500.0, 9.5));
     assert_eq!(
@@ -113,7 +116,7 @@ fn many_old_records_are_kept_but_do_not_set_the_start() {
     let args = ["convert", "flight.ulg", "--merge", "asof", "--rate", "1"];
     let args =
         [&args[..], &["--format", "csv", "-o", "t", "-t", "t0", "-t", "t3"]].concat();
-    folder.run(&args).ended(0, &[]);
+    folder.run(&args).assert_status(0, &[]);
     let name = format!("t/{}", folder.list("t").remove(0));
     let table = folder.read(&name);
     let rows: Vec<&str> = table.lines().collect();
@@ -125,12 +128,12 @@ fn header_outside_of_the_log_is_reported() {
     // After the last record, in Unix time, and long before the first record.
     for start in [900 * SECOND, 1_700_000_000 * SECOND, 5 * SECOND] {
         let log = [head(start, &["uint64_t"]), ten(500 * SECOND)].concat();
-        let report = info(&Folder::with(&log), "flight.ulg");
+        let report = info(&Folder::with_log(&log), "flight.ulg");
         assert_eq!(start_and_duration(&report), (500.0, 9.0), "{start}");
         assert!(remarks(&report).contains("the header declares that logging started"));
     }
     let log = [head(0, &["uint64_t"]), ten(500 * SECOND)].concat();
-    let report = info(&Folder::with(&log), "flight.ulg");
+    let report = info(&Folder::with_log(&log), "flight.ulg");
     assert_eq!(
         (start_and_duration(&report), remarks(&report).as_str()),
         ((500.0, 9.0), "[]")
@@ -150,19 +153,19 @@ fn cut_log_starts_at_its_own_time_and_keeps_utc() {
             ((i * SECOND).to_le_bytes(), (utc + i * SECOND).to_le_bytes());
         log.extend(message(b'D', &[&[1, 0], &time, &utc]));
     }
-    let folder = Folder::with(&log);
+    let folder = Folder::with_log(&log);
     let offset = info(&folder, "flight.ulg")["clock"]["to_unix"]["offset_ns"].clone();
     assert_eq!(offset, json!(utc * 1_000));
     let args =
         ["filter", "flight.ulg", "-o", "cut.ulg", "-t", "t0", "--start", "boot:14.5"];
-    folder.run(&args).ended(0, &[]);
+    folder.run(&args).assert_status(0, &[]);
     let cut = info(&folder, "cut.ulg");
     assert_eq!(start_and_duration(&cut), (14.5, 4.5));
     assert_eq!(cut["clock"]["to_unix"]["offset_ns"], offset);
     let bytes = std::fs::read(folder.path().join("cut.ulg")).unwrap();
     assert_eq!(bytes[8..16], (14 * SECOND + SECOND / 2).to_le_bytes());
     // A copy without a selection keeps the header and adds no information.
-    folder.run(&["filter", "flight.ulg", "-o", "all.ulg"]).ended(0, &[]);
+    folder.run(&["filter", "flight.ulg", "-o", "all.ulg"]).assert_status(0, &[]);
     let bytes = std::fs::read(folder.path().join("all.ulg")).unwrap();
     assert_eq!(bytes[8..16], (10 * SECOND).to_le_bytes());
     assert!(!bytes.windows(9).any(|bytes| bytes == b"boot_time"));
@@ -171,7 +174,7 @@ fn cut_log_starts_at_its_own_time_and_keeps_utc() {
 #[test]
 fn narrow_timestamps_are_right_after_a_dropout() {
     let Some(log) = samples::sample("cases/ulog/33_ts16_dropout.ulg") else { return };
-    let all = times(&Folder::new().run(&["cat", &log, "-t", "t"]).succeeded());
+    let all = times(&Folder::new().run(&["cat", &log, "-t", "t"]).assert_success());
     assert_eq!((all[49].0, all[50].0, all[99].0), (1_980_000, 2_500_000, 3_480_000));
 }
 
@@ -204,7 +207,7 @@ fn narrow_timestamps_follow_the_other_topics() {
                 log.extend(topics.concat());
                 expected.push(time as i64);
             }
-            let run = Folder::with(&log).run(&["cat", "flight.ulg", "-t", "t1"]);
+            let run = Folder::with_log(&log).run(&["cat", "flight.ulg", "-t", "t1"]);
             let actual: Vec<i64> =
                 times(&run).into_iter().map(|(time, _)| time).collect();
             assert_eq!(actual, expected, "{timestamp}, {is_after}");
@@ -224,11 +227,11 @@ fn record_without_a_usable_time_is_written_at_the_time_of_its_neighbour() {
         }
     }
     log.extend(record(1, 1 << 60, 8, 3.0));
-    let folder = Folder::with(&log);
+    let folder = Folder::with_log(&log);
     for out in ["a.mcap", "a.bag"] {
         let run = folder.run(&["convert", "flight.ulg", "-o", out]);
-        run.ended(0, &["6 records have an impossible time"]);
-        let all = times(&folder.run(&["cat", out, "-t", "/t1"]).succeeded());
+        run.assert_status(0, &["6 records have an impossible time"]);
+        let all = times(&folder.run(&["cat", out, "-t", "/t1"]).assert_success());
         let seconds: Vec<i64> =
             all.iter().map(|(time, _)| time / 1_000_000_000).collect();
         assert_eq!(seconds, [1_000, 1_000, 1_003, 1_006, 1_009, 1_009], "{out}");
@@ -253,27 +256,29 @@ fn merge_selects_the_requested_times() {
     };
     let seconds = |out: &str| -> Vec<i64> {
         let unit = if out.ends_with("ulg") { 1_000_000 } else { 1_000_000_000 };
-        let all = times(&folder.run(&["cat", out, "--order", "time"]).succeeded());
+        let all = times(&folder.run(&["cat", out, "--order", "time"]).assert_success());
         all.iter().map(|(time, _)| time / unit).collect()
     };
     for out in ["m.ulg", "m.mcap"] {
-        merge(out, &["--start", "boot:104", "--end", "boot:107"]).ended(0, &[]);
+        merge(out, &["--start", "boot:104", "--end", "boot:107"]).assert_status(0, &[]);
         assert_eq!(seconds(out), [104, 105, 105, 106, 106], "{out}");
-        merge(out, &["--end", "2s"]).ended(0, &[]);
+        merge(out, &["--end", "2s"]).assert_status(0, &[]);
         assert_eq!(seconds(out), [100, 101], "{out}");
     }
-    merge("m.ulg", &["--start", "900"]).ended(0, &["no records match the selected"]);
-    merge("m.ulg", &["--start", "9", "--end", "8"]).ended(2, &["not after its start"]);
+    merge("m.ulg", &["--start", "900"])
+        .assert_status(0, &["no records match the selected"]);
+    merge("m.ulg", &["--start", "9", "--end", "8"])
+        .assert_status(2, &["not after its start"]);
 }
 
 /// The lines of `cat` and the rows of the table have the time under the same name, in the same
 /// unit.
 #[test]
 fn cat_and_tables_have_equal_times() {
-    let folder = Folder::with(&[head(SECOND, &["uint64_t"]), ten(SECOND)].concat());
+    let folder = Folder::with_log(&[head(SECOND, &["uint64_t"]), ten(SECOND)].concat());
     folder
         .run(&["convert", "flight.ulg", "--format", "jsonl", "-o", "t"])
-        .ended(0, &[]);
+        .assert_status(0, &[]);
     let rows = folder.read("t/t0_0.jsonl");
     let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let lines = folder.run(&["cat", "flight.ulg"]).json_lines();

@@ -67,9 +67,9 @@ fn last_of_two_entries_of_a_laser_is_used() {
 #[test]
 fn calibration_with_a_wrong_number_of_lasers_is_rejected() {
     for (capture, calibration, expected) in [
-        (VLP16, "cases/velodyne/ros_VLS128.yaml", "of 128 lasers"),
-        (VLS128, "velodyne/calib_vlp16_nebula.yaml", "of 16 lasers"),
-        (VLP16, "velodyne/calib_hdl64e_S3735.xml", "of 64 lasers"),
+        (VLP16, "cases/velodyne/ros_VLS128.yaml", "has 128 lasers"),
+        (VLS128, "velodyne/calib_vlp16_nebula.yaml", "has 16 lasers"),
+        (VLP16, "velodyne/calib_hdl64e_S3735.xml", "has 64 lasers"),
         ("velodyne/hdl64e_atwallshort.pcap", "velodyne/calib_vlp16_nebula.yaml", "16"),
     ] {
         let Some(run) = convert(capture, calibration) else { return };

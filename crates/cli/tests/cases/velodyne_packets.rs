@@ -16,21 +16,21 @@ fn run(name: &str, args: &[&str]) -> Option<Run> {
 #[test]
 fn field_4_of_a_gps_message_is_the_warning() {
     let Some(cat) = run("gps_warning1.vel", &["cat", "-t", "gps"]) else { return };
-    let rows = cat.succeeded().json_lines();
+    let rows = cat.assert_success().json_lines();
     assert_eq!(rows.len(), 3);
     for (second, row) in (7..).zip(&rows) {
         assert_eq!(row["data"]["warning"], 1);
         assert_eq!(row["data"]["second"], second);
         assert!(row["data"].get("millisecond").is_none(), "{row}");
     }
-    let info = run("gps_warning1.vel", &["info"]).unwrap().succeeded();
+    let info = run("gps_warning1.vel", &["info"]).unwrap().assert_success();
     assert!(info.stdout.contains("2010-09-30 13:11:07.000 UTC"), "{info:?}");
 }
 
 #[test]
 fn field_6_of_an_obd_message_is_the_throttle_position() {
     let Some(cat) = run("obd_throttle.vel", &["cat"]) else { return };
-    let rows = cat.succeeded().json_lines();
+    let rows = cat.assert_success().json_lines();
     let data = rows[0]["data"].as_object().unwrap();
     let mut names: Vec<&str> = data.keys().map(String::as_str).collect();
     names.retain(|name| !["validity", "version"].contains(name));
@@ -53,7 +53,7 @@ fn log_ends_at_its_end_mark() {
     let Some(cat) = run(name, &["cat", "--strict"]) else { return };
     // The three messages before the end mark; the bytes after it are from an older
     // recording.
-    let rows = cat.succeeded().json_lines();
+    let rows = cat.assert_success().json_lines();
     assert_eq!(rows.len(), 3);
     assert!(rows.iter().all(|row| row["topic"] == "gps"), "{rows:?}");
     let info = run(name, &["info"]).unwrap();
@@ -66,7 +66,7 @@ fn log_ends_at_its_end_mark() {
 fn two_lidars_with_one_address_are_separated_by_interface() {
     let name = "two_nics_same_address.pcapng";
     let Some(info) = run(name, &["info"]) else { return };
-    let info = info.succeeded().stdout;
+    let info = info.assert_success().stdout;
     assert!(info.contains("points: VLP-16, strongest return, 120 packets"), "{info}");
     assert!(info.contains("points.1: VLP-16, strongest return, 120 packets"), "{info}");
     assert!(info.contains("interface 0") && info.contains("interface 1"), "{info}");
@@ -74,14 +74,14 @@ fn two_lidars_with_one_address_are_separated_by_interface() {
     let folder = Folder::new();
     let path = sample(&format!("cases/velodyne/{name}")).unwrap();
     folder.run(&["filter", &path, "-o", "copy.pcap"]);
-    let copy = folder.run(&["info", "copy.pcap"]).succeeded().stdout;
+    let copy = folder.run(&["info", "copy.pcap"]).assert_success().stdout;
     assert!(copy.contains("points.1: VLP-16, strongest return, 120 packets"), "{copy}");
 }
 
 #[test]
 fn nmea_that_contradicts_the_lidar_clock_is_reported_and_used() {
     let Some(info) = run("nmea_nopps.pcap", &["info"]) else { return };
-    let info = info.succeeded().stdout;
+    let info = info.assert_success().stdout;
     assert!(info.contains("2023-11-14 22:59:59.951 UTC"), "{info}");
     let text = "NMEA contradict the time of the lidar in 19 of 19 position packets";
     assert!(info.contains(text), "{info}");
@@ -96,7 +96,7 @@ fn nmea_that_contradicts_the_lidar_clock_is_reported_and_used() {
 #[test]
 fn overflow_of_the_gps_week_is_reported_and_corrected() {
     let Some(info) = run("weekrollover.pcap", &["info"]) else { return };
-    let info = info.succeeded().stdout;
+    let info = info.assert_success().stdout;
     assert!(info.contains("start       2023-11-14 22:59:59.951 UTC"), "{info}");
     assert!(info.contains("1024 weeks before"), "{info}");
 }
@@ -104,12 +104,12 @@ fn overflow_of_the_gps_week_is_reported_and_corrected() {
 #[test]
 fn difference_between_the_computer_and_utc_is_reported() {
     let Some(info) = run("host_40min_off.pcap", &["info"]) else { return };
-    let info = info.succeeded().stdout;
+    let info = info.assert_success().stdout;
     assert!(info.contains("start       2023-11-14 22:59:59.951 UTC"), "{info}");
     assert!(info.contains("40 min 0 s behind UTC"), "{info}");
     for name in ["hourwrap.pcap", "gpgga.pcap", "poweron.pcap", "stamp_over_hour.pcap"]
     {
-        let info = run(name, &["info"]).unwrap().succeeded().stdout;
+        let info = run(name, &["info"]).unwrap().assert_success().stdout;
         assert!(!info.contains("note  "), "{name}: {info}");
     }
 }
@@ -124,7 +124,7 @@ fn captures_of_other_manufacturers_are_recognized() {
         let text = format!("looks like {manufacturer}; only Velodyne is supported");
         for args in [&["info"][..], &["check"], &["cat"], &["convert", "-o", "out"]] {
             let Some(run) = run(name, args) else { return };
-            let run = run.ended(1, &[&text]);
+            let run = run.assert_status(1, &[&text]);
             let all = format!("{}{}", run.stdout, run.stderr);
             assert!(!all.contains("damage"), "{all}");
         }
@@ -193,7 +193,7 @@ fn packets_of_other_lidars_are_a_note() {
         (0..60).map(|n| data(n, 240 * n, [0x37, 0x22])).collect();
     datagrams.push((7502, vec![1; 1_280]));
     datagrams.push((6699, [&[0x55, 0xaa, 0x05, 0x0a][..], &[1; 1_244]].concat()));
-    let info = info(&datagrams).succeeded().stdout;
+    let info = info(&datagrams).assert_success().stdout;
     assert!(info.contains("points: VLP-16"), "{info}");
     for note in ["(looks like Ouster)", "(looks like RoboSense)"] {
         assert!(info.contains(note), "{info}");
@@ -205,7 +205,7 @@ fn packets_of_other_lidars_are_a_note() {
     ] {
         let manufacturer = if other.0 == 7503 { "Ouster" } else { "LSLidar" };
         let text = format!("looks like {manufacturer}; only Velodyne is supported");
-        self::info(&vec![other; 20]).ended(1, &[&text]);
+        self::info(&vec![other; 20]).assert_status(1, &[&text]);
     }
 }
 
@@ -213,24 +213,25 @@ fn packets_of_other_lidars_are_a_note() {
 fn unknown_product_id_is_reported() {
     for id in [0x99, 0x23 + 0x40, 0x01] {
         let datagrams: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, id])).collect();
-        let info = info(&datagrams).succeeded().stdout;
+        let info = info(&datagrams).assert_success().stdout;
         let text = format!("the product ID {id:#04x}");
         assert!(info.contains(&text) && info.contains("is unknown"), "{info}");
     }
     // The product ID of an LSLidar C16, in packets like those of a VLP-16.
     let datagrams: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, 0x10])).collect();
-    info(&datagrams).ended(1, &["looks like LSLidar; only Velodyne is supported"]);
+    info(&datagrams)
+        .assert_status(1, &["looks like LSLidar; only Velodyne is supported"]);
 }
 
 #[test]
 fn stopped_motor_and_impossible_rate_are_reported() {
     let still: Vec<_> = (0..60).map(|n| data(n, 9_000, [0x37, 0x22])).collect();
-    let text = info(&still).succeeded().stdout;
+    let text = info(&still).assert_success().stdout;
     assert!(text.contains("the motor does not turn"), "{text}");
     // A packet every millisecond, where a VLP-16 sends one every 1.33 ms.
     assert!(text.contains("1000 packets a second come from one sender"), "{text}");
     let turning: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, 0x22])).collect();
-    let text = info(&turning).succeeded().stdout;
+    let text = info(&turning).assert_success().stdout;
     assert!(!text.contains("the motor does not turn"), "{text}");
 }
 
@@ -261,7 +262,7 @@ fn utc_start_of_a_log_can_be_set() {
     let start = "2024-06-01T10:00:00Z";
     let args = ["cat", "--clock", "utc", "--utc-start", start];
     let Some(cat) = run("obd_throttle.vel", &args) else { return };
-    let rows = cat.succeeded().json_lines();
+    let rows = cat.assert_success().json_lines();
     assert_eq!(rows[0]["time"].as_str().unwrap()[..19], start[..19]);
     let info = run("obd_throttle.vel", &["info", "--utc-start", start]).unwrap();
     assert!(
@@ -273,10 +274,12 @@ fn utc_start_of_a_log_can_be_set() {
         "full_vlp16.pcap",
         &[&args[..], &["-t", "velodyne_packets", "-n", "1"]].concat(),
     );
-    let cat = cat.unwrap().ended(0, &["warning: the log itself starts at 2023-11-14"]);
+    let cat = cat
+        .unwrap()
+        .assert_status(0, &["warning: the log itself starts at 2023-11-14"]);
     assert_eq!(cat.json_lines()[0]["time"].as_str().unwrap()[..19], start[..19]);
     let wrong = run("obd_throttle.vel", &["info", "--utc-start", "12.5"]).unwrap();
-    wrong.ended(2, &["a date needs a time and a zone"]);
+    wrong.assert_status(2, &["a date needs a time and a zone"]);
 }
 
 #[test]
@@ -291,8 +294,8 @@ fn unrecognized_files_are_described() {
         ("a.las", b"LASF\0\0\0\0", "looks like a LAS or LAZ point cloud"),
     ] {
         folder.write(name, bytes);
-        folder.run(&["info", name]).ended(1, &[text]);
+        folder.run(&["info", name]).assert_status(1, &[text]);
     }
     folder.write("ros2/metadata.yaml", b"rosbag2_bagfile_information:\n  version: 5\n");
-    folder.run(&["info", "ros2"]).ended(1, &["looks like a rosbag2 recording"]);
+    folder.run(&["info", "ros2"]).assert_status(1, &["looks like a rosbag2 recording"]);
 }

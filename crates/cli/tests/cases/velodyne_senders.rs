@@ -81,7 +81,7 @@ fn capture(all: &[Sent], has_sums: impl Fn(usize) -> bool) -> Vec<u8> {
 fn info(all: &[Sent]) -> Run {
     let folder = Folder::new();
     folder.write("x.pcap", &capture(all, |_| false));
-    folder.run(&["info", "x.pcap"]).succeeded()
+    folder.run(&["info", "x.pcap"]).assert_success()
 }
 
 const VLP16_PERIOD: f64 = 1_327.104;
@@ -133,7 +133,7 @@ fn two_lidars_of_a_log_share_a_table_in_a_dataset() {
     }
     let folder = Folder::new();
     folder.write("x.pcap", &capture(&all, |_| false));
-    folder.run(&["batch", "-q", "x.pcap", "-o", "set"]).succeeded();
+    folder.run(&["batch", "-q", "x.pcap", "-o", "set"]).assert_success();
     for table in ["points", "velodyne_packets"] {
         let files = folder.list(&format!("set/{table}/log=x"));
         assert_eq!(files, ["instance=0", "instance=1"], "{table}");

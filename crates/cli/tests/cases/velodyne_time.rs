@@ -21,7 +21,7 @@ fn info(name: &str, change: impl Fn(&mut [u8])) -> Option<Run> {
     change(&mut bytes);
     let folder = Folder::new();
     folder.write("log.pcap", &bytes);
-    Some(folder.run(&["info", "log.pcap"]).succeeded())
+    Some(folder.run(&["info", "log.pcap"]).assert_success())
 }
 
 /// Sets the clock of a capture back by this number of milliseconds.

@@ -52,7 +52,7 @@ fn two_logs_of_one_motion_are_aligned_within_the_requested_error() {
     let other = |t: f64| (t + 10.0 - 2.345) / (1.0 + 50e-6);
     folder.write("b.ulg", &log(&motion, (15.0, 300.0), other));
     let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "att.x"];
-    let run = folder.run(&[&args[..], &["--json"]].concat()).succeeded();
+    let run = folder.run(&[&args[..], &["--json"]].concat()).assert_success();
     let estimate = &run.json_lines()[0];
     let number = |name: &str| estimate[name].as_f64().unwrap();
     assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{estimate}");
@@ -63,7 +63,7 @@ fn two_logs_of_one_motion_are_aligned_within_the_requested_error() {
         assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {estimate}");
     }
     assert_eq!(estimate["aligned"], true);
-    let text = folder.run(&args).succeeded().stdout;
+    let text = folder.run(&args).assert_success().stdout;
     assert!(text.contains("--offset b.ulg=2.3"), "{text}");
 
     // The printed options can be pasted into a shell, even if names contain special
@@ -73,9 +73,9 @@ fn two_logs_of_one_motion_are_aligned_within_the_requested_error() {
     let signals = ["--signal", "att.x", "att.x"];
     let run =
         folder.run(&[&["align", "a.ulg", "of b/it's.ulg"][..], &signals].concat());
-    assert!(run.succeeded().stdout.contains("--offset 'of b/it'\\''s.ulg=2.3"));
+    assert!(run.assert_success().stdout.contains("--offset 'of b/it'\\''s.ulg=2.3"));
     let piped = [&["align", "a.ulg", "-"][..], &signals].concat();
-    let piped = folder.run_with(&piped, &b).succeeded().stdout;
+    let piped = folder.run_with(&piped, &b).assert_success().stdout;
     assert!(
         piped.contains("--offset 2=2.3") && piped.contains("--drift 2="),
         "{piped}"
@@ -90,7 +90,9 @@ fn values_before_the_clock_was_set_are_dropped() {
     let other = |t: f64| if t < 18.0 { t } else { 86_400.0 + t };
     folder.write("b.ulg", &log(&motion, (15.0, 300.0), other));
     let args = ["align", "a.ulg", "b.ulg", "--json", "--signal", "att.x", "att.x"];
-    let run = folder.run(&args).ended(0, &["300 values left out", "more than an hour"]);
+    let run = folder
+        .run(&args)
+        .assert_status(0, &["300 values left out", "more than an hour"]);
     let offset = run.json_lines()[0]["offset_s"].as_f64().unwrap();
     assert!((offset + 86_390.0).abs() < 0.002, "{run:?}");
 }
@@ -101,12 +103,15 @@ fn unrelated_logs_are_refused() {
     folder.write("a.ulg", &log(&motion(3), (0.0, 280.0), |t| t));
     folder.write("b.ulg", &log(&motion(4), (0.0, 280.0), |t| t));
     let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "att.x"];
-    let run = folder.run(&args).ended(1, &["do not fit", "windows agree", "hint: "]);
+    let run =
+        folder.run(&args).assert_status(1, &["do not fit", "windows agree", "hint: "]);
     assert_eq!(run.stdout, "");
-    let run = folder.run(&[&args[..], &["--json"]].concat()).ended(1, &["do not fit"]);
+    let run = folder
+        .run(&[&args[..], &["--json"]].concat())
+        .assert_status(1, &["do not fit"]);
     assert_eq!(run.json_lines()[0]["aligned"], false);
     let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "bat.v"];
-    folder.run(&args).ended(1, &["b.ulg: |bat.v|: it has only 0 numbers"]);
+    folder.run(&args).assert_status(1, &["b.ulg: |bat.v|: it has only 0 numbers"]);
 }
 
 /// Returns the part of the ULog `data` between two times of its own clock, in seconds. `clock`
@@ -157,7 +162,7 @@ fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
     folder.write("b.ulg", &cut(&data, (112.0, 200.0), clock, 0.01));
     let signal = "sensor_combined.gyro_rad";
     let args = ["align", "a.ulg", "b.ulg", "--json", "--signal", signal, signal];
-    let estimate = &folder.run(&args).succeeded().json_lines()[0];
+    let estimate = &folder.run(&args).assert_success().json_lines()[0];
     let number = |name: &str| estimate[name].as_f64().unwrap();
     assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{estimate}");
     for time in [112.0, 150.0, 185.0] {
@@ -170,7 +175,7 @@ fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
         return;
     };
     let args = ["align", "a.ulg", &other, "--signal", signal, signal];
-    folder.run(&args).ended(1, &["do not fit"]);
+    folder.run(&args).assert_status(1, &["do not fit"]);
 }
 
 #[test]
@@ -179,7 +184,7 @@ fn list_of_numbers_is_a_vector_like_its_source_array() {
     let folder = Folder::new();
     for (new, more) in [("a.mcap", &[][..]), ("b.mcap", &["--ros2"]), ("c.bag", &[])] {
         let convert = ["convert", &log, "-q", "-o", new];
-        folder.run(&[&convert[..], more].concat()).ended(0, &[]);
+        folder.run(&[&convert[..], more].concat()).assert_status(0, &[]);
         let signals = ["sensor_combined.gyro_rad", "/sensor_combined.gyro_rad"];
         let args = ["align", &log, new, "--json", "--signal", signals[0], signals[1]];
         let run = folder.run(&args);
@@ -199,7 +204,7 @@ fn log_aligned_with_itself_has_an_offset_within_the_stated_error() {
     let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
     let signal = "sensor_combined.gyro_rad";
     let args = ["align", &log, &log, "--json", "--signal", signal, signal];
-    let estimate = &Folder::new().run(&args).succeeded().json_lines()[0];
+    let estimate = &Folder::new().run(&args).assert_success().json_lines()[0];
     let (offset, error) =
         (&estimate["offset_s"], &estimate["confidence"]["offset_error_s"]);
     assert!(offset.as_f64().unwrap().abs() <= error.as_f64().unwrap(), "{estimate}");

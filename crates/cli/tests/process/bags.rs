@@ -27,11 +27,11 @@ fn time(millis: u32) -> Vec<u8> {
 const TOPICS: [&str; 3] = ["/a", "/b", "/a"];
 
 fn connection(id: u32) -> Vec<u8> {
-    latching(id, &[])
+    connection_with_fields(id, &[])
 }
 
 /// A connection with this value of its latching field.
-fn latching(id: u32, more: &[(&str, &[u8])]) -> Vec<u8> {
+fn connection_with_fields(id: u32, more: &[(&str, &[u8])]) -> Vec<u8> {
     let topic = TOPICS[id as usize].as_bytes();
     let usual: [(&str, &[u8]); 4] = [
         ("topic", topic),
@@ -131,7 +131,7 @@ fn topic<'r>(report: &'r Value, name: &str) -> &'r Value {
 fn records_are_in_file_or_time_order() {
     let folder = folder();
     let values = |args: &[&str]| {
-        let run = folder.run(&[&["cat", "drive.bag"], args].concat()).succeeded();
+        let run = folder.run(&[&["cat", "drive.bag"], args].concat()).assert_success();
         let value = |line: &Value| line["data"]["data"].as_f64().unwrap() as u32;
         run.json_lines().iter().map(value).collect::<Vec<_>>()
     };
@@ -146,7 +146,7 @@ fn records_are_in_file_or_time_order() {
 
 #[test]
 fn info_equals_that_of_rosbag_info() {
-    let text = folder().run(&["info", "drive.bag"]).succeeded().stdout;
+    let text = folder().run(&["info", "drive.bag"]).assert_success().stdout;
     for words in [
         "drive.bag  ROS bag",
         "0.700 s, from 1970-01-01 00:16:40.000 to 1970-01-01 00:16:40.700",
@@ -161,7 +161,7 @@ fn info_equals_that_of_rosbag_info() {
 
 #[test]
 fn info_json_equals_that_of_rosbag_info_yaml() {
-    let run = folder().run(&["info", "--json", "drive.bag"]).succeeded();
+    let run = folder().run(&["info", "--json", "drive.bag"]).assert_success();
     let report = &run.json_lines()[0];
     assert_eq!(report["metadata"]["bag_version"], "2.0");
     assert_eq!(report["metadata"]["indexed"], true);
@@ -184,7 +184,7 @@ fn info_json_equals_that_of_rosbag_info_yaml() {
 #[test]
 fn rates_and_gaps_equal_hand_computed_values() {
     let folder = folder();
-    let run = folder.run(&["info", "--json", "--freq", "drive.bag"]).succeeded();
+    let run = folder.run(&["info", "--json", "--freq", "drive.bag"]).assert_success();
     // The messages of /a are at 0, 100, 200, 300 and 700 ms: 175 ms apart on average.
     let report = &run.json_lines()[0];
     let a = &topic(report, "/a")["frequency"];
@@ -198,7 +198,7 @@ fn rates_and_gaps_equal_hand_computed_values() {
     let jitter = ((3.0 * 75_f64.powi(2) + 225_f64.powi(2)) / 4.0).sqrt() * 1e6;
     assert!((a["jitter_ns"].as_f64().unwrap() - jitter).abs() < 1.0);
     assert_eq!(topic(report, "/b")["frequency"]["max_period_ns"], ms(100));
-    let text = folder.run(&["info", "--freq", "drive.bag"]).succeeded().stdout;
+    let text = folder.run(&["info", "--freq", "drive.bag"]).assert_success().stdout;
     let line = text.lines().rfind(|line| line.trim_start().starts_with("/a")).unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
     let want = ["/a", "10.0", "0.100", "s", "0.100", "s", "0.130", "s", "0.400", "s"];
@@ -209,7 +209,7 @@ fn rates_and_gaps_equal_hand_computed_values() {
 #[test]
 fn health_reports_the_layout_of_chunks() {
     let folder = folder();
-    let run = folder.run(&["info", "--json", "--health", "drive.bag"]).succeeded();
+    let run = folder.run(&["info", "--json", "--health", "drive.bag"]).assert_success();
     let health = &run.json_lines()[0]["health"];
     // A message has 4 + 13 + 8 + 17 + 4 bytes before its 8 bytes of data.
     let (first, second) = (4 * 54, 3 * 54);
@@ -221,7 +221,7 @@ fn health_reports_the_layout_of_chunks() {
     assert_eq!(health["chunk_bytes"], spread);
     assert_eq!(health["uncompressed_chunk_bytes"], spread);
     assert_eq!(health["chunks"]["by_compression"]["none"]["chunks"], 2);
-    let text = folder.run(&["info", "--health", "drive.bag"]).succeeded().stdout;
+    let text = folder.run(&["info", "--health", "drive.bag"]).assert_success().stdout;
     assert!(text.contains("1 overlap earlier ones in time, up to 2 at once"), "{text}");
 }
 
@@ -229,40 +229,42 @@ fn health_reports_the_layout_of_chunks() {
 fn key_of_an_encrypted_bag_is_read_from_a_file() {
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     let folder = Folder::new();
-    folder.run(&["cat", &bag]).ended(1, &["requires its key", "--key-file"]);
-    let info =
-        folder.run(&["info", &bag]).ended(0, &["hint: --key-file names the file"]);
+    folder.run(&["cat", &bag]).assert_status(1, &["requires its key", "--key-file"]);
+    let info = folder
+        .run(&["info", &bag])
+        .assert_status(0, &["hint: --key-file names the file"]);
     assert!(info.stdout.contains("not read, which needs its key"), "{info:?}");
     // The key in the header of the bag, as `gpg --decrypt` decrypts it.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
-    let run = folder.run(&["cat", "--key-file", "key", &bag]).succeeded();
+    let run = folder.run(&["cat", "--key-file", "key", &bag]).assert_success();
     assert_eq!(run.stdout.lines().count(), 20); // as MANIFEST.tsv says
     // A split does not contain the key.
-    let plan = folder.run(&["plan", "--key-file", "key", &bag, "--json"]).succeeded();
+    let plan =
+        folder.run(&["plan", "--key-file", "key", &bag, "--json"]).assert_success();
     let read = ["read", "--split", "-", "--format", "jsonl", "-q"];
     let topic = plan.stdout.lines().next().unwrap();
     let with_key = [&read[..], &["--key-file", "key"]].concat();
-    let rows = folder.run_with(&with_key, topic.as_bytes()).succeeded().stdout;
+    let rows = folder.run_with(&with_key, topic.as_bytes()).assert_success().stdout;
     assert!(!rows.is_empty());
-    folder.run_with(&read, topic.as_bytes()).ended(1, &["requires its key"]);
+    folder.run_with(&read, topic.as_bytes()).assert_status(1, &["requires its key"]);
     let run = folder.run(&["convert", "--key-file", "key", &bag, "-o", "open.mcap"]);
-    run.ended(0, &["the new log is not encrypted, though the input is"]);
+    run.assert_status(0, &["the new log is not encrypted, though the input is"]);
     folder.write("no-key", b"none");
     folder
         .run(&["cat", "--key-file", "no-key", &bag])
-        .ended(1, &["32 hexadecimal digits"]);
+        .assert_status(1, &["32 hexadecimal digits"]);
 }
 
 #[test]
 fn chunk_times_exclude_the_duration_of_scans() {
     let Some(bag) = sample("velodyne/sim_hdl64e_s2_bz2.bag") else { return };
     let folder = Folder::new();
-    let run = folder.run(&["info", "--health", "--json", &bag]).succeeded();
+    let run = folder.run(&["info", "--health", "--json", &bag]).assert_success();
     let info: Value = serde_json::from_str(&run.stdout).unwrap();
     // 5 chunks, one after the other; 13 scans in 1.167 s, as the package rosbags reads
     // them.
     assert_eq!(info["health"]["parts"]["overlapping"], 0, "{info}");
-    let text = folder.run(&["info", &bag]).succeeded().stdout;
+    let text = folder.run(&["info", &bag]).assert_success().stdout;
     assert!(text.contains(" ~10.3 "), "{text}");
     let run = folder.run(&["check", &bag]);
     assert!(!run.stdout.contains("part.overlap"), "{run:?}");
@@ -273,7 +275,7 @@ fn strings_that_are_not_utf8_are_read_as_latin1_and_reported_once() {
     let Some(bag) = sample("rosbag/edge/latin1_text.bag") else { return };
     let run = Folder::new().run(&["cat", &bag]);
     assert_eq!(run.stdout.matches("20 °C").count(), 10, "{run:?}");
-    run.ended(0, &["10 records with strings that are not UTF-8"]);
+    run.assert_status(0, &["10 records with strings that are not UTF-8"]);
 }
 
 #[test]
@@ -287,7 +289,7 @@ fn unsuitable_outputs_are_rejected_on_standard_output() {
         &["merge", "drive.bag", "drive.bag", "-o", "-"],
         &["convert", "drive.bag", "--format", "parquet", "-t", "/a", "-o", "-"],
     ] {
-        folder.run(args).ended(2, &["standard output"]);
+        folder.run(args).assert_status(2, &["standard output"]);
     }
     assert_eq!(folder.list("."), ["drive.bag"]);
 }
@@ -296,11 +298,11 @@ fn unsuitable_outputs_are_rejected_on_standard_output() {
 fn info_reports_rates_and_schema_md5_sums() {
     let folder = folder();
     let report =
-        &folder.run(&["info", "--json", "drive.bag"]).succeeded().json_lines()[0];
+        &folder.run(&["info", "--json", "drive.bag"]).assert_success().json_lines()[0];
     // /a: 0, 100, 200, 300, 700 ms.
     let rate = topic(report, "/a")["rate_hz"].as_f64().unwrap();
     assert!((rate - 4.0 / 0.7).abs() < 0.01, "{rate}");
-    let schema = folder.run(&["schema", "drive.bag"]).succeeded().stdout;
+    let schema = folder.run(&["schema", "drive.bag"]).assert_success().stdout;
     assert!(schema.contains("md5sum fdb28210bfa9d7c91146260178d9a584"), "{schema}");
 }
 
@@ -318,10 +320,10 @@ fn unknown_compression_is_a_single_error_with_a_line_for_each_topic() {
     ] {
         let run = folder.run(&[args, &[&bag]].concat());
         assert_eq!(run.stderr.matches("compressed").count(), 1, "{run:?}");
-        run.ended(1, &["error:", "comp_unknown_zstd.bag", message]);
+        run.assert_status(1, &["error:", "comp_unknown_zstd.bag", message]);
         assert!(folder.list(".").is_empty());
     }
-    folder.run(&["info", &bag]).ended(0, &[]);
+    folder.run(&["info", &bag]).assert_status(0, &[]);
 
     // The second and third chunk of four, of two topics.
     let Some(bag) = sample("rosbag/edge/ok_none.bag") else { return };
@@ -334,7 +336,7 @@ fn unknown_compression_is_a_single_error_with_a_line_for_each_topic() {
     let run = folder.run(&["cat", "half.bag"]);
     assert_eq!(run.stdout.lines().count(), 50);
     assert_eq!(run.stderr.matches("zstd").count(), 2, "{run:?}"); // two topics
-    run.ended(3, &["likewise in 1 place more, up to byte 9641"]);
+    run.assert_status(3, &["likewise in 1 place more, up to byte 9641"]);
 }
 
 /// An unfinished bag: connections with these fields and the usual ones, each with a message.
@@ -350,7 +352,7 @@ fn bag_of_connections(headers: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     bag.extend(record(&fields, &vec![b' '; padding]));
     let mut data = Vec::new();
     for (id, more) in (0_u32..).zip(headers) {
-        data.extend(latching(id, more));
+        data.extend(connection_with_fields(id, more));
         let fields: [(&str, &[u8]); 3] =
             [("conn", &id.to_le_bytes()), ("op", &[2]), ("time", &time(id))];
         data.extend(record(&fields, &1.5_f64.to_le_bytes()));
@@ -368,7 +370,7 @@ fn bag_of_connections(headers: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
 fn through_mcap(folder: &Folder, bag: &[u8]) -> impl Fn(&[u8]) -> usize + use<> {
     folder.write("a.bag", bag);
     folder.run(&["convert", "a.bag", "-q", "-o", "a.mcap"]);
-    folder.run(&["convert", "a.mcap", "-q", "-o", "b.bag"]).succeeded();
+    folder.run(&["convert", "a.mcap", "-q", "-o", "b.bag"]).assert_success();
     let bytes = fs::read(folder.path().join("b.bag")).unwrap();
     move |some| bytes.windows(some.len()).filter(|at| *at == some).count()
 }

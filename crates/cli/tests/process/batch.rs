@@ -26,7 +26,7 @@ fn batch(
     args: &[&str],
 ) -> (Vec<(String, String)>, Value) {
     let all = [&["batch", "-q", "--json"], args].concat();
-    let run = folder.run(&all).ended(status, &[]);
+    let run = folder.run(&all).assert_status(status, &[]);
     let events = run.json_lines();
     let logs = events.iter().filter(|event| event["event"] == "log");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -81,16 +81,16 @@ fn broken_log_does_not_stop_a_batch_and_sets_the_exit_status() {
     assert_eq!(end["converted"], 3);
     folder
         .run(&["batch", "-q", "logs", "-o", "set"])
-        .ended(1, &["failed: 1 log", "broken.ulg"]);
+        .assert_status(1, &["failed: 1 log", "broken.ulg"]);
     fs::remove_file(folder.path().join("logs/broken.ulg")).unwrap();
     folder.write(
         "logs/lost.ulg",
         &fs::read(testdata("damaged/lost_sector.ulg")).unwrap(),
     );
     let run = folder.run(&["batch", "logs", "-o", "set"]);
-    run.ended(3, &["damaged: 1 log", "lost.ulg: 507 bytes"]);
+    run.assert_status(3, &["damaged: 1 log", "lost.ulg: 507 bytes"]);
     let run = folder.run(&["batch", "logs", "-o", "set"]);
-    run.ended(3, &["damaged: 1 log"]);
+    run.assert_status(3, &["damaged: 1 log"]);
 }
 
 #[test]
@@ -98,23 +98,23 @@ fn foreign_folder_and_locked_dataset_are_rejected() {
     let folder = logs();
     folder
         .run(&["batch", "logs", "-o", "logs/monday"])
-        .ended(2, &["is not a dataset", "flight.ulg"]);
-    folder.run(&["batch", "-q", "logs", "-o", "set"]).succeeded();
+        .assert_status(2, &["is not a dataset", "flight.ulg"]);
+    folder.run(&["batch", "-q", "logs", "-o", "set"]).assert_success();
     let lock = File::options()
         .write(true)
         .open(folder.path().join("set/_logtool/lock"))
         .unwrap();
     lock.lock().unwrap();
     let run = folder.run(&["batch", "-q", "logs", "-o", "set", "--force"]);
-    run.ended(1, &["another run is writing the dataset"]);
+    run.assert_status(1, &["another run is writing the dataset"]);
     drop(lock);
-    folder.run(&["batch", "-q", "logs", "-o", "set", "--force"]).succeeded();
+    folder.run(&["batch", "-q", "logs", "-o", "set", "--force"]).assert_success();
     folder
         .run(&["batch", "-q", "nowhere", "-o", "set"])
-        .ended(1, &["nowhere: there is no such file"]);
+        .assert_status(1, &["nowhere: there is no such file"]);
     folder
         .run(&["batch", "logs", "-o", "x", "--merge", "asof", "--rate", "10"])
-        .ended(2, &["--merge is not possible for a dataset"]);
+        .assert_status(2, &["--merge is not possible for a dataset"]);
 }
 
 #[test]
@@ -123,10 +123,10 @@ fn batch_converts_listed_logs_to_mcap() {
     let list = b"# two of three\nlogs/monday/flight.ulg\n\nlogs/rover\n";
     let run =
         folder.run_with(&["batch", "-q", "-", "-o", "mcaps", "--format", "mcap"], list);
-    run.succeeded();
+    run.assert_success();
     let files = ["_catalog.parquet", "_logtool", "flight.mcap", "rover.mcap"];
     assert_eq!(folder.list("mcaps"), files);
-    let info = folder.run(&["info", "--json", "mcaps/rover.mcap"]).succeeded();
+    let info = folder.run(&["info", "--json", "mcaps/rover.mcap"]).assert_success();
     assert_eq!(info.json_lines()[0]["records"], 491);
 }
 
@@ -139,7 +139,7 @@ fn batch_writes_a_matlab_file_for_each_log() {
     let files = [&files[..], &["tuesday_flight.mat"]].concat();
     assert_eq!(folder.list("set"), files);
     let convert = ["-q", "convert", "logs/rover", "-o", "one.mat"];
-    folder.run(&convert).succeeded();
+    folder.run(&convert).assert_success();
     let read = |path: &str| fs::read(folder.path().join(path)).unwrap();
     // The text at the start of the log states when it was written.
     assert!(read("set/rover.mat").len().abs_diff(read("one.mat").len()) < 1024);
@@ -155,7 +155,7 @@ fn batch_writes_a_flight_review_folder_for_each_flight() {
     let log = "logs/monday/flight.ulg";
     let convert =
         ["-q", "convert", log, "-o", "one", "--format", "parquet", "--layout", "px4"];
-    folder.run(&convert).succeeded();
+    folder.run(&convert).assert_success();
     assert_eq!(folder.list("set"), ["_catalog.parquet", "_logtool", "log=flight"]);
     let files = folder.list("set/log=flight");
     assert_eq!(files, folder.list("one"));
@@ -175,7 +175,7 @@ fn shards_split_a_batch_and_are_read_from_job_variables() {
     let first = command.output().unwrap();
     let stderr = String::from_utf8(first.stderr).unwrap();
     assert!(stderr.contains("part 0 of 2") && stderr.contains("AWS_BATCH"), "{stderr}");
-    folder.run(&[&args[..], &["-q", "--shard", "1/2"]].concat()).succeeded();
+    folder.run(&[&args[..], &["-q", "--shard", "1/2"]].concat()).assert_success();
     let catalogs = ["_catalog-0-of-2.jsonl", "_catalog-1-of-2.jsonl"];
     let logs = catalogs.map(|name| {
         let text = folder.read(&format!("set/{name}"));
@@ -199,7 +199,7 @@ fn index_describes_logs_and_is_refreshed() {
     let folder = logs();
     let index = |args: &[&str]| {
         let all = [&["index", "-q", "--json", "logs"], args].concat();
-        folder.run(&all).succeeded().json_lines().pop().unwrap()
+        folder.run(&all).assert_success().json_lines().pop().unwrap()
     };
     assert_eq!(index(&["-o", "all.jsonl"])["converted"], 3);
     let rows = folder.read("all.jsonl");
@@ -219,7 +219,9 @@ fn index_describes_logs_and_is_refreshed() {
     assert_eq!(index(&["-o", "all.jsonl"])["converted"], 3, "always anew");
     for name in ["mine.parquet", "mine.jsonl"] {
         folder.write(name, b"{\"log\": \"something else\"}\n");
-        folder.run(&["index", "logs", "-o", name]).ended(1, &["is not a catalog"]);
+        folder
+            .run(&["index", "logs", "-o", name])
+            .assert_status(1, &["is not a catalog"]);
         assert_eq!(folder.read(name), "{\"log\": \"something else\"}\n");
         assert_eq!(index(&["-o", name, "--force"])["converted"], 3);
     }
@@ -230,7 +232,7 @@ fn catalog_keeps_the_rows_of_a_missing_disk() {
     let folder = logs();
     let index = |status: i32, args: &[&str]| {
         let all = [&["index", "-q", "--json", "logs/monday", "logs/tuesday"], args];
-        folder.run(&all.concat()).ended(status, &[])
+        folder.run(&all.concat()).assert_status(status, &[])
     };
     let rows = |name: &str| {
         let file = File::open(folder.path().join(name)).unwrap();
@@ -243,10 +245,10 @@ fn catalog_keeps_the_rows_of_a_missing_disk() {
     let [disk, away] = ["logs/tuesday", "away"].map(|name| folder.path().join(name));
     fs::rename(&disk, &away).unwrap();
     for args in [&["-o", "all.parquet"][..], &["-o", "all.parquet", "--force"]] {
-        index(1, args).ended(1, &["logs/tuesday: there is no such file"]);
+        index(1, args).assert_status(1, &["logs/tuesday: there is no such file"]);
         assert_eq!(rows("all.parquet"), before, "{args:?}");
     }
-    index(1, &["-o", "all.jsonl"]).ended(1, &["all.jsonl is unchanged"]);
+    index(1, &["-o", "all.jsonl"]).assert_status(1, &["all.jsonl is unchanged"]);
     assert_eq!(folder.read("all.jsonl"), lines);
     fs::rename(&away, &disk).unwrap();
     let end = index(0, &["-o", "all.parquet"]).json_lines().pop().unwrap();
@@ -271,7 +273,7 @@ fn datasets_and_catalogs_reject_unsupported_urls() {
         (&["batch", "logs/rover", "ftp://host/x.bag", "-o", "set"], &from),
         (&["batch", "@list.txt", "-o", "set"], &from),
     ] {
-        folder.run(args).ended(2, expected);
+        folder.run(args).assert_status(2, expected);
         assert_eq!(folder.list("."), ["list.txt", "logs"], "{args:?}");
     }
 }
@@ -280,9 +282,10 @@ fn datasets_and_catalogs_reject_unsupported_urls() {
 fn batch_failure_names_its_log_once() {
     let folder = Folder::new();
     folder.write("broken.ulg", b"no log at all");
-    let run = folder.run(&["batch", "-q", "broken.ulg", "-o", "set"]).ended(1, &[]);
+    let run =
+        folder.run(&["batch", "-q", "broken.ulg", "-o", "set"]).assert_status(1, &[]);
     assert_eq!(run.stderr.matches("broken.ulg").count(), 1, "{run:?}");
-    let help = folder.run(&["batch", "--help"]).succeeded().stdout;
+    let help = folder.run(&["batch", "--help"]).assert_success().stdout;
     let help = help.split_whitespace().collect::<Vec<_>>().join(" "); // lines are wrapped
     assert!(help.contains("[default: parquet]") && !help.contains("[default: csv]"));
 }
@@ -291,7 +294,9 @@ fn batch_failure_names_its_log_once() {
 fn too_small_memory_limit_is_raised_and_reported() {
     let folder = logs();
     let run = |memory: &str, out: &str| {
-        folder.run(&["batch", "logs", "-o", out, "--memory", memory]).ended(0, &[])
+        folder
+            .run(&["batch", "logs", "-o", out, "--memory", memory])
+            .assert_status(0, &[])
     };
     // A log takes 8 MiB, and six times its length.
     let least = 8.0 + 6.0 * 98_073.0 / f64::from(1 << 20);

@@ -8,7 +8,7 @@ pub(crate) fn message(kind: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn keyed(kind: u8, key: &str, value: &[u8]) -> Vec<u8> {
+fn keyed_message(kind: u8, key: &str, value: &[u8]) -> Vec<u8> {
     let mut payload = vec![key.len() as u8];
     payload.extend_from_slice(key.as_bytes());
     payload.extend_from_slice(value);
@@ -44,9 +44,9 @@ pub(crate) fn definitions() -> Vec<u8> {
     log.extend(message(b'B', &[0; 40]));
     log.extend(message(b'F', b"att:uint64_t timestamp;float x;"));
     log.extend(message(b'F', b"bat:uint64_t timestamp;float[2] v;bool ok;"));
-    log.extend(keyed(b'I', "char[3] sys_name", b"PX4"));
-    log.extend(keyed(b'P', "int32_t COUNT", &5_i32.to_le_bytes()));
-    log.extend(keyed(b'P', "float GAIN", &0.5_f32.to_le_bytes()));
+    log.extend(keyed_message(b'I', "char[3] sys_name", b"PX4"));
+    log.extend(keyed_message(b'P', "int32_t COUNT", &5_i32.to_le_bytes()));
+    log.extend(keyed_message(b'P', "float GAIN", &0.5_f32.to_le_bytes()));
     log.extend(default_parameter(1, "float GAIN", &0.25_f32.to_le_bytes()));
     log.extend(subscription(0, 0, "att"));
     log.extend(subscription(1, 1, "att"));
@@ -61,7 +61,7 @@ pub(crate) fn log() -> Vec<u8> {
     log.extend(string(b'6', 1_100_000, "ready, \"set\""));
     log.extend(att(1, 1_500_000, -1.0));
     log.extend(att(0, 2_000_000, 1.5));
-    log.extend(keyed(b'P', "int32_t COUNT", &6_i32.to_le_bytes()));
+    log.extend(keyed_message(b'P', "int32_t COUNT", &6_i32.to_le_bytes()));
     log.extend(string(b'4', 2_100_000, "low battery"));
     log.extend(att(0, 2_500_000, f32::NAN));
     log.extend(att(1, 3_000_001, 0.1));

@@ -28,29 +28,33 @@ fn lines(indices: &[usize]) -> String {
 
 #[test]
 fn cat_in_a_pipe_prints_json_lines_in_file_order() {
-    let folder = Folder::with(&bytes::log());
-    assert_eq!(folder.run(&["cat", "flight.ulg"]).succeeded().stdout, ALL);
-    assert_eq!(folder.run(&["cat", "flight.ulg", "--no-mmap"]).succeeded().stdout, ALL);
+    let folder = Folder::with_log(&bytes::log());
+    assert_eq!(folder.run(&["cat", "flight.ulg"]).assert_success().stdout, ALL);
+    assert_eq!(
+        folder.run(&["cat", "flight.ulg", "--no-mmap"]).assert_success().stdout,
+        ALL
+    );
 }
 
 #[test]
 fn topic_name_selects_all_instances_and_a_label_selects_one() {
-    let folder = Folder::with(&bytes::log());
-    let cat =
-        |topic| folder.run(&["cat", "flight.ulg", "--topic", topic]).succeeded().stdout;
+    let folder = Folder::with_log(&bytes::log());
+    let cat = |topic| {
+        folder.run(&["cat", "flight.ulg", "--topic", topic]).assert_success().stdout
+    };
     assert_eq!(cat("att"), lines(&[0, 2, 3, 6, 7]));
     assert_eq!(cat("att.1"), lines(&[2, 7]));
     assert_eq!(cat("*_strings"), lines(&[1, 5]));
     let none = folder.run(&["cat", "flight.ulg", "--topic", "bat"]);
     assert_eq!(none.stdout, "", "there are no records of it");
-    none.ended(0, &["no records match"]);
+    none.assert_status(0, &["no records match"]);
 }
 
 #[test]
 fn time_range_includes_its_start_and_excludes_its_end() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let cat = |args: &[&str]| {
-        folder.run(&[&["cat", "flight.ulg"], args].concat()).succeeded().stdout
+        folder.run(&[&["cat", "flight.ulg"], args].concat()).assert_success().stdout
     };
     assert_eq!(cat(&["--start", "boot:1.5", "--end", "boot:2.1s"]), lines(&[2, 3, 4]));
     assert_eq!(cat(&["--start", "boot:0:02.5"]), lines(&[6, 7]));
@@ -66,9 +70,10 @@ fn time_range_includes_its_start_and_excludes_its_end() {
 
 #[test]
 fn cat_prints_records_as_text() {
-    let folder = Folder::with(&bytes::log());
-    let run =
-        folder.run(&["cat", "flight.ulg", "--format", "text", "-n", "3"]).succeeded();
+    let folder = Folder::with_log(&bytes::log());
+    let run = folder
+        .run(&["cat", "flight.ulg", "--format", "text", "-n", "3"])
+        .assert_success();
     assert_eq!(
         run.stdout,
         "00:00:01.000  att                x=0.5\n\
@@ -79,28 +84,29 @@ fn cat_prints_records_as_text() {
 
 #[test]
 fn cat_rejects_unusable_arguments_with_a_hint() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let cat = |args: &[&str]| folder.run(&[&["cat", "flight.ulg"], args].concat());
     cat(&["--topic", "atd"])
-        .ended(1, &["flight.ulg", "no topic `atd`", "did you mean `att`"]);
-    cat(&["--start", "2", "--end", "1"]).ended(2, &["not after its start"]);
-    cat(&["--start", "soon"]).ended(2, &["12.5, 1m30s"]);
-    cat(&["--clock", "utc"]).ended(1, &["no UTC reference", "hint:"]);
-    cat(&["--start", "2024-05-01T12:00:00Z"]).ended(1, &["no UTC reference"]);
+        .assert_status(1, &["flight.ulg", "no topic `atd`", "did you mean `att`"]);
+    cat(&["--start", "2", "--end", "1"]).assert_status(2, &["not after its start"]);
+    cat(&["--start", "soon"]).assert_status(2, &["12.5, 1m30s"]);
+    cat(&["--clock", "utc"]).assert_status(1, &["no UTC reference", "hint:"]);
+    cat(&["--start", "2024-05-01T12:00:00Z"]).assert_status(1, &["no UTC reference"]);
 }
 
 #[test]
 fn truncated_log_is_read_to_its_end_and_the_loss_is_reported() {
-    let folder = Folder::with(&bytes::cut_log());
+    let folder = Folder::with_log(&bytes::cut_log());
     let run = folder.run(&["cat", "flight.ulg"]);
     let start = bytes::log().len() - 17;
     let end = bytes::log().len() - 3;
-    let run =
-        run.ended(3, &["flight.ulg", "damaged", &format!("bytes {start}..{end}")]);
+    let run = run
+        .assert_status(3, &["flight.ulg", "damaged", &format!("bytes {start}..{end}")]);
     assert_eq!(run.stdout, lines(&[0, 1, 2, 3, 4, 5, 6]));
     let run = folder.run(&["cat", "flight.ulg", "--quiet"]);
     assert_eq!((run.status, &*run.stderr), (3, ""));
-    let run = folder.run(&["cat", "flight.ulg", "--strict"]).ended(1, &["damaged"]);
+    let run =
+        folder.run(&["cat", "flight.ulg", "--strict"]).assert_status(1, &["damaged"]);
     assert_eq!(run.stdout, "");
 }
 
@@ -126,12 +132,12 @@ const MANY: u32 = 150_000;
 
 #[test]
 fn lines_are_ordered_and_counted_on_any_number_of_threads() {
-    let folder = Folder::with(&bytes::mixed_log(MANY));
+    let folder = Folder::with_log(&bytes::mixed_log(MANY));
     let lines = mixed_lines(MANY);
     for threads in ["1", "2", "5"] {
         let cat = |args: &[&str]| {
             let all = [&["cat", "flight.ulg", "--threads", threads], args].concat();
-            folder.run(&all).succeeded().stdout
+            folder.run(&all).assert_success().stdout
         };
         assert!(cat(&[]) == lines.concat(), "{threads} threads");
         assert!(cat(&["--order", "time"]) == lines.concat(), "{threads} threads");
@@ -174,21 +180,21 @@ fn damage_is_reported_and_fails_a_strict_run_on_any_number_of_threads() {
         let cat = |args: &[&str]| {
             folder.run(&[&["cat", "n.bag", "--threads", threads], args].concat())
         };
-        let run = cat(&[]).ended(3, &["n.bag: damaged: ", "/n", "1 record"]);
+        let run = cat(&[]).assert_status(3, &["n.bag: damaged: ", "/n", "1 record"]);
         assert!(run.stdout == all, "{threads} threads");
-        let run = cat(&["--strict"]).ended(1, &["error: n.bag: damaged: "]);
+        let run = cat(&["--strict"]).assert_status(1, &["error: n.bag: damaged: "]);
         // The output before the block with the damage.
         assert!(lines[..40_000].concat().starts_with(&run.stdout), "{threads} threads");
         assert!(run.stdout.ends_with("}}\n"), "{threads} threads");
         // A reader that stops before the damage gets no warning.
-        let run = cat(&["--strict", "-n", "100"]).succeeded();
+        let run = cat(&["--strict", "-n", "100"]).assert_success();
         assert!(run.stdout == lines[..100].concat(), "{threads} threads");
     }
 }
 
 #[test]
 fn closed_pipe_is_not_a_failure() {
-    let folder = Folder::with(&bytes::long_log(200_000));
+    let folder = Folder::with_log(&bytes::long_log(200_000));
     let mut command = folder.command(&["cat", "flight.ulg"]);
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

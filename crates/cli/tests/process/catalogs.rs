@@ -32,7 +32,7 @@ fn cells(folder: &Folder, name: &str) -> Vec<BTreeMap<String, String>> {
 }
 
 /// Writes the log `name` with a modification time that is old enough to be trusted.
-fn settled(folder: &Folder, name: &str, bytes: &[u8]) -> PathBuf {
+fn write_old_log(folder: &Folder, name: &str, bytes: &[u8]) -> PathBuf {
     let log = folder.write(name, bytes);
     let old = SystemTime::now() - Duration::from_secs(3600);
     fs::File::options().write(true).open(&log).unwrap().set_modified(old).unwrap();
@@ -60,11 +60,13 @@ fn of_topics(rows: &[Value]) -> Vec<Vec<Value>> {
 #[test]
 fn catalog_of_a_batch_has_topic_columns_that_an_index_lacks() {
     let folder = Folder::new();
-    folder.run(&["convert", "-q", &testdata("rover.bag"), "-o", "y.mcap"]).succeeded();
-    folder.run(&["index", "-q", "y.mcap", "-o", "index.jsonl"]).succeeded();
+    folder
+        .run(&["convert", "-q", &testdata("rover.bag"), "-o", "y.mcap"])
+        .assert_success();
+    folder.run(&["index", "-q", "y.mcap", "-o", "index.jsonl"]).assert_success();
     folder
         .run(&["batch", "-q", "y.mcap", "-o", "ds", "--catalog", "jsonl"])
-        .succeeded();
+        .assert_success();
     let (index, batch) =
         (rows(&folder, "index.jsonl"), rows(&folder, "ds/_catalog.jsonl"));
     assert!(
@@ -74,7 +76,7 @@ fn catalog_of_a_batch_has_topic_columns_that_an_index_lacks() {
     let whole = fs::read(folder.path().join("y.mcap")).unwrap();
     let magic = whole.len() - 8;
     folder.write("cut/y.mcap", &whole[..magic - 20]);
-    folder.run(&["index", "-q", "cut", "-o", "cut.jsonl"]).ended(3, &[]);
+    folder.run(&["index", "-q", "cut", "-o", "cut.jsonl"]).assert_status(3, &[]);
     let cut = rows(&folder, "cut.jsonl");
     assert_eq!(of_topics(&batch), of_topics(&cut));
     assert!(batch.iter().all(|row| row["damages"] == 0));
@@ -84,7 +86,7 @@ fn catalog_of_a_batch_has_topic_columns_that_an_index_lacks() {
     // With a time selection, there are no values about the whole log.
     let part =
         ["batch", "-q", "y.mcap", "-o", "part", "--catalog", "jsonl", "--end", "5s"];
-    folder.run(&part).succeeded();
+    folder.run(&part).assert_success();
     assert!(
         rows(&folder, "part/_catalog.jsonl").iter().all(|row| row["rate_hz"].is_null())
     );
@@ -97,7 +99,7 @@ fn catalog_keeps_the_row_of_an_unreadable_log() {
     let log = folder.write("logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
     let index = |status: i32| {
         let run = folder.run(&["index", "-q", "logs", "-o", "all.parquet", "--json"]);
-        run.ended(status, &[])
+        run.assert_status(status, &[])
     };
     index(0);
     let read = || cells(&folder, "all.parquet");
@@ -122,10 +124,10 @@ fn catalog_keeps_the_row_of_an_unreadable_log() {
 #[test]
 fn logs_are_indexed_again_with_other_options() {
     let folder = Folder::new();
-    settled(&folder, "x.pcap", &fs::read(testdata("puck.pcap")).unwrap());
+    write_old_log(&folder, "x.pcap", &fs::read(testdata("puck.pcap")).unwrap());
     let became = |args: &[&str]| {
         let index = ["index", "-q", "x.pcap", "-o", "all.parquet", "--json"];
-        let run = folder.run(&[&index[..], args].concat()).succeeded();
+        let run = folder.run(&[&index[..], args].concat()).assert_success();
         run.json_lines()[1]["outcome"].as_str().unwrap().to_owned()
     };
     for args in [&[][..], &["--model", "hdl-32e"], &["--record-limit", "128"]] {
@@ -145,11 +147,11 @@ fn returned_log_is_indexed_with_the_current_options() {
     let folder = Folder::new();
     let puck = fs::read(testdata("puck.pcap")).unwrap();
     for name in ["a/x.pcap", "b/y.pcap"] {
-        settled(&folder, name, &puck);
+        write_old_log(&folder, name, &puck);
     }
     let index = |out: &str, status: i32, args: &[&str]| {
         let index = ["index", "-q", "a", "b", "-o", out, "--json"];
-        let run = folder.run(&[&index[..], args].concat()).ended(status, &[]);
+        let run = folder.run(&[&index[..], args].concat()).assert_status(status, &[]);
         let lines = run.json_lines().into_iter();
         let logs = lines.filter(|line| line["event"] == "log");
         let mut outcomes: Vec<String> = logs
@@ -180,12 +182,12 @@ fn returned_log_is_indexed_with_the_current_options() {
 fn strict_index_reads_damaged_logs_again() {
     let folder = Folder::new();
     let log = fs::read(testdata("pasta.ulg")).unwrap();
-    settled(&folder, "x.ulg", &log[..log.len() - 5]);
+    write_old_log(&folder, "x.ulg", &log[..log.len() - 5]);
     let index = ["index", "x.ulg", "-o", "all.parquet"];
-    folder.run(&index).ended(3, &["1 log indexed"]);
-    folder.run(&index).ended(3, &["0 logs indexed, 1 before"]);
-    folder.run(&[&index[..], &["--strict"]].concat()).ended(1, &["1 failed"]);
-    folder.run(&index).ended(3, &["1 log indexed"]);
+    folder.run(&index).assert_status(3, &["1 log indexed"]);
+    folder.run(&index).assert_status(3, &["0 logs indexed, 1 before"]);
+    folder.run(&[&index[..], &["--strict"]].concat()).assert_status(1, &["1 failed"]);
+    folder.run(&index).assert_status(3, &["1 log indexed"]);
 }
 
 /// How many rows each log has in all catalogs of the dataset `set`.
@@ -211,7 +213,7 @@ fn each_log_is_in_one_catalog_after_the_shard_count_changes() {
     }
     let batch = |args: &[&str]| {
         let batch = ["batch", "-o", "set", "--catalog", "jsonl"];
-        folder.run(&[&batch[..], args].concat()).ended(0, &[]);
+        folder.run(&[&batch[..], args].concat()).assert_status(0, &[]);
         let catalogs = folder.list("set").into_iter();
         let parquet = catalogs.filter(|name| name.ends_with(".parquet"));
         parquet.filter(|name| name.starts_with("_catalog")).collect::<Vec<_>>()
@@ -237,7 +239,7 @@ fn each_log_is_in_one_catalog_after_the_shard_count_changes() {
 fn unusable_temporary_folder_is_named_if_it_is_needed() {
     let folder = Folder::new();
     let log = fs::read(testdata("pasta.ulg")).unwrap();
-    settled(&folder, "plain/x.ulg", &log);
+    write_old_log(&folder, "plain/x.ulg", &log);
     let index = |input: &str| {
         let mut index = folder.command(&["index", input, "-o", "all.parquet"]);
         let run = index.env("TMPDIR", "/not/there").output().unwrap();
@@ -247,7 +249,7 @@ fn unusable_temporary_folder_is_named_if_it_is_needed() {
     assert_eq!(status, Some(0), "{stderr}");
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(&log).unwrap();
-    settled(&folder, "packed/x.ulg.gz", &gzip.finish().unwrap());
+    write_old_log(&folder, "packed/x.ulg.gz", &gzip.finish().unwrap());
     let (status, stderr) = index("packed");
     assert_eq!(status, Some(1), "{stderr}");
     assert!(stderr.contains("in /not/there (TMPDIR)"), "{stderr}");
@@ -256,22 +258,24 @@ fn unusable_temporary_folder_is_named_if_it_is_needed() {
 #[test]
 fn outputs_are_not_searched_for_logs() {
     let folder = Folder::new();
-    settled(&folder, "logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
+    write_old_log(&folder, "logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
     let index = |out: &str| folder.run(&["index", "logs", "-o", out]);
-    index("logs").ended(2, &["the name logs does not state a format"]);
+    index("logs").assert_status(2, &["the name logs does not state a format"]);
     for _ in 0..2 {
-        let run = index("logs/all.parquet").ended(0, &["before"]);
+        let run = index("logs/all.parquet").assert_status(0, &["before"]);
         assert!(!run.stderr.contains("no log"), "{}", run.stderr);
     }
     // A shell that expands `*` passes such arguments.
     folder
         .run(&["index", "logs/all.parquet", "logs/x.ulg", "-o", "logs/all.parquet"])
-        .ended(0, &["1 before"]);
+        .assert_status(0, &["1 before"]);
     let hint = ["there are no logs in the inputs", "the output (-o) is not searched"];
-    folder.run(&["batch", "logs", "-o", "logs"]).ended(1, &hint);
+    folder.run(&["batch", "logs", "-o", "logs"]).assert_status(1, &hint);
     folder.write("list", b"@other\n");
     let list = ["index", "@list", "-o", "all.jsonl"];
-    folder.run(&list).ended(2, &["@other is in a list: lists cannot contain lists"]);
+    folder
+        .run(&list)
+        .assert_status(2, &["@other is in a list: lists cannot contain lists"]);
 }
 
 #[test]
@@ -281,7 +285,7 @@ fn records_with_impossible_times_are_not_in_rates() {
     // At time 0, which PX4 writes if the time was never set.
     let log = (0..3).fold(sound, |log, _| with_stray(&log, b"vehicle_status", 0));
     folder.write("odd.ulg", &log);
-    folder.run(&["index", "odd.ulg", "-o", "c.jsonl"]).ended(0, &[]);
+    folder.run(&["index", "odd.ulg", "-o", "c.jsonl"]).assert_status(0, &[]);
     let catalog = rows(&folder, "c.jsonl");
     let row = catalog.iter().find(|row| row["topic"] == "vehicle_status").unwrap();
     let report = folder.run(&["info", "--json", "odd.ulg"]).json_lines();
@@ -300,7 +304,7 @@ fn records_with_impossible_times_are_not_in_rates() {
 
 /// The time of the first record of the topic, in the catalog of the intact log.
 fn topic_start(log: &str, folder: &Folder) -> Value {
-    folder.run(&["index", log, "-o", "sound.jsonl"]).ended(0, &[]);
+    folder.run(&["index", log, "-o", "sound.jsonl"]).assert_status(0, &[]);
     let catalog = rows(folder, "sound.jsonl");
     let row = catalog.iter().find(|row| row["topic"] == "vehicle_status");
     row.unwrap()["topic_start_ns"].clone()

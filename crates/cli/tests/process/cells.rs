@@ -38,21 +38,22 @@ pub(crate) fn bag_of_packets() -> Vec<u8> {
 #[test]
 fn each_input_converts_to_the_formats_in_the_table_only() {
     let folder = Folder::new();
-    let table = folder.run(&["formats", "--json"]).succeeded().json_lines().remove(0);
+    let table =
+        folder.run(&["formats", "--json"]).assert_success().json_lines().remove(0);
     let bag = testdata("rover.bag");
-    folder.run(&["convert", &bag, "-q", "-o", "rover.mcap"]).succeeded();
+    folder.run(&["convert", &bag, "-q", "-o", "rover.mcap"]).assert_success();
     let mut inputs: Vec<(&str, String)> =
         INPUTS.iter().map(|(name, file)| (*name, testdata(file))).collect();
     inputs.push(("mcap", "rover.mcap".to_owned()));
     let rows = b"time,latitude,longitude,altitude\n1,49.5,11.25,300\n2,49.5,11.5,301\n";
     folder.write("track.csv", rows);
     let to_parquet = ["convert", "track.csv", "-q", "-o", "track.parquet"];
-    folder.run(&to_parquet).succeeded();
+    folder.run(&to_parquet).assert_success();
     inputs.push(("csv", "track.csv".to_owned()));
     inputs.push(("parquet", "track.parquet".to_owned()));
     let packets = folder.write("packets.bag", &bag_of_packets());
     let packets = packets.to_str().unwrap();
-    folder.run(&["convert", packets, "-q", "-o", "packets.mcap"]).succeeded();
+    folder.run(&["convert", packets, "-q", "-o", "packets.mcap"]).assert_success();
     let read = table["reads"].as_array().unwrap();
     assert_eq!(read.len(), inputs.len());
     let mut tried = 0;
@@ -93,8 +94,11 @@ fn each_input_converts_to_the_formats_in_the_table_only() {
 
 #[test]
 fn documentation_has_the_table_of_conversions() {
-    let table =
-        Folder::new().run(&["formats", "--json"]).succeeded().json_lines().remove(0);
+    let table = Folder::new()
+        .run(&["formats", "--json"])
+        .assert_success()
+        .json_lines()
+        .remove(0);
     let document = include_str!("../../../../docs/OUTPUTS.md");
     let mut rows = 0;
     for line in

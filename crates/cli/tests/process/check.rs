@@ -97,17 +97,19 @@ fn encrypted_bag_is_checked_with_its_key() {
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     // The key in the header of the bag, as `gpg --decrypt` decrypts it.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
-    let run = folder.run(&["check", "--key-file", "key", &bag]).succeeded();
+    let run = folder.run(&["check", "--key-file", "key", &bag]).assert_success();
     assert!(run.stdout.contains("1 note") && run.stdout.contains("bag.encrypted"));
     folder.write("wrong", &[b'0'; 32]);
     for command in ["check", "info", "cat"] {
         let run = folder.run(&[command, "--key-file", "wrong", &bag]);
-        run.ended(1, &["encrypted_aes_lz4.bag", "the key is wrong"]);
+        run.assert_status(1, &["encrypted_aes_lz4.bag", "the key is wrong"]);
     }
-    folder.run(&["cat", &bag]).ended(1, &["encrypted_aes_lz4.bag", "requires its key"]);
+    folder
+        .run(&["cat", &bag])
+        .assert_status(1, &["encrypted_aes_lz4.bag", "requires its key"]);
     folder
         .run(&["check", &bag])
-        .ended(1, &["encrypted_aes_lz4.bag", "requires its key"]);
+        .assert_status(1, &["encrypted_aes_lz4.bag", "requires its key"]);
 }
 
 #[test]
@@ -137,16 +139,16 @@ fn warnings_fail_only_a_strict_check() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     assert_eq!(folder.run(&["check", &flight]).status, 0);
     assert_eq!(folder.run(&["check", "--strict", &flight]).status, 3);
-    let quiet = folder.run(&["check", "--level", "error", &flight]).succeeded();
+    let quiet = folder.run(&["check", "--level", "error", &flight]).assert_success();
     assert_eq!(quiet.stdout.lines().count(), 1, "{quiet:?}");
 }
 
 #[test]
 fn damage_is_an_error_and_one_bad_log_does_not_hide_the_others() {
-    let folder = Folder::with(&bytes::cut_log());
-    folder.run(&["check", "flight.ulg"]).ended(3, &[]);
+    let folder = Folder::with_log(&bytes::cut_log());
+    folder.run(&["check", "flight.ulg"]).assert_status(3, &[]);
     let run = folder.run(&["check", "none.ulg", "flight.ulg"]);
-    let run = run.ended(1, &["cannot open none.ulg: there is no such file"]);
+    let run = run.assert_status(1, &["cannot open none.ulg: there is no such file"]);
     assert!(run.stdout.contains("damage.truncated"), "{run:?}");
 }
 
@@ -154,7 +156,7 @@ fn damage_is_an_error_and_one_bad_log_does_not_hide_the_others() {
 fn documented_table_of_codes_equals_the_printed_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CHECK.md");
     let document = fs::read_to_string(path).unwrap();
-    let codes = Folder::new().run(&["check", "--codes"]).succeeded().stdout;
+    let codes = Folder::new().run(&["check", "--codes"]).assert_success().stdout;
     assert!(document.ends_with(&codes), "docs/CHECK.md should end with:\n{codes}");
     let names: Vec<&str> =
         codes.lines().skip(2).filter_map(|row| row.split('`').nth(1)).collect();

@@ -53,7 +53,7 @@ fn missing_log_keeps_its_name_and_tables() {
     assert_eq!(folder.list("ds/battery_status"), ["log=b_log_1"]);
     assert!(folder.read("ds/_catalog.jsonl").contains("mnt/a/log_1.ulg"));
     // A log in another folder is recognized as the same log.
-    let run = batch(&folder, &["away", "mnt", "-o", "ds"]).ended(0, &[]);
+    let run = batch(&folder, &["away", "mnt", "-o", "ds"]).assert_status(0, &[]);
     let expected =
         ["b_log_1", "log_1"].map(|name| (name.to_owned(), "done_before".to_owned()));
     assert_eq!(outcomes(&run), expected);
@@ -69,20 +69,23 @@ fn logs_with_names_that_are_not_utf8_are_distinct() {
         let to = folder.path().join(OsStr::from_bytes(name));
         fs::copy(testdata(log), to).unwrap();
     }
-    let run = batch(&folder, &[".", "-o", "ds"]).ended(0, &["2 logs converted"]);
+    let run =
+        batch(&folder, &[".", "-o", "ds"]).assert_status(0, &["2 logs converted"]);
     assert_eq!(outcomes(&run).len(), 2);
     assert_eq!(folder.list("ds/kitchen_status"), ["log=x_xff"]);
     assert_eq!(folder.list("ds/battery_status"), ["log=x_xfe"]);
-    folder.run(&["index", ".", "-o", "all.parquet"]).ended(0, &["2 logs indexed"]);
+    folder
+        .run(&["index", ".", "-o", "all.parquet"])
+        .assert_status(0, &["2 logs indexed"]);
     // A missing file in a list does not affect the others.
     let list = b"x\xff.ulg\0none.ulg\0";
     let run = folder.run_with(&["batch", "-", "-o", "ds"], list);
-    run.ended(1, &["0 logs converted, 1 before, 1 failed", "none.ulg"]);
+    run.assert_status(1, &["0 logs converted, 1 before, 1 failed", "none.ulg"]);
     let list = b"\xef\xbb\xbfx\xff.ulg\r\n";
-    folder.run_with(&["batch", "-", "-o", "ds"], list).ended(0, &["1 before"]);
+    folder.run_with(&["batch", "-", "-o", "ds"], list).assert_status(0, &["1 before"]);
     let log = fs::read(testdata("pasta.ulg")).unwrap();
     let run = folder.run_with(&["batch", "-", "-o", "ds"], &log);
-    run.ended(1, &["the list: it is a log, not a list of logs"]);
+    run.assert_status(1, &["the list: it is a log, not a list of logs"]);
 }
 
 #[test]
@@ -93,8 +96,8 @@ fn link_to_a_missing_file_is_a_failure() {
         let link = folder.path().join("logs/y.ulg");
         std::os::unix::fs::symlink("/nowhere/y.ulg", link).unwrap();
         let expected = ["failed: 1 log", "y.ulg: it is a link to a missing file"];
-        batch(&folder, &["logs", "-o", "ds"]).ended(1, &expected);
-        folder.run(&["index", "logs", "-o", "all.parquet"]).ended(1, &expected);
+        batch(&folder, &["logs", "-o", "ds"]).assert_status(1, &expected);
+        folder.run(&["index", "logs", "-o", "all.parquet"]).assert_status(1, &expected);
     }
     assert_eq!(folder.list("logs")[0], "x.ulg");
 }
@@ -116,7 +119,7 @@ fn changed_contents_of_option_files_convert_a_log_again() {
     folder.write("key", &[2; 16]);
     assert_eq!(outcomes(&batch(&folder, &args)), one("x", "converted"));
     let none = ["x.ulg", "-o", "ds", "--calibration", "none.xml"];
-    batch(&folder, &none).ended(1, &["none.xml"]);
+    batch(&folder, &none).assert_status(1, &["none.xml"]);
 }
 
 #[test]
@@ -124,8 +127,8 @@ fn patterns_without_matches_are_reported() {
     let folder = folder(&[("pasta.ulg", "logs/x.ulg"), ("rover.bag", "logs/y.bag")]);
     let some = ["logs", "-o", "ds", "-t", "kitchen_*", "-t", "gps_*"];
     for _ in 0..2 {
-        let run =
-            batch(&folder, &some).ended(0, &["warning: no log has a topic `gps_*`"]);
+        let run = batch(&folder, &some)
+            .assert_status(0, &["warning: no log has a topic `gps_*`"]);
         assert!(!run.stderr.contains("kitchen"), "{run:?}");
         let end = run.json_lines().pop().unwrap();
         assert_eq!(end["unused"], serde_json::json!(["topic `gps_*`"]));
@@ -137,7 +140,7 @@ fn patterns_without_matches_are_reported() {
                 "no log has a {}",
                 if none[0] == "-t" { "topic" } else { "field" }
             );
-            batch(&folder, &all).ended(1, &["error: ", &expected, none[1]]);
+            batch(&folder, &all).assert_status(1, &["error: ", &expected, none[1]]);
         }
     }
 }
@@ -146,7 +149,7 @@ fn patterns_without_matches_are_reported() {
 fn types_of_tables_without_files_are_ignored() {
     let folder = folder(&[("quad_flight.ulg", "x.ulg")]);
     let convert = |args: &[&str]| {
-        batch(&folder, &[&["x.ulg", "-o", "ds"], args].concat()).ended(0, &[]);
+        batch(&folder, &[&["x.ulg", "-o", "ds"], args].concat()).assert_status(0, &[]);
         folder
             .list("ds")
             .into_iter()
@@ -165,17 +168,18 @@ fn field_with_the_name_of_the_partition_is_reported() {
     let folder = Folder::new();
     folder.write("one.ulg", &crate::bytes::log_of_field("log"));
     let expected = ["do not see its field `log`", "hive_partitioning = false"];
-    batch(&folder, &["one.ulg", "-o", "ds"]).ended(0, &expected);
+    batch(&folder, &["one.ulg", "-o", "ds"]).assert_status(0, &expected);
 }
 
 #[test]
 fn dataset_among_the_logs_is_reported_and_skipped() {
     let folder = folder(&[("rover.bag", "logs/y.bag")]);
-    batch(&folder, &["logs", "-o", "logs/set", "--format", "mcap"]).ended(0, &[]);
+    batch(&folder, &["logs", "-o", "logs/set", "--format", "mcap"])
+        .assert_status(0, &[]);
     let expected = ["1 log converted", "logs/set: a dataset, which is searched"];
-    batch(&folder, &["logs", "-o", "other"]).ended(0, &expected);
+    batch(&folder, &["logs", "-o", "other"]).assert_status(0, &expected);
     let run = batch(&folder, &["logs", "logs/set", "-o", "other"]);
-    run.ended(0, &["1 log converted, 1 before"]);
+    run.assert_status(0, &["1 log converted, 1 before"]);
 }
 
 #[test]
@@ -185,7 +189,7 @@ fn unsharded_batch_removes_empty_table_folders() {
     let left = folder.path().join("set/battery_status~d0706c26");
     fs::create_dir(&left).unwrap();
     for (shard, stays) in [("0/2", true), ("1/2", true), ("0/1", false)] {
-        batch(&folder, &["-q", "logs", "-o", "set", "--shard", shard]).succeeded();
+        batch(&folder, &["-q", "logs", "-o", "set", "--shard", shard]).assert_success();
         assert_eq!(left.exists(), stays, "{shard}");
     }
     assert!(folder.path().join("set/battery_status").is_dir());

@@ -46,14 +46,14 @@ fn names_of_files_are_escaped() {
     }
     let run = folder.run(&["info", "no\u{1b}]0;x\u{7}.ulg"]);
     is_plain(&run);
-    run.ended(1, &["no\\u{1b}]0;x\\u{7}.ulg"]);
+    run.assert_status(1, &["no\\u{1b}]0;x\\u{7}.ulg"]);
     let page = fs::read_to_string(folder.path().join("x.html")).unwrap();
     assert!(page.contains("\\u{1b}[2J"), "{SHOWN}");
 }
 
 #[test]
 fn arguments_in_messages_are_escaped() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     for args in [
         &["fly\u{1b}[2J"][..],
         &["info", "--\u{1b}[2J"],
@@ -74,7 +74,7 @@ fn arguments_in_messages_are_escaped() {
 
 #[test]
 fn names_and_strings_from_logs_are_escaped() {
-    let folder = Folder::with(&bytes::log_of_field("x\u{1b}[2J\u{202e}"));
+    let folder = Folder::with_log(&bytes::log_of_field("x\u{1b}[2J\u{202e}"));
     for args in [
         &["cat", "flight.ulg", "--format", "text"][..],
         &["schema", "flight.ulg"],
@@ -91,7 +91,7 @@ fn report_names_the_file_without_its_folder() {
     let folder = Folder::new();
     let path = folder.write("secret-folder/flight.ulg", &bytes::cut_log());
     let path = path.to_str().unwrap();
-    folder.run(&["report", path, "-o", "x.html"]).ended(3, &["secret-folder"]);
+    folder.run(&["report", path, "-o", "x.html"]).assert_status(3, &["secret-folder"]);
     let page = folder.read("x.html");
     assert!(page.contains("flight.ulg") && !page.contains("secret-folder"));
 }
@@ -101,11 +101,11 @@ fn csv_for_spreadsheets_has_no_formulas() {
     let mut log = bytes::log();
     let payload = [&[b'6'][..], &3_100_000_u64.to_le_bytes(), b"=cmd|'/c calc'!A1"];
     log.extend(bytes::message(b'L', &payload.concat()));
-    let folder = Folder::with(&log);
+    let folder = Folder::with_log(&log);
     let rows = |args: &[&str]| {
         let convert =
             ["convert", "-q", "flight.ulg", "-o", "-", "-t", "logged_strings"];
-        folder.run(&[&convert[..], args].concat()).succeeded().stdout
+        folder.run(&[&convert[..], args].concat()).assert_success().stdout
     };
     assert!(rows(&[]).contains(",=cmd|"));
     assert!(rows(&["--csv-safe"]).contains(",'=cmd|"));
@@ -148,7 +148,7 @@ fn csv_of_parameters_for_spreadsheets_has_no_formulas() {
 
 #[test]
 fn options_of_other_formats_are_refused() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let convert = ["convert", "flight.ulg", "-o", "out", "--format"];
     for (args, reason) in [
         (&[&convert[..], &["parquet", "--csv-safe"]].concat()[..], "parquet has no"),
@@ -164,7 +164,7 @@ fn options_of_other_formats_are_refused() {
             "json has no",
         ),
     ] {
-        folder.run(args).ended(2, &[reason]);
+        folder.run(args).assert_status(2, &[reason]);
     }
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }

@@ -21,7 +21,7 @@ fn expressions_are_lines_with_their_text_and_unit() {
     ];
     let args = [&["plot", &flight, "-o", "x.svg"][..], &expressions].concat();
     // Three lines, two batteries, and the three angles.
-    folder.run(&args).ended(0, &["8 lines of"]);
+    folder.run(&args).assert_status(0, &["8 lines of"]);
     let svg = folder.read("x.svg");
     for text in [
         "deg(yaw(vehicle_attitude.q))",
@@ -37,7 +37,7 @@ fn expressions_are_lines_with_their_text_and_unit() {
     let norm = "norm(/imu/data.angular_velocity) / 2";
     let png = ["plot", &drive, norm, "-o", "x.png", "--start", "2", "--end", "4"];
     // Two seconds at 25 Hz.
-    folder.run(&png).ended(0, &["1 line of 50 values"]);
+    folder.run(&png).assert_status(0, &["1 line of 50 values"]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn derived_series_are_separate_tables() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     let derive = ["--derive", "armed=vehicle_status.arming_state == 2"];
     let only = ["-t", "armed", "-o", "armed.csv", "-q"];
-    folder.run(&[&["convert", &flight][..], &derive, &only].concat()).succeeded();
+    folder.run(&[&["convert", &flight][..], &derive, &only].concat()).assert_success();
     let csv = folder.read("armed.csv");
     assert!(csv.starts_with("timestamp,value\n"), "{csv}");
     // Twice per second for 30 s; the vehicle is armed from 2.5 s to 28 s.
@@ -96,7 +96,7 @@ fn derived_series_are_separate_tables() {
     let heights = ["--derive", "height=-vehicle_local_position.z"];
     let tables = ["-t", "vehicle_status", "-o", "all", "--start", "10", "--end", "20"];
     let args = [&["convert", &flight][..], &heights, &tables].concat();
-    folder.run(&args).ended(0, &["2 tables"]);
+    folder.run(&args).assert_status(0, &["2 tables"]);
     let csv = folder.read("all/quad_flight_height_0.csv");
     // At 5 Hz, on a circle at a height of 10 m; the gap removes at most one row.
     let heights = last_column(&csv);
@@ -110,7 +110,7 @@ fn derived_series_are_separate_tables() {
     assert_eq!(run.stdout.lines().count(), 30, "{run:?}");
     assert!(run.stdout.lines().nth(1).unwrap().ends_with(",0.0"), "{run:?}");
     let args = ["convert", &flight, "-o", "y.csv", "--derive", "x=-esc_status.counter"];
-    folder.run(&args).ended(2, &["tables, and y.csv is one file"]);
+    folder.run(&args).assert_status(2, &["tables, and y.csv is one file"]);
 }
 
 #[test]
@@ -149,16 +149,16 @@ fn unsuitable_names_and_formats_of_series_are_rejected() {
     let run = |derive: &str, more: &[&str]| {
         folder.run(&[&["convert", &flight, "--derive", derive][..], more].concat())
     };
-    run("x", &[]).ended(2, &["is not a name and an expression"]);
+    run("x", &[]).assert_status(2, &["is not a name and an expression"]);
     run("vehicle_status=time(esc_status.counter)", &[])
-        .ended(2, &["there is a topic `vehicle_status` already"]);
+        .assert_status(2, &["there is a topic `vehicle_status` already"]);
     let x = "x=time(esc_status.counter)";
-    run(x, &["-o", "x.mcap"]).ended(2, &["--derive is for tables of topics"]);
+    run(x, &["-o", "x.mcap"]).assert_status(2, &["--derive is for tables of topics"]);
     run(x, &["--merge", "asof", "--rate", "5"])
-        .ended(2, &["--derive is for tables of topics"]);
-    run(x, &["-t", "y"]).ended(1, &["no topic `y`"]);
+        .assert_status(2, &["--derive is for tables of topics"]);
+    run(x, &["-t", "y"]).assert_status(1, &["no topic `y`"]);
     let batch = ["batch", &flight, "-o", "d", "--derive", x];
-    folder.run(&batch).ended(2, &["no derived tables"]);
+    folder.run(&batch).assert_status(2, &["no derived tables"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }
 

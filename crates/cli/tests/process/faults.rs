@@ -50,15 +50,15 @@ fn log_truncated_while_read_is_reported_and_leaves_no_output() {
         &["filter", "flight.ulg", "-o", "new.ulg"],
     ] {
         // 63 MB: reading takes long enough for the file to be truncated.
-        let folder = Folder::with(&bytes::long_log(3_000_000));
+        let folder = Folder::with_log(&bytes::long_log(3_000_000));
         let run = cut_while_it_runs(&folder, "flight.ulg", args, Duration::ZERO);
-        run.ended(1, &["flight.ulg: ", "got shorter while it was read"]);
+        run.assert_status(1, &["flight.ulg: ", "got shorter while it was read"]);
         assert_eq!(folder.list("."), ["flight.ulg"], "{args:?}");
     }
     // An old bag is mapped; a new bag may still be being written, and is read without a
     // mapping.
-    let folder = Folder::with(&bytes::long_log(1_000_000));
-    folder.run(&["convert", "flight.ulg", "-o", "whole.bag"]).ended(0, &[]);
+    let folder = Folder::with_log(&bytes::long_log(1_000_000));
+    folder.run(&["convert", "flight.ulg", "-o", "whole.bag"]).assert_status(0, &[]);
     fs::remove_file(folder.path().join("flight.ulg")).unwrap();
     for age in [Duration::from_secs(3600), Duration::ZERO] {
         for to in ["csv", "parquet"] {
@@ -66,7 +66,7 @@ fn log_truncated_while_read_is_reported_and_leaves_no_output() {
             fs::copy(folder.path().join("whole.bag"), bag).unwrap();
             let args = ["convert", "flight.bag", "-o", ".", "--format", to];
             let run = cut_while_it_runs(&folder, "flight.bag", &args, age);
-            run.ended(1, &["flight.bag: ", "got shorter while it was read"]);
+            run.assert_status(1, &["flight.bag: ", "got shorter while it was read"]);
             assert_eq!(folder.list("."), ["flight.bag", "whole.bag"], "{to}, {age:?}");
         }
     }
@@ -108,7 +108,7 @@ fn cut_while_it_is_open(folder: &Folder, args: &[&str]) -> String {
 #[test]
 #[cfg(target_os = "linux")]
 fn log_truncated_while_read_does_not_stop_a_batch() {
-    let folder = Folder::with(&bytes::long_log(3_000_000));
+    let folder = Folder::with_log(&bytes::long_log(3_000_000));
     folder.write("short.ulg", &bytes::log());
     cut_while_it_is_open(
         &folder,
@@ -125,7 +125,7 @@ fn log_truncated_while_read_does_not_stop_a_batch() {
 #[test]
 #[cfg(target_os = "linux")]
 fn log_truncated_while_read_does_not_stop_an_index() {
-    let folder = Folder::with(&bytes::long_log(3_000_000));
+    let folder = Folder::with_log(&bytes::long_log(3_000_000));
     folder.write("short.ulg", &bytes::log());
     let args = ["index", "flight.ulg", "short.ulg", "-o", "all.jsonl"];
     let stderr = cut_while_it_is_open(&folder, &args);
@@ -136,7 +136,7 @@ fn log_truncated_while_read_does_not_stop_an_index() {
 #[test]
 #[cfg(target_os = "linux")]
 fn unwritable_progress_events_are_a_failure() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     for command in [
         &["batch", "flight.ulg", "-o", "set"][..],
         &["index", "flight.ulg", "-o", "x.jsonl"],
@@ -158,12 +158,12 @@ fn unwritable_progress_events_are_a_failure() {
 struct Disk(Folder);
 
 impl Disk {
-    fn of(size: u64) -> Option<Self> {
-        Self::with(&format!("size={size}"))
+    fn with_size(size: u64) -> Option<Self> {
+        Self::with_options(&format!("size={size}"))
     }
 
     /// With these options of tmpfs: `nr_inodes` limits the number of files and folders.
-    fn with(options: &str) -> Option<Self> {
+    fn with_options(options: &str) -> Option<Self> {
         let folder = Folder::new();
         let mut command = Command::new("mount");
         command.args(["-t", "tmpfs", "-o", options, "logtool"]).arg(folder.path());
@@ -184,7 +184,7 @@ impl Drop for Disk {
 
 #[test]
 fn full_disk_is_reported_and_leaves_no_output() {
-    let Some(disk) = Disk::of(64 << 10) else { return };
+    let Some(disk) = Disk::with_size(64 << 10) else { return };
     // Each kind of log is converted to more bytes than the disk has free.
     let fill = vec![7; 48 << 10];
     fs::write(disk.0.path().join("fill"), fill).unwrap();
@@ -203,7 +203,7 @@ fn full_disk_is_reported_and_leaves_no_output() {
     jobs.push(vec!["repair", &car, "-o", "new.vel"]);
     jobs.push(vec!["merge", &rover, &rover, "-o", "new.bag"]);
     for args in jobs {
-        let run = disk.0.run(&args).ended(1, &["o space left"]);
+        let run = disk.0.run(&args).assert_status(1, &["o space left"]);
         let out = args.iter().skip_while(|arg| **arg != "-o").nth(1).unwrap();
         let rest = run.stderr.split_once("cannot write ").map(|(_, rest)| rest);
         assert!(rest.is_some_and(|rest| rest.contains(out)), "{args:?}: {run:?}");
@@ -230,10 +230,10 @@ fn log_too_large_for_the_disk_leaves_nothing_in_a_dataset() {
     // Too little space for the files; or too few inodes for the folders, after some files
     // got their final names.
     for options in ["size=24k", "nr_inodes=12", "nr_inodes=17", "nr_inodes=20"] {
-        let Some(disk) = Disk::with(options) else { return };
+        let Some(disk) = Disk::with_options(options) else { return };
         let run = disk.0.run(&["batch", "--json", &rover, "-o", "set"]);
         let expected = "failed: 1 log";
-        let run = run.ended(1, &["0 logs converted", expected, "o space left"]);
+        let run = run.assert_status(1, &["0 logs converted", expected, "o space left"]);
         assert!(!run.stderr.contains("not supported"), "{options}: {run:?}");
         assert_eq!(run.json_lines().last().unwrap()["event"], "end", "{options}");
         let files = files_in(&disk.0.path().join("set"));
@@ -246,31 +246,37 @@ fn log_too_large_for_the_disk_leaves_nothing_in_a_dataset() {
 
 #[test]
 fn catalog_too_large_for_the_disk_does_not_hide_the_summary() {
-    let Some(disk) = Disk::of(64 << 10) else { return };
+    let Some(disk) = Disk::with_size(64 << 10) else { return };
     let rover = testdata("rover.bag");
     let topic = ["--topic", "/gps/fix", "-o", "set"];
     let args = [&["batch", &rover][..], &topic].concat();
-    disk.0.run(&args).ended(0, &["1 log converted"]);
+    disk.0.run(&args).assert_status(0, &["1 log converted"]);
     // Fill the free space. The table exists already, and the catalog is written again.
     let mut fill = fs::File::create(disk.0.path().join("fill")).unwrap();
     while std::io::Write::write_all(&mut fill, &[7; 512]).is_ok() {}
     let run = disk.0.run(&args);
-    run.ended(1, &["0 logs converted, 1 before", "the catalog", "o space left"]);
+    run.assert_status(
+        1,
+        &["0 logs converted, 1 before", "the catalog", "o space left"],
+    );
     assert_eq!(disk.0.list("set/gps_fix/log=rover"), ["part-0.parquet"]);
     let run = disk.0.run(&["index", &rover, "-o", "all.parquet"]);
-    run.ended(1, &["1 log opened", "no catalog was written"]);
+    run.assert_status(1, &["1 log opened", "no catalog was written"]);
 }
 
 #[test]
 fn pipe_is_read_like_a_file() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let feeder = thread::spawn(move || fs::write(pipe, bytes::log()));
-    let piped = folder.run(&["cat", "pipe"]).succeeded();
+    let piped = folder.run(&["cat", "pipe"]).assert_success();
     feeder.join().unwrap().unwrap();
     assert!(!piped.stdout.is_empty());
-    assert_eq!(piped.stdout, folder.run(&["cat", "flight.ulg"]).succeeded().stdout);
+    assert_eq!(
+        piped.stdout,
+        folder.run(&["cat", "flight.ulg"]).assert_success().stdout
+    );
 }
 
 #[test]
@@ -295,7 +301,7 @@ fn pipe_at_the_output_path_is_not_replaced() {
         for force in [false, true] {
             args.extend(force.then_some("--force"));
             let expected = format!("{name} is a device, a pipe or a socket");
-            folder.run(&args).ended(1, &[&expected]);
+            folder.run(&args).assert_status(1, &[&expected]);
             assert_eq!(folder.list("."), [name], "{args:?}");
             assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo(), "{args:?}");
         }
@@ -308,19 +314,19 @@ fn folder_and_missing_file_are_not_logs() {
     fs::create_dir(folder.path().join("logs")).unwrap();
     folder
         .run(&["info", "logs"])
-        .ended(1, &["cannot open logs: it is a folder", "hint: it is empty"]);
+        .assert_status(1, &["cannot open logs: it is a folder", "hint: it is empty"]);
     folder.write("logs/notes.txt", b"no log");
     folder
         .run(&["info", "logs"])
-        .ended(1, &["cannot open logs: it is a folder", "logs/*"]);
+        .assert_status(1, &["cannot open logs: it is a folder", "logs/*"]);
     folder
         .run(&["info", "none.ulg"])
-        .ended(1, &["cannot open none.ulg: there is no such file"]);
+        .assert_status(1, &["cannot open none.ulg: there is no such file"]);
 }
 
 #[test]
 fn unreadable_file_does_not_stop_the_others() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let secret = folder.write("secret.ulg", &bytes::log());
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o0)).unwrap();
     if fs::File::open(&secret).is_ok() {
@@ -328,13 +334,13 @@ fn unreadable_file_does_not_stop_the_others() {
         return;
     }
     let args = ["convert", "secret.ulg", "flight.ulg", "-o", "out"];
-    folder.run(&args).ended(1, &["cannot open secret.ulg: permission denied"]);
+    folder.run(&args).assert_status(1, &["cannot open secret.ulg: permission denied"]);
     assert!(Path::new(&folder.path().join("out")).read_dir().unwrap().count() > 0);
 }
 
 #[test]
 fn only_one_of_two_writers_of_an_output_succeeds() {
-    let folder = Folder::with(&bytes::long_log(100_000));
+    let folder = Folder::with_log(&bytes::long_log(100_000));
     let start = || {
         let mut command = folder.command(&["convert", "flight.ulg", "-o", "out"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -349,7 +355,7 @@ fn only_one_of_two_writers_of_an_output_succeeds() {
     assert_eq!(status, [0, 1], "{first:?} {second:?}");
     let stderr = if first.0 == 1 { first.1 } else { second.1 };
     assert!(stderr.contains("--force"), "{stderr}");
-    let whole = Folder::with(&bytes::long_log(100_000));
+    let whole = Folder::with_log(&bytes::long_log(100_000));
     whole.run(&["convert", "flight.ulg", "-o", "out"]);
     assert_eq!(folder.list("out"), whole.list("out"));
     for name in whole.list("out") {
@@ -370,9 +376,9 @@ fn damage_found_while_writing_fails_a_strict_run_without_output() {
     ] {
         let args = [&[command, &bag, "-q"], more].concat();
         let strict = [&args[..], &["--strict"]].concat();
-        folder.run(&strict).ended(1, &["damaged", "without --strict"]);
+        folder.run(&strict).assert_status(1, &["damaged", "without --strict"]);
         assert!(folder.list(".").is_empty(), "{command}");
-        folder.run(&args).ended(3, &[]);
+        folder.run(&args).assert_status(3, &[]);
         fs::remove_file(folder.path().join("new.mcap")).unwrap();
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// What `logtool cat` prints of a log.
 fn cat(folder: &Folder, args: &[&str]) -> String {
-    folder.run(&[&["cat", "--json", "-q"], args].concat()).succeeded().stdout
+    folder.run(&[&["cat", "--json", "-q"], args].concat()).assert_success().stdout
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn filtered_log_equals_the_selected_part() {
         let (folder, log) = (Folder::new(), testdata(log));
         let part = ["--topic", topic, "--start", from, "--end", to];
         let args = [&["filter", &log, "-o", new][..], &part].concat();
-        folder.run(&args).ended(0, &["→", "records"]);
+        folder.run(&args).assert_status(0, &["→", "records"]);
         let before: Vec<String> = times(&cat(&folder, &[&[&*log][..], &part].concat()));
         let after = times(&cat(&folder, &[new, "--topic", topic]));
         assert!(!before.is_empty() && before.len() == after.len(), "{new}");
@@ -41,7 +41,7 @@ fn times(lines: &str) -> Vec<String> {
 fn completely_selected_ulog_is_copied_byte_for_byte() {
     for name in ["quad_flight.ulg", "pasta.ulg", "hostile_types.ulg"] {
         let (folder, log) = (Folder::new(), testdata(name));
-        folder.run(&["filter", &log, "-q", "-o", "new.ulg"]).succeeded();
+        folder.run(&["filter", &log, "-q", "-o", "new.ulg"]).assert_success();
         let new = folder.path().join("new.ulg");
         assert!(fs::read(new).unwrap() == fs::read(log).unwrap(), "{name}");
     }
@@ -51,8 +51,9 @@ fn completely_selected_ulog_is_copied_byte_for_byte() {
 fn excluded_topics_are_not_copied() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let args = ["filter", &bag, "-o", "new.bag", "-x", "/imu*", "-x", "/tf", "-q"];
-    folder.run(&args).succeeded();
-    let report = folder.run(&["info", "--json", "new.bag"]).succeeded().json_lines();
+    folder.run(&args).assert_success();
+    let report =
+        folder.run(&["info", "--json", "new.bag"]).assert_success().json_lines();
     let mut names: Vec<&str> = report[0]["topics"]
         .as_array()
         .unwrap()
@@ -73,9 +74,9 @@ fn latched_messages_are_copied_to_the_start_of_a_cut() {
     let cut =
         ["--start", "2024-06-01T10:00:05Z", "-q", "-t", "/map", "-t", "/imu/data"];
     let without = [&["filter", &bag, "-o", "without.bag"][..], &cut].concat();
-    folder.run(&without).succeeded();
+    folder.run(&without).assert_success();
     let with = [&["filter", &bag, "-o", "with.bag", "--latch"][..], &cut].concat();
-    folder.run(&with).succeeded();
+    folder.run(&with).assert_success();
     let count = |bag| cat(&folder, &[bag, "--topic", "/map"]).lines().count();
     assert_eq!((count("without.bag"), count("with.bag")), (0, 1));
     let map = &folder.run(&["cat", "--json", "with.bag", "-n1"]).json_lines()[0];
@@ -91,12 +92,12 @@ fn records_are_retimed_by_their_stamp() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let args =
         ["filter", &bag, "-o", "new.bag", "--restamp", "-t", "/imu*", "-t", "/tf"];
-    folder.run(&args).ended(0, &["these keep their times: /tf"]);
+    folder.run(&args).assert_status(0, &["these keep their times: /tf"]);
     // The cut has no message of /map.
     let cut =
         ["filter", &bag, "-o", "cut.bag", "--restamp", "-t", "/imu*", "-t", "/map"];
     let run = folder.run(&[&cut[..], &["--start", "2024-06-01T10:00:05Z"]].concat());
-    assert!(!run.ended(0, &[]).stderr.contains("keep their times"));
+    assert!(!run.assert_status(0, &[]).stderr.contains("keep their times"));
     for line in folder.run(&["cat", "--json", "new.bag", "-t", "/imu*"]).json_lines() {
         let stamp = line["data"]["header"]["stamp"].as_i64().unwrap();
         assert_eq!(line["time"].as_i64(), Some(stamp), "{line}");
@@ -112,27 +113,29 @@ fn topics_are_renamed() {
         let (folder, log) = (Folder::new(), testdata(log));
         let name = to.strip_suffix(".1").unwrap_or(to);
         let rename = format!("{from}={name}");
-        folder.run(&["filter", &log, "-o", new, "-q", "--rename", &rename]).succeeded();
+        folder
+            .run(&["filter", &log, "-o", new, "-q", "--rename", &rename])
+            .assert_success();
         let count = times(&cat(&folder, &[&log, "--topic", from])).len();
         assert_eq!(times(&cat(&folder, &[new, "--topic", to])).len(), count);
-        folder.run(&["cat", new, "--topic", from]).ended(1, &["no topic"]);
+        folder.run(&["cat", new, "--topic", from]).assert_status(1, &["no topic"]);
     }
 }
 
 #[test]
 fn existing_output_is_replaced_only_with_force() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     folder.write("new.ulg", b"mine");
     let args = ["filter", "flight.ulg", "-o", "new.ulg"];
-    folder.run(&args).ended(1, &["exists already", "--force"]);
+    folder.run(&args).assert_status(1, &["exists already", "--force"]);
     assert_eq!(folder.read("new.ulg"), "mine");
-    folder.run(&[&args[..], &["--force", "-q"]].concat()).succeeded();
+    folder.run(&[&args[..], &["--force", "-q"]].concat()).assert_success();
     assert_eq!(folder.list("."), ["flight.ulg", "new.ulg"]);
 }
 
 #[test]
 fn filter_rejects_unusable_arguments_without_output() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     for (status, args, words) in [
         (2, &["-o", "new.bag"][..], "looks like a ROS bag, and the log is a ULog"),
         (2, &["-o", "new.ulg", "--latch"], "--start"),
@@ -151,7 +154,9 @@ fn filter_rejects_unusable_arguments_without_output() {
             "ULogs have no compressed chunks",
         ),
     ] {
-        folder.run(&[&["filter", "flight.ulg"], args].concat()).ended(status, &[words]);
+        folder
+            .run(&[&["filter", "flight.ulg"], args].concat())
+            .assert_status(status, &[words]);
     }
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }
@@ -164,14 +169,14 @@ fn each_compression_has_the_same_records() {
     for compression in ["none", "lz4", "bz2"] {
         let args =
             ["filter", &bag, "-o", "new.bag", "-fq", "--compression", compression];
-        folder.run(&args).succeeded();
+        folder.run(&args).assert_success();
         assert!(cat(&folder, &["new.bag"]) == want, "{compression}");
     }
 }
 
 #[test]
 fn log_is_not_written_over_itself() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let before = std::fs::read(folder.path().join("flight.ulg")).unwrap();
     for args in [
         &["filter", "flight.ulg", "-t", "att"][..],
@@ -180,7 +185,7 @@ fn log_is_not_written_over_itself() {
         &["convert", "flight.ulg", "--format", "ulog"],
     ] {
         let args = [args, &["-f", "-o", "flight.ulg"]].concat();
-        folder.run(&args).ended(2, &["would be overwritten by itself"]);
+        folder.run(&args).assert_status(2, &["would be overwritten by itself"]);
     }
     assert_eq!(std::fs::read(folder.path().join("flight.ulg")).unwrap(), before);
 }
@@ -191,7 +196,7 @@ fn rename_to_a_topic_of_another_type_is_warned_about() {
     let args = ["filter", &bag, "-fo", "new.bag", "--rename"];
     let run = folder.run(&[&args[..], &["/gps/fix=/scan"]].concat());
     let types = "sensor_msgs/LaserScan, sensor_msgs/NavSatFix";
-    run.ended(0, &[&format!("/scan will have several types: {types}")]);
+    run.assert_status(0, &[&format!("/scan will have several types: {types}")]);
     let run = folder.run(&[&args[..], &["/gps/fix=/fix"]].concat());
     assert!(!run.stderr.contains("several types"), "{run:?}");
     let only = ["/gps/fix=/scan", "--topic", "/gps/fix"];

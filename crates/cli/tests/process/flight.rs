@@ -36,13 +36,14 @@ pub(crate) fn jammed_flight() -> Vec<u8> {
 
 #[test]
 fn diagnoses_have_their_times_and_evidence() {
-    let folder = Folder::with(&jammed_flight());
-    let text = folder.run(&["flight", "flight.ulg"]).succeeded().stdout;
+    let folder = Folder::with_log(&jammed_flight());
+    let text = folder.run(&["flight", "flight.ulg"]).assert_success().stdout;
     let line = "critical  00:00:40.000  GPS interference: GPS reception was bad: reported jamming";
     assert!(text.contains(line), "{text}");
     assert!(text.contains("vehicle_gps_position.jamming_state 3 (limit 2)"), "{text}");
 
-    let json = folder.run(&["flight", "flight.ulg", "--json"]).succeeded().json_lines();
+    let json =
+        folder.run(&["flight", "flight.ulg", "--json"]).assert_success().json_lines();
     let [json] = json.as_slice() else { panic!("{json:?}") };
     assert_eq!(json["statistics"]["armed_s"], 110.0);
     assert_eq!(json["statistics"]["modes"][0]["name"], "AUTO_MISSION");
@@ -63,7 +64,8 @@ fn diagnoses_have_their_times_and_evidence() {
 #[test]
 fn statistics_are_those_of_pyulog() {
     let log = testdata("quad_flight.ulg");
-    let json = Folder::new().run(&["flight", &log, "--json", "--signals"]).succeeded();
+    let json =
+        Folder::new().run(&["flight", &log, "--json", "--signals"]).assert_success();
     let json = &json.json_lines()[0];
     // Computed with NumPy from the arrays of pyulog, by the formulas of Flight Review.
     for (name, expected) in [
@@ -82,11 +84,11 @@ fn statistics_are_those_of_pyulog() {
 
 #[test]
 fn catalogs_find_flights_by_their_diagnoses() {
-    let folder = Folder::with(&jammed_flight());
+    let folder = Folder::with_log(&jammed_flight());
     let bag = testdata("rover.bag");
     folder
         .run(&["index", "flight.ulg", &bag, "-o", "c.jsonl", "--analysis"])
-        .ended(0, &[]);
+        .assert_status(0, &[]);
     let rows: Vec<Value> = folder
         .read("c.jsonl")
         .lines()
@@ -101,7 +103,7 @@ fn catalogs_find_flights_by_their_diagnoses() {
 
     let batch =
         ["batch", "flight.ulg", "-o", "set", "--analysis", "--catalog", "jsonl"];
-    folder.run(&batch).ended(0, &[]);
+    folder.run(&batch).assert_status(0, &[]);
     let catalog = folder.read("set/_catalog.jsonl");
     let row: Value = serde_json::from_str(catalog.lines().next().unwrap()).unwrap();
     assert_eq!(
@@ -114,7 +116,7 @@ fn catalogs_find_flights_by_their_diagnoses() {
     let index = |more: &[&str]| {
         let args =
             [&["index", "flight.ulg", "-o", "c.parquet", "--json"], more].concat();
-        folder.run(&args).ended(0, &[]);
+        folder.run(&args).assert_status(0, &[]);
     };
     index(&[]);
     index(&["--analysis"]);
@@ -124,24 +126,24 @@ fn catalogs_find_flights_by_their_diagnoses() {
 #[test]
 fn damaged_logs_are_analyzed() {
     let log = jammed_flight();
-    let folder = Folder::with(&log[..log.len() - 1500]);
+    let folder = Folder::with_log(&log[..log.len() - 1500]);
     let json = folder.run(&["flight", "flight.ulg", "--json"]);
     let json = &json.json_lines()[0];
     assert_eq!(json["diagnoses"][0]["kind"], "gps_interference");
     let crashed = testdata("damaged/crashed.ulg");
     let run = Folder::new().run(&["flight", &crashed]);
     assert!(run.status == 3 && run.stdout.contains("quadrotor"), "{run:?}");
-    folder.run(&["flight", &crashed, "--strict"]).ended(1, &[]);
+    folder.run(&["flight", &crashed, "--strict"]).assert_status(1, &[]);
 }
 
 #[test]
 fn log_without_px4_topics_has_no_flight() {
     let bag = testdata("rover.bag");
-    let folder = Folder::with(&crate::bytes::log());
+    let folder = Folder::with_log(&crate::bytes::log());
     folder
         .run(&["flight", &bag])
-        .ended(1, &["it is a ROS bag, and only ULogs record flights of PX4"]);
-    let run = folder.run(&["flight", "flight.ulg"]).succeeded();
+        .assert_status(1, &["it is a ROS bag, and only ULogs record flights of PX4"]);
+    let run = folder.run(&["flight", "flight.ulg"]).assert_success();
     assert!(run.stdout.contains("no topics of PX4 that are analysed"), "{run:?}");
 }
 

@@ -62,7 +62,7 @@ fn append(folder: &Folder, bytes: &[u8]) {
 fn records_are_printed_when_they_are_complete() {
     let log = bytes::log();
     // Within the definitions: no topic is declared yet.
-    let folder = Folder::with(&log[..120]);
+    let folder = Folder::with_log(&log[..120]);
     let mut follower =
         Follower::start(&folder, &["cat", "flight.ulg", "--follow", "-t", "att"]);
     let first = bytes::definitions().len() + bytes::att(0, 0, 0.0).len();
@@ -72,8 +72,8 @@ fn records_are_printed_when_they_are_complete() {
     follower.wait_for_lines(4);
     append(&folder, &log[log.len() - 1..]);
     follower.wait_for_lines(5);
-    let run = follower.interrupt().succeeded();
-    let whole = folder.run(&["cat", "flight.ulg", "-t", "att"]).succeeded();
+    let run = follower.interrupt().assert_success();
+    let whole = folder.run(&["cat", "flight.ulg", "-t", "att"]).assert_success();
     assert_eq!(run.stdout, whole.stdout);
 }
 
@@ -83,7 +83,7 @@ fn flight_that_grows_in_pieces_has_the_records_of_the_whole() {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/quad_flight.ulg");
     let log = std::fs::read(LOG).unwrap();
     let mut pieces = log.chunks(20_001);
-    let folder = Folder::with(pieces.next().unwrap());
+    let folder = Folder::with_log(pieces.next().unwrap());
     let mut follower = Follower::start(&folder, &["cat", "flight.ulg", "--follow"]);
     let whole = loop {
         let so_far = folder.run(&["cat", "flight.ulg"]);
@@ -98,18 +98,18 @@ fn flight_that_grows_in_pieces_has_the_records_of_the_whole() {
         "{} lines",
         whole.stdout.lines().count()
     );
-    assert_eq!(follower.interrupt().succeeded().stdout, whole.stdout);
+    assert_eq!(follower.interrupt().assert_success().stdout, whole.stdout);
 }
 
 #[test]
 fn messages_are_printed_when_they_are_complete() {
     let log = bytes::log();
-    let folder = Folder::with(&bytes::definitions());
+    let folder = Folder::with_log(&bytes::definitions());
     let follow = ["messages", "flight.ulg", "--follow", "--clock", "relative"];
     let mut follower = Follower::start(&folder, &follow);
     append(&folder, &log[bytes::definitions().len()..]);
     follower.wait_for_lines(2);
-    let run = follower.interrupt().succeeded();
+    let run = follower.interrupt().assert_success();
     let text =
         "[00:00:00.100] INFO   ready, \"set\"\n[00:00:01.100] WARN   low battery\n";
     assert_eq!(run.stdout, text);
@@ -117,7 +117,7 @@ fn messages_are_printed_when_they_are_complete() {
 
 #[test]
 fn damage_has_its_offset_in_the_file_and_the_status_is_3() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let mut follower = Follower::start(&folder, &["cat", "flight.ulg", "--follow"]);
     follower.wait_for_lines(8);
     let place = bytes::log().len() + bytes::att(0, 0, 0.0).len();
@@ -132,12 +132,12 @@ fn damage_has_its_offset_in_the_file_and_the_status_is_3() {
     append(&folder, &more.concat());
     follower.wait_for_lines(13);
     let want = format!("bytes {place}..{}", place + 40);
-    follower.interrupt().ended(3, &[&want]);
+    follower.interrupt().assert_status(3, &[&want]);
 }
 
 #[test]
 fn damage_at_the_start_of_what_is_appended_is_reported() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     for (command, lines) in [("cat", 12), ("messages", 3)] {
         folder.write("flight.ulg", &bytes::log());
         let follow = [command, "flight.ulg", "--follow"];
@@ -152,23 +152,26 @@ fn damage_at_the_start_of_what_is_appended_is_reported() {
         let want = format!("bytes {place}..{}: ", place + 40);
         let run = follower.interrupt();
         assert_eq!(run.stderr.matches(&want).count(), 1, "{run:?}");
-        run.ended(3, &[&want]);
+        run.assert_status(3, &[&want]);
     }
 }
 
 #[test]
 fn log_that_gets_shorter_is_an_error() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let mut follower = Follower::start(&folder, &["cat", "flight.ulg", "--follow"]);
     follower.wait_for_lines(8);
     folder.write("flight.ulg", &bytes::definitions());
-    follower.end().ended(1, &["flight.ulg: it got shorter while it was followed"]);
+    follower
+        .end()
+        .assert_status(1, &["flight.ulg: it got shorter while it was followed"]);
 }
 
 #[test]
 fn count_ends_the_program() {
-    let folder = Folder::with(&bytes::log());
-    let run = folder.run(&["cat", "flight.ulg", "--follow", "-n", "2"]).succeeded();
+    let folder = Folder::with_log(&bytes::log());
+    let run =
+        folder.run(&["cat", "flight.ulg", "--follow", "-n", "2"]).assert_success();
     assert_eq!(run.stdout.lines().count(), 2);
 }
 
@@ -181,19 +184,19 @@ fn only_files_of_ulogs_are_followed() {
     let hint = "--follow reads ULogs that are files of this machine";
     for command in ["cat", "messages"] {
         let run = folder.run(&[command, "rover.bag", "--follow"]);
-        run.ended(1, &["it is a ROS bag, and only ULogs can be followed"]);
+        run.assert_status(1, &["it is a ROS bag, and only ULogs can be followed"]);
         let run = folder.run_with(&[command, "-", "--follow"], &bytes::log());
-        run.ended(1, &["only files can be followed", hint]);
+        run.assert_status(1, &["only files can be followed", hint]);
     }
     folder.write("flight.ulg", &bytes::log());
     let by_time = ["cat", "flight.ulg", "--follow", "--order", "time"];
-    folder.run(&by_time).ended(2, &["in the order of the file"]);
+    folder.run(&by_time).assert_status(2, &["in the order of the file"]);
 }
 
 #[cfg(unix)]
 #[test]
 fn deleted_log_is_an_error_and_a_renamed_one_is_not() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let mut follower = Follower::start(&folder, &["cat", "flight.ulg", "--follow"]);
     follower.wait_for_lines(8);
     let [old, new] = ["flight.ulg", "renamed.ulg"].map(|name| folder.path().join(name));
@@ -203,5 +206,5 @@ fn deleted_log_is_an_error_and_a_renamed_one_is_not() {
     follower.wait_for_lines(9);
     fs::remove_file(&new).unwrap();
     let message = "flight.ulg: it was deleted or replaced while it was followed";
-    follower.end().ended(1, &[message]);
+    follower.end().assert_status(1, &[message]);
 }

@@ -26,7 +26,7 @@ fn log(times: &[u64]) -> Vec<u8> {
 }
 
 fn folder(photos: &[&str], times: &[u64]) -> Folder {
-    let folder = Folder::with(&log(times));
+    let folder = Folder::with_log(&log(times));
     for photo in photos {
         folder.write(&format!("photos/{photo}"), PHOTO);
     }
@@ -40,7 +40,7 @@ fn photos_without_times_are_paired_by_name() {
     let folder = folder(&["IMG_10.jpg", "IMG_9.jpg"], &[2, 3]);
     let words =
         ["2 of 2 photos tagged, 2 shots in camera_capture", "the order of their names"];
-    folder.run(&ARGS).ended(0, &words);
+    folder.run(&ARGS).assert_status(0, &words);
     let table = folder.read("tagged/photos.csv");
     let rows: Vec<&str> = table.lines().skip(1).collect();
     let want = "tagged,0,2.000000,,47.5,8.25,500.5,,camera_capture,,";
@@ -48,20 +48,20 @@ fn photos_without_times_are_paired_by_name() {
     let copy = fs::read(folder.path().join("tagged/IMG_10.jpg")).unwrap();
     assert!(copy.ends_with(&PHOTO[2..]) && copy.starts_with(b"\xff\xd8\xff\xe1"));
 
-    folder.run(&ARGS).ended(1, &["exists already"]);
-    folder.run(&[&ARGS[..], &["--force"]].concat()).ended(0, &["2 of 2"]);
+    folder.run(&ARGS).assert_status(1, &["exists already"]);
+    folder.run(&[&ARGS[..], &["--force"]].concat()).assert_status(0, &["2 of 2"]);
 }
 
 #[test]
 fn counts_that_differ_leave_no_output() {
     let folder = folder(&["a.jpg", "b.jpg", "c.jpg"], &[2, 3]);
     let words = ["3 photos and 2 shots in camera_capture", "they differ", "hint:"];
-    folder.run(&ARGS).ended(1, &words);
+    folder.run(&ARGS).assert_status(1, &words);
     assert_eq!(folder.list("."), ["flight.ulg", "photos"]);
     let partial = [&ARGS[..], &["--match", "sequence", "--partial"]].concat();
     folder
         .run(&partial)
-        .ended(3, &["2 of 3 photos", "1 photo left out", "c.jpg: no shot"]);
+        .assert_status(3, &["2 of 3 photos", "1 photo left out", "c.jpg: no shot"]);
     assert_eq!(folder.list("tagged"), ["a.jpg", "b.jpg", "photos.csv", "photos.kml"]);
 }
 
@@ -70,9 +70,11 @@ fn broken_photo_is_named() {
     let folder = folder(&["a.jpg"], &[2]);
     folder.write("photos/b.jpg", b"\x89PNG");
     let words = ["b.jpg", "does not start as a JPEG at byte 0"];
-    folder.run(&ARGS).ended(1, &words);
+    folder.run(&ARGS).assert_status(1, &words);
     let partial = [&ARGS[..], &["--partial"]].concat();
-    folder.run(&partial).ended(3, &["1 of 2 photos", "1 photo left out", words[1]]);
+    folder
+        .run(&partial)
+        .assert_status(3, &["1 of 2 photos", "1 photo left out", words[1]]);
 }
 
 #[test]
@@ -81,7 +83,7 @@ fn missing_folder_is_an_error_also_if_photos_may_be_left_out() {
     let args = ["geotag", "fotos", "-o", "tagged", "--log", "flight.ulg", "--partial"];
     let run = folder.run(&args);
     assert_eq!(run.stderr, "error: cannot open fotos: there is no such file\n");
-    run.ended(1, &[]);
+    run.assert_status(1, &[]);
 }
 
 #[test]
@@ -89,8 +91,8 @@ fn log_without_shots_and_folder_of_the_photos_are_refused() {
     let folder = folder(&["a.jpg"], &[2]);
     let flight = testdata("quad_flight.ulg");
     let other = ["geotag", "photos", "-o", "tagged", "--log", &flight];
-    folder.run(&other).ended(1, &["no shots of a camera"]);
+    folder.run(&other).assert_status(1, &["no shots of a camera"]);
     let same = ["geotag", "photos", "-o", "photos", "--log", "flight.ulg", "--force"];
-    folder.run(&same).ended(2, &["is the folder of the photos"]);
+    folder.run(&same).assert_status(2, &["is the folder of the photos"]);
     assert_eq!(fs::read(folder.path().join("photos/a.jpg")).unwrap(), PHOTO);
 }

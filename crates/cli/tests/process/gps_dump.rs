@@ -16,7 +16,7 @@ fn log(records: &[(u8, u8, u8)]) -> Folder {
         let data = [*instance, *len, *byte, byte + 1, byte + 2, byte + 3];
         log.data(topic, time, &[&time.to_le_bytes()[..], &data].concat()).unwrap();
     }
-    Folder::with(&log.finish().unwrap())
+    Folder::with_log(&log.finish().unwrap())
 }
 
 fn bytes(folder: &Folder, name: &str) -> Vec<u8> {
@@ -28,7 +28,9 @@ const ARGS: [&str; 4] = ["gps-dump", "flight.ulg", "-o", "gps"];
 #[test]
 fn high_bit_of_the_length_is_the_direction() {
     let folder = log(&[(0, 2, 10), (1, 1, 20), (0, 0x83, 30), (0, 1, 40), (0, 0, 50)]);
-    folder.run(&ARGS).ended(0, &["2 receivers", "receiver 0: 3 B from it, 3 B to it"]);
+    folder
+        .run(&ARGS)
+        .assert_status(0, &["2 receivers", "receiver 0: 3 B from it, 3 B to it"]);
     assert_eq!(bytes(&folder, "flight_0_from_device.dat"), [10, 11, 40]);
     assert_eq!(bytes(&folder, "flight_0_to_device.dat"), [30, 31, 32]);
     assert_eq!(bytes(&folder, "flight_1_from_device.dat"), [20]);
@@ -38,9 +40,13 @@ fn high_bit_of_the_length_is_the_direction() {
 #[test]
 fn one_receiver_is_selected_or_the_others_are_named() {
     let folder = log(&[(0, 2, 10), (1, 1, 20)]);
-    folder.run(&[&ARGS[..], &["--instance", "2"]].concat()).ended(1, &["of 0, 1"]);
+    folder
+        .run(&[&ARGS[..], &["--instance", "2"]].concat())
+        .assert_status(1, &["of 0, 1"]);
     assert_eq!(folder.list("."), ["flight.ulg"]);
-    folder.run(&[&ARGS[..], &["--instance", "1"]].concat()).ended(0, &["1 receiver"]);
+    folder
+        .run(&[&ARGS[..], &["--instance", "1"]].concat())
+        .assert_status(0, &["1 receiver"]);
     let names = ["flight_1_from_device.dat", "flight_1_to_device.dat"];
     assert_eq!(folder.list("gps"), names);
 }
@@ -48,7 +54,7 @@ fn one_receiver_is_selected_or_the_others_are_named() {
 #[test]
 fn length_beyond_the_data_is_reported() {
     let folder = log(&[(0, 100, 10)]);
-    folder.run(&ARGS).ended(3, &["1 record with a longer `len` than `data`"]);
+    folder.run(&ARGS).assert_status(3, &["1 record with a longer `len` than `data`"]);
     assert_eq!(bytes(&folder, "flight_0_from_device.dat"), [10, 11, 12, 13]);
 }
 
@@ -56,5 +62,5 @@ fn length_beyond_the_data_is_reported() {
 fn log_without_bytes_is_an_error() {
     let run =
         Folder::new().run(&["gps-dump", &testdata("quad_flight.ulg"), "-o", "gps"]);
-    run.ended(1, &["no records of gps_dump", "GPS_DUMP_COMM"]);
+    run.assert_status(1, &["no records of gps_dump", "GPS_DUMP_COMM"]);
 }

@@ -79,7 +79,7 @@ fn full_help_has_the_options_that_short_help_leaves_out() {
     assert_eq!(help(&["help", "convert"]), full);
     assert!(help(&["help", "params", "diff"]).contains("logtool params diff"));
     let run = Folder::new().run(&["help", "output"]);
-    run.ended(2, &["no command or topic `output`", "`outputs`"]);
+    run.assert_status(2, &["no command or topic `output`", "`outputs`"]);
 }
 
 #[test]
@@ -91,15 +91,15 @@ fn old_and_foreign_options_lead_to_a_suggestion() {
         ("--output", "--out"),
     ] {
         let run = Folder::new().run(&["convert", "x.ulg", option, "1"]);
-        run.ended(2, &["hint: ", option, hint]);
+        run.assert_status(2, &["hint: ", option, hint]);
     }
 }
 
 #[test]
 fn log_without_a_command_leads_to_a_suggestion() {
-    let folder = Folder::with(&bytes::log());
-    folder.run(&["flight.ulg"]).ended(2, &["'info'"]);
-    folder.run(&["record", "flight.ulg"]).ended(2, &["'mavlink'"]);
+    let folder = Folder::with_log(&bytes::log());
+    folder.run(&["flight.ulg"]).assert_status(2, &["'info'"]);
+    folder.run(&["record", "flight.ulg"]).assert_status(2, &["'mavlink'"]);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn complete(folder: &Folder, words: &[&str]) -> String {
 
 #[test]
 fn completions_have_commands_options_formats_topics_and_files() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let suggests = |words: &[&str], word: &str| {
         let completions = complete(&folder, words);
         assert!(
@@ -181,7 +181,7 @@ fn completions_have_commands_options_formats_topics_and_files() {
 fn completion_scripts_call_the_program() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = folder.run(&["completions", shell]).succeeded().stdout;
+        let script = folder.run(&["completions", shell]).assert_success().stdout;
         assert!(script.contains("LOGTOOL_COMPLETE"), "{shell}: {script}");
         folder.write(shell, script.as_bytes());
     }
@@ -197,12 +197,12 @@ fn completion_scripts_call_the_program() {
 #[test]
 fn every_command_has_a_manual_page() {
     let folder = Folder::new();
-    folder.run(&["man", "-o", "man1"]).succeeded();
+    folder.run(&["man", "-o", "man1"]).assert_success();
     let pages = folder.list("man1");
     for command in COMMANDS {
         assert!(pages.contains(&format!("logtool-{command}.1")), "{pages:?}");
     }
-    assert!(folder.run(&["man"]).succeeded().stdout.contains(".TH logtool 1"));
+    assert!(folder.run(&["man"]).assert_success().stdout.contains(".TH logtool 1"));
 }
 
 /// The names of all output formats, in the words of a help text.
@@ -214,14 +214,14 @@ fn all_formats() -> String {
 }
 
 /// Returns `text` with single blanks and without line breaks.
-fn joined(text: &str) -> String {
+fn join_lines(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn help_lists_each_output_format_in_order() {
     for command in ["convert", "batch"] {
-        let help = joined(&help(&[command, "--help"]));
+        let help = join_lines(&help(&[command, "--help"]));
         let list = format!("Output format: {} [default", all_formats());
         assert!(help.contains(&list), "{command}: {list}\n{help}");
     }

@@ -4,7 +4,7 @@ use crate::{bytes, program::Folder, samples::testdata};
 
 #[test]
 fn missing_side_files_are_named_with_what_they_are() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let car = testdata("car.vel");
     for (args, what) in [
         (&["convert", &car, "--calibration", "x", "-o", "a"][..], "the calibration x"),
@@ -18,16 +18,17 @@ fn missing_side_files_are_named_with_what_they_are() {
         assert_eq!((run.status, run.stderr), (1, text), "{args:?}");
     }
     let labels = folder.run(&["cat", "flight.ulg", "--msg-dir", "x"]);
-    labels.ended(1, &["the message definitions in x: there is no such folder\n"]);
+    labels
+        .assert_status(1, &["the message definitions in x: there is no such folder\n"]);
     let record = folder.run(&["record", "mavlink", "tcp:127.0.0.1:1", "-o", "x/a.ulg"]);
-    record.ended(1, &["cannot write x/a.ulg: there is no such folder\n"]);
+    record.assert_status(1, &["cannot write x/a.ulg: there is no such folder\n"]);
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn write_errors_name_the_output_and_the_reason_once() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     // Nobody can create a file in /proc, and a file is not a folder.
     for (args, path) in [
         (&["convert", "flight.ulg", "-o", "/proc/a"][..], "/proc/a"),
@@ -74,12 +75,12 @@ fn commands_for_ulogs_name_the_kind_of_other_logs() {
         assert_eq!((run.status, run.stderr), (1, text), "{args:?}");
     }
     let vel = folder.run(&["messages", &testdata("car.vel")]);
-    vel.ended(1, &["it is a .vel log, which has no text messages"]);
+    vel.assert_status(1, &["it is a .vel log, which has no text messages"]);
 }
 
 #[test]
 fn compression_of_logs_without_chunks_is_wrong_usage_in_all_commands() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let compression = ["--compression", "lz4", "-o", "a.ulg"];
     for args in [
         &["filter", "flight.ulg"][..],
@@ -87,19 +88,20 @@ fn compression_of_logs_without_chunks_is_wrong_usage_in_all_commands() {
         &["merge", "flight.ulg", "flight.ulg"],
     ] {
         let run = folder.run(&[args, &compression].concat());
-        run.ended(2, &["ULogs have no compressed chunks", "hint: "]);
+        run.assert_status(2, &["ULogs have no compressed chunks", "hint: "]);
     }
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }
 
 #[test]
 fn hints_of_values_are_shown() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let run = folder.run(&["cat", "flight.ulg", "--derive", "x"]);
-    run.ended(2, &["is not a name and an expression", "\n  hint: as in yaw="]);
+    run.assert_status(2, &["is not a name and an expression", "\n  hint: as in yaw="]);
     let run =
         folder.run(&["plot", "flight.ulg", "att.x", "-o", "a.svg", "--model", "x"]);
-    let run = run.ended(2, &["unknown lidar model \"x\"; known models: HDL-64E S1"]);
+    let run =
+        run.assert_status(2, &["unknown lidar model \"x\"; known models: HDL-64E S1"]);
     assert!(!run.stderr.contains("no such thing"), "{run:?}");
     let mut command = folder.command(&["info", "flight.ulg"]);
     let output = command.env("LOGTOOL_MODEL", "x").output().unwrap();
@@ -112,15 +114,16 @@ fn hints_of_values_are_shown() {
 
 #[test]
 fn options_that_do_not_exist_are_not_advised_as_values() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let run = folder.run(&["schema", "flight.ulg", "-t", "att"]);
-    let run = run.ended(2, &["without an option: 'logtool schema FILE TOPIC'"]);
+    let run = run.assert_status(2, &["without an option: 'logtool schema FILE TOPIC'"]);
     assert!(!run.stderr.contains("as a value"), "{run:?}");
-    let run = folder.run(&["params", "flight.ulg", "--frobnicate"]).ended(2, &[]);
+    let run =
+        folder.run(&["params", "flight.ulg", "--frobnicate"]).assert_status(2, &[]);
     assert!(!run.stderr.contains("as a value"), "{run:?}");
     // An expression may start with a minus.
     let run = folder.run(&["plot", "flight.ulg", "-att.x", "-o", "a.svg"]);
-    run.ended(2, &["as a value"]);
+    run.assert_status(2, &["as a value"]);
 }
 
 #[test]
@@ -128,7 +131,8 @@ fn failed_log_is_named_once_in_the_summary_of_a_batch() {
     let folder = Folder::new();
     let log = testdata("damaged/lost_sector.ulg");
     let run = folder.run(&["batch", "--strict", &log, "-o", "set"]);
-    let run = run.ended(1, &[&format!("\n  {log}: damaged: bytes 48668..49175")]);
+    let run =
+        run.assert_status(1, &[&format!("\n  {log}: damaged: bytes 48668..49175")]);
     assert_eq!(run.stderr.matches(&log).count(), 1, "{run:?}");
     let run = folder.run(&["index", &log, "-o", "all.jsonl"]);
     assert!(!run.stderr.contains("0 files"), "{run:?}");
@@ -136,11 +140,11 @@ fn failed_log_is_named_once_in_the_summary_of_a_batch() {
 
 #[test]
 fn log_without_utc_has_a_hint_with_the_option() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let run = folder.run(&["cat", "flight.ulg", "--clock", "utc"]);
-    run.ended(1, &["the log has no UTC reference", "hint: --utc-start states"]);
+    run.assert_status(1, &["the log has no UTC reference", "hint: --utc-start states"]);
     let run = folder.run(&["check", "flight.ulg", "--clock", "utc"]);
-    run.ended(1, &["the log has no UTC reference", "hint: --utc-start states"]);
+    run.assert_status(1, &["the log has no UTC reference", "hint: --utc-start states"]);
 }
 
 #[test]
@@ -149,7 +153,7 @@ fn info_and_check_show_times_on_the_chosen_clock() {
     let (flight, damaged) =
         (testdata("quad_flight.ulg"), testdata("damaged/lost_sector.ulg"));
     let info = |clock: &str| {
-        let run = folder.run(&["info", &flight, "--clock", clock]).succeeded();
+        let run = folder.run(&["info", &flight, "--clock", clock]).assert_success();
         let line = run.stdout.lines().find(|line| line.contains("duration"));
         line.unwrap().trim().to_owned()
     };
@@ -168,14 +172,17 @@ fn info_and_check_show_times_on_the_chosen_clock() {
 fn outputs_that_are_not_possible_are_refused_before_anything_is_written() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
-    let splits = folder.run(&["plan", &bag, "-t", "/imu/data", "--json"]).succeeded();
+    let splits =
+        folder.run(&["plan", &bag, "-t", "/imu/data", "--json"]).assert_success();
     folder.write("splits", splits.stdout.as_bytes());
     let read = ["read", "-q", "--split", "splits", "-o"];
     let unknown = folder.run(&[&read[..], &["a.xyz"]].concat());
-    unknown.ended(2, &["no output format has the extension .xyz", "--format"]);
-    folder.run(&[&read[..], &["a.xyz", "--format", "csv"]].concat()).succeeded();
-    folder.run(&[&read[..], &["imu"]].concat()).succeeded();
-    folder.run(&["man", "-o", "-"]).ended(2, &["files in a folder", "leave out -o"]);
+    unknown.assert_status(2, &["no output format has the extension .xyz", "--format"]);
+    folder.run(&[&read[..], &["a.xyz", "--format", "csv"]].concat()).assert_success();
+    folder.run(&[&read[..], &["imu"]].concat()).assert_success();
+    folder
+        .run(&["man", "-o", "-"])
+        .assert_status(2, &["files in a folder", "leave out -o"]);
     assert_eq!(folder.list("."), ["a.xyz", "imu", "splits"]);
 }
 
@@ -184,5 +191,5 @@ fn field_that_is_not_a_number_is_described_in_words() {
     let folder = Folder::new();
     let run =
         folder.run(&["plot", &testdata("rover.bag"), "/tf.transforms", "-o", "a.svg"]);
-    run.ended(1, &["`transforms` of /tf is a list, not a number\n"]);
+    run.assert_status(1, &["`transforms` of /tf is a list, not a number\n"]);
 }

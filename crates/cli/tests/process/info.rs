@@ -12,8 +12,8 @@ use crate::{
 
 #[test]
 fn info_summarizes_a_log_on_one_screen() {
-    let folder = Folder::with(&bytes::log());
-    let text = folder.run(&["info", "flight.ulg"]).succeeded().stdout;
+    let folder = Folder::with_log(&bytes::log());
+    let text = folder.run(&["info", "flight.ulg"]).assert_success().stdout;
     for words in [
         "flight.ulg  ULog",
         "2.000 s, from 00:00:01.000 to 00:00:03.000 since boot",
@@ -45,8 +45,8 @@ fn records_that_come_in_bursts_have_no_rate() {
     for time in 0..5 {
         log.extend(bytes::att(1, 2_000_000 + time * 3, 1.0));
     }
-    let folder = Folder::with(&log);
-    let text = folder.run(&["info", "flight.ulg"]).succeeded().stdout;
+    let folder = Folder::with_log(&log);
+    let text = folder.run(&["info", "flight.ulg"]).assert_success().stdout;
     let row = |text: &str, label: &str| {
         let line = text.lines().rev().find(|line| line.trim_start().starts_with(label));
         line.unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
@@ -58,15 +58,16 @@ fn records_that_come_in_bursts_have_no_rate() {
         log.extend(bytes::att(1, 20_000_000 + time * 3, 1.0));
     }
     folder.write("flight.ulg", &log);
-    let text = folder.run(&["info", "--freq", "flight.ulg"]).succeeded().stdout;
+    let text = folder.run(&["info", "--freq", "flight.ulg"]).assert_success().stdout;
     assert_eq!(row(&text, "att ")[1], "1.00");
     assert_eq!(row(&text, "att.1 ")[1], "-");
 }
 
 #[test]
 fn info_json_is_complete_and_one_line_in_a_pipe() {
-    let folder = Folder::with(&bytes::log());
-    let run = folder.run(&["info", "--json", "flight.ulg", "flight.ulg"]).succeeded();
+    let folder = Folder::with_log(&bytes::log());
+    let run =
+        folder.run(&["info", "--json", "flight.ulg", "flight.ulg"]).assert_success();
     let reports = run.json_lines();
     assert_eq!(reports.len(), 2);
     let report = &reports[0];
@@ -90,15 +91,15 @@ fn digest_is_that_of_the_stored_bytes() {
     const DIGEST: &str =
         "blake3:180bb22484b37b3591691de80fd132495cea4099b95f9186e3f4e0356c658aaa";
     let log = fs::read(testdata("quad_flight.ulg")).unwrap();
-    let folder = Folder::with(&log);
-    let text = folder.run(&["info", "--digest", "flight.ulg"]).succeeded().stdout;
+    let folder = Folder::with_log(&log);
+    let text = folder.run(&["info", "--digest", "flight.ulg"]).assert_success().stdout;
     assert!(text.contains(&format!("digest      {DIGEST}\n")), "{text}");
 
     let packed = zstd::bulk::compress(&log, 1).unwrap();
     folder.write("flight.ulg.zst", &packed);
     let names = ["flight.ulg", "flight.ulg.zst"];
     let run = folder.run(&["info", "--digest", "--json", names[0], names[1]]);
-    let reports = run.succeeded().json_lines();
+    let reports = run.assert_success().json_lines();
     assert_eq!(reports[0]["digest"], DIGEST);
     let of_packed = format!("blake3:{}", blake3::hash(&packed).to_hex());
     assert_eq!(reports[1]["digest"], of_packed);
@@ -106,11 +107,11 @@ fn digest_is_that_of_the_stored_bytes() {
 
 #[test]
 fn one_bad_file_does_not_stop_the_others() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     folder.write("cut.ulg", &bytes::cut_log());
     folder.write("text.ulg", b"this is no log");
     let run = folder.run(&["info", "text.ulg", "cut.ulg", "missing.ulg", "flight.ulg"]);
-    let run = run.ended(
+    let run = run.assert_status(
         1,
         &[
             "cannot open text.ulg: not a known log",
@@ -118,14 +119,14 @@ fn one_bad_file_does_not_stop_the_others() {
         ],
     );
     assert!(run.stdout.contains("cut.ulg") && run.stdout.contains("flight.ulg"));
-    let run = folder.run(&["info", "flight.ulg", "cut.ulg"]).ended(3, &[]);
+    let run = folder.run(&["info", "flight.ulg", "cut.ulg"]).assert_status(3, &[]);
     assert!(run.stdout.contains("ends inside a record"), "{run:?}");
 }
 
 #[test]
 fn info_json_lists_damage() {
-    let folder = Folder::with(&bytes::cut_log());
-    let run = folder.run(&["info", "--json", "flight.ulg"]).ended(3, &[]);
+    let folder = Folder::with_log(&bytes::cut_log());
+    let run = folder.run(&["info", "--json", "flight.ulg"]).assert_status(3, &[]);
     let (start, end) = (bytes::log().len() - 17, bytes::log().len() - 3);
     let report = &run.json_lines()[0];
     let damage = &report["damage"][0];
@@ -136,7 +137,7 @@ fn info_json_lists_damage() {
 
 #[test]
 fn derived_topics_are_listed() {
-    let run = Folder::new().run(&["info", &testdata("rover.bag")]).succeeded();
+    let run = Folder::new().run(&["info", &testdata("rover.bag")]).assert_success();
     let line = "\n  also /scan/points, /points/points: made of these (convert and cat \
                 take them by name)\n";
     assert!(run.stdout.contains(line), "{run:?}");
@@ -144,15 +145,16 @@ fn derived_topics_are_listed() {
 
 #[test]
 fn info_json_reports_files_that_cannot_be_opened() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     folder.write("no.log", b"this is no log, whatever it is called");
     for command in ["info", "check"] {
-        let run = folder.run(&[command, "--json", "no.log"]).ended(1, &["error:"]);
+        let run =
+            folder.run(&[command, "--json", "no.log"]).assert_status(1, &["error:"]);
         let report = &run.json_lines()[0];
         assert_eq!(report["file"], "no.log", "{command}");
         assert!(report["error"].as_str().unwrap().contains("no.log"), "{command}");
         let run = folder.run(&[command, "--json", "no.log", "flight.ulg", "gone.ulg"]);
-        let run = run.ended(1, &["error:"]);
+        let run = run.assert_status(1, &["error:"]);
         let reports = run.json_lines();
         let files: Vec<&str> =
             reports.iter().map(|report| report["file"].as_str().unwrap()).collect();
@@ -163,7 +165,7 @@ fn info_json_reports_files_that_cannot_be_opened() {
 #[test]
 fn empty_bag_has_an_empty_list_of_streams() {
     let Some(bag) = sample("rosbag/no-messages.bag") else { return };
-    let run = Folder::new().run(&["info", "--json", &bag]).succeeded();
+    let run = Folder::new().run(&["info", "--json", &bag]).assert_success();
     assert_eq!(run.json_lines()[0]["streams"], json!([]));
 }
 
@@ -172,7 +174,7 @@ fn strict_run_accepts_a_lost_index() {
     for name in ["unindexed.bag", "chunkinfo_count_high.bag"] {
         let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
         let folder = Folder::new();
-        folder.run(&["cat", "--strict", "--json", &bag]).succeeded();
+        folder.run(&["cat", "--strict", "--json", &bag]).assert_success();
         // This reports the damage.
         assert_eq!(folder.run(&["check", &bag]).status, 3, "{name}");
     }
@@ -183,20 +185,24 @@ fn one_information_is_printed_whole() {
     let folder = Folder::new();
     let show =
         |log: &str, key: &str| folder.run(&["info", "--show", key, &testdata(log)]);
-    let run = show("quad_flight.ulg", "perf_counter_preflight").succeeded();
+    let run = show("quad_flight.ulg", "perf_counter_preflight").assert_success();
     assert_eq!(run.stdout.lines().count(), 3);
     assert!(run.stdout.ends_with("max 1022us\n"), "{run:?}");
-    let console = show("quad_flight.ulg", "boot_console_output").succeeded();
+    let console = show("quad_flight.ulg", "boot_console_output").assert_success();
     assert!(
         console.stdout.contains("\nHW arch: ") && console.stdout.ends_with("nsh>\n")
     );
-    assert_eq!(show("quad_flight.ulg", "sys_os_name").succeeded().stdout, "NuttX\n");
+    assert_eq!(
+        show("quad_flight.ulg", "sys_os_name").assert_success().stdout,
+        "NuttX\n"
+    );
     let fault = show("damaged/crashed.ulg", "hardfault_plain");
     assert_eq!(fault.status, 3, "{fault:?}");
     assert!(!fault.stdout.is_empty());
     show("quad_flight.ulg", "hardfault")
-        .ended(1, &["no information `hardfault`", "sys_uuid"]);
+        .assert_status(1, &["no information `hardfault`", "sys_uuid"]);
     show("quad_flight.ulg", "perf_counter")
-        .ended(1, &["did you mean `perf_counter_preflight`?"]);
-    show("rover.bag", "sys_name").ended(1, &["only ULogs have such information"]);
+        .assert_status(1, &["did you mean `perf_counter_preflight`?"]);
+    show("rover.bag", "sys_name")
+        .assert_status(1, &["only ULogs have such information"]);
 }

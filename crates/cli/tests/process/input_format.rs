@@ -32,7 +32,7 @@ fn records_after_a_destroyed_start_are_read() {
         bytes[..destroyed].fill(0xa5);
         folder.write("log.bin", &bytes);
         let args = ["cat", "--input-format", format, "log.bin"];
-        let read = folder.run(&args).ended(3, &[lost]);
+        let read = folder.run(&args).assert_status(3, &[lost]);
         let case = format!("{name}, {destroyed} bytes");
         assert_eq!(read.stdout.lines().count(), intact - missing, "{case}");
     }
@@ -65,7 +65,7 @@ fn every_command_takes_the_format() {
     let check = folder.run(&["check", "log.mcap", "--input-format", "mcap"]);
     assert!(check.stdout.contains("the magic bytes of the file are lost"), "{check:?}");
     // The repaired file needs no option.
-    folder.run(&["info", "whole.mcap"]).succeeded();
+    folder.run(&["info", "whole.mcap"]).assert_success();
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn wrong_input_format_is_an_error() {
     let folder = Folder::new();
     for format in ["ulog", "bag", "vel", "pcap", "csv", "parquet"] {
         let run = folder.run(&["info", "--input-format", format, &path]);
-        run.ended(1, &["error: "]);
+        run.assert_status(1, &["error: "]);
     }
     let unknown = folder.run(&["info", "--input-format", "text", &path]);
-    unknown.ended(2, &["possible values: ulog, bag, mcap, vel, pcap"]);
+    unknown.assert_status(2, &["possible values: ulog, bag, mcap, vel, pcap"]);
 }

@@ -12,7 +12,7 @@ use crate::{bytes, program::Folder};
 
 /// Starts the program, interrupts it when its first temporary file exists, and returns
 /// its exit status.
-fn interrupted(folder: &Folder, args: &[&str], dir: &str) -> Option<i32> {
+fn run_and_interrupt(folder: &Folder, args: &[&str], dir: &str) -> Option<i32> {
     let mut command = folder.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
@@ -31,13 +31,13 @@ fn interrupted(folder: &Folder, args: &[&str], dir: &str) -> Option<i32> {
 #[test]
 fn interrupted_command_leaves_no_output() {
     // 63 MB: it takes long enough to be interrupted.
-    let folder = Folder::with(&bytes::long_log(3_000_000));
+    let folder = Folder::with_log(&bytes::long_log(3_000_000));
     for (args, dir) in [
         (&["convert", "flight.ulg", "-o", "deep/out"][..], "deep"),
         (&["filter", "flight.ulg", "-o", "new.ulg"], "."),
         (&["repair", "flight.ulg", "-o", "new.ulg"], "."),
     ] {
-        let status = interrupted(&folder, args, dir);
+        let status = run_and_interrupt(&folder, args, dir);
         assert_eq!(status, Some(130), "{args:?}");
         assert_eq!(folder.list("."), ["flight.ulg"], "{args:?}");
     }

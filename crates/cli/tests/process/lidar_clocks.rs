@@ -65,7 +65,7 @@ fn lidars_of_several_logs_have_separate_frames() {
         let folder = Folder::new();
         let merge = ["merge", &puck, &car, "-o", new];
         let expected = "renamed, as /car/points, and frames, as car/velodyne";
-        folder.run(&[&merge[..], more].concat()).ended(0, &[expected]);
+        folder.run(&[&merge[..], more].concat()).assert_status(0, &[expected]);
         assert_eq!(frames(&folder, new, "/points"), ["velodyne"]);
         assert_eq!(frames(&folder, new, "/car/points"), ["car/velodyne"]);
         assert_eq!(frames(&folder, new, "/tf"), ["car/base_link"]);
@@ -83,7 +83,9 @@ fn lidars_of_several_logs_have_separate_frames() {
     }
     fs::write(folder.path().join("other.pcap"), bytes).unwrap();
     let expected = "3 renamed, as /other/position, and frames, as other/velodyne";
-    folder.run(&["merge", &puck, "other.pcap", "-o", "o.bag"]).ended(0, &[expected]);
+    folder
+        .run(&["merge", &puck, "other.pcap", "-o", "o.bag"])
+        .assert_status(0, &[expected]);
     assert_eq!(frames(&folder, "o.bag", "/other/points"), ["other/velodyne"]);
     let same = folder.run(&["merge", &puck, "same.pcap", "-o", "s.bag"]);
     assert!(same.status == 0 && !same.stderr.contains("renamed"), "{}", same.stderr);
@@ -101,13 +103,13 @@ fn points_in_logs_and_tables_are_in_utc() {
     {
         let note = "times are 0.367145 s earlier, as position packets give UTC";
         let convert = ["convert", &log, "-o", new];
-        folder.run(&[&convert[..], more].concat()).ended(0, &[note]);
+        folder.run(&[&convert[..], more].concat()).assert_status(0, &[note]);
         let (_, stamp) = clouds(&folder, new)[0];
         // Some of the first firings have no return.
         assert!((0..100).contains(&(stamp - expected)), "{new}: {stamp} {expected}");
     }
     let merge = ["merge", &log, &testdata("puck.pcap"), "-o", "m.bag"];
-    folder.run(&merge).ended(0, &[]);
+    folder.run(&merge).assert_status(0, &[]);
     let (_, stamp) = clouds(&folder, "m.bag")[0];
     assert!((0..100).contains(&(stamp - expected)), "{stamp} {expected}");
 }
@@ -128,7 +130,7 @@ fn points_and_positions_without_a_pulse_state_share_a_clock() {
     {
         let convert = ["convert", &log, "-o", new];
         let run = folder.run(&[&convert[..], &times, more].concat());
-        run.ended(0, &["times are 0.904753 s earlier, as position packets"]);
+        run.assert_status(0, &["times are 0.904753 s earlier, as position packets"]);
         let clouds = clouds(&folder, new);
         // A rotation takes 0.1 s, and the time range starts within one of them.
         assert_eq!(clouds.len(), 3, "{new}");
@@ -136,7 +138,7 @@ fn points_and_positions_without_a_pulse_state_share_a_clock() {
             assert!(range.contains(&time) && range.contains(&stamp), "{time} {stamp}");
             assert!(stamp <= time, "{time} {stamp}");
         }
-        let info = folder.run(&["info", "--json", new]).succeeded().json_lines();
+        let info = folder.run(&["info", "--json", new]).assert_success().json_lines();
         let topics = info[0]["topics"].as_array().unwrap();
         let position =
             topics.iter().find(|topic| topic["name"] == "/position").unwrap();
@@ -160,7 +162,7 @@ fn cloud_is_within_the_requested_times() {
     let second = 1_285_852_267_000_000;
     for new in ["a.mcap", "b.bag"] {
         let convert = ["convert", &log, "-o", new];
-        folder.run(&[&convert[..], &times].concat()).ended(0, &[]);
+        folder.run(&[&convert[..], &times].concat()).assert_status(0, &[]);
         let clouds = clouds(&folder, new);
         assert_eq!(clouds.len(), 1);
         for (time, _) in clouds {
@@ -181,7 +183,7 @@ fn empty_time_range_error_names_the_clock_of_dates() {
         &["filter", &log, "-o", "x.pcap"],
     ] {
         let run = folder.run(&[args, &from].concat());
-        run.ended(
+        run.assert_status(
             0,
             &[
                 "no records match the selected topics and time range",

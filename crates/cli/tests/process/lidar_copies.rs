@@ -13,14 +13,14 @@ fn filtered_vel_log_is_a_vel_log() {
     let folder = Folder::new();
     let car = testdata("car.vel");
     let args = ["filter", &car, "-q", "-o", "gps.vel", "--topic", "gps"];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     let cat =
-        |log: &str| folder.run(&["cat", log, "--topic", "gps"]).succeeded().stdout;
+        |log: &str| folder.run(&["cat", log, "--topic", "gps"]).assert_success().stdout;
     assert!(!cat("gps.vel").is_empty());
     assert_eq!(cat("gps.vel"), cat(&car));
     let cut = testdata("damaged/cut.vel");
-    folder.run(&["repair", &cut, "-q", "-o", "sound.vel"]).ended(3, &[]);
-    folder.run(&["info", "sound.vel"]).succeeded();
+    folder.run(&["repair", &cut, "-q", "-o", "sound.vel"]).assert_status(3, &[]);
+    folder.run(&["info", "sound.vel"]).assert_success();
 }
 
 #[test]
@@ -28,46 +28,49 @@ fn capture_can_be_filtered_repaired_and_merged() {
     let folder = Folder::new();
     let puck = testdata("puck.pcap");
     let cat = |log: &str, topic: &str| {
-        folder.run(&["cat", log, "--topic", topic]).succeeded().stdout
+        folder.run(&["cat", log, "--topic", topic]).assert_success().stdout
     };
     for topic in ["position", "velodyne_packets"] {
         let args = ["filter", &puck, "-q", "-o", "new.pcap", "-f", "--topic", topic];
-        folder.run(&args).ended(0, &["left out: 1 frame of other protocols"]);
+        folder.run(&args).assert_status(0, &["left out: 1 frame of other protocols"]);
         assert!(cat("new.pcap", topic) == cat(&puck, topic), "{topic}");
         if topic == "position" {
             folder
                 .run(&["filter", "new.pcap", "-q", "-o", "position.pcap"])
-                .succeeded();
+                .assert_success();
         }
     }
-    folder.run(&["repair", &puck, "-q", "-o", "sound.pcap"]).ended(0, &["left out"]);
+    folder
+        .run(&["repair", &puck, "-q", "-o", "sound.pcap"])
+        .assert_status(0, &["left out"]);
     assert!(cat("sound.pcap", "points") == cat(&puck, "points"));
     folder
         .run(&["merge", "new.pcap", "position.pcap", "-q", "-o", "two.pcap"])
-        .succeeded();
+        .assert_success();
     for topic in ["position", "velodyne_packets"] {
         assert!(cat("two.pcap", topic) == cat(&puck, topic), "{topic}");
     }
     // Equal packets of two logs are both kept, because they may be different packets.
     let args = ["merge", "new.pcap", "sound.pcap", "-q", "-o", "twice.pcap"];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     let count = |log: &str| cat(log, "velodyne_packets").lines().count();
     assert_eq!(count("twice.pcap"), 2 * count(&puck));
     let args = ["filter", &puck, "-o", "new.pcapng"];
-    folder.run(&args).ended(2, &["captures are written as pcap"]);
+    folder.run(&args).assert_status(2, &["captures are written as pcap"]);
 }
 
 #[test]
 fn vel_log_is_converted_to_a_capture_after_a_note_about_dropped_topics() {
     let folder = Folder::new();
     let car = testdata("car.vel");
-    let stderr = folder.run(&["convert", &car, "-o", "car.pcap"]).ended(0, &[]).stderr;
+    let stderr =
+        folder.run(&["convert", &car, "-o", "car.pcap"]).assert_status(0, &[]).stderr;
     let (left, output_at) =
         (stderr.find("left out: gps, "), stderr.find(" → car.pcap"));
     assert!(left.is_some() && left < output_at, "{stderr}");
     let points = |log: &str| {
         let args = ["cat", log, "--topic", "points", "--clock", "relative"];
-        folder.run(&args).ended(0, &["no calibration of this lidar"]).stdout
+        folder.run(&args).assert_status(0, &["no calibration of this lidar"]).stdout
     };
     let coordinates = |text: String| -> Vec<String> {
         let data = text.lines().filter_map(|line| line.split_once("data").map(|l| l.1));
@@ -76,10 +79,10 @@ fn vel_log_is_converted_to_a_capture_after_a_note_about_dropped_topics() {
     let expected = coordinates(points(&car));
     assert!(!expected.is_empty());
     assert_eq!(coordinates(points("car.pcap")), expected);
-    folder.run(&["convert", "car.pcap", "-q", "-o", "again.vel"]).succeeded();
+    folder.run(&["convert", "car.pcap", "-q", "-o", "again.vel"]).assert_success();
     assert_eq!(coordinates(points("again.vel")), expected);
     // Two logs of one program, and of two.
-    folder.run(&["merge", &car, &car, "-q", "-o", "two.vel"]).succeeded();
+    folder.run(&["merge", &car, &car, "-q", "-o", "two.vel"]).assert_success();
 }
 
 #[test]
@@ -124,10 +127,10 @@ fn packets_of_a_bag_are_converted_to_a_capture_and_dropped_topics_are_reported()
     let Some(bag) = sample(name) else { return };
     let folder = Folder::new();
     let run = folder.run(&["convert", &bag, "-o", "scans.pcap"]);
-    run.ended(0, &["a capture has only packets", "scans.pcap: 760 records"]);
+    run.assert_status(0, &["a capture has only packets", "scans.pcap: 760 records"]);
     let args = ["convert", &bag, "-q", "--topic", "/velodyne_packets/packets"];
     let packets = folder.run(&[&args[..], &["--format", "csv", "-o", "-"]].concat());
-    let packets = packets.succeeded().stdout;
+    let packets = packets.assert_success().stdout;
     // A header of 24 bytes, then frames of 16 + 42 + 1206: by the format of pcap.
     let capture = fs::read(folder.path().join("scans.pcap")).unwrap();
     let mut frames = capture[24..].chunks(1_264);
@@ -183,17 +186,19 @@ fn messages_dropped_as_invalid_are_reported() {
     let args = ["convert", "packets.vel", "-o", "out", "--topic", "points"];
     let expected =
         "points: made without 1 message of packets that are not marked valid";
-    folder.run(&args).ended(0, &[expected]);
+    folder.run(&args).assert_status(0, &[expected]);
     // One of the 21 messages of `RobotPoseM` is not valid; all of `GPSTDataM` are.
     let args = ["plot", &testdata("car.vel"), "pose.q0", "-o", "q0.svg"];
     folder
         .run(&args)
-        .ended(0, &["pose: records that are not marked valid are dropped"]);
+        .assert_status(0, &["pose: records that are not marked valid are dropped"]);
     let args = ["plot", &testdata("car.vel"), "gps.speed", "-o", "speed.svg"];
-    let stderr = folder.run(&args).ended(0, &[]).stderr;
+    let stderr = folder.run(&args).assert_status(0, &[]).stderr;
     assert!(!stderr.contains("left out"), "{stderr}");
-    folder.run(&["convert", &testdata("car.vel"), "-o", "new.bag", "-q"]).ended(0, &[]);
-    let run = folder.run(&["info", "new.bag", "--json"]).succeeded();
+    folder
+        .run(&["convert", &testdata("car.vel"), "-o", "new.bag", "-q"])
+        .assert_status(0, &[]);
+    let run = folder.run(&["info", "new.bag", "--json"]).assert_success();
     let topics = run.json_lines()[0]["topics"].as_array().unwrap().clone();
     let records = |name: &str| {
         topics.iter().find(|topic| topic["name"] == name).unwrap()["records"].clone()
@@ -214,7 +219,7 @@ fn check_decodes_points_of_packets() {
     // The flag of lasers 32 to 63, which a VLP-16 does not have.
     bytes[first + 500..first + 502].copy_from_slice(&[0xff, 0xdd]);
     folder.write("odd.pcap", &bytes);
-    folder.run(&["check", "odd.pcap"]).ended(3, &[]);
+    folder.run(&["check", "odd.pcap"]).assert_status(3, &[]);
     let stdout = folder.run(&["check", "odd.pcap"]).stdout;
     assert!(stdout.contains("damage.undecodable"), "{stdout}");
     assert!(stdout.contains("points"), "{stdout}");
@@ -224,11 +229,17 @@ fn check_decodes_points_of_packets() {
 fn log_without_packets_is_a_single_error() {
     let folder = Folder::new();
     for (out, expected) in [
-        ("x.vel", "writing ulog as a .vel log: it has no packets of lidars"),
-        ("x.pcap", "writing ulog as a capture: it has no packets of lidars"),
+        (
+            "x.vel",
+            "cannot write this ulog log as a .vel log: it has no packets of lidars",
+        ),
+        (
+            "x.pcap",
+            "cannot write this ulog log as a capture: it has no packets of lidars",
+        ),
     ] {
         let run = folder.run(&["convert", &testdata("quad_flight.ulg"), "-o", out]);
-        let run = run.ended(1, &[expected]);
+        let run = run.assert_status(1, &[expected]);
         assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
     }
     // A frame of 1248 bytes in a pcap file, with 100 captured bytes. They begin with
@@ -243,8 +254,8 @@ fn log_without_packets_is_a_single_error() {
     let capture = [head.as_flattened(), frame.as_flattened(), &bytes].concat();
     folder.write("cut.pcap", &capture);
     let expected =
-        "pcap as a .vel log: 1 frame is truncated by the snapshot length, and lost";
-    folder.run(&["convert", "cut.pcap", "-o", "x.vel"]).ended(1, &[expected]);
+        "pcap log as a .vel log: 1 frame is truncated by the snapshot length, and lost";
+    folder.run(&["convert", "cut.pcap", "-o", "x.vel"]).assert_status(1, &[expected]);
     assert_eq!(folder.list("."), ["cut.pcap"]);
 }
 
@@ -253,7 +264,9 @@ fn derived_points_in_a_bag_are_rejected_as_messages() {
     let folder = Folder::new();
     folder.write("a.bag", &bag_of_packets());
     let points = ["convert", "a.bag", "-o", "b.mcap", "-t", "/lidar/points"];
-    folder.run(&points).ended(1, &["no topic `/lidar/points`", "are not messages"]);
+    folder
+        .run(&points)
+        .assert_status(1, &["no topic `/lidar/points`", "are not messages"]);
 }
 
 #[test]
@@ -265,7 +278,9 @@ fn packets_without_times_are_rejected_as_messages() {
     let message =
         "velodyne_packets has packets without a time, but a log needs one for each";
     for more in [&["new.mcap"][..], &["new.mcap", "--foxglove"], &["new.bag"]] {
-        folder.run(&[&["convert", &capture, "-o"], more].concat()).ended(1, &[message]);
+        folder
+            .run(&[&["convert", &capture, "-o"], more].concat())
+            .assert_status(1, &[message]);
     }
     assert!(folder.list(".").is_empty());
 }

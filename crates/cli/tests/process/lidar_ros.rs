@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{program::Folder, samples::testdata};
 
 fn records(folder: &Folder, log: &str, topic: &str) -> u64 {
-    let info = folder.run(&["info", "--json", log]).succeeded().stdout;
+    let info = folder.run(&["info", "--json", log]).assert_success().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     let topics = info["topics"].as_array().unwrap();
     let entry = topics.iter().find(|of| of["name"] == topic);
@@ -17,7 +17,7 @@ fn records(folder: &Folder, log: &str, topic: &str) -> u64 {
 fn times(folder: &Folder, log: &str, topic: &str, more: &[&str]) -> Vec<String> {
     let convert = ["convert", log, "-q", "-t", topic, "--format", "csv", "-o", "times"];
     let columns = ["--field", "x"];
-    folder.run(&[&convert[..], &columns, more].concat()).succeeded();
+    folder.run(&[&convert[..], &columns, more].concat()).assert_success();
     let mut names = folder.list("times").into_iter();
     let name = names.find(|name| name.ends_with(".csv")).unwrap();
     let text = folder.read(&format!("times/{name}"));
@@ -41,7 +41,7 @@ fn cloud_has_exactly_the_points_of_the_selected_times() {
         assert!(count > 0 && count < all.len());
         for new in ["cut.bag", "cut.mcap"] {
             let convert = ["convert", &log, "-o", new, "--start", from, "--end", to];
-            folder.run(&[&convert[..], &own_clock].concat()).ended(0, &[]);
+            folder.run(&[&convert[..], &own_clock].concat()).assert_status(0, &[]);
             let points = times(&folder, new, "/points/points", &[]);
             assert_eq!(points.len(), count, "{new} of {log}");
         }
@@ -62,8 +62,9 @@ fn packets_are_converted_to_driver_scans_without_loss() {
         for new in ["new.bag", "new.mcap", "ros2.mcap"] {
             let convert = ["convert", &log, "-o", new, "-t", "velodyne_packets"];
             let ros2: &[&str] = if new == "ros2.mcap" { &["--ros2"] } else { &[] };
-            folder.run(&[&convert[..], ros2].concat()).ended(0, &[]);
-            let info = folder.run(&["info", "--json", new]).succeeded().json_lines();
+            folder.run(&[&convert[..], ros2].concat()).assert_status(0, &[]);
+            let info =
+                folder.run(&["info", "--json", new]).assert_success().json_lines();
             let topics = info[0]["topics"].as_array().unwrap();
             let topic = topics
                 .iter()
@@ -82,11 +83,13 @@ fn packets_are_converted_to_driver_scans_without_loss() {
 #[test]
 fn vel_log_is_converted_to_mcap_and_bag_with_a_cloud_for_each_scan() {
     let (folder, log) = (Folder::new(), testdata("car.vel"));
-    folder.run(&["convert", &log, "-q", "-o", "scans", "--format", "pcd"]).succeeded();
+    folder
+        .run(&["convert", &log, "-q", "-o", "scans", "--format", "pcd"])
+        .assert_success();
     let scans = folder.read("scans/points/index.csv").lines().count() as u64 - 1;
     for new in ["car.mcap", "car.bag"] {
         let run = folder.run(&["convert", &log, "-o", new]);
-        run.ended(0, &["left out: velodyne_packets"]);
+        run.assert_status(0, &["left out: velodyne_packets"]);
         assert_eq!(records(&folder, new, "/points"), scans);
         assert_eq!(records(&folder, new, "/gps"), records(&folder, &log, "gps"));
     }
@@ -101,7 +104,7 @@ fn points(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
         ["x", "y", "z", "laser", "ring", "azimuth", "distance", "return_type"];
     let columns: Vec<&str> =
         columns.iter().flat_map(|name| ["--field", name]).collect();
-    folder.run(&[&convert[..], &columns].concat()).succeeded();
+    folder.run(&[&convert[..], &columns].concat()).assert_success();
     let mut names = folder.list("points").into_iter();
     let name = names.find(|name| name.ends_with(".csv")).unwrap();
     let text = folder.read(&format!("points/{name}"));
@@ -124,8 +127,8 @@ fn points_images_and_poses_round_trip_through_foxglove_types() {
     for log in ["car.vel", "puck.pcap"] {
         let (folder, log) = (Folder::new(), testdata(log));
         let convert = ["convert", &log, "-o", "new.mcap", "--foxglove"];
-        folder.run(&convert).ended(0, &["left out: velodyne_packets"]);
-        let info = folder.run(&["info", "--json", "new.mcap"]).succeeded().stdout;
+        folder.run(&convert).assert_status(0, &["left out: velodyne_packets"]);
+        let info = folder.run(&["info", "--json", "new.mcap"]).assert_success().stdout;
         let info: Value = serde_json::from_str(&info).unwrap();
         for topic in info["topics"].as_array().unwrap() {
             let name = topic["name"].as_str().unwrap();
@@ -143,12 +146,12 @@ fn points_images_and_poses_round_trip_through_foxglove_types() {
         assert_eq!(new_points, points(&folder, &log, "points"));
         assert!(!new_points.is_empty());
         let ros = ["convert", &log, "-q", "-o", "ros.mcap"];
-        folder.run(&ros).ended(0, &[]);
+        folder.run(&ros).assert_status(0, &[]);
         for topic in ["/points", "/image/compressed", "/tf", "/gps", "/gps/fix"] {
             let count = |new: &str| records(&folder, new, topic);
             assert_eq!(count("new.mcap"), count("ros.mcap"), "{topic}");
         }
-        folder.run(&["check", "new.mcap"]).ended(0, &[]);
+        folder.run(&["check", "new.mcap"]).assert_status(0, &[]);
     }
 }
 
@@ -159,7 +162,7 @@ fn foxglove_types_are_rejected_without_suitable_topics() {
         let convert = ["convert", &testdata(log), "-o", "x.mcap", "--foxglove"];
         folder
             .run(&convert)
-            .ended(2, &["Foxglove's types are for .vel logs and captures"]);
+            .assert_status(2, &["Foxglove's types are for .vel logs and captures"]);
     }
     let log = testdata("car.vel");
     for (out, more, expected) in [
@@ -168,9 +171,11 @@ fn foxglove_types_are_rejected_without_suitable_topics() {
     ] {
         let convert = ["convert", &log, "-o", out, "--foxglove", more];
         let convert = if more == "--foxglove" { &convert[..5] } else { &convert };
-        folder.run(convert).ended(2, &[expected]);
+        folder.run(convert).assert_status(2, &[expected]);
     }
-    folder.run(&["merge", &log, &log, "-o", "x.bag", "--foxglove"]).ended(2, &[]);
+    folder
+        .run(&["merge", &log, &log, "-o", "x.bag", "--foxglove"])
+        .assert_status(2, &[]);
     assert!(!folder.path().join("x.mcap").exists());
 }
 
@@ -179,8 +184,8 @@ fn lidar_log_and_ulog_are_merged_as_protobuf() {
     let folder = Folder::new();
     let (ulog, vel) = (testdata("quad_flight.ulg"), testdata("car.vel"));
     let merge = ["merge", &ulog, &vel, "-o", "all.mcap", "--foxglove"];
-    folder.run(&merge).ended(0, &["all.mcap"]);
+    folder.run(&merge).assert_status(0, &["all.mcap"]);
     assert_eq!(records(&folder, "all.mcap", "/pose"), records(&folder, &vel, "pose"));
-    let info = folder.run(&["info", "--json", "all.mcap"]).succeeded().stdout;
+    let info = folder.run(&["info", "--json", "all.mcap"]).assert_success().stdout;
     assert!(!info.contains("ros1"), "{info}");
 }

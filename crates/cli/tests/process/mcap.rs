@@ -10,20 +10,22 @@ use crate::{program::Folder, samples::testdata};
 
 /// What `logtool cat` prints of a log.
 fn cat(folder: &Folder, log: &str, more: &[&str]) -> String {
-    folder.run(&[&["cat", "-q", "--json", log], more].concat()).succeeded().stdout
+    folder.run(&[&["cat", "-q", "--json", log], more].concat()).assert_success().stdout
 }
 
 #[test]
 fn bag_converted_to_mcap_has_the_same_records() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    folder.run(&["convert", &bag, "-o", "new.mcap"]).ended(0, &["491 records"]);
+    folder.run(&["convert", &bag, "-o", "new.mcap"]).assert_status(0, &["491 records"]);
     assert_eq!(cat(&folder, "new.mcap", &[]), cat(&folder, &bag, &[]));
     let part = ["--topic", "/gps/*", "--start", "2", "--end", "3"];
     let (new, old) = (cat(&folder, "new.mcap", &part), cat(&folder, &bag, &part));
     assert!(new == old && new.lines().count() == 5, "5 Hz for a second: {new}");
-    folder.run(&["convert", "new.mcap", "-o", "back.bag"]).ended(0, &["491 records"]);
+    folder
+        .run(&["convert", "new.mcap", "-o", "back.bag"])
+        .assert_status(0, &["491 records"]);
     assert_eq!(cat(&folder, "back.bag", &[]), cat(&folder, &bag, &[]));
-    let info = folder.run(&["info", "--json", "new.mcap"]).succeeded().stdout;
+    let info = folder.run(&["info", "--json", "new.mcap"]).assert_success().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     assert_eq!(info["metadata"]["profile"], "ros1");
     assert_eq!(info["metadata"]["indexed"], true);
@@ -40,8 +42,8 @@ fn chunks_have_the_requested_compression() {
         let bytes = std::fs::read(folder.path().join(name)).unwrap();
         bytes.windows(text.len()).any(|window| window == text)
     };
-    convert(&bag, "a.mcap", "lz4").succeeded();
-    convert(&testdata("puck.pcap"), "b.bag", "bz2").ended(0, &[]);
+    convert(&bag, "a.mcap", "lz4").assert_success();
+    convert(&testdata("puck.pcap"), "b.bag", "bz2").assert_status(0, &[]);
     // A string in MCAP is its length and its bytes; a field of a bag's header is
     // `name=value`.
     assert!(
@@ -51,10 +53,10 @@ fn chunks_have_the_requested_compression() {
         contains("b.bag", b"compression=bz2")
             && !contains("b.bag", b"compression=none")
     );
-    convert(&bag, "c", "lz4").ended(2, &["--compression is for"]);
+    convert(&bag, "c", "lz4").assert_status(2, &["--compression is for"]);
     for (out, compression) in [("c.mcap", "bz2"), ("c.bag", "zstd")] {
         convert(&bag, out, compression)
-            .ended(2, &["do not support", "the compression can be"]);
+            .assert_status(2, &["do not support", "the compression can be"]);
     }
     assert_eq!(folder.list("."), ["a.mcap", "b.bag"]);
 }
@@ -65,14 +67,14 @@ fn bags_are_filtered_merged_and_repaired_to_mcap() {
     let gps = ["--topic", "/gps/fix", "--compression", "lz4"];
     folder
         .run(&[&["filter", &bag, "-o", "gps.mcap"][..], &gps].concat())
-        .ended(0, &["50 records"]);
+        .assert_status(0, &["50 records"]);
     let imu = ["--topic", "/imu/data", "--compression", "none"];
     folder
         .run(&[&["filter", &bag, "-o", "imu.mcap"][..], &imu].concat())
-        .ended(0, &["250 records"]);
+        .assert_status(0, &["250 records"]);
     folder
         .run(&["merge", "gps.mcap", "imu.mcap", "-o", "both.mcap"])
-        .ended(0, &["300 records"]);
+        .assert_status(0, &["300 records"]);
     let want =
         cat(&folder, &bag, &["--order", "time", "-t", "/imu/data", "-t", "/gps/fix"]);
     let sorted = |text: &str| {
@@ -85,7 +87,9 @@ fn bags_are_filtered_merged_and_repaired_to_mcap() {
     // Without its end. The readable messages are written to a complete file.
     let whole = std::fs::read(folder.path().join("imu.mcap")).unwrap();
     folder.write("cut.mcap", &whole[..whole.len() / 2]);
-    folder.run(&["repair", "cut.mcap", "-o", "mended.mcap"]).ended(3, &["records"]);
+    folder
+        .run(&["repair", "cut.mcap", "-o", "mended.mcap"])
+        .assert_status(3, &["records"]);
     let mended = cat(&folder, "mended.mcap", &[]);
     assert!(cat(&folder, "imu.mcap", &[]).starts_with(&mended) && mended.len() > 1_000);
 }
@@ -93,15 +97,17 @@ fn bags_are_filtered_merged_and_repaired_to_mcap() {
 #[test]
 fn unsuitable_input_for_mcap_is_an_error_without_output() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    folder.run(&["convert", &log, "-o", "p.mcap", "-q"]).succeeded();
+    folder.run(&["convert", &log, "-o", "p.mcap", "-q"]).assert_success();
     folder
         .run(&["convert", "p.mcap", "-o", "new.bag"])
-        .ended(1, &["protobuf", "ROS 1"]);
+        .assert_status(1, &["protobuf", "ROS 1"]);
     let bag = testdata("rover.bag");
-    folder.run(&["convert", &bag, "-o", "x.mcap", "--flat"]).ended(2, &["no columns"]);
+    folder
+        .run(&["convert", &bag, "-o", "x.mcap", "--flat"])
+        .assert_status(2, &["no columns"]);
     folder
         .run(&["convert", &bag, &log, "-o", "x.mcap"])
-        .ended(2, &["several logs in one file", "merge"]);
+        .assert_status(2, &["several logs in one file", "merge"]);
     assert_eq!(folder.list("."), ["p.mcap"]);
 }
 
@@ -110,10 +116,10 @@ fn health_of_a_broken_mcap_file_has_its_profile_and_chunks() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
     let packed = ["filter", &bag, "-q", "-o", "a.mcap", "--compression", "lz4"];
-    folder.run(&packed).succeeded();
+    folder.run(&packed).assert_success();
     let expected = ["profile     ros1, written by logtool", "chunks      \"lz4\": "];
     for args in [&["info", "a.mcap"][..], &["info", "--health", "a.mcap"]] {
-        let shown = folder.run(args).succeeded().stdout;
+        let shown = folder.run(args).assert_success().stdout;
         assert!(expected.iter().all(|line| shown.contains(line)), "{shown}");
     }
     // Without its end, and with a broken chunk.
@@ -132,7 +138,7 @@ fn unknown_compression_is_a_single_error() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
     let packed = ["filter", &bag, "-q", "-o", "a.mcap", "--compression", "lz4"];
-    folder.run(&packed).succeeded();
+    folder.run(&packed).assert_success();
     let mut bytes = std::fs::read(folder.path().join("a.mcap")).unwrap();
     let name = b"\x03\0\0\0lz4";
     for at in 0..bytes.len() - name.len() {
@@ -151,7 +157,7 @@ fn unknown_compression_is_a_single_error() {
         &["merge", "a.mcap", "-o", "new.mcap"],
     ] {
         let run = folder.run(&[args, &["b.mcap"]].concat());
-        run.ended(1, &["error: b.mcap: ", message]);
+        run.assert_status(1, &["error: b.mcap: ", message]);
         assert_eq!(folder.list("."), ["a.mcap", "b.mcap"]);
     }
     let shown = folder.run(&["info", "b.mcap"]).stdout;
@@ -182,7 +188,7 @@ fn foxglove_images_are_written_to_files() {
     }
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
     let args = ["convert", "a.mcap", "-q", "-o", "out", "--format", "images"];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     let read =
         |name: &str| std::fs::read(folder.path().join("out").join(name)).unwrap();
     assert_eq!(read("file/1.500000000.jpg"), b"\xff\xd8\xff\xe0x");
@@ -203,8 +209,8 @@ fn log_time_beyond_tables_is_reported_and_copied() {
     }
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
     let expected = ["2 records with values", "null: its log time is after 2262-04-11"];
-    folder.run(&["convert", "a.mcap", "-o", "t"]).ended(3, &expected);
+    folder.run(&["convert", "a.mcap", "-o", "t"]).assert_status(3, &expected);
     assert_eq!(folder.read("t/a_a_0.csv"), "time,json\n1000000000,{}\n,{}\n,{}\n");
-    folder.run(&["filter", "a.mcap", "-o", "b.mcap"]).ended(0, &["3 records"]);
-    folder.run(&["convert", "b.mcap", "-o", "u"]).ended(3, &expected);
+    folder.run(&["filter", "a.mcap", "-o", "b.mcap"]).assert_status(0, &["3 records"]);
+    folder.run(&["convert", "b.mcap", "-o", "u"]).assert_status(3, &expected);
 }

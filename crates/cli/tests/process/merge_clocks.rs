@@ -76,7 +76,9 @@ fn publish_and_attachment_times_are_shifted() {
         folder.write("a.mcap", &file(old_checksum, published));
         let offset_of = format!("--offset={log}={offset}");
         let args = ["merge", "a.mcap", &bag, "-f", "-o", "b.mcap", "--compression"];
-        folder.run(&[&args[..], &["none", &offset_of]].concat()).ended(0, &["2 logs"]);
+        folder
+            .run(&[&args[..], &["none", &offset_of]].concat())
+            .assert_status(0, &["2 logs"]);
         let bytes = fs::read(folder.path().join("b.mcap")).unwrap();
         let records = &bytes[8..bytes.len() - 8];
         let later = |seconds: u64| seconds.wrapping_add_signed(offset) * SECOND;
@@ -105,10 +107,10 @@ fn publish_and_attachment_times_are_shifted() {
 
 #[test]
 fn times_beyond_2262_are_rejected() {
-    let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
+    let (folder, bag) = (Folder::with_log(&bytes::log()), testdata("rover.bag"));
     let args = ["merge", "flight.ulg", &bag, "-o", "x.mcap", "--offset"];
     let far = folder.run(&[&args[..], &["2=9000000000"]].concat());
-    far.ended(2, &["rover.bag", "after 2262", "takes seconds"]);
+    far.assert_status(2, &["rover.bag", "after 2262", "takes seconds"]);
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }
 
@@ -118,9 +120,10 @@ fn logs_far_apart_in_time_are_reported() {
     let (log, car) = (testdata("quad_flight.ulg"), testdata("car.vel"));
     let far = ["merge", &log, &bag, &car, "-o", "x.mcap"];
     // The car log is from years before the others, which are from the same day.
-    let run = folder.run(&far).ended(0, &["after ", "car.vel ended", "--offset"]);
+    let run =
+        folder.run(&far).assert_status(0, &["after ", "car.vel ended", "--offset"]);
     assert_eq!(run.stderr.matches("ended").count(), 1, "{run:?}");
-    let near = folder.run(&["merge", &log, &bag, "-o", "y.mcap"]).ended(0, &[]);
+    let near = folder.run(&["merge", &log, &bag, "-o", "y.mcap"]).assert_status(0, &[]);
     assert!(!near.stderr.contains("ended"), "{near:?}");
 }
 
@@ -128,7 +131,7 @@ fn logs_far_apart_in_time_are_reported() {
 fn unsupported_compression_of_bags_is_rejected() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let zstd = ["merge", &bag, &bag, "-o", "x.bag", "--compression", "zstd"];
-    folder.run(&zstd).ended(2, &["do not support zstd", "none, lz4, bz2"]);
+    folder.run(&zstd).assert_status(2, &["do not support zstd", "none, lz4, bz2"]);
     assert!(folder.list(".").is_empty());
 }
 
@@ -140,5 +143,5 @@ fn log_without_translatable_topics_is_named() {
     let args = ["merge", "a.mcap", &testdata("rover.bag"), "-o", "x.bag"];
     folder
         .run(&args)
-        .ended(1, &["a.mcap: no topic can be translated to messages of ROS 1"]);
+        .assert_status(1, &["a.mcap: no topic can be translated to messages of ROS 1"]);
 }

@@ -10,18 +10,19 @@ use crate::{
 
 #[test]
 fn messages_are_printed_as_text() {
-    let folder = Folder::with(&bytes::log());
-    let run = folder.run(&["messages", "flight.ulg"]).succeeded();
+    let folder = Folder::with_log(&bytes::log());
+    let run = folder.run(&["messages", "flight.ulg"]).assert_success();
     let text =
         "[00:00:01.100] INFO   ready, \"set\"\n[00:00:02.100] WARN   low battery\n";
     assert_eq!(run.stdout, text);
-    let run = folder.run(&["messages", "flight.ulg", "--level", "warning"]).succeeded();
+    let run =
+        folder.run(&["messages", "flight.ulg", "--level", "warning"]).assert_success();
     assert_eq!(run.stdout, "[00:00:02.100] WARN   low battery\n");
 }
 
 #[test]
 fn levels_have_short_forms() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     for (short, long) in [
         ("warn", "warning"),
         ("err", "error"),
@@ -37,8 +38,8 @@ fn levels_have_short_forms() {
 
 #[test]
 fn messages_are_printed_as_json() {
-    let folder = Folder::with(&bytes::log());
-    let run = folder.run(&["messages", "flight.ulg", "--json"]).succeeded();
+    let folder = Folder::with_log(&bytes::log());
+    let run = folder.run(&["messages", "flight.ulg", "--json"]).assert_success();
     let lines = run.json_lines();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[1]["timestamp"], json!(2_100_000));
@@ -50,7 +51,7 @@ fn messages_are_printed_as_json() {
 fn rosout_messages_are_printed() {
     let Some(bag) = sample("rosbag/example.bag") else { return };
     let folder = Folder::new();
-    let run = folder.run(&["messages", &bag]).succeeded();
+    let run = folder.run(&["messages", &bag]).assert_success();
     // The package rosbags reads these ten records of /rosout in the bag.
     assert_eq!(run.stdout.lines().count(), 10);
     let last = "INFO   /static_transform_publisher_1396293887803024259: Spinning until \
@@ -58,12 +59,12 @@ fn rosout_messages_are_printed() {
     assert!(run.stdout.lines().last().unwrap().ends_with(last), "{run:?}");
     // From the start of the bag, to the nanosecond.
     let args = ["messages", &bag, "--clock", "relative"];
-    let run = folder.run(&args).succeeded();
+    let run = folder.run(&args).assert_success();
     let times = ["00:00:00.000", "00:00:00.000040566", "00:00:00.000657689"];
     for (line, time) in run.stdout.lines().zip(times) {
         assert!(line.starts_with(&format!("[{time}] ")), "{line}");
     }
-    let json = folder.run(&["messages", &bag, "--json"]).succeeded().json_lines();
+    let json = folder.run(&["messages", &bag, "--json"]).assert_success().json_lines();
     let spawning = &json[8];
     let text = "Spawning turtle [turtle2] at x=[4.000000], y=[2.000000], \
                 theta=[0.000000]";
@@ -72,12 +73,14 @@ fn rosout_messages_are_printed() {
     assert_eq!((&spawning["name"], &spawning["line"]), (&json!("/sim"), &json!(164)));
     let run = folder.run(&["messages", &bag, "--level", "warning"]);
     assert_eq!(run.stdout, "");
-    run.ended(0, &["no messages match the selected times"]);
+    run.assert_status(0, &["no messages match the selected times"]);
     // The same messages in MCAP, as ROS 1 and ROS 2 write them.
     for (name, more) in [("one.mcap", None), ("two.mcap", Some("--ros2"))] {
         let args = ["convert", "-q", &bag, "-o", name];
-        folder.run(&args.into_iter().chain(more).collect::<Vec<_>>()).ended(0, &[]);
-        let same = folder.run(&["messages", name, "--json"]).succeeded();
+        folder
+            .run(&args.into_iter().chain(more).collect::<Vec<_>>())
+            .assert_status(0, &[]);
+        let same = folder.run(&["messages", name, "--json"]).assert_success();
         assert_eq!(same.json_lines(), json);
     }
 }
@@ -88,12 +91,12 @@ fn rosout_agg_is_dropped_and_reported() {
     let folder = Folder::new();
     let rename = "/rosout=/rosout_agg";
     let args = ["filter", "-q", &bag, "-o", "agg.bag", "--rename", rename];
-    folder.run(&args).succeeded();
-    folder.run(&["merge", "-q", &bag, "agg.bag", "-o", "both.bag"]).succeeded();
+    folder.run(&args).assert_success();
+    folder.run(&["merge", "-q", &bag, "agg.bag", "-o", "both.bag"]).assert_success();
     let run = folder.run(&["messages", "both.bag"]);
-    let run = run.ended(0, &["left out: /rosout_agg, which repeats others"]);
+    let run = run.assert_status(0, &["left out: /rosout_agg, which repeats others"]);
     assert_eq!(run.stdout.lines().count(), 10);
-    let run = folder.run(&["messages", "agg.bag"]).succeeded();
+    let run = folder.run(&["messages", "agg.bag"]).assert_success();
     assert_eq!(run.stdout.lines().count(), 10);
 }
 
@@ -101,7 +104,7 @@ fn rosout_agg_is_dropped_and_reported() {
 fn bag_without_log_messages_names_the_expected_topics() {
     let folder = Folder::new();
     let run = folder.run(&["messages", &testdata("rover.bag")]);
-    run.ended(1, &["it is a ROS bag without a topic", "rosgraph_msgs/Log"]);
+    run.assert_status(1, &["it is a ROS bag without a topic", "rosgraph_msgs/Log"]);
 }
 
 #[test]
@@ -123,7 +126,7 @@ fn messages_are_selected_by_text_expression_and_source() {
     assert_eq!(count(&["--source", "event"]), 0);
     folder
         .run(&["messages", &flight, "--regex", "a("])
-        .ended(2, &["`a(` is not a regular expression: unclosed group"]);
+        .assert_status(2, &["`a(` is not a regular expression: unclosed group"]);
 }
 
 #[test]

@@ -33,10 +33,10 @@ fn log_of_topics(count: u16) -> Vec<u8> {
 
 #[test]
 fn single_topic_is_written_to_the_named_file() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let convert = |out: &str, more: &[&str]| {
         let args = ["convert", "flight.ulg", "-q", "-t", "att.0", "-o", out];
-        folder.run(&[&args[..], more].concat()).succeeded();
+        folder.run(&[&args[..], more].concat()).assert_success();
     };
     convert("gps.csv", &[]);
     let want = "timestamp,x\n1000000,0.5\n2000000,1.5\n2500000,nan\n";
@@ -49,11 +49,13 @@ fn single_topic_is_written_to_the_named_file() {
     assert_eq!(folder.read("none.csv"), "timestamp,x\n");
     assert_eq!(folder.list("new"), ["b.csv"], "no provenance.json beside it");
     let second_args = ["convert", "flight.ulg", "-t", "att.0", "-o", "gps.csv"];
-    folder.run(&second_args).ended(1, &["gps.csv exists already", "--force"]);
+    folder.run(&second_args).assert_status(1, &["gps.csv exists already", "--force"]);
     let several = ["convert", "flight.ulg", "-o", "x.csv"];
-    folder.run(&several).ended(2, &["x.csv is one file", "--topic names one: att"]);
+    folder
+        .run(&several)
+        .assert_status(2, &["x.csv is one file", "--topic names one: att"]);
     let merged = ["--merge", "asof", "--rate", "10", "-o", "merged.csv", "-q"];
-    folder.run(&[&["convert", "flight.ulg"], &merged[..]].concat()).succeeded();
+    folder.run(&[&["convert", "flight.ulg"], &merged[..]].concat()).assert_success();
     assert!(folder.read("merged.csv").starts_with("timestamp"));
 }
 
@@ -66,12 +68,12 @@ fn points_of_a_single_topic_are_written_to_the_named_file() {
         if run.stderr.contains("has no topic") {
             return; // a bag without points
         }
-        run.ended(0, &[]);
+        run.assert_status(0, &[]);
         let bytes = fs::read(folder.path().join(name)).unwrap();
         assert!(bytes.starts_with(start.as_bytes()), "{name}");
     }
     let scans = ["convert", &bag, "-t", topic, "-o", "y.pcd", "--per", "scan"];
-    folder.run(&scans).ended(2, &["OUT is one"]);
+    folder.run(&scans).assert_status(2, &["OUT is one"]);
 }
 
 #[test]
@@ -80,22 +82,22 @@ fn folders_are_searched_for_logs() {
     folder.write("logs/a.ulg", &bytes::log());
     folder.write("logs/deep/b.ulg", &bytes::log());
     folder.write("logs/readme.txt", b"nothing");
-    let info = folder.run(&["info", "logs", "--json"]).succeeded();
+    let info = folder.run(&["info", "logs", "--json"]).assert_success();
     let files: Vec<_> =
         info.json_lines().into_iter().map(|l| l["file"].clone()).collect();
     assert_eq!(files, ["logs/a.ulg", "logs/deep/b.ulg"]);
     let check = folder.run(&["check", "logs", "--json"]);
     assert_eq!(check.json_lines().len(), 2);
-    folder.run(&["convert", "logs", "-o", "out", "-q"]).succeeded();
+    folder.run(&["convert", "logs", "-o", "out", "-q"]).assert_success();
     assert_eq!(folder.list("out"), ["a", "b"]);
     folder.write("empty/readme.txt", b"nothing");
-    folder.run(&["info", "empty"]).ended(1, &["empty"]);
+    folder.run(&["info", "empty"]).assert_status(1, &["empty"]);
 }
 
 #[test]
 fn new_folder_appears_when_it_is_complete() {
-    let folder = Folder::with(&bytes::log());
-    folder.run(&["convert", "flight.ulg", "-o", "x/tables", "-q"]).succeeded();
+    let folder = Folder::with_log(&bytes::log());
+    folder.run(&["convert", "flight.ulg", "-o", "x/tables", "-q"]).assert_success();
     assert_eq!(folder.list("."), ["flight.ulg", "x"]);
     assert_eq!(folder.list("x"), ["tables"]);
     assert!(folder.list("x/tables").contains(&"provenance.json".to_owned()));
@@ -105,7 +107,7 @@ fn new_folder_appears_when_it_is_complete() {
 #[test]
 fn next_run_removes_files_of_a_killed_run() {
     use std::{process::Stdio, thread, time::Duration};
-    let folder = Folder::with(&bytes::long_log(3_000_000));
+    let folder = Folder::with_log(&bytes::long_log(3_000_000));
     let is_part = |name: &String| name.ends_with(".part");
     for args in [
         &["convert", "flight.ulg", "-o", "tables", "-f"][..],
@@ -122,7 +124,7 @@ fn next_run_removes_files_of_a_killed_run() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(folder.list(".").iter().any(is_part), "{args:?}");
-        folder.run(args).ended(0, &[]);
+        folder.run(args).assert_status(0, &[]);
         assert!(!folder.list(".").iter().any(is_part), "{args:?}");
     }
 }
@@ -130,7 +132,7 @@ fn next_run_removes_files_of_a_killed_run() {
 #[cfg(unix)]
 #[test]
 fn many_tables_are_written_with_few_open_files() {
-    let folder = Folder::with(&log_of_topics(100));
+    let folder = Folder::with_log(&log_of_topics(100));
     let program = env!("CARGO_BIN_EXE_logtool");
     for to in ["csv", "jsonl", "parquet", "arrow", "npz", "mat"] {
         let script = format!(
@@ -150,7 +152,7 @@ fn many_tables_are_written_with_few_open_files() {
 #[test]
 fn output_names_may_be_invalid_utf8() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     for (args, name) in [
         (&["filter", "flight.ulg"][..], &b"a\xff.ulg"[..]),
         (&["repair", "flight.ulg"], b"b\xff.ulg"),
@@ -181,10 +183,12 @@ fn output_names_may_be_invalid_utf8() {
 #[test]
 fn replaced_file_keeps_its_mode() {
     use std::os::unix::fs::PermissionsExt as _;
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let path = folder.write("x.ulg", b"old");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    folder.run(&["filter", "flight.ulg", "-o", "x.ulg", "--force", "-q"]).succeeded();
+    folder
+        .run(&["filter", "flight.ulg", "-o", "x.ulg", "--force", "-q"])
+        .assert_success();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
@@ -235,7 +239,7 @@ int fsync(int fd) {
 #[cfg(target_os = "linux")]
 #[test]
 fn errors_of_close_and_fsync_are_reported() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let Some(library) = failing_library(&folder) else { return };
     let bag = testdata("rover.bag");
     for (call, args) in [

@@ -6,9 +6,9 @@ use crate::{bytes, program::Folder};
 
 #[test]
 fn parameters_are_csv_in_a_pipe() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let params = |args: &[&str]| {
-        folder.run(&[&["params", "flight.ulg"], args].concat()).succeeded().stdout
+        folder.run(&[&["params", "flight.ulg"], args].concat()).assert_success().stdout
     };
     let head = "name,type,value,system_default,setup_default\n";
     assert_eq!(params(&[]), format!("{head}COUNT,int32,6,,\nGAIN,float,0.5,0.25,\n"));
@@ -20,8 +20,8 @@ fn parameters_are_csv_in_a_pipe() {
 
 #[test]
 fn parameters_are_a_file_for_qgroundcontrol() {
-    let folder = Folder::with(&bytes::log());
-    let run = folder.run(&["params", "flight.ulg", "--format", "qgc"]).succeeded();
+    let folder = Folder::with_log(&bytes::log());
+    let run = folder.run(&["params", "flight.ulg", "--format", "qgc"]).assert_success();
     let lines: Vec<&str> = run.stdout.lines().filter(|l| !l.starts_with('#')).collect();
     // Vehicle, component, name, value, MAV_PARAM_TYPE: 6 is INT32, 9 is REAL32.
     assert_eq!(lines, ["1\t1\tCOUNT\t6\t6", "1\t1\tGAIN\t0.5\t9"]);
@@ -29,8 +29,8 @@ fn parameters_are_a_file_for_qgroundcontrol() {
 
 #[test]
 fn parameters_are_json_with_their_defaults_and_changes() {
-    let folder = Folder::with(&bytes::log());
-    let run = folder.run(&["params", "flight.ulg", "--json"]).succeeded();
+    let folder = Folder::with_log(&bytes::log());
+    let run = folder.run(&["params", "flight.ulg", "--json"]).assert_success();
     let all: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(
         all["COUNT"],
@@ -45,7 +45,7 @@ fn parameters_are_json_with_their_defaults_and_changes() {
 
 #[test]
 fn parameters_of_two_logs_are_compared() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     folder.write("before.ulg", &bytes::definitions());
     let run = folder.run(&["params", "diff", "before.ulg", "flight.ulg"]);
     assert_eq!(run.status, 0);
@@ -53,14 +53,14 @@ fn parameters_of_two_logs_are_compared() {
     assert_eq!(words, ["COUNT", "5", "6"]);
     assert!(run.stderr.contains("1 of 2 parameters differ"), "{run:?}");
     let args = ["params", "diff", "before.ulg", "flight.ulg", "--json", "-q"];
-    let run = folder.run(&args).succeeded();
+    let run = folder.run(&args).assert_success();
     let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(json, json!({"COUNT": {"a": 5, "b": 6}}));
     let args = ["params", "diff", "before.ulg", "flight.ulg", "--format", "csv", "-q"];
-    assert_eq!(folder.run(&args).succeeded().stdout, "name,a,b\nCOUNT,5,6\n");
+    assert_eq!(folder.run(&args).assert_success().stdout, "name,a,b\nCOUNT,5,6\n");
 }
 
 #[test]
 fn parameters_without_a_log_are_wrong_usage() {
-    Folder::new().run(&["params"]).ended(2, &["Usage"]);
+    Folder::new().run(&["params"]).assert_status(2, &["Usage"]);
 }

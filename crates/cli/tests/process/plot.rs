@@ -27,7 +27,7 @@ fn fields_of_any_format_are_plotted() {
     ] {
         let out = format!("{log}.svg");
         let args = ["plot", &testdata(log), fields[0], fields[1], "-q", "-o", &out];
-        folder.run(&args).succeeded();
+        folder.run(&args).assert_success();
         let svg = folder.read(&out);
         for text in texts {
             assert!(svg.contains(text), "no {text:?} in {out}");
@@ -44,7 +44,9 @@ fn points_before_and_after_all_record_times_are_plotted() {
     ] {
         let Some(log) = sample(log) else { continue };
         let args = ["plot", &log, field, "-o", "x.svg", "-f"];
-        Folder::new().run(&args).ended(0, &[&format!("1 line of {count} values")]);
+        Folder::new()
+            .run(&args)
+            .assert_status(0, &[&format!("1 line of {count} values")]);
     }
 }
 
@@ -52,16 +54,16 @@ fn points_before_and_after_all_record_times_are_plotted() {
 fn date_is_that_of_the_plotted_range() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
-        folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
+        folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).assert_success();
     }
     // The bag begins at 10:00 on 2024-06-01; the offset shifts it to five seconds before
     // midnight.
     let late = ["--offset=1=50395", "--offset=2=50395", "-o", "late.bag", "-q"];
-    folder.run(&[&["merge", "a.bag", "b.bag"][..], &late].concat()).succeeded();
+    folder.run(&[&["merge", "a.bag", "b.bag"][..], &late].concat()).assert_success();
     let plot = |more: &[&str]| {
         let args = ["plot", "late.bag", "/imu/data.angular_velocity.x", "-q"];
         let utc = ["--clock", "utc", "-f", "-o", "x.svg"];
-        folder.run(&[&args[..], &utc, more].concat()).succeeded();
+        folder.run(&[&args[..], &utc, more].concat()).assert_success();
         folder.read("x.svg")
     };
     let all = plot(&[]);
@@ -69,7 +71,9 @@ fn date_is_that_of_the_plotted_range() {
     let next = plot(&["--start", "2024-06-02T00:00:01Z"]);
     assert!(next.contains("UTC, 2024-06-02") && !next.contains("2024-06-01"));
     let page = ["report", "late.bag", "-q", "-o", "x.html", "--clock", "utc"];
-    folder.run(&[&page[..], &["--start", "2024-06-02T00:00:01Z"]].concat()).succeeded();
+    folder
+        .run(&[&page[..], &["--start", "2024-06-02T00:00:01Z"]].concat())
+        .assert_success();
     // Days since 1970: the result of `date -u -d 2024-06-02 +%s`, divided by 86,400 s.
     assert!(folder.read("x.html").contains("UTC, 2024-06-02\",\"day\":19876"));
 }
@@ -80,11 +84,11 @@ fn state_is_plotted_from_its_last_record_before_the_range() {
     // It is recorded twice per second, and is 17 from 3 s to 8 s.
     let args = ["plot", &log, "vehicle_status.nav_state", "-o", "x.svg"];
     let part = ["--start", "4.1", "--end", "4.2"];
-    folder.run(&[&args[..], &part].concat()).ended(0, &["1 line of"]);
+    folder.run(&[&args[..], &part].concat()).assert_status(0, &["1 line of"]);
     let svg = folder.read("x.svg");
     assert!(svg.contains("\n17\n"), "{svg}");
     let page = ["report", &log, "-o", "x.html", "--start", "4.1", "--end", "4.2"];
-    folder.run(&page).ended(0, &["elements"]);
+    folder.run(&page).assert_status(0, &["elements"]);
 }
 
 #[test]
@@ -93,7 +97,7 @@ fn lines_of_one_color_have_different_dashes() {
     let fields: Vec<String> = (8..24).map(|n| format!("/scan.ranges[{n}]")).collect();
     let mut args = vec!["plot", &bag, "-q", "-o", "x.svg"];
     args.extend(fields.iter().map(String::as_str));
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     let svg = folder.read("x.svg");
     // Eight lines, and their samples next to their names in the legend.
     assert_eq!(svg.matches("stroke-dasharray").count(), 16);
@@ -105,7 +109,7 @@ fn list_has_a_line_for_each_element_like_an_array() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     // testdata/README.md: 50 scans of 36 beams; beam number 7 is infinite.
     let scans = ["plot", &testdata("rover.bag"), "/scan.ranges", "-o", "scans.svg"];
-    folder.run(&scans).ended(0, &["36 lines of 1,750 values"]);
+    folder.run(&scans).assert_status(0, &["36 lines of 1,750 values"]);
     assert!(folder.read("scans.svg").contains("/scan.ranges[31]"));
     let plot = |log: &str, field: &str| {
         let stderr = folder.run(&["plot", log, field, "-f", "-o", "x.svg"]).stderr;
@@ -114,7 +118,7 @@ fn list_has_a_line_for_each_element_like_an_array() {
     let own = plot(&flight, "sensor_combined.gyro_rad");
     assert!(own.starts_with("svg: 3 lines"), "{own}");
     for new in ["q.mcap", "q.bag"] {
-        folder.run(&["convert", &flight, "-q", "-o", new]).ended(0, &[]);
+        folder.run(&["convert", &flight, "-q", "-o", new]).assert_status(0, &[]);
         assert_eq!(plot(new, "/sensor_combined.gyro_rad"), own, "{new}");
     }
     // Each of several instances can be selected by its number, also the first.
@@ -128,12 +132,12 @@ fn png_has_the_requested_size() {
     let (log, field) = (testdata("quad_flight.ulg"), "battery_status*.voltage_v");
     let size = ["--size", "640x300", "--scale", "1", "--clock", "utc"];
     let args = [&["plot", &log, field, "-o", "x.png"][..], &size].concat();
-    folder.run(&args).ended(0, &["2 lines of 59 values"]);
+    folder.run(&args).assert_status(0, &["2 lines of 59 values"]);
     let png = fs::read(folder.path().join("x.png")).unwrap();
     // The offset of the width and the height in a PNG file.
     assert_eq!(png[..8], *b"\x89PNG\r\n\x1a\n");
     assert_eq!(png[16..24], [0, 0, 0x02, 0x80, 0, 0, 0x01, 0x2c]);
-    folder.run(&args).ended(1, &["--force"]);
+    folder.run(&args).assert_status(1, &["--force"]);
 }
 
 #[test]
@@ -142,18 +146,20 @@ fn unplottable_field_is_an_error_without_output() {
     let run = |field: &str, out: &str, more: &[&str]| {
         folder.run(&[&["plot", &bag, field, "-o", out][..], more].concat())
     };
-    run("/imu/data.header.frame_id", "x.svg", &[]).ended(1, &["is text, not a number"]);
-    run("/scan.rages[1]", "x.svg", &[]).ended(1, &["no numeric field `rages[1]`"]);
-    run("/scn.ranges", "x.svg", &[]).ended(1, &["`/scan`"]);
-    run("/imu/data", "x.svg", &[]).ended(
+    run("/imu/data.header.frame_id", "x.svg", &[])
+        .assert_status(1, &["is text, not a number"]);
+    run("/scan.rages[1]", "x.svg", &[])
+        .assert_status(1, &["no numeric field `rages[1]`"]);
+    run("/scn.ranges", "x.svg", &[]).assert_status(1, &["`/scan`"]);
+    run("/imu/data", "x.svg", &[]).assert_status(
         1,
         &["`/imu/data` is a topic", "its numeric fields are header.seq, header.stamp"],
     );
-    run("/scan.angle_min", "x.jpg", &[]).ended(2, &[".svg", ".png", ".pdf"]);
+    run("/scan.angle_min", "x.jpg", &[]).assert_status(2, &[".svg", ".png", ".pdf"]);
     run("/scan.angle_min", "x.svg", &["--start", "500"])
-        .ended(0, &["no records match the selected topics and time range"]);
+        .assert_status(0, &["no records match the selected topics and time range"]);
     run("/scan.angle_min", "x.svg", &["--size", "100x100"])
-        .ended(1, &["too small for its plots"]);
+        .assert_status(1, &["too small for its plots"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }
 
@@ -166,14 +172,14 @@ fn panel_has_two_axes_and_limits_and_a_track_has_the_same_scale() {
         folder.run(&[&["plot", &log, "-f", "-o", out][..], more].concat())
     };
     let all = ["--panel", power, "--xy", track, "--title", "Power", "--limits", "0:20"];
-    plot("x.svg", &all).ended(0, &["3 lines of"]);
+    plot("x.svg", &all).assert_status(0, &["3 lines of"]);
     let svg = folder.read("x.svg");
     for text in
         ["Power", "battery_status.current_a (right)", "vehicle_local_position.y (m)"]
     {
         assert!(svg.contains(text), "no {text:?}");
     }
-    plot("x.pdf", &all).ended(0, &["3 lines of"]);
+    plot("x.pdf", &all).assert_status(0, &["3 lines of"]);
     let pdf = fs::read(folder.path().join("x.pdf")).unwrap();
     assert!(pdf.starts_with(b"%PDF-"));
     let text = String::from_utf8_lossy(&pdf);
@@ -184,16 +190,19 @@ fn panel_has_two_axes_and_limits_and_a_track_has_the_same_scale() {
     assert!(text.contains("/logtool.provenance"), "{text}");
 
     let three = format!("{power}; vehicle_local_position.x");
-    plot("y.svg", &["--panel", &three]).ended(2, &["three units: `V`, `A`, `m`"]);
-    plot("y.svg", &["--panel", " ;"]).ended(2, &["--panel needs a field"]);
-    plot("y.svg", &["--xy", "vehicle_local_position.x"]).ended(2, &["needs x and y"]);
+    plot("y.svg", &["--panel", &three])
+        .assert_status(2, &["three units: `V`, `A`, `m`"]);
+    plot("y.svg", &["--panel", " ;"]).assert_status(2, &["--panel needs a field"]);
+    plot("y.svg", &["--xy", "vehicle_local_position.x"])
+        .assert_status(2, &["needs x and y"]);
     plot("y.svg", &["--xy", "vehicle_attitude.q; vehicle_local_position.x"])
-        .ended(2, &["`vehicle_attitude.q` is a vector"]);
-    plot("y.svg", &["--panel", power, "--limits", "5:1"]).ended(2, &["--limits"]);
+        .assert_status(2, &["`vehicle_attitude.q` is a vector"]);
+    plot("y.svg", &["--panel", power, "--limits", "5:1"])
+        .assert_status(2, &["--limits"]);
     let limits = ["--limits", ":", "--limits", ":", "--limits", ":9"];
     plot("y.svg", &[&["--panel", power][..], &limits].concat())
-        .ended(2, &["1 limit more than the plot has axes"]);
-    plot("y.svg", &[]).ended(2, &["required"]);
+        .assert_status(2, &["1 limit more than the plot has axes"]);
+    plot("y.svg", &[]).assert_status(2, &["required"]);
     assert!(!folder.path().join("y.svg").exists());
 }
 
@@ -202,18 +211,18 @@ fn each_scan_is_a_top_view_image() {
     let folder = Folder::new();
     let args = ["convert", &testdata("puck.pcap"), "-o", "scans", "--format", "png"];
     let look = ["--color-by", "intensity", "--reach", "30"];
-    folder.run(&[&args[..], &look].concat()).ended(0, &["files of points"]);
+    folder.run(&[&args[..], &look].concat()).assert_status(0, &["files of points"]);
     let names = folder.list("scans/points");
     let pictures = names.iter().filter(|name| name.ends_with(".png")).count();
     // Each image has a row in the table, after the header.
     let rows = folder.read("scans/points/index.csv").lines().count() - 1;
     assert!(pictures > 1 && pictures == rows, "{names:?}");
     let cloud = ["convert", &testdata("rover.bag"), "-o", "clouds", "--format", "png"];
-    folder.run(&cloud).ended(0, &["files of points"]);
+    folder.run(&cloud).assert_status(0, &["files of points"]);
     let bag = testdata("rover.bag");
     let misused =
         ["convert", &bag, "-o", "x", "--format", "pcd", "--color-by", "range"];
-    folder.run(&misused).ended(2, &["--format png"]);
+    folder.run(&misused).assert_status(2, &["--format png"]);
 }
 
 #[test]
@@ -231,7 +240,7 @@ fn damage_dropouts_and_parameter_changes_are_marked() {
         let log = testdata(log);
         let plot = |more: &[&str]| {
             let args = ["plot", &log, field, "-q", "-f", "-o", "x.svg"];
-            folder.run(&[&args[..], more].concat()).ended(3, &[]);
+            folder.run(&[&args[..], more].concat()).assert_status(3, &[]);
             folder.read("x.svg")
         };
         let (svg, without) = (plot(&[]), plot(&["--no-marks"]));

@@ -25,7 +25,7 @@ fn convert(args: &[&str]) -> Option<Folder> {
     let folder = Folder::new();
     let start = ["convert", &capture, "-q", "-o", "out", "--calibration", &calibration];
     // The last packet of the file is truncated.
-    folder.run(&[&start[..], args].concat()).ended(3, &[]);
+    folder.run(&[&start[..], args].concat()).assert_status(3, &[]);
     Some(folder)
 }
 
@@ -41,7 +41,7 @@ fn kitti(folder: &Folder, name: &str) -> Vec<[f32; 4]> {
 }
 
 /// Returns whether two consecutive points are close to the two `expected` points.
-fn has(points: &[[f32; 4]], expected: [[f64; 4]; 2]) -> bool {
+fn has_point_pair(points: &[[f32; 4]], expected: [[f64; 4]; 2]) -> bool {
     let is_near = |point: &[f32; 4], expected: [f64; 4]| {
         let deviations =
             (0..3).map(|axis| (f64::from(point[axis]) - expected[axis]).abs());
@@ -61,16 +61,16 @@ fn kitti_files_have_the_points_of_veloview_in_either_axes() {
     };
     let points = kitti(&folder, "out/points.bin");
     assert_eq!(points.len(), POINTS);
-    assert!(has(&points, VELOVIEW));
+    assert!(has_point_pair(&points, VELOVIEW));
     let expected = VELOVIEW.map(|[x, y, z, intensity]| [y, -x, z, intensity]);
     let points = kitti(&convert(&args).unwrap(), "out/points.bin");
-    assert!(has(&points, expected));
+    assert!(has_point_pair(&points, expected));
     // The ROS formula rotates the offsets of a laser with it, so no point is where VeloView
     // has it.
     let ros = convert(&[&args[..], &["--formula", "ros"]].concat()).unwrap();
     let points = kitti(&ros, "out/points.bin");
     assert_eq!(points.len(), POINTS);
-    assert!(!has(&points, expected));
+    assert!(!has_point_pair(&points, expected));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn calibration_round_trips_through_xml_and_yaml() {
         }
     }
     let second_run = folder.run(&["calibration", &capture, "-o", "db.xml"]);
-    second_run.ended(1, &["--force"]);
+    second_run.assert_status(1, &["--force"]);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn calibration_with_a_wrong_number_of_lasers_is_rejected() {
         };
         let folder = Folder::new();
         let words =
-            [&*format!("calibration of {lasers} lasers"), "64 (HDL-64E S1)", name];
+            [&*format!("calibration has {lasers} lasers"), "64 (HDL-64E S1)", name];
         let args = [
             "convert",
             &capture,
@@ -187,9 +187,9 @@ fn calibration_with_a_wrong_number_of_lasers_is_rejected() {
             "--calibration",
             &other,
         ];
-        folder.run(&args).ended(1, &words);
+        folder.run(&args).assert_status(1, &words);
         assert!(folder.list("").is_empty());
         let args = ["cat", &capture, "-t", "points", "--calibration", &other];
-        folder.run(&args).ended(1, &words);
+        folder.run(&args).assert_status(1, &words);
     }
 }

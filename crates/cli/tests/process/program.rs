@@ -26,7 +26,7 @@ impl Folder {
     }
 
     /// A folder with `log` in it, called `flight.ulg`.
-    pub(crate) fn with(log: &[u8]) -> Self {
+    pub(crate) fn with_log(log: &[u8]) -> Self {
         let folder = Self::new();
         folder.write("flight.ulg", log);
         folder
@@ -88,7 +88,7 @@ impl Folder {
 impl Run {
     /// Checks that the run succeeded without messages.
     #[track_caller]
-    pub(crate) fn succeeded(self) -> Self {
+    pub(crate) fn assert_success(self) -> Self {
         assert_eq!((self.status, &*self.stderr), (0, ""), "{self:?}");
         self
     }
@@ -96,7 +96,7 @@ impl Run {
     /// Checks that the run ended with `status`, and that standard error contains each of
     /// `words`.
     #[track_caller]
-    pub(crate) fn ended(self, status: i32, words: &[&str]) -> Self {
+    pub(crate) fn assert_status(self, status: i32, words: &[&str]) -> Self {
         assert_eq!(self.status, status, "{self:?}");
         for word in words {
             assert!(self.stderr.contains(word), "no {word:?} in {self:?}");

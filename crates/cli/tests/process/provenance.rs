@@ -26,7 +26,7 @@ fn tool() -> String {
 fn text_tables_have_a_provenance_sidecar() {
     let (folder, sources) = folder();
     let args = ["convert", LOG, "-q", "-o", "out", "-t", "battery*", "--threads", "2"];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     let provenance: Value =
         serde_json::from_str(&folder.read("out/provenance.json")).unwrap();
     let files =
@@ -38,11 +38,11 @@ fn text_tables_have_a_provenance_sidecar() {
     assert_eq!(provenance, want);
     // Existing files are not replaced, and the new ones have their own provenance.
     let args = ["convert", LOG, "-q", "-o", "out", "-t", "vehicle_status"];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     let provenance: Value =
         serde_json::from_str(&folder.read("out/provenance_2.json")).unwrap();
     assert_eq!(provenance["files"], json!(["quad_flight_vehicle_status_0.csv"]));
-    folder.run(&[&args[..], &["--force"]].concat()).succeeded();
+    folder.run(&[&args[..], &["--force"]].concat()).assert_success();
     let provenance: Value =
         serde_json::from_str(&folder.read("out/provenance.json")).unwrap();
     assert_eq!(provenance["files"], json!(["quad_flight_vehicle_status_0.csv"]));
@@ -59,7 +59,7 @@ fn provenance_is_in_the_metadata_of_formats_that_have_it() {
         (&["report", LOG, "-o", "a.html"], "a.html"),
     ];
     for (args, name) in outputs {
-        folder.run(&[args, &["-q"]].concat()).succeeded();
+        folder.run(&[args, &["-q"]].concat()).assert_success();
         let text = folder.read(name).replace("&quot;", "\"");
         let source = sources[0].as_object().unwrap();
         assert!(text.contains(&format!("\"digest\":\"{DIGEST}\"")), "{name}");
@@ -71,15 +71,16 @@ fn provenance_is_in_the_metadata_of_formats_that_have_it() {
 #[test]
 fn mcap_file_has_its_provenance_and_that_of_its_source() {
     let (folder, _) = folder();
-    folder.run(&["convert", LOG, "-q", "-o", "a.mcap"]).succeeded();
+    folder.run(&["convert", LOG, "-q", "-o", "a.mcap"]).assert_success();
     let provenance = |name: &str| {
-        let report = folder.run(&["info", "--json", name]).succeeded().json_lines();
+        let report =
+            folder.run(&["info", "--json", name]).assert_success().json_lines();
         report[0]["metadata"]["metadata"]["provenance"].clone()
     };
     let of_log = provenance("a.mcap");
     assert_eq!(of_log["sources[0].digest"], DIGEST);
     assert_eq!(of_log["command"], "convert");
-    folder.run(&["filter", "a.mcap", "-q", "-o", "b.mcap"]).succeeded();
+    folder.run(&["filter", "a.mcap", "-q", "-o", "b.mcap"]).assert_success();
     let digest = folder.run(&["info", "--digest", "--json", "a.mcap"]).json_lines();
     let of_filtered = provenance("b.mcap");
     assert_eq!(of_filtered["sources[0].digest"], digest[0]["digest"]);
@@ -97,7 +98,7 @@ fn outputs_do_not_depend_on_the_folder_of_the_log() {
     for (log, out) in [(LOG, "one"), ("deep/down/quad_flight.ulg", "deep/two")] {
         folder
             .run(&["convert", log, "-q", "--format", "parquet", "-o", out])
-            .succeeded();
+            .assert_success();
     }
     for name in folder.list("one") {
         let read = |dir: &str| fs::read(folder.path().join(dir).join(&name)).unwrap();
@@ -124,7 +125,7 @@ fn outputs_are_equal_on_any_number_of_threads() {
             let bytes_of = |threads: &str, out: &str| {
                 let args =
                     ["convert", "-q", name, "--format", to, "--threads", threads];
-                folder.run(&[&args[..], &["-o", out]].concat()).succeeded();
+                folder.run(&[&args[..], &["-o", out]].concat()).assert_success();
                 let names = folder.list(out).into_iter();
                 let read = |file| fs::read(folder.path().join(out).join(file)).unwrap();
                 names.map(|file| (file.clone(), read(file))).collect::<Vec<_>>()

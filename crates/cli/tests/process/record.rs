@@ -54,14 +54,14 @@ fn telemetry_log_becomes_the_ulog_that_was_streamed() {
     let (parts, ulog) = parts();
     folder.write("flight.tlog", &parts.concat());
     let convert = ["record", "mavlink", "flight.tlog", "-o", "flight.ulg"];
-    let run = folder.run(&convert).ended(0, &["flight.tlog → flight.ulg: "]);
+    let run = folder.run(&convert).assert_status(0, &["flight.tlog → flight.ulg: "]);
     assert_eq!(run.stdout, "");
     assert_eq!(std::fs::read(folder.path().join("flight.ulg")).unwrap(), ulog);
     let piped = ["record", "mavlink", "-", "-o", "piped.ulg", "--quiet"];
-    folder.run_with(&piped, &parts.concat()).succeeded();
+    folder.run_with(&piped, &parts.concat()).assert_success();
     assert_eq!(std::fs::read(folder.path().join("piped.ulg")).unwrap(), ulog);
-    folder.run(&convert).ended(1, &["flight.ulg", "--force"]);
-    folder.run(&[&convert[..], &["--force", "--quiet"]].concat()).succeeded();
+    folder.run(&convert).assert_status(1, &["flight.ulg", "--force"]);
+    folder.run(&[&convert[..], &["--force", "--quiet"]].concat()).assert_success();
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn losses_and_damage_are_reported_and_the_status_is_3() {
         "lost: 1 packet, recorded as 1 dropout of 100 ms in all",
         &format!("bytes {place}..{}", place + 30),
     ];
-    folder.run(&convert).ended(3, &words);
+    folder.run(&convert).assert_status(3, &words);
     let made = std::fs::read(folder.path().join("flight.ulg")).unwrap();
     let row = bytes::att(0, 0, 0.0).len();
     let end = ulog.len() - row;
@@ -84,7 +84,7 @@ fn losses_and_damage_are_reported_and_the_status_is_3() {
         [&ulog[..end - row], &bytes::message(b'O', &[100, 0]), &ulog[end..]].concat();
     assert_eq!(made, want);
     let strict = ["record", "mavlink", "flight.tlog", "-o", "x.ulg", "--strict"];
-    folder.run(&strict).ended(1, &["flight.tlog: a part of the log was lost"]);
+    folder.run(&strict).assert_status(1, &["flight.tlog: a part of the log was lost"]);
     assert_eq!(folder.list("."), ["flight.tlog", "flight.ulg"]);
 }
 
@@ -100,12 +100,15 @@ fn telemetry_log_without_a_stream_leaves_no_file() {
         ("missing.tlog", "there is no such file"),
     ] {
         let run = folder.run(&["record", "mavlink", log, "-o", "flight.ulg"]);
-        run.ended(1, &[log, words]);
+        run.assert_status(1, &[log, words]);
     }
     let run = folder.run(&["record", "mavlink", "udp:host", "-o", "flight.ulg"]);
-    run.ended(2, &["`udp:host` is not an address, such as udp:14550"]);
+    run.assert_status(2, &["`udp:host` is not an address, such as udp:14550"]);
     let run = folder.run(&["record", "mavlink", "late.tlog", "-o", "flight.csv"]);
-    run.ended(2, &["flight.csv looks like a CSV table, and a recording is a ULog"]);
+    run.assert_status(
+        2,
+        &["flight.csv looks like a CSV table, and a recording is a ULog"],
+    );
     assert_eq!(folder.list("."), ["late.tlog", "other.tlog"]);
 }
 
@@ -117,8 +120,10 @@ fn vehicle_that_is_not_heard_is_an_error_and_leaves_no_file() {
     let address = format!("udp:127.0.0.1:{port}");
     let record = ["record", "mavlink", &address, "-o", "flight.ulg", "--timeout", "1s"];
     // The port is in use.
-    folder.run(&record).ended(1, &[&address]);
+    folder.run(&record).assert_status(1, &[&address]);
     drop(socket);
-    folder.run(&record).ended(1, &[&address, "no heartbeat of a vehicle in 1 s"]);
+    folder
+        .run(&record)
+        .assert_status(1, &[&address, "no heartbeat of a vehicle in 1 s"]);
     assert!(folder.list(".").is_empty());
 }

@@ -62,16 +62,16 @@ fn answer(mut stream: TcpStream, log: &[u8]) {
 
 #[test]
 fn log_on_a_web_server_equals_the_local_log() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let url = serve(bytes::log());
-    let local = folder.run(&["info", "flight.ulg"]).succeeded();
+    let local = folder.run(&["info", "flight.ulg"]).assert_success();
     let remote = folder.run(&["info", &format!("{url}?Signature=secret")]);
     assert_eq!(remote.stdout, local.stdout.replace("flight.ulg", &url));
-    let remote = remote.ended(0, &[&format!("{url}: reads the whole file")]);
+    let remote = remote.assert_status(0, &[&format!("{url}: reads the whole file")]);
     assert!(!remote.stderr.contains("secret"), "{}", remote.stderr);
 
-    folder.run(&["convert", &url, "-q"]).succeeded();
-    folder.run(&["convert", "flight.ulg", "-q", "-o", "here"]).succeeded();
+    folder.run(&["convert", &url, "-q"]).assert_success();
+    folder.run(&["convert", "flight.ulg", "-q", "-o", "here"]).assert_success();
     assert_eq!(folder.list("flight"), folder.list("here"));
     assert_eq!(
         folder.read("flight/flight_att_0.csv"),
@@ -81,14 +81,15 @@ fn log_on_a_web_server_equals_the_local_log() {
 
 #[test]
 fn split_of_a_log_on_a_web_server_is_read_remotely() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let url = serve(bytes::log());
     let plan = ["plan", "--json", "-q", "-t", "att"];
-    let remote = folder.run(&[&plan[..], &[&*url]].concat()).succeeded().stdout;
-    let local = folder.run(&[&plan[..], &["flight.ulg"]].concat()).succeeded().stdout;
+    let remote = folder.run(&[&plan[..], &[&*url]].concat()).assert_success().stdout;
+    let local =
+        folder.run(&[&plan[..], &["flight.ulg"]].concat()).assert_success().stdout;
     let read = |split: &str| {
         let args = ["read", "--split", "-", "--format", "jsonl", "-q"];
-        folder.run_with(&args, split.as_bytes()).succeeded().stdout
+        folder.run_with(&args, split.as_bytes()).assert_success().stdout
     };
     assert!(remote.contains(&url) && !read(&remote).is_empty());
     assert_eq!(read(&remote), read(&local));
@@ -107,11 +108,11 @@ fn missing_remote_log_is_a_single_line() {
 
 #[test]
 fn file_url_is_the_local_file() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let path = folder.path().to_str().unwrap();
     let (log, out) =
         (format!("file://{path}/flight.ulg"), format!("-o=file://{path}/x%20y"));
-    folder.run(&["convert", "-q", &log, &out]).succeeded();
+    folder.run(&["convert", "-q", &log, &out]).assert_success();
     assert!(!folder.list("x y").is_empty());
 }
 
@@ -124,13 +125,13 @@ fn log_of_an_object_store_is_not_written_over_itself() {
         &["repair", "S3://b/a/x.bag"],
     ] {
         let args = [args, &["--force", "-o", "s3://b/a/x.bag"]].concat();
-        folder.run(&args).ended(2, &["would be overwritten by itself"]);
+        folder.run(&args).assert_status(2, &["would be overwritten by itself"]);
     }
 }
 
 #[test]
 fn unsupported_urls_are_wrong_usage() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     for (args, expected) in [
         (vec!["info", "ftp://host/x.ulg"], "unknown scheme ftp://"),
         (vec!["info", "s3:///x.ulg"], "names no bucket"),
@@ -153,12 +154,12 @@ fn unsupported_urls_are_wrong_usage() {
 
 #[test]
 fn log_on_a_web_server_is_converted_once() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let url = serve(bytes::log());
     let (signed, none) =
         (format!("{url}?Signature=secret"), url.replace("flight", "no"));
-    folder.run(&["batch", "flight.ulg", "-o", "here", "-q"]).succeeded();
-    folder.run(&["batch", &signed, "-o", "there", "-q"]).succeeded();
+    folder.run(&["batch", "flight.ulg", "-o", "here", "-q"]).assert_success();
+    folder.run(&["batch", &signed, "-o", "there", "-q"]).assert_success();
     let tables = |set: &str| {
         let all = folder.list(set).into_iter();
         all.filter(|name| !name.starts_with('_')).collect::<Vec<_>>()
@@ -167,17 +168,17 @@ fn log_on_a_web_server_is_converted_once() {
     assert!(!tables("there").is_empty());
 
     let run = folder.run(&["batch", "--json", &signed, &none, "-o", "there"]);
-    let run = run.ended(1, &["there is no such object"]);
+    let run = run.assert_status(1, &["there is no such object"]);
     let reports = |text: &str| run.stdout.contains(text);
     assert!(reports("\"outcome\":\"done_before\"") && !reports("secret"), "{run:?}");
 
     let run = folder.run(&["index", &signed, "-o", "all.jsonl"]);
-    run.ended(0, &["1 log indexed"]);
+    run.assert_status(0, &["1 log indexed"]);
     let catalog = std::fs::read_to_string(folder.path().join("all.jsonl")).unwrap();
     assert!(catalog.contains(&format!("\"source\":\"{url}\"")), "{catalog}");
     assert!(catalog.contains("\"modified\":\"2026-11-07T10:00:00"), "{catalog}");
 
     // The printed names do not distinguish the two.
     let run = folder.run(&["batch", &url, &signed, "-o", "both"]);
-    run.ended(1, &["another URL differs from it only after the `?`"]);
+    run.assert_status(1, &["another URL differs from it only after the `?`"]);
 }

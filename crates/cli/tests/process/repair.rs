@@ -3,7 +3,7 @@
 use crate::{
     bytes,
     program::Folder,
-    samples::{expected, sample, testdata},
+    samples::{expected_bag_messages, sample, testdata},
 };
 
 /// Bags whose number of messages differs from the table, and the reason.
@@ -31,7 +31,7 @@ const UNUSABLE: &str = "def_missing_dep.bag";
 #[test]
 fn repair_recovers_all_readable_messages_of_damaged_bags() {
     let folder = Folder::new();
-    for (name, count) in expected() {
+    for (name, count) in expected_bag_messages() {
         let bag = sample(&name).unwrap();
         let name = name.rsplit('/').next().unwrap();
         let run = folder.run(&["repair", &bag, "-o", "new.bag", "-fq"]);
@@ -77,7 +77,7 @@ fn repair_reports_losses_by_topic_and_time() {
     let Some(bag) = sample("rosbag/edge/corrupt_chunk2_bz2.bag") else { return };
     let folder = Folder::new();
     let run = folder.run(&["repair", &bag, "-o", "new.bag", "--json"]);
-    let run = run.ended(3, &["75 records"]);
+    let run = run.assert_status(3, &["75 records"]);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["records"], 75);
     // The second of four chunks, which is found by the index after it. EXPECT.tsv has the
@@ -94,30 +94,31 @@ fn repair_reports_losses_by_topic_and_time() {
 #[test]
 fn repair_completes_the_bag_of_a_killed_recorder() {
     let (folder, bag) = (Folder::new(), testdata("damaged/killed.bag.active"));
-    folder.run(&["repair", &bag, "-o", "new.bag"]).ended(3, &["lost:"]);
+    folder.run(&["repair", &bag, "-o", "new.bag"]).assert_status(3, &["lost:"]);
     let run = folder.run(&["check", "new.bag"]);
     assert_eq!(run.status, 0, "{run:?}");
 }
 
 #[test]
 fn repair_recovers_ulogs() {
-    let folder = Folder::with(&bytes::cut_log());
+    let folder = Folder::with_log(&bytes::cut_log());
     let args = ["repair", "flight.ulg", "-o", "new.ulg"];
-    folder.run(&args).ended(3, &["ends inside a record"]);
+    folder.run(&args).assert_status(3, &["ends inside a record"]);
     // Four of five records, two strings and a parameter change: see bytes.rs.
-    let report = folder.run(&["info", "--json", "new.ulg"]).succeeded().json_lines();
+    let report =
+        folder.run(&["info", "--json", "new.ulg"]).assert_success().json_lines();
     assert_eq!(report[0]["records"], 7);
     let zeroed = testdata("damaged/lost_sector.ulg");
-    folder.run(&["repair", &zeroed, "-o", "sector.ulg", "-q"]).ended(3, &[]);
+    folder.run(&["repair", &zeroed, "-o", "sector.ulg", "-q"]).assert_status(3, &[]);
     let reports = folder.run(&["check", "--json", "sector.ulg"]).json_lines();
     assert_eq!(reports[0]["errors"], 0, "{reports:?}");
 }
 
 #[test]
 fn repair_of_a_sound_log_loses_nothing() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let args = ["repair", "flight.ulg", "-o", "new.ulg"];
-    folder.run(&args).ended(0, &["nothing was lost"]);
+    folder.run(&args).assert_status(0, &["nothing was lost"]);
 }
 
 #[test]
@@ -125,13 +126,14 @@ fn repair_keeps_and_reports_undecodable_records() {
     let Some(bag) = sample("rosbag/edge/short_payload.bag") else { return };
     let folder = Folder::new();
     let args = ["repair", &bag, "-o", "new.bag", "--json"];
-    let run = folder.run(&args).ended(0, &["not decodable: 10 records of /chatter"]);
+    let run =
+        folder.run(&args).assert_status(0, &["not decodable: 10 records of /chatter"]);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(
         (&report["records"], &report["undecodable_records"]),
         (&20.into(), &10.into())
     );
     let strict = ["repair", &bag, "-o", "strict.bag", "--strict"];
-    folder.run(&strict).ended(1, &["10 records of /chatter cannot be decoded"]);
+    folder.run(&strict).assert_status(1, &["10 records of /chatter cannot be decoded"]);
     assert_eq!(folder.list("."), ["new.bag"]);
 }

@@ -40,9 +40,9 @@ fn log() -> Vec<u8> {
 
 #[test]
 fn only_replayed_topics_are_copied_and_problems_are_named() {
-    let folder = Folder::with(&log());
+    let folder = Folder::with_log(&log());
     let run = folder.run(&["replay-log", "flight.ulg", "-o", "replay.ulg"]);
-    run.ended(
+    run.assert_status(
         0,
         &[
             "250 records",
@@ -53,7 +53,7 @@ fn only_replayed_topics_are_copied_and_problems_are_named() {
             "SDLOG_MODE is 0",
         ],
     );
-    let info = folder.run(&["info", "--json", "replay.ulg"]).succeeded();
+    let info = folder.run(&["info", "--json", "replay.ulg"]).assert_success();
     let info = &info.json_lines()[0];
     let topics = info["topics"].as_array().unwrap().iter();
     let topics = topics.filter(|topic| topic["records"].as_u64() > Some(0));
@@ -65,19 +65,20 @@ fn only_replayed_topics_are_copied_and_problems_are_named() {
 fn log_without_imu_and_other_formats_are_refused() {
     let folder = Folder::new();
     let run = |log: &str| folder.run(&["replay-log", &testdata(log), "-o", "r.ulg"]);
-    run("pasta.ulg").ended(1, &["no records of sensor_combined", "SDLOG_PROFILE"]);
+    run("pasta.ulg")
+        .assert_status(1, &["no records of sensor_combined", "SDLOG_PROFILE"]);
     run("rover.bag")
-        .ended(1, &["it is a ROS bag, and only ULogs can be replayed by PX4"]);
+        .assert_status(1, &["it is a ROS bag, and only ULogs can be replayed by PX4"]);
     assert_eq!(folder.list("."), [""; 0]);
 }
 
 #[test]
 fn name_of_another_kind_of_file_is_refused() {
-    let folder = Folder::with(&log());
+    let folder = Folder::with_log(&log());
     for (name, kind) in [("x.csv", "a CSV table"), ("x.mcap", "an MCAP file")] {
         let run = folder.run(&["replay-log", "flight.ulg", "-o", name]);
         let words = format!("{name} looks like {kind}, and the log for a replay is");
-        run.ended(2, &[&words, "hint: let the name end in .ulg"]);
+        run.assert_status(2, &[&words, "hint: let the name end in .ulg"]);
     }
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }

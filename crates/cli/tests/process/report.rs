@@ -15,7 +15,9 @@ fn report_of_each_format_has_its_sections() {
         ("puck.pcap", &["Summary", "Scans", "Topics"]),
     ] {
         let out = format!("{log}.html");
-        folder.run(&["report", &testdata(log), "-o", &out]).ended(0, &["elements"]);
+        folder
+            .run(&["report", &testdata(log), "-o", &out])
+            .assert_status(0, &["elements"]);
         let page = folder.read(&out);
         for title in titles {
             assert!(page.contains(&format!("<h2>{title}</h2>")), "{log}: {title}");
@@ -36,7 +38,7 @@ fn report_of_each_format_has_its_sections() {
 fn report_of_a_time_range_has_plots_of_that_range() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let part = ["report", &log, "-o", "part.html", "--start", "2", "--end", "4"];
-    folder.run(&part).ended(0, &["elements"]);
+    folder.run(&part).assert_status(0, &["elements"]);
     let page = folder.read("part.html");
     assert!(page.contains("\"range\":[2,4]"));
     assert!(page.contains("only from 00:00:02.000 to 00:00:04.000"));
@@ -44,7 +46,7 @@ fn report_of_a_time_range_has_plots_of_that_range() {
     let late = ["report", &log, "-o", "late.html", "--start", "1h"];
     folder
         .run(&late)
-        .ended(0, &["no records match the selected topics and time range"]);
+        .assert_status(0, &["no records match the selected topics and time range"]);
     assert_eq!(folder.list("."), ["part.html"]);
 }
 
@@ -53,7 +55,7 @@ fn report_of_a_time_range_has_its_scans_and_images() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let page = |from: &str, to: &str| {
         let args = ["report", &bag, "-f", "-o", "x.html", "--start", from, "--end", to];
-        folder.run(&args).ended(0, &["elements"]);
+        folder.run(&args).assert_status(0, &["elements"]);
         let page = folder.read("x.html");
         let titles = ["Scans", "Images"].map(|of| format!("<h2>{of}</h2>"));
         let shown = titles.each_ref().map(|title| page.contains(title));
@@ -80,7 +82,7 @@ fn report_of_a_time_range_has_its_scans_and_images() {
 fn plots_of_a_bag_have_utc_times_on_request() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let utc = ["report", &bag, "-o", "utc.html", "--clock", "utc"];
-    folder.run(&utc).ended(0, &["elements"]);
+    folder.run(&utc).assert_status(0, &["elements"]);
     let page = folder.read("utc.html");
     // Days since 1970: the result of `date -u -d 2024-06-01 +%s`, divided by 86,400 s.
     assert!(
@@ -113,14 +115,16 @@ fn outlying_times_are_counted_and_not_plotted() {
     let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
     let years = 1_000_000_000_000_000;
     folder.write("stray.ulg", &with_stray(&log, b"vehicle_attitude", years));
-    folder.run(&["report", "stray.ulg", "-o", "x.html"]).ended(0, &["elements"]);
+    folder
+        .run(&["report", "stray.ulg", "-o", "x.html"])
+        .assert_status(0, &["elements"]);
     let page = folder.read("x.html");
     // The angles of one record.
     assert!(page.contains("not shown: 3 values at times far from those of the log"));
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
     let args = ["plot", "stray.ulg", "vehicle_attitude.q[0]", "-o", "x.svg"];
     // The outlier is counted once, as a value that is not shown.
-    let run = folder.run(&args).ended(0, &["not shown: 1 value at times far"]);
+    let run = folder.run(&args).assert_status(0, &["not shown: 1 value at times far"]);
     assert!(!run.stderr.contains("left out"), "{run:?}");
     // The outlier is not a gap between two records either.
     folder.write("sound.ulg", &log);
@@ -137,9 +141,9 @@ fn outlying_times_are_counted_and_not_plotted() {
 fn bag_with_stray(folder: &Folder, name: &str, offset: &str) {
     let bag = testdata("rover.bag");
     let one = ["filter", &bag, "-t", "/imu/data", "--end", "0.015", "-o", "one.bag"];
-    folder.run(&[&one[..], &["-f"]].concat()).ended(0, &["1 record"]);
+    folder.run(&[&one[..], &["-f"]].concat()).assert_status(0, &["1 record"]);
     let offset = format!("--offset=1={offset}");
-    folder.run(&["merge", "one.bag", &bag, &offset, "-o", name]).ended(0, &[]);
+    folder.run(&["merge", "one.bag", &bag, &offset, "-o", name]).assert_status(0, &[]);
 }
 
 #[test]
@@ -150,7 +154,9 @@ fn times_at_1970_or_in_the_future_are_reported_and_not_plotted() {
         ("400000000", "2037-02-03T01:06:40", "the start (s)"),
     ] {
         bag_with_stray(&folder, "stray.bag", offset);
-        folder.run(&["report", "stray.bag", "-o", "x.html"]).ended(0, &["elements"]);
+        folder
+            .run(&["report", "stray.bag", "-o", "x.html"])
+            .assert_status(0, &["elements"]);
         let page = folder.read("x.html");
         // Three axes of angular velocity, and three of acceleration.
         let expected =
@@ -165,11 +171,11 @@ fn times_at_1970_or_in_the_future_are_reported_and_not_plotted() {
         let picture =
             ["plot", "stray.bag", "/imu/data.angular_velocity.x", "-f", "-o", "x.svg"];
         let expected = ["1 line of 250 values", "1 value at times far", at, "--start"];
-        folder.run(&picture).ended(0, &expected);
+        folder.run(&picture).assert_status(0, &expected);
         let options =
             ["--start", "1970-01-01T00:00:00Z", "--end", "2040-01-01T00:00:00Z"];
         let all = folder.run(&[&picture[..], &options].concat());
-        all.ended(0, &["1 line of 251 values"]);
+        all.assert_status(0, &["1 line of 251 values"]);
         std::fs::remove_file(folder.path().join("stray.bag")).unwrap();
         std::fs::remove_file(folder.path().join("x.html")).unwrap();
     }
@@ -188,7 +194,9 @@ fn plots_start_at_their_first_record() {
     }
     // 4 s before all others.
     folder.write("early.ulg", &with_stray(&log, unknown, 1_020_000));
-    folder.run(&["report", "early.ulg", "-o", "x.html"]).ended(0, &["elements"]);
+    folder
+        .run(&["report", "early.ulg", "-o", "x.html"])
+        .assert_status(0, &["elements"]);
     let page = folder.read("x.html");
     // The header has the time 5 s, and the first plotted record has 5.0202 s.
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
@@ -198,7 +206,9 @@ fn plots_start_at_their_first_record() {
 #[test]
 fn unusable_report_arguments_leave_no_output() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    folder.run(&["report", &bag, "-o", "x.pdf"]).ended(2, &[".html"]);
-    folder.run(&["report", "missing.bag", "-o", "x.html"]).ended(1, &["missing.bag"]);
+    folder.run(&["report", &bag, "-o", "x.pdf"]).assert_status(2, &[".html"]);
+    folder
+        .run(&["report", "missing.bag", "-o", "x.html"])
+        .assert_status(1, &["missing.bag"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }

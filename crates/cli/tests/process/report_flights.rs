@@ -9,8 +9,10 @@ use crate::{
 
 /// Returns the report of the log `log`, which is written as `flight.ulg`.
 fn page_of(log: &[u8]) -> String {
-    let folder = Folder::with(log);
-    folder.run(&["report", "flight.ulg", "-o", "x.html"]).ended(0, &["elements"]);
+    let folder = Folder::with_log(log);
+    folder
+        .run(&["report", "flight.ulg", "-o", "x.html"])
+        .assert_status(0, &["elements"]);
     folder.read("x.html")
 }
 
@@ -38,7 +40,9 @@ fn report_starts_with_diagnoses_that_link_to_their_plots() {
 fn sound_flight_says_that_there_are_no_diagnoses_and_a_bag_nothing() {
     let folder = Folder::new();
     for (log, has_analysis) in [("quad_flight.ulg", true), ("rover.bag", false)] {
-        folder.run(&["report", &testdata(log), "-f", "-o", "x.html"]).ended(0, &[]);
+        folder
+            .run(&["report", &testdata(log), "-f", "-o", "x.html"])
+            .assert_status(0, &[]);
         let page = folder.read("x.html");
         assert_eq!(page.contains("No diagnoses: none of 23 kinds"), has_analysis);
         assert_eq!(page.contains("<dl class=\"facts\">"), has_analysis, "{log}");
@@ -60,7 +64,7 @@ fn log_that_cannot_be_analysed_is_not_called_sound() {
 fn sections_are_in_the_order_in_which_they_are_needed() {
     let Some(log) = sample("ulog/pyulog_sample_log_small.ulg") else { return };
     let folder = Folder::new();
-    folder.run(&["report", &log, "-o", "x.html"]).ended(0, &["elements"]);
+    folder.run(&["report", &log, "-o", "x.html"]).assert_status(0, &["elements"]);
     let page = folder.read("x.html");
     let titles = page.split("<h2>").skip(1);
     let titles: Vec<&str> =
@@ -89,7 +93,7 @@ fn sections_are_in_the_order_in_which_they_are_needed() {
 fn changes_of_parameters_are_marks_in_all_plots_over_time() {
     let folder = Folder::new();
     let log = testdata("quad_flight.ulg");
-    folder.run(&["report", &log, "-o", "x.html"]).ended(0, &["elements"]);
+    folder.run(&["report", &log, "-o", "x.html"]).assert_status(0, &["elements"]);
     let page = folder.read("x.html");
     // The parameter changes 19.000080 s after boot, as `params --history` shows, and 14.0001 s after
     // the start.
@@ -208,12 +212,12 @@ fn states_of_a_vtol_vehicle_are_along_the_lower_edge() {
                   [20,25,\"213,94,0\",\"VTOL: transition\"],\
                   [25,59,\"0,158,115\",\"VTOL: fixed-wing\"]]";
     assert!(page.contains(states), "{page}");
-    let folder = Folder::with(&vtol_flight());
+    let folder = Folder::with_log(&vtol_flight());
     let plot =
         ["plot", "flight.ulg", "vehicle_global_position.alt", "-q", "-o", "x.svg"];
-    folder.run(&plot).succeeded();
+    folder.run(&plot).assert_success();
     assert!(folder.read("x.svg").contains("\nVTOL: transition\n"));
-    folder.run(&[&plot[..], &["--no-modes", "-f"]].concat()).succeeded();
+    folder.run(&[&plot[..], &["--no-modes", "-f"]].concat()).assert_success();
     assert!(!folder.read("x.svg").contains("VTOL"));
     // Other vehicles have none.
     assert!(page_of(&jammed_flight()).contains("\"states\":[]"));

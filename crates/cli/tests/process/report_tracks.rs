@@ -46,7 +46,7 @@ fn circles(topics: usize) -> Vec<u8> {
 fn short_track_in_a_long_log_keeps_its_shape() {
     let folder = Folder::new();
     folder.write("day.mcap", &circles(1));
-    folder.run(&["report", "day.mcap", "-o", "x.html"]).ended(0, &["elements"]);
+    folder.run(&["report", "day.mcap", "-o", "x.html"]).assert_status(0, &["elements"]);
     let page = folder.read("x.html");
     let (_, track) = page.split_once("<h2>Track</h2>").unwrap();
     let (track, _) = track.split_once("</section>").unwrap();
@@ -76,7 +76,9 @@ fn short_track_in_a_long_log_keeps_its_shape() {
 fn omitted_tracks_are_named() {
     let folder = Folder::new();
     folder.write("many.mcap", &circles(10));
-    folder.run(&["report", "many.mcap", "-o", "x.html"]).ended(0, &["elements"]);
+    folder
+        .run(&["report", "many.mcap", "-o", "x.html"])
+        .assert_status(0, &["elements"]);
     let page = folder.read("x.html");
     assert_eq!(page.matches(": 600 positions").count(), 8);
     assert!(page.contains("not shown") && page.contains("/fix8, /fix9</p>"));

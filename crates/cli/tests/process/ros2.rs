@@ -12,7 +12,7 @@ use crate::{program::Folder, samples::testdata};
 /// Returns the output of `logtool cat` for a log without the `seq` of headers, which ROS 2 does
 /// not have.
 fn cat(folder: &Folder, log: &str) -> String {
-    let text = folder.run(&["cat", "-q", "--json", log]).succeeded().stdout;
+    let text = folder.run(&["cat", "-q", "--json", log]).assert_success().stdout;
     let mut parts = text.split("\"seq\":");
     let mut left = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -26,23 +26,27 @@ fn bag_converted_for_ros_2_has_the_same_records() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder
         .run(&["convert", &bag, "-o", "new.mcap", "--ros2"])
-        .ended(0, &["491 records"]);
+        .assert_status(0, &["491 records"]);
     assert_eq!(cat(&folder, "new.mcap"), cat(&folder, &bag));
-    let info = folder.run(&["info", "--json", "new.mcap"]).succeeded().stdout;
+    let info = folder.run(&["info", "--json", "new.mcap"]).assert_success().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     assert_eq!(info["metadata"]["profile"], "ros2");
     // A file of ROS 1 is converted to the same file.
-    folder.run(&["convert", &bag, "-o", "ros1.mcap"]).ended(0, &["491 records"]);
+    folder
+        .run(&["convert", &bag, "-o", "ros1.mcap"])
+        .assert_status(0, &["491 records"]);
     folder
         .run(&["convert", "ros1.mcap", "-o", "again.mcap", "--ros2"])
-        .ended(0, &["491 records"]);
+        .assert_status(0, &["491 records"]);
     assert_eq!(cat(&folder, "again.mcap"), cat(&folder, "new.mcap"));
 }
 
 #[test]
 fn only_mcap_outputs_accept_ros2() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    folder.run(&["convert", &bag, "-o", "x", "--ros2"]).ended(2, &["--format mcap"]);
+    folder
+        .run(&["convert", &bag, "-o", "x", "--ros2"])
+        .assert_status(2, &["--format mcap"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }
 
@@ -50,11 +54,13 @@ fn only_mcap_outputs_accept_ros2() {
 fn mismatching_message_is_reported_and_the_others_are_converted() {
     // The declared number of fields of the first cloud exceeds its length.
     let folder = Folder::new();
-    folder.run(&["convert", &testdata("rover.bag"), "-o", "a.mcap"]).ended(0, &[]);
+    folder
+        .run(&["convert", &testdata("rover.bag"), "-o", "a.mcap"])
+        .assert_status(0, &[]);
     let part = ["--topic", "/points", "--compression", "none"];
     folder
         .run(&[&["filter", "a.mcap", "-o", "b.mcap"][..], &part].concat())
-        .ended(0, &[]);
+        .assert_status(0, &[]);
     let mut bytes = std::fs::read(folder.path().join("b.mcap")).unwrap();
     let frame = b"\x05\0\0\0lidar";
     let at = bytes.windows(frame.len()).position(|some| some == frame).unwrap();
@@ -62,7 +68,7 @@ fn mismatching_message_is_reported_and_the_others_are_converted() {
     folder.write("broken.mcap", &bytes);
     folder
         .run(&["convert", "broken.mcap", "-o", "new.mcap", "--ros2"])
-        .ended(3, &["19 records", "does not match its schema", "/points"]);
+        .assert_status(3, &["19 records", "does not match its schema", "/points"]);
     assert_eq!(cat(&folder, "new.mcap").lines().count(), 19);
 }
 
@@ -70,27 +76,27 @@ fn mismatching_message_is_reported_and_the_others_are_converted() {
 fn filter_merge_and_repair_accept_ros2() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let whole = ["convert", &bag, "-o", "whole.mcap", "--ros2", "-q"];
-    folder.run(&whole).succeeded();
+    folder.run(&whole).assert_success();
     for command in ["filter", "repair"] {
         let new = format!("{command}.mcap");
-        folder.run(&[command, &bag, "-o", &new, "--ros2", "-q"]).succeeded();
+        folder.run(&[command, &bag, "-o", &new, "--ros2", "-q"]).assert_success();
         assert_eq!(cat(&folder, &new), cat(&folder, "whole.mcap"));
         let refused = folder.run(&[command, &bag, "-o", "new.bag", "--ros2"]);
-        refused.ended(2, &["only MCAP files have messages of ROS 2"]);
+        refused.assert_status(2, &["only MCAP files have messages of ROS 2"]);
     }
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
-        folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
+        folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).assert_success();
     }
     let merged = ["merge", "a.bag", "b.bag", "-o", "merged.mcap", "--ros2", "-q"];
-    folder.run(&merged).succeeded();
-    let info = folder.run(&["info", "--json", "merged.mcap"]).succeeded().stdout;
+    folder.run(&merged).assert_success();
+    let info = folder.run(&["info", "--json", "merged.mcap"]).assert_success().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     assert_eq!(info["metadata"]["profile"], "ros2");
 }
 
 /// The topics of a log, as `info` prints them.
 fn topics(folder: &Folder, log: &str) -> Vec<Value> {
-    let info = folder.run(&["info", "--json", log]).succeeded().stdout;
+    let info = folder.run(&["info", "--json", log]).assert_success().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     info["topics"].as_array().unwrap().clone()
 }
@@ -98,8 +104,10 @@ fn topics(folder: &Folder, log: &str) -> Vec<Value> {
 #[test]
 fn bag_round_trips_through_ros_2_except_for_seq() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    folder.run(&["convert", &bag, "-q", "-o", "ros2.mcap", "--ros2"]).succeeded();
-    folder.run(&["convert", "ros2.mcap", "-o", "new.bag"]).ended(0, &["491 records"]);
+    folder.run(&["convert", &bag, "-q", "-o", "ros2.mcap", "--ros2"]).assert_success();
+    folder
+        .run(&["convert", "ros2.mcap", "-o", "new.bag"])
+        .assert_status(0, &["491 records"]);
     assert_eq!(cat(&folder, "new.bag"), cat(&folder, &bag));
     let key = |topic: &Value| {
         let text = |key: &str| topic[key].to_string();
@@ -118,12 +126,12 @@ fn bag_round_trips_through_ros_2_except_for_seq() {
     for (verb, log, out) in
         [("convert", "ros2.mcap", "part.bag"), ("filter", &bag, "wanted.bag")]
     {
-        folder.run(&[&[verb, log, "-o", out][..], &part].concat()).succeeded();
+        folder.run(&[&[verb, log, "-o", out][..], &part].concat()).assert_success();
     }
     assert_eq!(cat(&folder, "part.bag"), cat(&folder, "wanted.bag"));
     folder
         .run(&["merge", "ros2.mcap", &bag, "-o", "twice.bag"])
-        .ended(0, &["982 records"]);
+        .assert_status(0, &["982 records"]);
     assert_eq!(topics(&folder, "twice.bag").len(), expected.len());
 }
 
@@ -165,12 +173,12 @@ fn content_dropped_from_a_ros_2_file_is_named_before_the_bag_is_written() {
     ];
     folder.write("all.mcap", &mcap(&all));
     let expected = [
-        "warning: all.mcap: left out: the topic \"/wide\": not supported: a_msgs/W.s is a wstring",
+        "warning: all.mcap: left out: the topic \"/wide\": a_msgs/W.s is a wstring",
         "left out: the topic \"/idl\": its definition is encoded as \"ros2idl\"",
         "left out: the topic \"/json\": its messages are encoded as",
         "2 records",
     ];
-    folder.run(&["convert", "all.mcap", "-o", "all.bag"]).ended(0, &expected);
+    folder.run(&["convert", "all.mcap", "-o", "all.bag"]).assert_status(0, &expected);
     let bytes = std::fs::read(folder.path().join("all.bag")).unwrap();
     // Encoded by hand, as ROS 1 writes them: little-endian, without the NUL.
     let contains = |some: &[u8]| bytes.windows(some.len()).any(|at| at == some);
@@ -183,10 +191,10 @@ fn content_dropped_from_a_ros_2_file_is_named_before_the_bag_is_written() {
     folder.write("old.mcap", &mcap(&all[4..]));
     let expected = [&expected[..3], &["3 records"]].concat();
     let merged = ["merge", "all.mcap", "old.mcap", "-o", "merged.bag"];
-    folder.run(&merged).ended(0, &expected);
+    folder.run(&merged).assert_status(0, &expected);
     // `filter` copies messages unchanged.
     let args = ["filter", "all.mcap", "-o", "x.bag", "-t", "/big"];
-    folder.run(&args).ended(
+    folder.run(&args).assert_status(
         1,
         &[
             "the encoding of its messages is \"cdr\"",
@@ -196,7 +204,7 @@ fn content_dropped_from_a_ros_2_file_is_named_before_the_bag_is_written() {
     // No remaining topic can be written to a bag.
     folder.write("none.mcap", &mcap(&all[1..4]));
     let refused = ["no topic can be translated to messages of ROS 1", "/wide", "/json"];
-    folder.run(&["convert", "none.mcap", "-o", "none.bag"]).ended(1, &refused);
+    folder.run(&["convert", "none.mcap", "-o", "none.bag"]).assert_status(1, &refused);
     assert!(!folder.list(".").contains(&"none.bag".to_owned()));
 }
 
@@ -215,7 +223,7 @@ fn mismatching_ros_2_message_is_reported_and_the_others_are_converted() {
     ];
     folder.write("some.mcap", &mcap(&channels));
     let expected = ["1 record", "2 records", "does not match its schema"];
-    folder.run(&["convert", "some.mcap", "-o", "some.bag"]).ended(3, &expected);
+    folder.run(&["convert", "some.mcap", "-o", "some.bag"]).assert_status(3, &expected);
     assert_eq!(cat(&folder, "some.bag").lines().count(), 1);
 }
 
@@ -232,12 +240,15 @@ fn time_before_1970_is_reported_for_ros_1() {
     let all = [channel("/before", &before[..]), channel("/after", after)];
     folder.write("both.mcap", &mcap(&all));
     let expected = ["2 records", "a time before 1970, which ROS 1 reads", "of /before"];
-    let run =
-        folder.run(&["convert", "both.mcap", "-o", "both.bag"]).ended(3, &expected);
+    let run = folder
+        .run(&["convert", "both.mcap", "-o", "both.bag"])
+        .assert_status(3, &expected);
     assert!(!run.stderr.contains("of /after"), "{run:?}");
     assert_eq!(cat(&folder, "both.bag").lines().count(), 2);
     folder.write("after.mcap", &mcap(&all[1..]));
-    folder.run(&["convert", "after.mcap", "-o", "after.bag"]).ended(0, &["1 record"]);
+    folder
+        .run(&["convert", "after.mcap", "-o", "after.bag"])
+        .assert_status(0, &["1 record"]);
 }
 
 #[test]
@@ -260,9 +271,9 @@ fn dropped_metadata_is_named_before_a_bag_is_written() {
                 bag has only messages";
     for command in ["convert", "filter", "repair"] {
         let out = format!("{command}.bag");
-        folder.run(&[command, "a.mcap", "-o", &out]).ended(0, &[expected]);
+        folder.run(&[command, "a.mcap", "-o", &out]).assert_status(0, &[expected]);
     }
     folder
         .run(&["merge", "a.mcap", "convert.bag", "-o", "c.bag"])
-        .ended(0, &[expected]);
+        .assert_status(0, &[expected]);
 }

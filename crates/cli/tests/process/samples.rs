@@ -17,7 +17,7 @@ pub(crate) fn sample(name: &str) -> Option<String> {
 }
 
 /// The rows of `rosbag/edge/EXPECT.tsv`: a bag, and the number of its readable messages.
-pub(crate) fn expected() -> Vec<(String, u64)> {
+pub(crate) fn expected_bag_messages() -> Vec<(String, u64)> {
     let Some(table) = sample("rosbag/edge/EXPECT.tsv") else { return vec![] };
     let table = fs::read_to_string(table).unwrap();
     let row = |line: &str| {

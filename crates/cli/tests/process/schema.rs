@@ -7,7 +7,7 @@ use crate::{program::Folder, samples::testdata};
 #[test]
 fn schema_has_the_definition_and_the_columns_of_a_topic() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    let text = folder.run(&["schema", &bag, "/gps/fix"]).succeeded().stdout;
+    let text = folder.run(&["schema", &bag, "/gps/fix"]).assert_success().stdout;
     // As sensor_msgs/NavSatFix is defined by ROS.
     for line in [
         "/gps/fix  sensor_msgs/NavSatFix, ros1",
@@ -23,13 +23,13 @@ fn schema_has_the_definition_and_the_columns_of_a_topic() {
     let names: Vec<&Value> = columns.iter().map(|column| &column["name"]).collect();
     assert_eq!(names[..3], ["time", "header", "orientation"]);
     assert_eq!(columns[0]["type"], "Timestamp(ns)");
-    folder.run(&["schema", &bag, "/nothing"]).ended(1, &["/nothing"]);
+    folder.run(&["schema", &bag, "/nothing"]).assert_status(1, &["/nothing"]);
 }
 
 #[test]
 fn schema_of_a_ulog_topic_has_its_nested_types() {
     let (folder, log) = (Folder::new(), testdata("hostile_types.ulg"));
-    let text = folder.run(&["schema", &log, "outer"]).succeeded().stdout;
+    let text = folder.run(&["schema", &log, "outer"]).assert_success().stdout;
     // Nested types, as described in testdata/README.md.
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     // A field is on each line.
@@ -58,7 +58,8 @@ fn schema_of_vel_and_capture_topics_has_their_fields() {
         ("car.vel", "velodyne_packets", &["u32 count", "u16 distance # 2 mm"]),
         ("car.vel", "image", &["i32 width # pixel", "u8[length] data"]),
     ] {
-        let text = folder.run(&["schema", &testdata(log), topic]).succeeded().stdout;
+        let text =
+            folder.run(&["schema", &testdata(log), topic]).assert_success().stdout;
         for line in lines {
             assert!(text.contains(line), "{log}, {topic}: no {line:?} in {text}");
         }
@@ -74,7 +75,7 @@ fn every_topic_of_every_format_has_a_schema() {
         ("car.vel", "gps"),
         ("puck.pcap", "velodyne_packets"),
     ] {
-        let text = folder.run(&["schema", &testdata(log)]).succeeded().stdout;
+        let text = folder.run(&["schema", &testdata(log)]).assert_success().stdout;
         assert!(text.lines().any(|line| line.starts_with(topic)), "{topic} in {text}");
     }
 }

@@ -26,7 +26,7 @@ const CONVERT: [&str; 6] = ["convert", "flight.ulg", "-q", "-f", "-o", "out/"];
 /// Returns the extension of the tables that `convert` writes.
 fn format(folder: &Folder, variables: &[(&str, &str)], args: &[&str]) -> String {
     let _ = std::fs::remove_dir_all(folder.path().join("out"));
-    run(folder, variables, &[&CONVERT[..], args].concat()).succeeded();
+    run(folder, variables, &[&CONVERT[..], args].concat()).assert_success();
     let files = folder.list("out");
     let table = files.iter().find(|name| name.contains("att")).unwrap();
     table.rsplit_once('.').unwrap().1.to_owned()
@@ -34,7 +34,7 @@ fn format(folder: &Folder, variables: &[(&str, &str)], args: &[&str]) -> String 
 
 #[test]
 fn options_override_variables_and_variables_override_files() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     assert_eq!(format(&folder, &[], &[]), "csv");
     folder.write("home/logtool/logtool.toml", b"[convert]\nformat = \"jsonl\"\n");
     assert_eq!(format(&folder, &[], &[]), "jsonl");
@@ -49,7 +49,7 @@ fn options_override_variables_and_variables_override_files() {
 
 #[test]
 fn settings_of_parent_folders_apply_and_are_in_the_provenance() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     folder.write("logtool.toml", b"[convert]\nformat = \"jsonl\"\nflat = true\n");
     std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
     let args = ["convert", "../../flight.ulg", "-q", "-o", "out"];
@@ -61,12 +61,13 @@ fn settings_of_parent_folders_apply_and_are_in_the_provenance() {
 
 #[test]
 fn wrong_defaults_are_errors_with_their_origin() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let variables = [("LOGTOOL_THREADS", "many")];
     run(&folder, &variables, &["info", "flight.ulg"])
-        .ended(2, &["LOGTOOL_THREADS: invalid value `many` for `threads`"]);
+        .assert_status(2, &["LOGTOOL_THREADS: invalid value `many` for `threads`"]);
     let variables = [("LOGTOOL_STRICT", "1")];
-    run(&folder, &variables, &["info", "flight.ulg"]).ended(2, &["true or false"]);
+    run(&folder, &variables, &["info", "flight.ulg"])
+        .assert_status(2, &["true or false"]);
     for (file, words) in [
         (&b"treads = 4"[..], &["logtool.toml", "no option `treads`", "`threads`"][..]),
         (b"[convert]\nformat = \"xml\"", &["invalid value `xml`", "csv, jsonl"]),
@@ -85,10 +86,10 @@ fn wrong_defaults_are_errors_with_their_origin() {
 
 #[test]
 fn variables_select_no_times() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let variables = [("LOGTOOL_START", "1h"), ("LOGTOOL_CAT_END", "0")];
     let run = run(&folder, &variables, &["cat", "flight.ulg", "-n", "1"]);
-    assert_eq!(run.succeeded().stdout.lines().count(), 1);
+    assert_eq!(run.assert_success().stdout.lines().count(), 1);
 }
 
 #[test]
@@ -122,7 +123,7 @@ fn on_terminal(folder: &Folder, line: &str) -> Option<String> {
 #[cfg(target_os = "linux")]
 #[test]
 fn text_for_people_fits_on_the_terminal() {
-    let folder = Folder::with(&bytes::log());
+    let folder = Folder::with_log(&bytes::log());
     let (flight, damaged) =
         (testdata("quad_flight.ulg"), testdata("damaged/lost_sector.ulg"));
     for args in [
@@ -141,7 +142,7 @@ fn text_for_people_fits_on_the_terminal() {
         assert!(!text.contains("|---|"), "{args}: {text}");
         assert!(text.lines().count() > 4, "{args}: {text}");
     }
-    let piped = folder.run(&["check", "--codes"]).succeeded().stdout;
+    let piped = folder.run(&["check", "--codes"]).assert_success().stdout;
     assert!(
         piped.starts_with("| code | level | meaning |\n|---|---|---|\n"),
         "{piped}"
@@ -151,7 +152,7 @@ fn text_for_people_fits_on_the_terminal() {
 #[cfg(target_os = "linux")]
 #[test]
 fn pager_shows_long_text_on_terminals_only() {
-    let folder = Folder::with(&bytes::long_log(100));
+    let folder = Folder::with_log(&bytes::long_log(100));
     let pager = "LOGTOOL_PAGER='sed s/^/paged:/' $PATH_OF_LOGTOOL";
     let Some(long) = on_terminal(&folder, &format!("{pager} cat flight.ulg")) else {
         return;

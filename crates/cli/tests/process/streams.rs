@@ -8,7 +8,7 @@ use std::{
 use crate::{program::Folder, samples::testdata};
 
 /// Runs the command with `args` in `folder`, and returns the bytes from its standard output.
-fn piped(folder: &Folder, args: &[&str]) -> Vec<u8> {
+fn standard_output(folder: &Folder, args: &[&str]) -> Vec<u8> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_logtool"));
     command.args(args).current_dir(folder.path()).stdin(Stdio::null());
     let output = command.output().unwrap();
@@ -20,7 +20,7 @@ fn piped(folder: &Folder, args: &[&str]) -> Vec<u8> {
 fn sequential_formats_are_written_to_standard_output() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
-    folder.run(&["convert", &bag, "-q", "-o", "rover.mcap"]).succeeded();
+    folder.run(&["convert", &bag, "-q", "-o", "rover.mcap"]).assert_success();
     let (ulog, capture) = (testdata("quad_flight.ulg"), testdata("puck.pcap"));
     for (log, name) in [
         ("rover.mcap", "new.mcap"),
@@ -29,14 +29,17 @@ fn sequential_formats_are_written_to_standard_output() {
     ] {
         assert_eq!(folder.run(&["filter", log, "-o", name]).status, 0);
         let written = fs::read(folder.path().join(name)).unwrap();
-        let bytes = piped(&folder, &["filter", log, "-o", "-"]);
+        let bytes = standard_output(&folder, &["filter", log, "-o", "-"]);
         assert!(bytes == written, "{name}: {} bytes", bytes.len());
-        folder.run(&["repair", log, "-o", "-"]).ended(2, &["read again to be checked"]);
+        folder
+            .run(&["repair", log, "-o", "-"])
+            .assert_status(2, &["read again to be checked"]);
     }
     folder
         .run(&["merge", "-q", "rover.mcap", "rover.mcap", "-o", "m.mcap"])
-        .succeeded();
-    let merged = piped(&folder, &["merge", "rover.mcap", "rover.mcap", "-o", "-"]);
+        .assert_success();
+    let merged =
+        standard_output(&folder, &["merge", "rover.mcap", "rover.mcap", "-o", "-"]);
     assert!(merged == fs::read(folder.path().join("m.mcap")).unwrap());
 }
 
@@ -46,7 +49,10 @@ fn formats_with_a_final_header_are_rejected_on_standard_output() {
     for log in ["rover.bag", "car.vel"] {
         let run = folder.run(&["filter", &testdata(log), "-o", "-"]);
         assert!(run.stdout.is_empty());
-        run.ended(2, &["is written last", "MCAP files, ULogs and captures can"]);
+        run.assert_status(
+            2,
+            &["is written last", "MCAP files, ULogs and captures can"],
+        );
     }
 }
 

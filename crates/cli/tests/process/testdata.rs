@@ -17,11 +17,11 @@ fn utc_times_are_those_of_the_gps() {
     // Boot was at 10:00:00 UTC, and the GPS reports the time 90 to 110 ms late.
     let args =
         ["cat", &flight, "--clock", "utc", "--start", "2024-06-01T10:00:12Z", "-n1"];
-    let line = &folder.run(&args).succeeded().json_lines()[0];
+    let line = &folder.run(&args).assert_success().json_lines()[0];
     let time = line["timestamp"].as_str().unwrap();
     let soon = "2024-06-01T10:00:12.000000Z".."2024-06-01T10:00:12.020";
     assert!(soon.contains(&time), "{time}");
-    let report = folder.run(&["info", "--json", &flight]).succeeded().json_lines();
+    let report = folder.run(&["info", "--json", &flight]).assert_success().json_lines();
     let offset = report[0]["clock"]["to_unix"]["offset_ns"].as_i64().unwrap();
     let boot = 1_717_236_000_000_000_000; // date -u -d 2024-06-01T10:00:00Z +%s
     let late = boot - offset;
@@ -33,7 +33,7 @@ fn values_have_labels_from_a_message_folder() {
     let (folder, pasta) = (Folder::new(), testdata("pasta.ulg"));
     let args =
         ["cat", &pasta, "--msg-dir", &testdata("msg"), "--topic", "kitchen_status"];
-    let lines = folder.run(&args).succeeded().json_lines();
+    let lines = folder.run(&args).assert_success().json_lines();
     let named = |menu: u8| {
         let line =
             lines.iter().find(|line| line["data"]["pasta_menu"] == menu).unwrap();
@@ -42,7 +42,7 @@ fn values_have_labels_from_a_message_folder() {
     assert_eq!(named(1), "PASTA_MENU_CARBONARA");
     assert_eq!(named(7), json!(null), "a value without a label");
     let args = ["convert", &pasta, "-o", "out", "-q", "--msg-dir", &testdata("msg")];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     let csv = folder.read("out/pasta_kitchen_status_0.csv");
     let head = "timestamp,water_temperature,pasta_menu,pasta_menu_label,stove_level,lid_closed";
     assert_eq!(csv.lines().next(), Some(head));
@@ -53,7 +53,9 @@ fn values_have_labels_from_a_message_folder() {
 fn records_around_a_zeroed_sector_are_converted() {
     let folder = Folder::new();
     let args = ["convert", &testdata("damaged/lost_sector.ulg"), "-o", "out"];
-    folder.run(&args).ended(3, &["lost_sector.ulg: damaged:", "no record can be read"]);
+    folder
+        .run(&args)
+        .assert_status(3, &["lost_sector.ulg: damaged:", "no record can be read"]);
     // 512 of 98,073 bytes are zero: about 12 rows at 50 Hz, because records of other topics
     // are between them.
     let rows =
@@ -101,7 +103,7 @@ fn px4_layout_has_the_metadata_of_flight_review() {
     let args = ["--format", "parquet", "--layout", "px4", "-o", "px4", "-q"];
     folder
         .run(&[&["convert", &testdata("quad_flight.ulg")], &args[..]].concat())
-        .succeeded();
+        .assert_success();
     let json =
         |name| serde_json::from_str::<serde_json::Value>(&folder.read(name)).unwrap();
     let metadata = json("px4/metadata.json");

@@ -14,9 +14,10 @@ fn extension_of_the_output_selects_the_track_format() {
     let left_out = "5 rows dropped: no position was known";
     for end in ["kml", "gpx", "geojson"] {
         let out = format!("tracks/flight.{end}");
-        folder
-            .run(&["convert", &log, "-o", &out])
-            .ended(0, &["1 track of 145 positions", left_out, &format!("→ {out}:")]);
+        folder.run(&["convert", &log, "-o", &out]).assert_status(
+            0,
+            &["1 track of 145 positions", left_out, &format!("→ {out}:")],
+        );
     }
     assert_eq!(folder.list("tracks"), ["flight.geojson", "flight.gpx", "flight.kml"]);
     // The modes in testdata/README.md and in the log's own messages: loiter, take-off, …
@@ -28,8 +29,12 @@ fn extension_of_the_output_selects_the_track_format() {
     assert_eq!(gpx.matches("<trkpt ").count(), 145);
     assert_eq!(gpx.matches("<time>2024-06-01T10:00:").count(), 145);
     // The file exists already.
-    folder.run(&["convert", &log, "-o", "tracks/flight.kml"]).ended(1, &["--force"]);
-    folder.run(&["convert", &log, "-q", "-f", "-o", "tracks/flight.kml"]).succeeded();
+    folder
+        .run(&["convert", &log, "-o", "tracks/flight.kml"])
+        .assert_status(1, &["--force"]);
+    folder
+        .run(&["convert", &log, "-q", "-f", "-o", "tracks/flight.kml"])
+        .assert_success();
 }
 
 #[test]
@@ -43,7 +48,7 @@ fn folder_has_a_track_file_for_each_topic() {
         let path = testdata(log);
         folder
             .run(&["convert", &path, "-q", "-o", log, "--format", "geojson"])
-            .succeeded();
+            .assert_success();
         assert_eq!(folder.list(log), [file]);
         let json: Value =
             serde_json::from_str(&folder.read(&format!("{log}/{file}"))).unwrap();
@@ -57,13 +62,14 @@ fn folder_has_a_track_file_for_each_topic() {
 #[test]
 fn ulog_converted_to_mcap_has_the_same_track() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    folder.run(&["convert", &log, "-o", "new.mcap", "-q"]).succeeded();
+    folder.run(&["convert", &log, "-o", "new.mcap", "-q"]).assert_success();
     // Protocol buffers have no 8-bit integers: `fix_type` and others become 32-bit integers.
     let left_out = "5 rows dropped: no position was known";
-    folder
-        .run(&["convert", "new.mcap", "-o", "new.gpx"])
-        .ended(0, &["1 track of 145 positions", left_out, "of /vehicle_gps_position"]);
-    folder.run(&["convert", &log, "-o", "old.gpx", "-q"]).succeeded();
+    folder.run(&["convert", "new.mcap", "-o", "new.gpx"]).assert_status(
+        0,
+        &["1 track of 145 positions", left_out, "of /vehicle_gps_position"],
+    );
+    folder.run(&["convert", &log, "-o", "old.gpx", "-q"]).assert_success();
     let places = |name: &str| {
         let gpx = folder.read(name);
         let points = gpx.lines().filter(|line| line.contains("<trkpt "));
@@ -81,11 +87,11 @@ fn time_range_selects_a_part_of_the_track() {
     let part = ["--start", "2", "--end", "3", "--topic", "/gps/*"];
     folder
         .run(&[&["convert", &bag, "-o", "part.gpx"][..], &part].concat())
-        .ended(0, &["1 track of 5 positions"]); // 5 Hz for a second
+        .assert_status(0, &["1 track of 5 positions"]); // 5 Hz for a second
     let options = ["--start", "500", "--format", "gpx"];
     folder
         .run(&[&["convert", &bag, "-o", "none"][..], &options].concat())
-        .ended(1, &["no track", "no records at that time"]);
+        .assert_status(1, &["no track", "no records at that time"]);
     assert_eq!(folder.list("."), ["part.gpx"]);
 }
 
@@ -93,13 +99,13 @@ fn time_range_selects_a_part_of_the_track() {
 fn single_track_file_has_the_receiver_topic() {
     let Some(log) = sample("ulog/px4ulogrs_esc_status_log.ulg") else { return };
     let folder = Folder::new();
-    folder.run(&["convert", &log, "-o", "one.kml"]).ended(
+    folder.run(&["convert", &log, "-o", "one.kml"]).assert_status(
         0,
         &["of vehicle_gps_position; positions are also in vehicle_global_position"],
     );
     folder
         .run(&["convert", &log, "-o", "all", "--format", "kml"])
-        .ended(0, &["2 tracks of 274 positions"]);
+        .assert_status(0, &["2 tracks of 274 positions"]);
     assert_eq!(
         folder.list("all"),
         ["vehicle_global_position.kml", "vehicle_gps_position.kml"]
@@ -114,11 +120,15 @@ fn single_track_file_has_the_receiver_topic() {
 fn unsuitable_track_is_an_error_without_output() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let imu = ["convert", &bag, "-o", "x.kml", "--topic", "/imu/data"];
-    folder.run(&imu).ended(1, &["none of 1 topic has positions", "`latitude`"]);
+    folder.run(&imu).assert_status(1, &["none of 1 topic has positions", "`latitude`"]);
     let log = testdata("quad_flight.ulg");
-    folder.run(&["convert", &bag, &log, "-o", "x.kml"]).ended(2, &["several logs"]);
-    folder.run(&["convert", &bag, "-o", "x.kml", "--flat"]).ended(2, &["no columns"]);
+    folder
+        .run(&["convert", &bag, &log, "-o", "x.kml"])
+        .assert_status(2, &["several logs"]);
+    folder
+        .run(&["convert", &bag, "-o", "x.kml", "--flat"])
+        .assert_status(2, &["no columns"]);
     let other = ["convert", &bag, "-o", "x.kml", "--format", "gpx"];
-    folder.run(&other).ended(2, &["x.kml looks like a file"]);
+    folder.run(&other).assert_status(2, &["x.kml looks like a file"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }

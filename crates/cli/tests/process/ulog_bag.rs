@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{program::Folder, samples::testdata};
 
 fn info(folder: &Folder, log: &str) -> Value {
-    let info = folder.run(&["info", "--json", log]).succeeded().stdout;
+    let info = folder.run(&["info", "--json", log]).assert_success().stdout;
     serde_json::from_str(&info).unwrap()
 }
 
@@ -22,7 +22,7 @@ fn topic(info: &Value, name: &str) -> Option<(String, u64)> {
 fn bag_has_each_ulog_topic_and_translations_to_ros_types() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let run = folder.run(&["convert", &log, "-o", "new.bag"]);
-    run.ended(0, &["new.bag", "left out: ", "parameters"]);
+    run.assert_status(0, &["new.bag", "left out: ", "parameters"]);
     let (old, new) = (info(&folder, &log), info(&folder, "new.bag"));
     for entry in old["topics"].as_array().unwrap() {
         let (name, records) = (entry["name"].as_str().unwrap(), &entry["records"]);
@@ -51,7 +51,9 @@ fn bag_has_each_ulog_topic_and_translations_to_ros_types() {
 #[test]
 fn ulog_is_converted_to_mcap_for_ros_2() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    folder.run(&["convert", &log, "-o", "new.mcap", "--ros2"]).ended(0, &["new.mcap"]);
+    folder
+        .run(&["convert", &log, "-o", "new.mcap", "--ros2"])
+        .assert_status(0, &["new.mcap"]);
     let new = info(&folder, "new.mcap");
     let (old_info, of) = (info(&folder, &log), "vehicle_attitude");
     let expected = topic(&old_info, of).unwrap().1;

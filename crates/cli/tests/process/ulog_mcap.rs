@@ -9,7 +9,7 @@ use crate::{
 };
 
 fn topics(folder: &Folder, log: &str) -> Vec<(String, u64)> {
-    let info = folder.run(&["info", "--json", log]).succeeded().stdout;
+    let info = folder.run(&["info", "--json", log]).assert_success().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     let topic = |topic: &Value| {
         let name = topic["name"].as_str().unwrap();
@@ -28,7 +28,7 @@ fn topics(folder: &Folder, log: &str) -> Vec<(String, u64)> {
 #[test]
 fn each_topic_has_all_its_messages() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    folder.run(&["convert", &log, "-o", "new.mcap"]).ended(0, &["new.mcap"]);
+    folder.run(&["convert", &log, "-o", "new.mcap"]).assert_status(0, &["new.mcap"]);
     let new = topics(&folder, "new.mcap");
     for (name, records) in topics(&folder, &log) {
         let is_built_in =
@@ -57,10 +57,11 @@ fn only_selected_topics_and_times_are_converted() {
     ];
     folder
         .run(&[&["convert", &log, "-o", "part.mcap"][..], &part].concat())
-        .ended(0, &["part.mcap"]);
+        .assert_status(0, &["part.mcap"]);
     let selection = ["--topic", "vehicle_attitude", "--start", "6", "--end", "7"];
-    let lines =
-        folder.run(&[&["cat", "--json", &log][..], &selection].concat()).succeeded();
+    let lines = folder
+        .run(&[&["cat", "--json", &log][..], &selection].concat())
+        .assert_success();
     let records = lines.stdout.lines().count() as u64;
     assert_eq!(
         topics(&folder, "part.mcap"),
@@ -75,6 +76,6 @@ fn records_at_impossible_times_are_reported() {
     // pyulog also reads 12 records at time 0, before the log begins.
     let expected = "12 records have an impossible time: they are written at the time";
     for out in ["a.mcap", "a.bag"] {
-        folder.run(&["convert", &log, "-o", out]).ended(0, &[expected]);
+        folder.run(&["convert", &log, "-o", out]).assert_status(0, &[expected]);
     }
 }

@@ -6,7 +6,7 @@ use crate::{program::Folder, samples::testdata};
 fn tables_of_a_bag_become_topics_of_a_ulog() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
-    folder.run(&["convert", &bag, "-o", "rover.ulg"]).ended(
+    folder.run(&["convert", &bag, "-o", "rover.ulg"]).assert_status(
         0,
         &[
             "491 records",
@@ -15,11 +15,12 @@ fn tables_of_a_bag_become_topics_of_a_ulog() {
             "timestamps count from 2024-06-01T10:00:00.000000Z",
         ],
     );
-    let info = folder.run(&["info", "--json", "rover.ulg"]).succeeded().json_lines();
+    let info =
+        folder.run(&["info", "--json", "rover.ulg"]).assert_success().json_lines();
     assert_eq!(info[0]["start_utc"], "2024-06-01T10:00:00.002345Z");
     let rows = |log: &str, topic: &str| {
         let run = folder.run(&["cat", log, "--topic", topic, "--clock", "utc"]);
-        run.succeeded().json_lines()
+        run.assert_success().json_lines()
     };
     let (old, new) = (rows(&bag, "/imu/data"), rows("rover.ulg", "imu_data"));
     assert_eq!(old.len(), new.len());
@@ -36,10 +37,10 @@ fn points_are_written_if_they_are_named_and_ulogs_are_copied() {
     let folder = Folder::new();
     let puck = testdata("puck.pcap");
     let run = folder.run(&["convert", &puck, "-o", "points.ulg", "--topic", "points"]);
-    run.ended(0, &["14,616 records"]);
+    run.assert_status(0, &["14,616 records"]);
 
     let flight = testdata("quad_flight.ulg");
-    folder.run(&["convert", &flight, "-o", "copy.ulg", "-q"]).succeeded();
+    folder.run(&["convert", &flight, "-o", "copy.ulg", "-q"]).assert_success();
     let read = |path: &std::path::Path| std::fs::read(path).unwrap();
     assert_eq!(read(&folder.path().join("copy.ulg")), read(flight.as_ref()));
 }
@@ -49,5 +50,5 @@ fn batch_refuses_ulogs_of_other_logs() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
     let run = folder.run(&["batch", &bag, "-o", "data", "--format", "ulog"]);
-    run.ended(1, &["cannot be copied to a ULog", "logtool convert"]);
+    run.assert_status(1, &["cannot be copied to a ULog", "logtool convert"]);
 }

@@ -105,7 +105,7 @@ fn is_near<const N: usize>(value: &Value, axes: [&str; N], expected: [f64; N]) -
 
 /// Returns the lines of `cat` about the topic `name`.
 fn lines(folder: &Folder, log: &str, name: &str) -> Vec<Value> {
-    folder.run(&["cat", log, "--topic", name]).succeeded().json_lines()
+    folder.run(&["cat", log, "--topic", name]).assert_success().json_lines()
 }
 
 /// Checks messages: the lines of `cat` about them, and the stamp, the position and the attitude
@@ -123,13 +123,13 @@ fn check(lines: &[Value], parts: impl Fn(&Value) -> [&Value; 3]) {
 
 /// Returns the name and the type of each topic of `log`.
 fn types(folder: &Folder, log: &str) -> Vec<[String; 2]> {
-    let info = folder.run(&["info", "--json", log]).succeeded().json_lines();
+    let info = folder.run(&["info", "--json", log]).assert_success().json_lines();
     let text = |of: &Value| of.as_str().unwrap().to_owned();
     let topics = info[0]["topics"].as_array().unwrap().iter();
     topics.map(|topic| [text(&topic["name"]), text(&topic["type_name"])]).collect()
 }
 
-fn has(types: &[[String; 2]], name: &str, type_name: &str) -> bool {
+fn has_topic(types: &[[String; 2]], name: &str, type_name: &str) -> bool {
     types.iter().any(|one| one[0] == name && one[1] == type_name)
 }
 
@@ -137,12 +137,14 @@ fn has(types: &[[String; 2]], name: &str, type_name: &str) -> bool {
 fn valid_positions_and_attitudes_are_foxglove_transforms_and_poses() {
     let folder = Folder::new();
     folder.write("flight.ulg", &log());
-    folder.run(&["convert", "flight.ulg", "-o", "new.mcap"]).ended(0, &["new.mcap"]);
+    folder
+        .run(&["convert", "flight.ulg", "-o", "new.mcap"])
+        .assert_status(0, &["new.mcap"]);
     let types = types(&folder, "new.mcap");
-    assert!(has(&types, "/tf", "foxglove.FrameTransform"), "{types:?}");
-    assert!(has(&types, "/tf_x2", "ulog.tf"), "{types:?}");
+    assert!(has_topic(&types, "/tf", "foxglove.FrameTransform"), "{types:?}");
+    assert!(has_topic(&types, "/tf_x2", "ulog.tf"), "{types:?}");
     let pose = "/vehicle_local_position/pose";
-    assert!(has(&types, pose, "foxglove.PoseInFrame"), "{types:?}");
+    assert!(has_topic(&types, pose, "foxglove.PoseInFrame"), "{types:?}");
     check(&lines(&folder, "new.mcap", "/tf"), |message| {
         assert_eq!(message["parent_frame_id"], "map");
         assert_eq!(message["child_frame_id"], "base_link");
@@ -169,11 +171,11 @@ fn valid_positions_and_attitudes_are_ros_transforms_and_poses() {
             ["tf2_msgs/msg/TFMessage", "geometry_msgs/msg/PoseStamped", "ulog/msg/Tf"],
         ),
     ] {
-        folder.run(&[&convert[..], more].concat()).ended(0, &[more[0]]);
+        folder.run(&[&convert[..], more].concat()).assert_status(0, &[more[0]]);
         let types = types(&folder, more[0]);
         let pose = "/vehicle_local_position/pose";
         for (name, kind) in ["/tf", pose, "/tf_x2"].into_iter().zip(kinds) {
-            assert!(has(&types, name, kind), "{name} {kind}: {types:?}");
+            assert!(has_topic(&types, name, kind), "{name} {kind}: {types:?}");
         }
         check(&lines(&folder, more[0], "/tf"), |of| {
             let [transform] = &of["transforms"].as_array().unwrap()[..] else {
@@ -195,15 +197,15 @@ fn valid_positions_and_attitudes_are_ros_transforms_and_poses() {
 #[test]
 fn poses_are_written_if_their_positions_are_selected() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    folder.run(&["convert", &log, "-q", "-o", "all.mcap"]).succeeded();
+    folder.run(&["convert", &log, "-q", "-o", "all.mcap"]).assert_success();
     let all = lines(&folder, "all.mcap", "/tf");
     let convert = ["convert", &log, "-q", "--format", "mcap", "-o"];
     let attitudes = ["attitudes.mcap", "--topic", "vehicle_attitude"];
-    folder.run(&[&convert[..], &attitudes].concat()).succeeded();
+    folder.run(&[&convert[..], &attitudes].concat()).assert_success();
     assert_eq!(types(&folder, "attitudes.mcap").len(), 1);
     let some = ["some.mcap", "--topic", "vehicle_local_position"];
     let times = ["--start", "6", "--end", "9"];
-    folder.run(&[&convert[..], &some, &times].concat()).succeeded();
+    folder.run(&[&convert[..], &some, &times].concat()).assert_success();
     assert_eq!(types(&folder, "some.mcap").len(), 3);
     let some = lines(&folder, "some.mcap", "/tf");
     // The attitudes around the start are also used.
@@ -221,7 +223,7 @@ fn frames_of_another_vehicle_have_a_prefix() {
         let merge =
             ["merge", "flight.ulg", "other.ulg", "--offset", "2=1.5", "-o", new];
         let expected = "and frames, as other/base_link";
-        folder.run(&merge).ended(0, &[expected]);
+        folder.run(&merge).assert_status(0, &[expected]);
         let frames = |name: &str| {
             let lines = lines(&folder, new, name);
             let data = &lines[0]["data"];

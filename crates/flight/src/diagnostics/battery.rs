@@ -328,7 +328,7 @@ mod tests {
         series
     }
 
-    fn armed(series: Vec<Series>) -> Vec<Diagnosis> {
+    fn diagnose_armed_flight(series: Vec<Series>) -> Vec<Diagnosis> {
         let mut status = Series::new("vehicle_status", 0, vec![0]);
         status.add_column("arming_state", vec![2.0]);
         let data =
@@ -345,48 +345,54 @@ mod tests {
     fn low_voltage_while_armed_is_a_brownout() {
         // The values of the test of flight-review-rs: four cells, critical at 13.2 V.
         let voltage = (0..20).map(|row| if row < 15 { 14.0 } else { 12.5 }).collect();
-        let found = armed(vec![battery(0, 4.0, 1.0, voltage)]);
+        let found = diagnose_armed_flight(vec![battery(0, 4.0, 1.0, voltage)]);
         assert_eq!(kinds(&found), [DiagnosisKind::BatteryBrownout]);
         assert_eq!(found[0].evidence[0].value, 12.5);
         assert!((found[0].evidence[0].threshold.unwrap() - 13.2).abs() < 1e-9);
         assert_eq!(found[0].evidence[1].value, 15.0);
         // Without a number of cells, the first voltage decides: 24.9 V are six cells.
         let voltage = (0..20).map(|row| if row < 15 { 24.9 } else { 19.0 }).collect();
-        let found = armed(vec![battery(0, 0.0, 1.0, voltage)]);
+        let found = diagnose_armed_flight(vec![battery(0, 0.0, 1.0, voltage)]);
         assert_eq!(found[0].kind, DiagnosisKind::BatteryBrownout);
     }
 
     #[test]
     fn full_batteries_and_unused_inputs_have_no_diagnosis() {
-        assert_eq!(armed(vec![battery(0, 4.0, 1.0, vec![15.5; 20])]), []);
+        assert_eq!(
+            diagnose_armed_flight(vec![battery(0, 4.0, 1.0, vec![15.5; 20])]),
+            []
+        );
         let unused = battery(1, 4.0, 0.0, vec![0.06; 20]);
-        assert_eq!(armed(vec![battery(0, 6.0, 1.0, vec![24.0; 20]), unused]), []);
+        assert_eq!(
+            diagnose_armed_flight(vec![battery(0, 6.0, 1.0, vec![24.0; 20]), unused]),
+            []
+        );
     }
 
     #[test]
     fn battery_without_a_measurement_is_not_a_brownout() {
-        let found = armed(vec![battery(0, 4.0, 0.0, vec![0.0; 20])]);
+        let found = diagnose_armed_flight(vec![battery(0, 4.0, 0.0, vec![0.0; 20])]);
         assert_eq!(kinds(&found), [DiagnosisKind::BatteryNotMeasured]);
         assert_eq!(found[0].seconds(), 19.0);
-        let found = armed(vec![battery(0, 4.0, 0.0, vec![0.06; 20])]);
+        let found = diagnose_armed_flight(vec![battery(0, 4.0, 0.0, vec![0.06; 20])]);
         assert_eq!(kinds(&found), [DiagnosisKind::BatteryBrownout]);
     }
 
     #[test]
     fn fast_fall_is_a_sag_and_slow_discharge_is_not() {
         let fast = (0..20).map(|row| if row < 10 { 16.0 } else { 13.6 }).collect();
-        let found = armed(vec![battery(0, 4.0, 1.0, fast)]);
+        let found = diagnose_armed_flight(vec![battery(0, 4.0, 1.0, fast)]);
         assert_eq!(kinds(&found), [DiagnosisKind::BatterySag]);
         assert!((found[0].evidence[0].value - 0.6).abs() < 1e-6, "{found:?}");
         let slow = (0..20).map(|row| 16.0 - 0.12 * row as f32).collect();
-        assert_eq!(armed(vec![battery(0, 4.0, 1.0, slow)]), []);
+        assert_eq!(diagnose_armed_flight(vec![battery(0, 4.0, 1.0, slow)]), []);
     }
 
     #[test]
     fn rail_below_its_limit_is_reported() {
         let mut power = Series::new("system_power", 0, vec![0, SECOND, 2 * SECOND]);
         power.add_column("voltage5V_v", vec![5.0, 4.2, 5.0]);
-        let found = armed(vec![power]);
+        let found = diagnose_armed_flight(vec![power]);
         assert_eq!(kinds(&found), [DiagnosisKind::PowerRail]);
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     if is_rotary_wing(data) {
         for outputs in data.instances("actuator_outputs") {
             diagnoses.extend(drops_to_zero(outputs, phases));
-            diagnoses.extend(locked(outputs, phases));
+            diagnoses.extend(find_saturated_outputs(outputs, phases));
         }
     }
     for escs in data.instances("esc_status") {
@@ -112,7 +112,7 @@ fn drops_to_zero(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
 }
 
 /// Finds outputs that stay at their maximum.
-fn locked(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+fn find_saturated_outputs(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let mut diagnoses = Vec::new();
     for motor in 0..OUTPUTS {
         let name = format!("output[{motor}]");
@@ -167,7 +167,7 @@ fn esc_reports(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     for esc in 0..ESCS {
         let name = format!("esc[{esc}].failures");
         let has_failure = |row| Some(armed(row)? && escs.value(&name, row)? > 0.0);
-        if let Some(run) = longest(runs(escs, has_failure)) {
+        if let Some(run) = longest_run(runs(escs, has_failure)) {
             let flags = largest(run.rows().filter_map(|row| escs.value(&name, row)));
             diagnoses.push(
                 Diagnosis::new(
@@ -193,7 +193,7 @@ fn esc_reports(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
                     && !is_online(row)?,
             )
         };
-        if let Some(run) = longest(runs(escs, is_offline)) {
+        if let Some(run) = longest_run(runs(escs, is_offline)) {
             let name = "esc_online_flags";
             diagnoses.push(
                 Diagnosis::new(
@@ -238,7 +238,7 @@ fn stopped_motors(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
         let stopped_runs = runs(escs, is_stopped).into_iter();
         let stopped_runs =
             stopped_runs.filter(|run| run.seconds() >= MIN_STOP_S).collect();
-        let Some(run) = longest(stopped_runs) else { continue };
+        let Some(run) = longest_run(stopped_runs) else { continue };
         let seconds = run.seconds();
         diagnoses.push(
             Diagnosis::new(
@@ -256,7 +256,7 @@ fn stopped_motors(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
 }
 
 /// Returns the run with the longest duration.
-fn longest(runs: Vec<Run>) -> Option<Run> {
+fn longest_run(runs: Vec<Run>) -> Option<Run> {
     runs.into_iter().max_by(|a, b| a.seconds().total_cmp(&b.seconds()))
 }
 

@@ -171,10 +171,10 @@ impl BatchRequest {
             return Err(conflict.into());
         }
         if request.merge.is_some() {
-            return Err(Error::invalid("a dataset has no merged tables"));
+            return Err(Error::invalid_request("a dataset has no merged tables"));
         }
         if !request.derived.is_empty() {
-            return Err(Error::invalid("a dataset has no derived tables"));
+            return Err(Error::invalid_request("a dataset has no derived tables"));
         }
         Ok(())
     }

@@ -123,7 +123,7 @@ impl LogEntry {
     pub(super) fn identify(&mut self, input: &Input) -> Result<()> {
         let bytes = input.origin.len();
         if bytes < self.source_bytes {
-            return Err(Error::failed("it got shorter while it was read"));
+            return Err(Error::other("it got shorter while it was read"));
         }
         if self.digest.is_empty() || bytes > self.source_bytes {
             self.digest = input.digest_if_read_completely()?;

@@ -255,7 +255,7 @@ impl IndexRequest {
         let Some((path, err)) = inputs.failed.first() else { return Ok(()) };
         let (path, output) = (path.display(), self.output.display());
         let message = format!("{path}: {err}; {output} is unchanged");
-        Err(Error::failed(message).with_remedy(Remedy::WriteWithoutFailedInputs))
+        Err(Error::other(message).with_remedy(Remedy::WriteWithoutFailedInputs))
     }
 }
 
@@ -267,7 +267,7 @@ fn refuse_url(path: &Path) -> Result<()> {
     };
     let message = format!("a catalog must be a local file, not {scheme}://");
     let hint = "write it to a file and copy it; datasets can be written to URLs";
-    Err(Error::invalid(message).with_hint(hint))
+    Err(Error::invalid_request(message).with_hint(hint))
 }
 
 /// Returns the name of the catalog at `path` without its extension, and its format: `requested`,
@@ -285,6 +285,7 @@ fn stem_and_format(
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     stem.zip(format).ok_or_else(|| {
         let message = format!("{} is not the name of a catalog", path.display());
-        Error::invalid(message).with_hint("it ends with .parquet, .csv or .jsonl")
+        Error::invalid_request(message)
+            .with_hint("it ends with .parquet, .csv or .jsonl")
     })
 }

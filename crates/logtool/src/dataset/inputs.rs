@@ -85,7 +85,7 @@ impl Inputs {
         } else {
             "an input is a log, a folder, a pattern, @list.txt or `-`"
         };
-        Err(Error::failed("there are no logs in the inputs").with_hint(hint))
+        Err(Error::other("there are no logs in the inputs").with_hint(hint))
     }
 
     /// Returns whether the log `source` may be in an input that could not be inspected.
@@ -190,7 +190,7 @@ fn remove_duplicates(inputs: &mut Inputs) {
     logs.dedup_by(|next, first| {
         let is_duplicate = next.source == first.source;
         if is_duplicate && let Some(message) = ambiguity(first, next) {
-            failed.push((next.source.clone().into(), Error::failed(message)));
+            failed.push((next.source.clone().into(), Error::other(message)));
         }
         is_duplicate
     });
@@ -256,7 +256,7 @@ impl Search<'_> {
             return Ok(());
         };
         if !self.folders.add_matches(&glob) {
-            let err = Error::failed("no file matches the pattern");
+            let err = Error::other("no file matches the pattern");
             self.found.failed.push((input.to_owned(), err));
         }
         Ok(())
@@ -301,7 +301,7 @@ fn inspect(candidate: Candidate) -> Result<Option<InputLog>, (PathBuf, Error)> {
 fn inspect_file(path: &Path, is_named: bool) -> Result<Option<InputLog>> {
     let metadata = fs::metadata(path).map_err(|err| folders::explain(path, err))?;
     if !metadata.is_file() {
-        return Err(Error::failed("it is a pipe or a device, not a file"));
+        return Err(Error::other("it is a pipe or a device, not a file"));
     }
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     // A file with the extension of a log is a damaged log, whatever its first bytes are.

@@ -20,5 +20,5 @@ pub(super) fn not_a_dataset(dir: &Path, name: &str) -> Error {
     let message =
         format!("{dir} is not a dataset of `logtool batch`: it contains {name}");
     let hint = "the output has to be a new or empty folder, or a dataset";
-    Error::invalid(message).with_hint(hint)
+    Error::invalid_request(message).with_hint(hint)
 }

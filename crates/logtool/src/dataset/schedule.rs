@@ -76,7 +76,7 @@ impl Limits {
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.decode_threads);
         pool.build().map(Some).map_err(|err| {
-            Error::failed(format!("the threads cannot be started: {err}"))
+            Error::other(format!("the threads cannot be started: {err}"))
         })
     }
 }
@@ -136,7 +136,7 @@ impl<T: Send> Schedule<'_, T> {
         let result = panic::catch_unwind(AssertUnwindSafe(|| {
             (self.run)(log, &mut permit, &progress)
         }));
-        let panicked = |_| Err(Error::failed("this log has revealed a bug in logtool"));
+        let panicked = |_| Err(Error::other("this log has revealed a bug in logtool"));
         Some((index, log, result.unwrap_or_else(panicked)))
     }
 }

@@ -30,7 +30,7 @@ impl Shard {
         if index >= count {
             let message =
                 format!("shard {index}: there are {count} parts, counted from 0");
-            return Err(Error::invalid(message));
+            return Err(Error::invalid_request(message));
         }
         Ok((count > 1).then_some(Self { index, count }))
     }

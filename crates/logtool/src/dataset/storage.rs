@@ -209,7 +209,7 @@ impl Dataset {
         let name = |path: &Path| -> Result<String> {
             let Some(name) = path.strip_prefix(dir).ok().and_then(Path::to_str) else {
                 let (path, dir) = (path.display(), dir.display());
-                return Err(Error::failed(format!("{path} is not in {dir}")));
+                return Err(Error::other(format!("{path} is not in {dir}")));
             };
             Ok(name.replace(MAIN_SEPARATOR, "/"))
         };

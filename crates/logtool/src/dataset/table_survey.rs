@@ -39,8 +39,9 @@ impl TableSurvey {
     /// # Errors
     /// `InvalidRequest` if `text` is not a survey.
     pub fn from_json(text: &str) -> Result<Self> {
-        serde_json::from_str(text)
-            .map_err(|err| Error::invalid(format!("not a survey of tables: {err}")))
+        serde_json::from_str(text).map_err(|err| {
+            Error::invalid_request(format!("not a survey of tables: {err}"))
+        })
     }
 }
 

@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use crate::{
     error::{Context as _, Result},
     formats::{self, LogFormat},
-    inspect::flight::collect::Collected,
+    inspect::flight::collect::CollectedData,
     records::log::Log,
     source::{
         losses::{Findings, Strictness},
@@ -228,7 +228,7 @@ impl Default for ReadTopics {
 
 impl ReadTopics {
     /// Adds the topics of a pass, and returns their numbers.
-    fn add(&mut self, collected: Collected) -> FlightData {
+    fn add(&mut self, collected: CollectedData) -> FlightData {
         // A topic that was read before has the same damage again.
         let is_new = |damage: &Damage| match damage.topic {
             Some(topic) => !self.topics.contains(topic),

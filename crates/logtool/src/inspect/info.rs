@@ -248,8 +248,8 @@ impl LogInfo {
             compression: input.compression,
             digest: None,
             duration_s: time.as_ref().map(duration),
-            start_s: time.as_ref().map(first),
-            end_s: time.as_ref().map(last),
+            start_s: time.as_ref().map(start_seconds),
+            end_s: time.as_ref().map(last_seconds),
             start_utc,
             clock: ClockInfo::new(manifest),
             records: manifest.records(),
@@ -339,12 +339,12 @@ fn metadata(manifest: &Manifest) -> BTreeMap<String, Value> {
 }
 
 /// Returns the start of `time`.
-fn first(time: &TimeRange) -> Seconds {
+fn start_seconds(time: &TimeRange) -> Seconds {
     Seconds(time.start.as_nanos())
 }
 
 /// Returns the last nanosecond of `time`.
-fn last(time: &TimeRange) -> Seconds {
+fn last_seconds(time: &TimeRange) -> Seconds {
     Seconds(time.end.as_nanos().saturating_sub(1))
 }
 

@@ -63,7 +63,7 @@ pub fn require_topics(manifest: &Manifest) -> Result<MessageTopics> {
         let has_messages =
             LogFormat::from_manifest(manifest).is_some_and(LogFormat::has_messages);
         let noun = formats::noun(manifest);
-        Error::failed(match has_messages {
+        Error::other(match has_messages {
             true => {
                 format!("it is {noun} without a topic of the type rosgraph_msgs/Log")
             }

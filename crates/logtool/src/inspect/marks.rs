@@ -51,7 +51,7 @@ impl MarkBuilder {
             let time = change.time.as_nanos();
             (time, time)
         });
-        for (start, _, marked) in self.merged(spans.collect()) {
+        for (start, _, marked) in self.merge_spans(spans.collect()) {
             let marked: Vec<&NamedChange<'_>> =
                 marked.iter().filter_map(|index| changes.get(*index)).collect();
             let text = if marked.len() > MAX_NAMES {
@@ -82,7 +82,7 @@ impl MarkBuilder {
         let spans = samples.map(|(start, millis)| {
             (*start, start.saturating_add((millis * 1e6) as i64))
         });
-        for (start, end, _) in self.merged(spans.collect()) {
+        for (start, end, _) in self.merge_spans(spans.collect()) {
             self.push("dropout", String::new(), (start, end), DROPOUT);
         }
         Ok(())
@@ -93,14 +93,14 @@ impl MarkBuilder {
         let lost = damage.filter(|damage| damage.kind.is_loss());
         let times = lost.filter_map(|damage| damage.time);
         let spans = times.map(|time| (time.start.as_nanos(), time.end.as_nanos()));
-        for (start, end, _) in self.merged(spans.collect()) {
+        for (start, end, _) in self.merge_spans(spans.collect()) {
             self.push("damage", String::new(), (start, end), DAMAGE);
         }
     }
 
     /// Returns `spans` within the time, those that a plot cannot show apart as one: the start,
     /// the end, and the indices of the spans.
-    fn merged(&self, spans: Vec<(i64, i64)>) -> Vec<(i64, i64, Vec<usize>)> {
+    fn merge_spans(&self, spans: Vec<(i64, i64)>) -> Vec<(i64, i64, Vec<usize>)> {
         let (first, last) = (self.time.start.as_nanos(), self.time.end.as_nanos());
         let resolution = last.saturating_sub(first) / i64::from(self.columns.max(1));
         let mut spans: Vec<(i64, i64, usize)> = spans
@@ -140,7 +140,7 @@ mod tests {
         let builder =
             MarkBuilder::new(TimeRange { start: at(0), end: at(1_000_000) }, 1_000);
         let spans = vec![(5_000, 6_000), (500, 1_500), (1_000, 1_200), (-9, -1)];
-        let merged = builder.merged(spans);
+        let merged = builder.merge_spans(spans);
         assert_eq!(merged, [(500, 1_500, vec![1, 2]), (5_000, 6_000, vec![0])]);
     }
 }

@@ -110,7 +110,7 @@ impl Align {
         let estimate = logtool_align::align(&first_samples, &second_samples);
         let estimate = estimate.map_err(|(index, reason)| {
             let side = if index == 0 { &first } else { &second };
-            Error::failed(format!("{}: {}: {reason}", side.log, side.signal))
+            Error::other(format!("{}: {}: {reason}", side.log, side.signal))
         })?;
         Ok(AlignReport { first, second, estimate })
     }

@@ -181,7 +181,8 @@ fn format_of_name(output: &Path) -> Result<CalibrationFormat> {
     let extension = output.extension().and_then(OsStr::to_str).unwrap_or_default();
     CalibrationFormat::from_extension(extension).ok_or_else(|| {
         let message = format!("{} is neither .xml nor .yaml", output.display());
-        Error::invalid(message).with_hint("VeloView reads db.xml, and ROS reads YAML")
+        Error::invalid_request(message)
+            .with_hint("VeloView reads db.xml, and ROS reads YAML")
     })
 }
 
@@ -212,7 +213,7 @@ fn packet_topic(log: &dyn Log, pattern: Option<&str>) -> Result<TopicId> {
                 several.iter().map(|(_, topic)| selection::unique_label(topic));
             let labels: Vec<String> = labels.collect();
             let message = "there are packets of several lidars here";
-            Err(Error::invalid(message)
+            Err(Error::invalid_request(message)
                 .with_remedy(Remedy::SelectTopic { topics: labels }))
         }
     }
@@ -254,7 +255,7 @@ fn sent_calibration(
         count_of(lasers.len() as u64, "laser"),
         lasers.join(", ")
     );
-    Err(Error::failed(message).with_hint("it takes 4160 packets to send all of it"))
+    Err(Error::other(message).with_hint("it takes 4160 packets to send all of it"))
 }
 
 /// Calls `visit` with each packet of `topic`, until it returns false.

@@ -321,7 +321,7 @@ fn rename(
         for topic in topics {
             let before = options.rename.insert(topic.label().into_owned(), new.clone());
             if before.is_some_and(|before| before != *new) {
-                let error = Error::invalid(format!("`{old}` is renamed twice"));
+                let error = Error::invalid_request(format!("`{old}` is renamed twice"));
                 return Err(error.with_hint("each topic gets one name"));
             }
         }

@@ -197,7 +197,7 @@ impl Geotag {
         let found = FoundPhotos::find(&self.photos)?;
         match found.unreadable.first() {
             Some((photo, error)) if !self.is_partial => {
-                let error = Error::failed(format!("{photo}: {error}"));
+                let error = Error::other(format!("{photo}: {error}"));
                 Err(error.with_hint("--partial leaves out photos that cannot be read"))
             }
             _ => Ok(found),
@@ -237,7 +237,7 @@ impl Geotag {
                     failure = Some(reason)
                 }
                 Err(PhotoFailure::Skipped(reason)) => {
-                    let error = Error::failed(format!("{}: {reason}", photo.name));
+                    let error = Error::other(format!("{}: {reason}", photo.name));
                     return Err(error.with_hint("--partial leaves out such photos"));
                 }
                 Err(PhotoFailure::Output(error)) => return Err(error),
@@ -266,12 +266,12 @@ impl Geotag {
         let written = listing::csv(&photos, &unused, matches.offset)
             .and_then(|table| Ok((table, listing::kml(log.name(), &photos)?)));
         let (table, placemarks) =
-            written.map_err(|_| Error::failed("the table cannot be formatted"))?;
+            written.map_err(|_| Error::other("the table cannot be formatted"))?;
         outputs.write(TABLE, table.as_bytes())?;
         outputs.write(PLACEMARKS, placemarks.as_bytes())?;
         let tagged = photos.iter().filter(|photo| photo.failure.is_none()).count();
         if tagged == 0 {
-            return Err(Error::failed("no photo can be tagged"));
+            return Err(Error::other("no photo can be tagged"));
         }
         outputs.commit()?;
 
@@ -344,7 +344,7 @@ impl Geotag {
                 let message =
                     format!("{} is the folder of the photos", self.output.display());
                 let hint = "the copies need another folder, because the photos stay as they are";
-                return Err(Error::invalid(message).with_hint(hint));
+                return Err(Error::invalid_request(message).with_hint(hint));
             }
         }
         Ok(())

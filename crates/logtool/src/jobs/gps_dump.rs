@@ -154,7 +154,7 @@ impl GpsDump {
             losses.check(self.strictness)?;
         }
         if dump.files.is_empty() {
-            return Err(dump.nothing());
+            return Err(dump.no_bytes_error());
         }
         let overlong_records = dump.overlong_records;
         let receivers = dump.finish()?;
@@ -212,7 +212,7 @@ impl DumpWriter<'_> {
         let Some(lens) = column("len").filter(|_| !data.is_empty()) else {
             let message = format!("{TOPIC} has no bytes `len` and `data`");
             return Err(
-                Error::failed(message).with_hint("`logtool schema` shows its fields")
+                Error::other(message).with_hint("`logtool schema` shows its fields")
             );
         };
         // Early releases log one receiver, without a field for it.
@@ -249,11 +249,11 @@ impl DumpWriter<'_> {
             self.files.insert(instance, files);
         }
         let files = self.files.get_mut(&instance);
-        files.ok_or_else(|| Error::failed("a file is missing"))
+        files.ok_or_else(|| Error::other("a file is missing"))
     }
 
     /// Returns the error of a log without bytes.
-    fn nothing(&self) -> Error {
+    fn no_bytes_error(&self) -> Error {
         match self.instance.filter(|_| !self.skipped.is_empty()) {
             Some(instance) => {
                 let others = self.skipped.keys().map(u8::to_string);

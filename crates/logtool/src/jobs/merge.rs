@@ -305,7 +305,7 @@ impl Merge {
                     "{name} is {source_format}, which {} cannot hold",
                     format.plural()
                 );
-                return Err(Error::invalid(message));
+                return Err(Error::invalid_request(message));
             }
             return Ok(format);
         }
@@ -321,11 +321,11 @@ impl Merge {
                 );
                 let hint = "logs of several formats become one MCAP file or one bag: name \
                             the output all.mcap or all.bag";
-                return Err(Error::invalid(message).with_hint(hint));
+                return Err(Error::invalid_request(message).with_hint(hint));
             }
         }
         let Some(first) = sources.first() else {
-            return Err(Error::invalid("there are no logs to merge"));
+            return Err(Error::invalid_request("there are no logs to merge"));
         };
         self.output.format_for(first.log.manifest())
     }
@@ -349,7 +349,7 @@ impl Merge {
                 "the times of {noun} are in its records, which are copied as they are"
             );
             let hint = "an MCAP file can have them at other times: let the name of the output end in .mcap";
-            return Err(Error::invalid(message).with_hint(hint));
+            return Err(Error::invalid_request(message).with_hint(hint));
         }
         let offsets = clocks::offsets(sources, self.unknown_clocks)?;
         clocks::since_1970(sources, offsets)

@@ -149,7 +149,9 @@ impl Recording {
         let output = self.output.as_path();
         if output == Path::new(STDIN) || url::from_path(output).is_some() {
             let hint = "record to a file, and copy it when it is complete";
-            return Err(Error::invalid("a recording is a local file").with_hint(hint));
+            return Err(
+                Error::invalid_request("a recording is a local file").with_hint(hint)
+            );
         }
         log_writer::check_ulog_name(output, "a recording")?;
         match &self.source {

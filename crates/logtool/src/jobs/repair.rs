@@ -112,7 +112,9 @@ impl Repair {
         if self.output.path().as_os_str() == STDIN {
             let message = "a repaired log cannot be written to standard output: it is read \
                         again to be checked";
-            return Err(Error::invalid(message).with_hint("name a file with -o"));
+            return Err(
+                Error::invalid_request(message).with_hint("name a file with -o")
+            );
         }
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());

@@ -13,7 +13,9 @@ use crate::{
     jobs::{
         filter::Filter,
         output::{LogOutput, OutputSummary, log_writer},
-        replay_log::topics::{IMU, NOT_USED, Need, TIMESTAMPS, TOPICS, USED_TIMES},
+        replay_log::topics::{
+            IMU, NOT_USED, Requirement, TIMESTAMPS, TOPICS, USED_TIMES,
+        },
     },
     records::{log::Log, number_table::NumberTable},
     source::{
@@ -150,9 +152,9 @@ fn prepare(log: &Log) -> Result<(Vec<&Topic>, Vec<String>)> {
             continue;
         }
         let is_missing = match topic.need {
-            Need::Always => true,
-            Need::IfPresent => false,
-            Need::UnlessInImu(field) => {
+            Requirement::Always => true,
+            Requirement::IfPresent => false,
+            Requirement::UnlessInImu(field) => {
                 log.table(IMU)?.with_flat_columns().schema()?.index_of(field).is_err()
             }
         };

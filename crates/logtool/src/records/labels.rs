@@ -31,7 +31,7 @@ pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
     if labels.is_empty() {
         let message = format!("{}: no .msg file here names a value", dir.display());
         let hint = "in PX4's sources this is the folder msg";
-        return Err(Error::failed(message).with_hint(hint));
+        return Err(Error::other(message).with_hint(hint));
     }
     Ok(Arc::new(labels))
 }

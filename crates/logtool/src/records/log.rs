@@ -131,7 +131,7 @@ impl Log {
         lidar: &LidarOptions,
     ) -> Result<Self> {
         let input = Input::from_source(name, source)?;
-        let input = input.decrypted(Path::new(name), session)?.stoppable(session);
+        let input = input.decrypt(Path::new(name), session)?.stoppable(session);
         Ok(Self::from_opened(open::open_input(input, session, lidar)?))
     }
 

@@ -147,7 +147,7 @@ impl<T> Iterator for OrderedResults<T> {
                 Err(_) => {
                     self.current = None;
                     let message = "a thread ended before its part of the log was read";
-                    return Some(Err(Error::failed(message)));
+                    return Some(Err(Error::other(message)));
                 }
             }
         }
@@ -164,7 +164,7 @@ mod tests {
     fn results_come_in_order_without_threads() {
         let work = |part: usize, push: PushResult<'_, usize>| {
             let _ = push(part) && push(part * 10);
-            if part == 2 { Err(Error::failed("broken")) } else { Ok(()) }
+            if part == 2 { Err(Error::other("broken")) } else { Ok(()) }
         };
         let mut sequential = SequentialWork::new(4, Arc::new(work));
         let results = std::iter::from_fn(|| sequential.next());
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn errors_and_panics_are_results_and_later_parts_follow() {
         let work = |part: usize, push: PushResult<'_, usize>| match part {
-            1 => Err(Error::failed("broken")),
+            1 => Err(Error::other("broken")),
             2 => panic!("a test of panics"),
             part => {
                 push(part);

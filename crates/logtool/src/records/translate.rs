@@ -297,7 +297,7 @@ impl MessageTypes {
         let hint = "without this request, ULogs become protocol buffers, with poses, \
                     positions and messages of Foxglove's types, and messages of other \
                     logs stay as they are";
-        Err(Error::invalid(message).with_hint(hint))
+        Err(Error::invalid_request(message).with_hint(hint))
     }
 }
 

@@ -74,13 +74,13 @@ impl Input {
             Some(url) => Self::open_remote(url, session),
             None => Self::open_local(path, session),
         };
-        Ok(input?.decrypted(path, session)?.stoppable(session))
+        Ok(input?.decrypt(path, session)?.stoppable(session))
     }
 
     /// Decrypts the bytes if they are an encrypted ULog, with the key of the session.
     #[cfg(feature = "decrypt")]
-    pub(crate) fn decrypted(mut self, path: &Path, session: &Session) -> Result<Self> {
-        let decrypted = decrypt::decrypted(&self.source, path, session);
+    pub(crate) fn decrypt(mut self, path: &Path, session: &Session) -> Result<Self> {
+        let decrypted = decrypt::decrypt_ulog(&self.source, path, session);
         if let Some(source) = decrypted.cannot_open(&self.name)? {
             self.source = source;
             self.is_decrypted = true;
@@ -90,7 +90,7 @@ impl Input {
 
     /// Leaves encrypted bytes as they are: this library was built without decryption.
     #[cfg(not(feature = "decrypt"))]
-    pub(crate) fn decrypted(self, _: &Path, _: &Session) -> Result<Self> {
+    pub(crate) fn decrypt(self, _: &Path, _: &Session) -> Result<Self> {
         Ok(self)
     }
 
@@ -109,7 +109,7 @@ impl Input {
         let name = name.to_owned();
         let head = origin.read_at(0..8).with_context(|| name.clone())?;
         let Some(compression) = FileCompression::detect(&head) else {
-            return Ok(Self::uncompressed(name, origin));
+            return Ok(Self::from_uncompressed(name, origin));
         };
         let stream = SourceReader::new(Arc::clone(&origin));
         let mut bytes = Vec::new();
@@ -120,12 +120,12 @@ impl Input {
             source,
             compression: Some(compression),
             loss,
-            ..Self::uncompressed(name, origin)
+            ..Self::from_uncompressed(name, origin)
         })
     }
 
     /// Creates the input called `name` with the bytes of `source` as they are.
-    fn uncompressed(name: String, source: Arc<dyn Source>) -> Self {
+    fn from_uncompressed(name: String, source: Arc<dyn Source>) -> Self {
         Self {
             name,
             origin: source.clone(),
@@ -143,7 +143,7 @@ impl Input {
         let Some(compression) = FileCompression::detect(&head) else {
             return Ok(Self {
                 is_remote: !is_whole,
-                ..Self::uncompressed(name, origin)
+                ..Self::from_uncompressed(name, origin)
             });
         };
         let mut stream = SourceReader::new(origin.clone());
@@ -157,7 +157,7 @@ impl Input {
             compression: Some(compression),
             loss,
             is_remote: true,
-            ..Self::uncompressed(name, origin)
+            ..Self::from_uncompressed(name, origin)
         })
     }
 
@@ -173,7 +173,7 @@ impl Input {
         file.rewind().cannot_open(&name)?;
         let Some(compression) = FileCompression::detect(&head) else {
             let source = source(&name, file, session).cannot_open(&name)?;
-            return Ok(Self::uncompressed(name, source));
+            return Ok(Self::from_uncompressed(name, source));
         };
         let packed = FileSource::new(file.try_clone().cannot_open(&name)?);
         let origin = Arc::new(packed.cannot_open(&name)?);
@@ -184,7 +184,7 @@ impl Input {
             source,
             compression: Some(compression),
             loss,
-            ..Self::uncompressed(name, origin)
+            ..Self::from_uncompressed(name, origin)
         })
     }
 
@@ -235,7 +235,7 @@ fn open_file(path: &Path) -> Result<File> {
             None if fs::read_dir(path)?.next().is_none() => "it is empty".to_owned(),
             None => format!("name the logs in it, e.g. {}", path.join("*").display()),
         };
-        return Err(Error::failed("it is a folder").with_hint(hint));
+        return Err(Error::other("it is a folder").with_hint(hint));
     }
     // A pipe, a socket or a device is read once, like standard input.
     if metadata.is_file() { Ok(file) } else { spool(file) }
@@ -245,7 +245,7 @@ fn spool_stdin() -> Result<File> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         let message = "standard input is a terminal";
-        return Err(Error::invalid(message).with_hint("pipe a log into it"));
+        return Err(Error::invalid_request(message).with_hint("pipe a log into it"));
     }
     spool(stdin.lock())
 }
@@ -266,7 +266,7 @@ pub fn temporary_file() -> Result<File> {
         let message =
             format!("cannot create a temporary file in {dir} (TMPDIR): {err}");
         let hint = "set TMPDIR to a writable folder";
-        Error::failed(message).with_hint(hint)
+        Error::other(message).with_hint(hint)
     })
 }
 

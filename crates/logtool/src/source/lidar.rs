@@ -65,7 +65,7 @@ pub fn check_calibration(manifest: &Manifest) -> Result<()> {
     let type_mismatches: Option<Vec<&str>> =
         lidars.map(|lidar| lidar.calibration_misfit).collect();
     match type_mismatches.as_deref() {
-        Some([misfit, ..]) => Err(Error::failed(misfit.to_string())),
+        Some([misfit, ..]) => Err(Error::other(misfit.to_string())),
         _ => Ok(()),
     }
 }
@@ -88,7 +88,7 @@ pub fn check_selected(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
     });
     match misfit {
         Some((label, misfit)) if !suited.is_empty() => {
-            let error = Error::failed(format!("{label}: {misfit}"));
+            let error = Error::other(format!("{label}: {misfit}"));
             Err(error.with_remedy(Remedy::SelectMatchingLidar { topics: suited }))
         }
         _ => Ok(()),

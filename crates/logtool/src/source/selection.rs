@@ -215,7 +215,10 @@ impl Pattern {
         }
         let glob = GlobBuilder::new(&escaped).backslash_escape(true).build();
         let glob = glob.map_err(|err| {
-            Error::invalid(format!("`{text}` is not a valid pattern: {}", err.kind()))
+            Error::invalid_request(format!(
+                "`{text}` is not a valid pattern: {}",
+                err.kind()
+            ))
         })?;
         Ok(Self(glob.compile_matcher()))
     }

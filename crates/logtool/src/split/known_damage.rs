@@ -33,7 +33,7 @@ impl<'o> KnownDamage<'o> {
 
     /// Returns the first damage in the bytes `span` that is of `topic`, or of no topic. The
     /// span from the start of the file also has the damage of the definition of the topic.
-    pub(super) fn within(
+    pub(super) fn damage_within(
         &self,
         span: &Range<u64>,
         topic: TopicId,
@@ -68,7 +68,7 @@ mod tests {
         damage.extend((0..100).map(|index| garbled(90 + index * 100)));
         let known = KnownDamage::new(&damage);
         let starts = |span: Range<u64>| -> Vec<u64> {
-            known.within(&span, topic).map(|damage| damage.bytes.start).collect()
+            known.damage_within(&span, topic).map(|damage| damage.bytes.start).collect()
         };
         assert_eq!(starts(0..200), [9_000, 90, 190]);
         assert_eq!(starts(200..400), [290, 390]);

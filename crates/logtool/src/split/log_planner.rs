@@ -170,11 +170,13 @@ impl LogPlanner<'_> {
             }
         };
         let Some(id) = excerpt.renumbered_topic(topic.topic) else {
-            return Err(Error::invalid("the format has no excerpts of the topic"));
+            return Err(Error::invalid_request(
+                "the format has no excerpts of the topic",
+            ));
         };
         // The losses of a table are of the topic in its own log.
         let table = messages.as_ref().map_or(id, |messages| messages.topic());
-        let damage = self.damage.within(span, topic.topic);
+        let damage = self.damage.damage_within(span, topic.topic);
         let damage = damage.map(|damage| Damage {
             topic: damage.topic.map(|_| table),
             ..damage.clone()

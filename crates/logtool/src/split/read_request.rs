@@ -133,7 +133,7 @@ impl ReadRequest {
     /// Returns the format of the output, if it can be written.
     fn table_format(&self) -> Result<TableFormat> {
         if self.splits.is_empty() {
-            return Err(Error::invalid("there are no splits to read"));
+            return Err(Error::invalid_request("there are no splits to read"));
         }
         match self.format.kind() {
             FormatKind::Tables(format)
@@ -178,7 +178,7 @@ impl ReadRequest {
 }
 
 fn unsupported() -> Error {
-    Error::invalid(
+    Error::invalid_request(
         "splits are written as arrow, csv or jsonl, and as parquet to a file",
     )
 }

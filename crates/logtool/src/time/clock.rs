@@ -110,7 +110,7 @@ impl ShownClock {
             end: end.unwrap_or(Timestamp::MAX),
         };
         if range.is_empty() {
-            return Err(Error::invalid(
+            return Err(Error::invalid_request(
                 "the end of the time range is not after its start",
             ));
         }
@@ -201,7 +201,7 @@ fn start(manifest: &Manifest) -> i64 {
 }
 
 fn no_utc() -> Error {
-    Error::failed("the log has no UTC reference").with_remedy(Remedy::SetUtcStart)
+    Error::other("the log has no UTC reference").with_remedy(Remedy::SetUtcStart)
 }
 
 /// See [`ShownClock::json`].

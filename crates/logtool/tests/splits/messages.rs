@@ -16,7 +16,7 @@ use logtool::{
 };
 use logtool_core::{TimeRange, TopicOrigin, conformance};
 
-use crate::{MAX_SPLIT_BYTES, Rows, Selected, TARGETS, testdata};
+use crate::{MAX_SPLIT_BYTES, Rows, SelectedData, TARGETS, testdata};
 
 /// The times and the bytes of the messages of each topic.
 type MessagesOfTopics = BTreeMap<String, Vec<(i64, Vec<u8>)>>;
@@ -42,13 +42,13 @@ pub(crate) const MCAP: Target = Target {
 pub(crate) const FOXGLOVE: Target = Target { types: MessageTypes::Foxglove, ..MCAP };
 
 impl Target {
-    fn plan(self, selected: &Selected, path: &Path) -> PlanRequest {
+    fn plan(self, selected: &SelectedData, path: &Path) -> PlanRequest {
         let request = selected.request(path).with_topics(Vec::<String>::new());
         request.with_messages(self.format, self.types)
     }
 
     /// Converts the log at `path`, and returns the messages of the new log.
-    fn convert(self, selected: &Selected, path: &Path) -> MessagesOfTopics {
+    fn convert(self, selected: &SelectedData, path: &Path) -> MessagesOfTopics {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("new").with_extension(self.format.extension());
         let mut request = ConvertRequest::new(self.output).with_messages(self.types);
@@ -97,7 +97,7 @@ fn messages(rows: &Rows) -> Vec<(i64, Vec<u8>)> {
 fn check_messages(
     path: &Path,
     target: Target,
-    selected: &Selected,
+    selected: &SelectedData,
 ) -> BTreeMap<String, usize> {
     let want = target.convert(selected, path);
     assert!(!want.is_empty(), "{}", path.display());
@@ -171,7 +171,7 @@ fn long_capture(folder: &Path) -> PathBuf {
 #[test]
 fn splits_of_messages_of_ulogs_are_those_of_conversions() {
     let path = testdata("quad_flight.ulg");
-    let all = Selected::default();
+    let all = SelectedData::default();
     let most = check_messages(&path, MCAP, &all);
     assert!(most["/sensor_combined"] > 1);
     assert_eq!(most["/tf"], 1, "any attitude may be needed");
@@ -181,7 +181,7 @@ fn splits_of_messages_of_ulogs_are_those_of_conversions() {
         assert_eq!(most[topic], 1, "any attitude may be needed");
     }
     let times = Some((1_500_000_000, 4_500_000_000));
-    let some = Selected { times, ..Selected::default() };
+    let some = SelectedData { times, ..SelectedData::default() };
     check_messages(&path, MCAP, &some);
     check_messages(&path, BAG, &some);
 }
@@ -192,11 +192,11 @@ fn splits_of_messages_of_lidars_are_those_of_conversions() {
     let long = long_capture(folder.path());
     for target in [BAG, FOXGLOVE] {
         for name in ["car.vel", "puck.pcap", "damaged/cut.vel"] {
-            check_messages(&testdata(name), target, &Selected::default());
+            check_messages(&testdata(name), target, &SelectedData::default());
         }
-        assert!(check_messages(&long, target, &Selected::default())["/points"] > 1);
+        assert!(check_messages(&long, target, &SelectedData::default())["/points"] > 1);
         let times = Some((500_000_000, 900_000_000));
-        let some = Selected { times, ..Selected::default() };
+        let some = SelectedData { times, ..SelectedData::default() };
         check_messages(&testdata("car.vel"), target, &some);
     }
 }
@@ -210,7 +210,7 @@ fn splits_of_messages_of_ros_2_are_those_of_conversions_to_ros_1() {
     let destination = Destination::File(path.clone());
     let convert = Convert::new(testdata("rover.bag"), destination, request);
     convert.run(&Session::new()).unwrap();
-    check_messages(&path, BAG, &Selected::default());
+    check_messages(&path, BAG, &SelectedData::default());
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn splits_of_messages_of_real_logs_are_those_of_conversions() {
     ] {
         if let Some(path) = conformance::sample_path(name) {
             let target_bytes = fs::metadata(&path).unwrap().len() / 3;
-            let all = Selected::default();
+            let all = SelectedData::default();
             let want = target.convert(&all, &path);
             let mut request = target.plan(&all, &path).with_target_bytes(target_bytes);
             if name.ends_with(".ulg") {
@@ -257,7 +257,7 @@ fn split_of_messages_reads_only_the_head_of_the_file_and_its_own_bytes() {
         (long_capture(folder.path()), BAG, "points"),
     ] {
         let name = path.display();
-        let request = target.plan(&Selected::default(), &path).with_topics([topic]);
+        let request = target.plan(&SelectedData::default(), &path).with_topics([topic]);
         let plan = request.with_target_bytes(1).run(&Session::new()).unwrap();
         let mut splits = plan.splits;
         let label = format!("/{topic}");
@@ -307,7 +307,7 @@ fn splits_of_messages_report_the_damage_of_their_records() {
         let log = logtool::open(&path).unwrap();
         let want = Rows::read(&log.table(topic).unwrap()).damaged_bytes();
         assert!(!want.is_empty(), "{}", path.display());
-        let request = target.plan(&Selected::default(), &path).with_topics([topic]);
+        let request = target.plan(&SelectedData::default(), &path).with_topics([topic]);
         let plan = request.with_target_bytes(5_000).run(&Session::new()).unwrap();
         for splits in plan.splits.chunk_by(|a, b| a.topic() == b.topic()) {
             let got = Rows::of_splits(splits).damaged_bytes();

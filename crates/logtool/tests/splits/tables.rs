@@ -14,7 +14,7 @@ use logtool::{
 };
 use logtool_core::{TopicOrigin, conformance};
 
-use crate::{MAX_SPLIT_BYTES, Rows, Selected, TARGETS, testdata};
+use crate::{MAX_SPLIT_BYTES, Rows, SelectedData, TARGETS, testdata};
 
 /// The number of bytes of the length of each topic of a log, in a split of a topic whose times
 /// depend on all others.
@@ -22,7 +22,7 @@ const MAX_BYTES_PER_TOPIC: usize = 64;
 
 /// Checks that the splits of each topic of the log at `path` are its table, and returns the
 /// highest number of splits of a topic.
-fn check(path: &Path, selected: &Selected) -> usize {
+fn check(path: &Path, selected: &SelectedData) -> usize {
     let log = logtool::open(path).unwrap();
     let mut most = 0;
     for target in TARGETS {
@@ -44,13 +44,13 @@ fn check(path: &Path, selected: &Selected) -> usize {
 }
 
 fn check_all(path: &Path) -> usize {
-    check(path, &Selected::default())
+    check(path, &SelectedData::default())
 }
 
 /// Checks the splits of 3 s of the log at `path`, with the `columns`.
 fn check_some(path: &Path, columns: &[&str]) {
     let columns = columns.iter().copied().map(str::to_owned).collect();
-    check(path, &Selected { columns, times: Some((1_500_000_000, 4_500_000_000)) });
+    check(path, &SelectedData { columns, times: Some((1_500_000_000, 4_500_000_000)) });
 }
 
 /// Converts the log `name` of the test data to the log `output` in `folder`.
@@ -108,7 +108,10 @@ fn splits_of_points_have_the_scans_of_the_whole_log() {
     }
     check(
         &testdata("car.vel"),
-        &Selected { times: Some((500_000_000, 900_000_000)), ..Selected::default() },
+        &SelectedData {
+            times: Some((500_000_000, 900_000_000)),
+            ..SelectedData::default()
+        },
     );
 }
 

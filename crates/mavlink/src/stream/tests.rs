@@ -333,7 +333,10 @@ fn other_header_is_a_restart_and_the_same_one_a_repetition() {
     assert_eq!(stream.push(first, 0, &mut ulog), Ok(()));
     let mut other = definitions();
     other[8] ^= 1;
-    assert_eq!(stream.push(packet(0, Some(0), &other), 0, &mut ulog), Err(Restarted));
+    assert_eq!(
+        stream.push(packet(0, Some(0), &other), 0, &mut ulog),
+        Err(AnotherLogStarted)
+    );
     assert_eq!(stream.statistics().repeated_packets, 1);
 }
 

@@ -75,7 +75,7 @@ impl Chart {
         let right = plot.backend_coord(&(time.end, values.end)).0;
         for (mark, (start, _)) in self.visible_marks(time) {
             let position = plot.backend_coord(&(start, values.end)).0;
-            let text_part = shortened(&mark.text, height - 2 * top);
+            let text_part = shorten_text(&mark.text, height - 2 * top);
             if text_part.is_empty()
                 || position < min_position
                 || position + 2 * gap > right
@@ -123,7 +123,7 @@ impl Chart {
 
 /// Shortens `text` to at most `length` units. A shortened text ends with an ellipsis. Returns an
 /// empty text if not even one character fits.
-fn shortened(text: &str, length: i32) -> String {
+fn shorten_text(text: &str, length: i32) -> String {
     let mut prefix: String = text.chars().take(MAX_CHARS).collect();
     let mut is_whole = prefix.len() == text.len();
     prefix = font::printable_text(&prefix);
@@ -147,12 +147,12 @@ mod tests {
     #[test]
     fn long_text_ends_with_an_ellipsis() {
         let length = canvas::width("MC_ROLL_P 7", TEXT_HEIGHT);
-        assert_eq!(shortened("MC_ROLL_P 7", length), "MC_ROLL_P 7");
-        let part = shortened("MC_ROLL_P 7, MC_PITCH_P 7", length);
+        assert_eq!(shorten_text("MC_ROLL_P 7", length), "MC_ROLL_P 7");
+        let part = shorten_text("MC_ROLL_P 7, MC_PITCH_P 7", length);
         assert!(part.starts_with("MC_ROLL") && part.ends_with('…'), "{part}");
         assert!(canvas::width(&part, TEXT_HEIGHT) <= length);
-        assert_eq!(shortened("MC_ROLL_P 7", 0), "");
+        assert_eq!(shorten_text("MC_ROLL_P 7", 0), "");
         let endless = "A".repeat(1 << 20);
-        assert_eq!(shortened(&endless, i32::MAX).chars().count(), MAX_CHARS + 1);
+        assert_eq!(shorten_text(&endless, i32::MAX).chars().count(), MAX_CHARS + 1);
     }
 }

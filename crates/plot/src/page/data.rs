@@ -180,7 +180,8 @@ fn heat_map(title: &str, map: &HeatMap, background: usize) -> String {
     let mut json = plot_start("heat", title, &map.unit, Some((0.0, highest)));
     write_time(&mut json, &map.time, range.unwrap_or(full_range), background);
     let x: Vec<String> = times.into_iter().map(seconds).collect();
-    let y: Vec<String> = map.strongest().into_iter().map(four_digits).collect();
+    let y: Vec<String> =
+        map.strongest_quantities().into_iter().map(four_digits).collect();
     let _ = write!(
         json,
         ",\"lines\":[{{\"name\":\"strongest\",\"color\":\"0,0,0\",\"held\":false,\

@@ -103,7 +103,7 @@ impl<'f> MessageIndex<'f> {
         let display_name = name.trim_start_matches('.');
         if enclosing.iter().any(|outer| outer == name) {
             return Err(unsupported(format!(
-                "the type {display_name:?} contains itself"
+                "the type {display_name:?} contains itself, which is not supported"
             )));
         }
         if enclosing.len() >= MAX_DEPTH {
@@ -179,7 +179,10 @@ impl<'f> MessageIndex<'f> {
             kind::STRING => ValueType::Text,
             kind::BYTES => ValueType::Bytes,
             _ => {
-                let message = format!("the field {:?} is a group", field.name);
+                let message = format!(
+                    "the field {:?} is a group, which is not supported",
+                    field.name
+                );
                 return Err(unsupported(message));
             }
         };

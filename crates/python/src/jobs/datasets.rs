@@ -92,7 +92,7 @@ fn finish_dataset(mut report: DatasetReport, meter: &Meter) -> Result<Finish> {
 
 /// Fails if the job was stopped, because the dataset is then incomplete.
 fn check_stopped(session: &Session) -> Result<()> {
-    if session.is_stopped() { Err(Error::failed("the call was ended")) } else { Ok(()) }
+    if session.is_stopped() { Err(Error::other("the call was ended")) } else { Ok(()) }
 }
 
 /// Returns the conversion of many logs to one dataset that `options` describe.

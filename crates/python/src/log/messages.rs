@@ -103,7 +103,7 @@ impl Messages {
     /// The damage that was found so far.
     #[getter]
     fn damage(&self) -> Vec<Damage> {
-        Damage::all(self.queue.lock().messages.damage(), self.log.manifest())
+        Damage::from_list(self.queue.lock().messages.damage(), self.log.manifest())
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

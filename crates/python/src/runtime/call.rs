@@ -92,7 +92,7 @@ impl Call {
                     Ok(result) => return interrupt.map_or(Ok(result), Err),
                     Err(RecvTimeoutError::Disconnected) => {
                         let message = "a thread of logtool ended unexpectedly";
-                        return Ok(Err(Error::failed(message)));
+                        return Ok(Err(Error::other(message)));
                     }
                     Err(RecvTimeoutError::Timeout) => {}
                 }

@@ -75,7 +75,7 @@ impl Job {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => {
                     let message = "a thread of logtool ended unexpectedly";
-                    Some(Err(Error::failed(message)))
+                    Some(Err(Error::other(message)))
                 }
             };
             result.is_some()
@@ -97,8 +97,8 @@ impl Job {
     /// Returns the result, or raises the error, of a job that has ended.
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let result = self.result.lock().take();
-        let result =
-            result.unwrap_or_else(|| Err(Error::invalid("the job has no result")));
+        let result = result
+            .unwrap_or_else(|| Err(Error::invalid_request("the job has no result")));
         match result {
             Ok(finish) => finish(py),
             Err(err) => Err(to_python(py, &err, self.path.as_deref())),

@@ -25,7 +25,7 @@ pub(crate) fn pool() -> Result<Arc<ThreadPool>> {
             let builder =
                 ThreadPoolBuilder::new().thread_name(|n| format!("logtool-{n}"));
             let new = builder.build().map_err(|err| {
-                Error::failed(format!("the threads cannot be started: {err}"))
+                Error::other(format!("the threads cannot be started: {err}"))
             })?;
             let new = Arc::new(new);
             if let Some((_, inherited)) = pool.replace((id, Arc::clone(&new))) {
@@ -58,7 +58,8 @@ impl Owner {
         if url::from_path(Path::new(name)).is_none() || self.is_this_process() {
             return Ok(());
         }
-        let error = Error::invalid("another process has opened this log on a server");
+        let error =
+            Error::invalid_request("another process has opened this log on a server");
         Err(error.with_hint("open it in this process"))
     }
 
@@ -74,6 +75,6 @@ impl Owner {
 
 /// Returns the error for continuing a read in a forked process that its parent has started.
 pub(crate) fn other_process() -> Error {
-    Error::invalid("another process has started to read this")
+    Error::invalid_request("another process has started to read this")
         .with_hint("start to read it in this process")
 }

@@ -21,7 +21,7 @@ use crate::{error::to_python, runtime::process};
 
 /// Numbers in memory, which NumPy takes as an array without a copy.
 #[pyclass(frozen, module = "logtool")]
-pub(crate) struct Buffered {
+pub(crate) struct NumberBuffer {
     type_text: String,
     shape: Vec<usize>,
     address: usize,
@@ -38,7 +38,7 @@ enum Memory {
 }
 
 #[pymethods]
-impl Buffered {
+impl NumberBuffer {
     #[getter]
     fn __array_interface__<'py>(
         &self,
@@ -304,7 +304,7 @@ impl NumpyColumns {
             let added = last.map_or(Ok(()), |(columns, leaves)| add(columns, leaves));
             let joined = others.into_iter().map(|thread| {
                 let message = "a thread of logtool ended unexpectedly";
-                thread.join().unwrap_or_else(|_| Err(Error::failed(message)))
+                thread.join().unwrap_or_else(|_| Err(Error::other(message)))
             });
             joined.chain([added]).collect::<Result<()>>()
         })?;
@@ -348,7 +348,7 @@ pub(crate) fn of_batch<'py>(
         let array = match values(&column) {
             Values::Numbers(Numbers { type_text, item_shape, bytes }) => {
                 let shape = [&[column.len()], &item_shape[..]].concat();
-                let numbers = Buffered {
+                let numbers = NumberBuffer {
                     type_text,
                     shape,
                     address: bytes.as_ptr() as usize,
@@ -373,10 +373,10 @@ fn owned_numbers(
     rows: usize,
     item_shape: Vec<usize>,
     mut bytes: Vec<u8>,
-) -> Buffered {
+) -> NumberBuffer {
     let shape = [&[rows], &item_shape[..]].concat();
     let address = bytes.as_mut_ptr() as usize;
-    Buffered {
+    NumberBuffer {
         type_text,
         shape,
         address,
@@ -388,7 +388,7 @@ fn owned_numbers(
 /// Returns an array of NumPy with `numbers`. `valid` has a 0 for each missing one.
 fn array<'py>(
     py: Python<'py>,
-    numbers: Buffered,
+    numbers: NumberBuffer,
     valid: Option<Vec<u8>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let valid =

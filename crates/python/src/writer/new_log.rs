@@ -56,7 +56,7 @@ impl NewLog {
         let unsupported = || {
             let message =
                 format!("{} logs do not have this compression", format.name());
-            Error::invalid(message)
+            Error::invalid_request(message)
         };
         match format {
             LogFormat::Ulog => {
@@ -91,14 +91,17 @@ impl NewLog {
                 (options.profile, options.compression) = (profile, compression);
                 Ok(Self::Mcap(Box::new(logtool_mcap::Writer::new(file, options)?)))
             }
-            _ => Err(Error::invalid("a new log is a ULog, a bag, or an MCAP file")),
+            _ => Err(Error::invalid_request(
+                "a new log is a ULog, a bag, or an MCAP file",
+            )),
         }
     }
 
     pub(super) fn add_topic(&mut self, topic: NewTopic) -> Result<TopicOfLog> {
         let text = || {
-            String::from_utf8(topic.definition.clone())
-                .map_err(|_| Error::invalid("a definition of this format is text"))
+            String::from_utf8(topic.definition.clone()).map_err(|_| {
+                Error::invalid_request("a definition of this format is text")
+            })
         };
         match self {
             Self::Ulog(writer) => {
@@ -125,7 +128,8 @@ impl NewLog {
                 Ok(TopicOfLog::Bag(writer.connect(&header)?))
             }
             Self::Mcap(writer) => {
-                let missing = || Error::invalid("a topic of MCAP needs an encoding");
+                let missing =
+                    || Error::invalid_request("a topic of MCAP needs an encoding");
                 let encoding = topic.encoding.ok_or_else(missing)?;
                 let schema_encoding = match (&topic.schema_encoding, encoding.as_str())
                 {
@@ -159,7 +163,7 @@ impl NewLog {
             (Self::Mcap(writer), TopicOfLog::Mcap(topic)) => {
                 writer.write(*topic, 0, *time, *time, payload)?;
             }
-            _ => return Err(Error::failed("the topic is of another format")),
+            _ => return Err(Error::other("the topic is of another format")),
         }
         Ok(())
     }
@@ -180,6 +184,7 @@ impl NewLog {
 /// Returns `time` in microseconds.
 pub(super) fn micros(time: Timestamp) -> Result<u64> {
     let nanos = u64::try_from(time.as_nanos());
-    let nanos = nanos.map_err(|_| Error::invalid("a ULog has no times before 0"))?;
+    let nanos =
+        nanos.map_err(|_| Error::invalid_request("a ULog has no times before 0"))?;
     Ok(nanos / 1_000)
 }

@@ -29,7 +29,7 @@ fn put(client: &Client, store: &Arc<InMemory>, bytes: &[u8]) {
 }
 
 /// Returns a client, its store, and an object of `len` bytes.
-fn opened(len: u64) -> (Client, Arc<InMemory>, Vec<u8>, Arc<dyn Source>) {
+fn open_object(len: u64) -> (Client, Arc<InMemory>, Vec<u8>, Arc<dyn Source>) {
     let (client, store, bytes) = (client(), Arc::new(InMemory::new()), noise(len));
     put(&client, &store, &bytes);
     let source = client.open_in(store.clone(), "x".into()).unwrap().source;
@@ -38,7 +38,7 @@ fn opened(len: u64) -> (Client, Arc<InMemory>, Vec<u8>, Arc<dyn Source>) {
 
 #[test]
 fn reads_return_the_bytes_of_the_object_at_any_offset() {
-    let (_client, _, bytes, source) = opened(9 * MIB + 17);
+    let (_client, _, bytes, source) = open_object(9 * MIB + 17);
     assert_eq!(source.len(), bytes.len() as u64);
     let mut at = 7_u64;
     for step in 0..300_u64 {
@@ -56,7 +56,7 @@ fn reads_return_the_bytes_of_the_object_at_any_offset() {
 
 #[test]
 fn opening_is_one_request_and_fetches_the_first_bytes() {
-    let (client, _, bytes, source) = opened(9 * MIB);
+    let (client, _, bytes, source) = open_object(9 * MIB);
     assert_eq!(source.read_at(0..4096).unwrap(), bytes[..4096]);
     assert_eq!(source.read_at(0..BLOCK_BYTES).unwrap(), bytes[..BLOCK_BYTES as usize]);
     assert_eq!(client.traffic(), Traffic { requests: 1, bytes: BLOCK_BYTES });
@@ -64,7 +64,7 @@ fn opening_is_one_request_and_fetches_the_first_bytes() {
 
 #[test]
 fn sequential_reads_need_few_requests_and_fetch_each_byte_once() {
-    let (client, _, bytes, source) = opened(24 * MIB);
+    let (client, _, bytes, source) = open_object(24 * MIB);
     for at in (0..24 * MIB).step_by(512) {
         let read = source.read_at(at..at + 512).unwrap();
         assert!(read == bytes[at as usize..at as usize + 512]);
@@ -77,7 +77,7 @@ fn sequential_reads_need_few_requests_and_fetch_each_byte_once() {
 
 #[test]
 fn random_reads_fetch_little() {
-    let (client, _, _, source) = opened(64 * MIB);
+    let (client, _, _, source) = open_object(64 * MIB);
     for at in [60 * MIB, 5 * MIB, 40 * MIB, 20 * MIB] {
         source.read_at(at..at + 9000).unwrap();
         source.read_at(at..at + 100).unwrap();
@@ -98,7 +98,7 @@ fn ranges_longer_than_the_cache_are_read() {
 
 #[test]
 fn many_threads_read_one_object() {
-    let (client, _, bytes, source) = opened(16 * MIB);
+    let (client, _, bytes, source) = open_object(16 * MIB);
     std::thread::scope(|scope| {
         for part in 0..8 {
             let (source, bytes) = (&source, &bytes);
@@ -116,7 +116,7 @@ fn many_threads_read_one_object() {
 
 #[test]
 fn replaced_object_is_an_error_and_never_mixed() {
-    let (client, store, bytes, source) = opened(9 * MIB);
+    let (client, store, bytes, source) = open_object(9 * MIB);
     put(&client, &store, &noise(9 * MIB));
     let err = source.read_at(5 * MIB..6 * MIB).unwrap_err().to_string();
     assert_eq!(err, "the object was changed while it was being read");
@@ -131,7 +131,7 @@ fn replaced_object_is_an_error_and_never_mixed() {
 
 #[test]
 fn empty_object_is_opened_and_missing_object_is_an_error() {
-    let (client, store, _, _) = opened(1);
+    let (client, store, _, _) = open_object(1);
     put(&client, &store, &[]);
     let source = client.open_in(store.clone(), "x".into()).unwrap().source;
     assert!(source.is_empty() && source.read_at(0..10).unwrap().is_empty());
@@ -141,7 +141,7 @@ fn empty_object_is_opened_and_missing_object_is_an_error() {
 }
 
 /// Uploads `len` bytes to `x`, and returns the result and the contents of `x` afterwards.
-fn uploaded(
+fn upload(
     client: &Client,
     store: &Arc<InMemory>,
     len: u64,
@@ -162,7 +162,7 @@ fn files_are_uploaded_at_once_or_in_parts() {
     let client = client();
     for len in [0, 5, 16 * MIB, 70 * MIB + 3] {
         let store = Arc::new(InMemory::new());
-        let (sent, contents) = uploaded(&client, &store, len, IfExists::Fail);
+        let (sent, contents) = upload(&client, &store, len, IfExists::Fail);
         sent.unwrap();
         assert!(contents.unwrap() == noise(len));
     }
@@ -173,12 +173,12 @@ fn existing_object_is_replaced_only_on_request() {
     let (client, store) = (client(), Arc::new(InMemory::new()));
     put(&client, &store, b"old");
     for len in [5, 40 * MIB] {
-        let (sent, contents) = uploaded(&client, &store, len, IfExists::Fail);
+        let (sent, contents) = upload(&client, &store, len, IfExists::Fail);
         assert_eq!(sent.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(contents.unwrap(), b"old"[..]);
     }
     for len in [40 * MIB, 5] {
-        let (sent, contents) = uploaded(&client, &store, len, IfExists::Replace);
+        let (sent, contents) = upload(&client, &store, len, IfExists::Replace);
         sent.unwrap();
         assert!(contents.unwrap() == noise(len));
     }

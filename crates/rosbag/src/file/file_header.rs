@@ -95,8 +95,9 @@ impl FileHeader {
                 "this is a bag of version {major}.{minor}, read as one of version 2.0"
             )),
             _ => {
-                let message = format!("this is a bag of version {major}.{minor}");
-                return Err(Error::new(ErrorKind::Unsupported, message).with_offset(0));
+                let message =
+                    format!("bags of version {major}.{minor} are not supported");
+                return Err(Error::new(ErrorKind::Unsupported, message));
             }
         }
         Ok(())

@@ -80,7 +80,8 @@ impl<'t> Scope<'t> {
         };
         let missing = || match name.split("<=").next() {
             Some("wstring") => {
-                let message = format!("a wstring, as {using_type:?} has");
+                let message =
+                    format!("{using_type:?} has a wstring, which is not supported");
                 Error::new(ErrorKind::Unsupported, message)
             }
             _ => malformed(format!(

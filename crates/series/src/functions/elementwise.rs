@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use crate::functions::{
-    Function, Group, Kernel, Kind, Output, Parameter, UnitRule, each, optional,
+    Function, Group, Kernel, Kind, Output, Parameter, UnitRule, each_argument, optional,
 };
 
 const fn operator(
@@ -43,8 +43,8 @@ const fn function(
     }
 }
 
-const X: &[Parameter] = &[each("x")];
-const A_AND_B: &[Parameter] = &[each("a"), each("b")];
+const X: &[Parameter] = &[each_argument("x")];
+const A_AND_B: &[Parameter] = &[each_argument("a"), each_argument("b")];
 const NUMBER: UnitRule = UnitRule::Known("");
 const RADIANS: UnitRule = UnitRule::Known("rad");
 
@@ -136,7 +136,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function(
         "atan2",
-        &[each("y"), each("x")],
+        &[each_argument("y"), each_argument("x")],
         "the angle of the point (`x`, `y`) in radians, from -π to π",
         RADIANS,
         |x| pair(x, f64::atan2),
@@ -149,7 +149,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     function(
         "mod",
-        &[each("a"), each("b")],
+        &[each_argument("a"), each_argument("b")],
         "the remainder `a` - `b` · floor(`a` / `b`), also written `a % b`",
         UnitRule::Same,
         |x| pair(x, |a, b| a - b * (a / b).floor()),
@@ -158,7 +158,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         is_variadic: true,
         ..function(
             "min",
-            &[each("a"), each("b")],
+            &[each_argument("a"), each_argument("b")],
             "the smallest of the values",
             UnitRule::Common,
             |x| fold(x, f64::min),
@@ -168,7 +168,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         is_variadic: true,
         ..function(
             "max",
-            &[each("a"), each("b")],
+            &[each_argument("a"), each_argument("b")],
             "the largest of the values",
             UnitRule::Common,
             |x| fold(x, f64::max),
@@ -176,7 +176,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
     function(
         "clamp",
-        &[each("x"), each("low"), each("high")],
+        &[each_argument("x"), each_argument("low"), each_argument("high")],
         "`x`, but at least `low` and at most `high`",
         UnitRule::Same,
         |x| match x {
@@ -187,7 +187,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     function(
         "where",
-        &[each("condition"), each("a"), each("b")],
+        &[each_argument("condition"), each_argument("a"), each_argument("b")],
         "`a` where the condition is true (not 0), else `b`",
         UnitRule::CommonRest,
         |x| match x {
@@ -208,8 +208,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "scale",
         &[
-            each("x"),
-            each("factor"),
+            each_argument("x"),
+            each_argument("factor"),
             Parameter { kind: Kind::Each, ..optional("offset", 0.0) },
         ],
         "`x` · `factor` + `offset`",
@@ -221,14 +221,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     function(
         "offset",
-        &[each("x"), each("amount")],
+        &[each_argument("x"), each_argument("amount")],
         "`x` + `amount`",
         UnitRule::Same,
         |x| pair(x, |a, b| a + b),
     ),
     function(
         "wrap",
-        &[each("x"), optional("period", f64::NAN)],
+        &[each_argument("x"), optional("period", f64::NAN)],
         "an angle from -`period` / 2 up to `period` / 2; the period is 360 if the unit is °, \
          else 2π",
         UnitRule::Same,

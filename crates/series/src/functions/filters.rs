@@ -6,8 +6,8 @@ use crate::functions::{
     ColumnKernel, Function, Group, Kernel, Kind, Output, Parameter, UnitRule, constant,
     number, optional, parameter, seconds_between,
     sliding_window::{
-        Deviation, Maximum, Mean, Minimum, RootMeanSquare, Summary, sliding,
-        sliding_median,
+        Deviation, Maximum, Mean, Minimum, RootMeanSquare, Summary, sliding_median,
+        sliding_summaries,
     },
     time_series::positive,
 };
@@ -122,7 +122,7 @@ fn moving_statistic<S: Summary>(
     values: &[f64],
     numbers: &[f64],
 ) -> Result<Vec<f64>, String> {
-    Ok(sliding::<S>(times, values, positive(numbers, "seconds")?))
+    Ok(sliding_summaries::<S>(times, values, positive(numbers, "seconds")?))
 }
 
 /// Filters `values` with a first-order low-pass filter; `cutoff` is in Hz. Missing values stay

@@ -167,7 +167,7 @@ fn simulate(
 }
 
 /// Limits the absolute value of `value`; a limit of 0 has no effect.
-fn limited(value: f64, limit: f64) -> f64 {
+fn limit_magnitude(value: f64, limit: f64) -> f64 {
     if limit == 0.0 { value } else { value.max(-limit.abs()).min(limit.abs()) }
 }
 
@@ -188,8 +188,8 @@ fn position_pid(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
             (-squares / 2.0 / (anti_windup_rate * anti_windup_rate)).exp()
         };
         let growth = if p == 0.0 { position_error } else { output / p };
-        integral = limited(integral + i * growth * dt * weight, limit);
-        vehicle.control = limited(output + integral, limit);
+        integral = limit_magnitude(integral + i * growth * dt * weight, limit);
+        vehicle.control = limit_magnitude(output + integral, limit);
     })
 }
 
@@ -219,11 +219,11 @@ fn position_rate_pid(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
             None => vehicle.rate,
         };
         let rate_setpoint =
-            limited(p * (setpoint - vehicle.position) - d * rate, limit);
+            limit_magnitude(p * (setpoint - vehicle.position) - d * rate, limit);
         let (error, growth) = (rate_setpoint - rate, -(rate - last_rate) / dt);
         last_rate = rate;
-        integral = limited(integral + rate_i * error * dt, rate_limit);
+        integral = limit_magnitude(integral + rate_i * error * dt, rate_limit);
         vehicle.control =
-            limited(rate_p * error + rate_d * growth + integral, rate_limit);
+            limit_magnitude(rate_p * error + rate_d * growth + integral, rate_limit);
     })
 }

@@ -23,7 +23,7 @@ pub(super) trait Summary: Copy {
 /// The window is a queue that consists of two stacks. Each entry of a stack has the summary of the
 /// values below it. So no value is subtracted, and rounding errors do not accumulate. The computing
 /// time is linear.
-pub(super) fn sliding<S: Summary>(
+pub(super) fn sliding_summaries<S: Summary>(
     times: &[i64],
     values: &[f64],
     seconds: f64,
@@ -163,16 +163,16 @@ summary!(
 
 /// Returns the median of the finite values in the same windows as [`sliding`].
 pub(super) fn sliding_median(times: &[i64], values: &[f64], seconds: f64) -> Vec<f64> {
-    let mut window: VecDeque<(i64, Ranked)> = VecDeque::new();
+    let mut window: VecDeque<(i64, RankedRow)> = VecDeque::new();
     let mut halves = Halves::default();
     let mut results = Vec::with_capacity(values.len());
     for ((row, time), value) in times.iter().enumerate().zip(values) {
         if value.is_finite() {
-            let ranked = Ranked { rank: rank(*value), row };
+            let ranked = RankedRow { rank: rank(*value), row };
             halves.insert(ranked);
             window.push_back((*time, ranked));
         }
-        let is_expired = |(entry_time, _): &(i64, Ranked)| {
+        let is_expired = |(entry_time, _): &(i64, RankedRow)| {
             seconds_between(*entry_time, *time) >= seconds
         };
         while window.front().is_some_and(is_expired) {
@@ -187,7 +187,7 @@ pub(super) fn sliding_median(times: &[i64], values: &[f64], seconds: f64) -> Vec
 
 /// The rank of a value, and its row, which distinguishes equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Ranked {
+struct RankedRow {
     rank: i64,
     row: usize,
 }
@@ -202,12 +202,12 @@ fn rank(value: f64) -> i64 {
 /// Values in two halves. The low half has as many values as the high half, or one more.
 #[derive(Default)]
 struct Halves {
-    low: BTreeSet<Ranked>,
-    high: BTreeSet<Ranked>,
+    low: BTreeSet<RankedRow>,
+    high: BTreeSet<RankedRow>,
 }
 
 impl Halves {
-    fn insert(&mut self, value: Ranked) {
+    fn insert(&mut self, value: RankedRow) {
         if self.low.last().is_some_and(|last| value > *last) {
             self.high.insert(value);
         } else {
@@ -216,7 +216,7 @@ impl Halves {
         self.balance();
     }
 
-    fn remove(&mut self, value: &Ranked) {
+    fn remove(&mut self, value: &RankedRow) {
         if !self.low.remove(value) {
             self.high.remove(value);
         }
@@ -232,7 +232,7 @@ impl Halves {
     }
 
     fn median(&self, values: &[f64]) -> f64 {
-        let value = |ranked: &Ranked| values.get(ranked.row).copied();
+        let value = |ranked: &RankedRow| values.get(ranked.row).copied();
         match (self.low.last().and_then(value), self.high.first().and_then(value)) {
             (Some(low), Some(high)) if self.low.len() == self.high.len() => {
                 low / 2.0 + high / 2.0
@@ -253,12 +253,21 @@ mod tests {
     fn window_contains_the_values_of_the_last_seconds() {
         let times: Vec<i64> = (0..5).map(|second| second * SECOND).collect();
         let values = [1.0, 2.0, f64::NAN, 4.0, 9.0];
-        assert_eq!(sliding::<Mean>(&times, &values, 2.0), [1.0, 1.5, 2.0, 4.0, 6.5]);
-        assert_eq!(sliding::<Minimum>(&times, &values, 3.0), [1.0, 1.0, 1.0, 2.0, 4.0]);
-        assert_eq!(sliding::<Maximum>(&times, &values, 9.0), [1.0, 2.0, 2.0, 4.0, 9.0]);
+        assert_eq!(
+            sliding_summaries::<Mean>(&times, &values, 2.0),
+            [1.0, 1.5, 2.0, 4.0, 6.5]
+        );
+        assert_eq!(
+            sliding_summaries::<Minimum>(&times, &values, 3.0),
+            [1.0, 1.0, 1.0, 2.0, 4.0]
+        );
+        assert_eq!(
+            sliding_summaries::<Maximum>(&times, &values, 9.0),
+            [1.0, 2.0, 2.0, 4.0, 9.0]
+        );
         assert_eq!(sliding_median(&times, &values, 9.0), [1.0, 1.5, 1.5, 2.0, 3.0]);
         // The only value of the window is missing.
-        assert!(sliding::<Mean>(&times, &values, 1.0)[2].is_nan());
+        assert!(sliding_summaries::<Mean>(&times, &values, 1.0)[2].is_nan());
         assert!(sliding_median(&times, &values, 1.0)[2].is_nan());
     }
 
@@ -267,9 +276,12 @@ mod tests {
         let times: Vec<i64> = (0..4).map(|second| second * SECOND).collect();
         let values = [1e9, 1e9 + 2.0, 1e9, 1e9 + 2.0];
         // The sum of the squares is 4e18, of which a double keeps 16 digits.
-        assert!((sliding::<Deviation>(&times, &values, 9.0)[3] - 1.0).abs() < 1e-7);
+        assert!(
+            (sliding_summaries::<Deviation>(&times, &values, 9.0)[3] - 1.0).abs()
+                < 1e-7
+        );
         assert_eq!(
-            sliding::<RootMeanSquare>(&times, &[3.0, 4.0, 3.0, 4.0], 9.0)[1],
+            sliding_summaries::<RootMeanSquare>(&times, &[3.0, 4.0, 3.0, 4.0], 9.0)[1],
             12.5_f64.sqrt()
         );
     }
@@ -277,6 +289,6 @@ mod tests {
     #[test]
     fn infinite_value_does_not_spoil_later_ones() {
         let values = [f64::INFINITY, 1.0, 3.0];
-        assert_eq!(sliding::<Mean>(&[0, 1, 2], &values, 9.0)[2], 2.0);
+        assert_eq!(sliding_summaries::<Mean>(&[0, 1, 2], &values, 9.0)[2], 2.0);
     }
 }

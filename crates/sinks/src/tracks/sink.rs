@@ -130,7 +130,7 @@ impl TrackSink {
     }
 
     /// Returns how many rows were dropped because they have no position.
-    pub fn unknown(&self) -> u64 {
+    pub fn rows_without_position(&self) -> u64 {
         self.counters.unknown.load(Ordering::Relaxed)
     }
 

@@ -43,7 +43,7 @@ pub(super) fn join_array_types(columns: &mut [CsvColumn]) {
 
 /// Returns the schema of the nested view.
 pub(super) fn nested_schema(columns: &[CsvColumn]) -> SchemaRef {
-    with_time(nested(columns).into_iter().map(|column| column.field))
+    with_time(nested_columns(columns).into_iter().map(|column| column.field))
 }
 
 /// Returns the schema of the time column and `fields`.
@@ -54,7 +54,7 @@ pub(super) fn with_time(fields: impl Iterator<Item = FieldRef>) -> SchemaRef {
 
 /// Returns the columns of the table in the nested view: adjacent columns `x[0]`, `x[1]`, ... of
 /// numbers are combined to one array `x`.
-pub(super) fn nested(columns: &[CsvColumn]) -> Vec<TableColumn> {
+pub(super) fn nested_columns(columns: &[CsvColumn]) -> Vec<TableColumn> {
     let mut names: HashSet<&str> =
         columns.iter().map(|column| column.name.as_str()).collect();
     names.insert("time");
@@ -85,7 +85,7 @@ pub(super) fn nested(columns: &[CsvColumn]) -> Vec<TableColumn> {
 }
 
 /// Returns the columns of the table in the flat view, which are the columns of the file.
-pub(super) fn flat(columns: &[CsvColumn]) -> Vec<TableColumn> {
+pub(super) fn flat_columns(columns: &[CsvColumn]) -> Vec<TableColumn> {
     (0..columns.len()).map(|index| single(columns, index)).collect()
 }
 
@@ -153,7 +153,7 @@ mod tests {
         ]);
         join_array_types(&mut columns);
         assert_eq!(columns[0].kind, Float);
-        let nested = nested(&columns);
+        let nested = nested_columns(&columns);
         let names: Vec<&str> =
             nested.iter().map(|one| one.field.name().as_str()).collect();
         // There is a column `y`, so that no array can have this name.

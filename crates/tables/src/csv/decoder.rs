@@ -65,8 +65,8 @@ impl RowDecoder {
     /// `NoSuch` if a selected column does not exist.
     pub(super) fn new(state: &CsvState, columns: &Columns) -> Result<Self> {
         let table_columns = match columns.view {
-            View::Nested => columns::nested(&state.columns),
-            View::Flat => columns::flat(&state.columns),
+            View::Nested => columns::nested_columns(&state.columns),
+            View::Flat => columns::flat_columns(&state.columns),
         };
         let count = table_columns.len() + 1;
         let mut selected: Vec<TableColumn> = table_columns;

@@ -162,7 +162,7 @@ fn time_column(
         number(index).map(|first: f64| column(index, unit_of(default_unit, first)))
     };
     if let Some(choice) = choice {
-        let (index, unit) = time_column::chosen(choice, names)?;
+        let (index, unit) = time_column::find_chosen_column(choice, names)?;
         let detected = || detect(index, unit.unwrap_or(TimeUnit::Seconds));
         let has_unit = choice.unit.is_some();
         let chosen = unit.filter(|_| has_unit).map(|unit| column(index, unit));

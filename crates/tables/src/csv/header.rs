@@ -47,7 +47,7 @@ pub(super) fn read(source: &dyn Source, options: OpenOptions) -> Result<Header> 
 fn parse(bytes: &[u8], is_end: bool) -> Result<Option<Header>> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         let message = "the text is in UTF-16; only UTF-8 is read";
-        return Err(Error::new(ErrorKind::Unsupported, message).with_offset(0));
+        return Err(Error::new(ErrorKind::Unsupported, message));
     }
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let mark_len = bytes.len() - text.len();

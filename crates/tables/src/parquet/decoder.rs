@@ -52,8 +52,8 @@ impl RowDecoder {
         let converter =
             if fields.is_empty() { None } else { Some(row_converter(&fields)?) };
         let mut paths = match columns.view {
-            View::Nested => flat_columns::nested(&fields),
-            View::Flat => flat_columns::flat(&fields),
+            View::Nested => flat_columns::nested_paths(&fields),
+            View::Flat => flat_columns::flat_paths(&fields),
         };
         if let Some(indices) = &columns.indices {
             let count = paths.len() + 1;

@@ -24,7 +24,7 @@ pub(super) fn time_column(
     let names: Vec<String> =
         schema.fields().iter().map(|field| field.name().clone()).collect();
     if let Some(choice) = choice {
-        let (index, unit) = time_column::chosen(choice, &names)?;
+        let (index, unit) = time_column::find_chosen_column(choice, &names)?;
         let default_unit = unit.unwrap_or(TimeUnit::Seconds);
         let time_column =
             column(schema, index, default_unit, choice.unit.is_some(), &first_value)?;

@@ -3,7 +3,7 @@
 //!
 //! North, east, down; meters, seconds, radians. The nose points along the circle.
 
-use crate::files::smooth::{sin_cos, step};
+use crate::files::portable_math::{sin_cos, step};
 
 const GRAVITY: f64 = 9.806_65;
 const RADIUS: f64 = 15.0;
@@ -36,7 +36,7 @@ pub(crate) struct Flight {
 
 impl Flight {
     /// Returns the state `dt` later.
-    pub(crate) fn after(&self, dt: f64) -> Self {
+    pub(crate) fn state_after(&self, dt: f64) -> Self {
         let seconds = self.seconds + dt;
         let turn = TURN * (step(seconds, 8.0, 10.0) - step(seconds, 19.0, 21.0));
         let angle = self.angle + turn * dt;
@@ -58,7 +58,7 @@ impl Flight {
         let rates = [(roll - self.roll) / dt, (pitch - self.pitch) / dt, turn];
         let lift = GRAVITY - acceleration[2];
         let force = [0.0, 0.0, -(lift + inwards * roll / 2.0)];
-        let yaw = wrapped(angle + std::f64::consts::FRAC_PI_2);
+        let yaw = wrap_angle(angle + std::f64::consts::FRAC_PI_2);
         let attitude = quaternion(roll, pitch, yaw);
         Self {
             seconds,
@@ -97,7 +97,7 @@ fn lean(acceleration: f64) -> f64 {
     sum
 }
 
-fn wrapped(angle: f64) -> f64 {
+fn wrap_angle(angle: f64) -> f64 {
     angle - (angle / std::f64::consts::TAU).round() * std::f64::consts::TAU
 }
 

@@ -6,7 +6,7 @@ use logtool_ulog::{
     write::{Subscription, Writer},
 };
 
-use crate::files::{row::Row, smooth::step};
+use crate::files::{portable_math::step, row::Row};
 
 /// The dishes, each with its first minute; the last one has no label.
 const MENUS: [(u64, u8); 5] = [(0, 0), (4, 1), (9, 2), (14, 3), (18, 7)];
@@ -30,7 +30,7 @@ pub(crate) fn log() -> Result<Vec<u8>> {
         let celsius =
             18.0 + 81.5 * (step(minutes, 0.5, 4.0) - step(minutes, 16.0, 25.0));
         let stove = if minutes < 4.0 { 9 } else { 5 };
-        let row = Row::at(time).floats(&[celsius]).bytes(&[menu, stove]);
+        let row = Row::with_timestamp(time).floats(&[celsius]).bytes(&[menu, stove]);
         log.data(status, time, &row.u8(u8::from(minutes < 4.0)).finish())?;
         if second == 240 {
             log.string(Level::new(5), time, "water boils")?;

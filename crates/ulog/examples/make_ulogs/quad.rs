@@ -9,7 +9,7 @@ use logtool_ulog::{
     write::{Subscription, TopicHandle, Writer},
 };
 
-use crate::files::{flight::Flight, smooth::Noise};
+use crate::files::{flight::Flight, portable_math::Noise};
 
 /// The duration of the flight, in seconds.
 pub(crate) const WHOLE_FLIGHT: f64 = 30.0;
@@ -60,7 +60,7 @@ pub(crate) fn log(seconds: f64) -> Result<Vec<u8>> {
     let mut is_dropping = false;
     let dt = TICK_MICROS as f64 / 1e6;
     for tick in 1.. {
-        flight = flight.after(dt);
+        flight = flight.state_after(dt);
         if flight.seconds > seconds {
             break;
         }

@@ -6,7 +6,7 @@ pub(crate) struct Row(Vec<u8>);
 
 impl Row {
     /// Starts a row with a 64-bit timestamp.
-    pub(crate) fn at(time_micros: u64) -> Self {
+    pub(crate) fn with_timestamp(time_micros: u64) -> Self {
         Self::default().u64(time_micros)
     }
 

@@ -158,7 +158,7 @@ impl Formats {
         if let Some(nested) = self.layouts.get(name) {
             return Ok(nested.clone());
         }
-        let short_name = shortened(name);
+        let short_name = shorten(name);
         let too_deep = || {
             malformed(format!("{short_name:?} is nested too deeply or contains itself"))
         };
@@ -201,7 +201,7 @@ impl Formats {
         outer_depth: u32,
     ) -> Result<(LayoutField, u32)> {
         let invalid = || {
-            let (struct_name, text) = (shortened(struct_name), shortened(text));
+            let (struct_name, text) = (shorten(struct_name), shorten(text));
             malformed(format!("{struct_name:?} has the invalid field {text:?}"))
         };
         let (type_name, name) =
@@ -258,7 +258,7 @@ pub(crate) fn primitive(name: &str) -> Option<Primitive> {
 
 /// Returns the first 80 characters of a name or a field. It may be 64 KiB long, and an error
 /// with this text is stored for every topic that uses it.
-fn shortened(text: &str) -> &str {
+fn shorten(text: &str) -> &str {
     let end = text.char_indices().nth(80).map_or(text.len(), |(index, _)| index);
     text.get(..end).unwrap_or(text)
 }

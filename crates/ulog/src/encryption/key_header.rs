@@ -51,20 +51,21 @@ impl KeyHeader {
             Err(Error::new(ErrorKind::Unsupported, message).with_offset(offset))
         };
         if version != VERSION {
-            let message = format!("an encrypted ULog of the unknown version {version}");
+            let message =
+                format!("the encrypted ULog has the unknown version {version}");
             return unsupported(7, message);
         }
         if algorithm != RSA_OAEP {
             let message = format!(
-                "an encrypted ULog whose key is wrapped with the unknown algorithm {algorithm}, \
-                 and not with RSA-OAEP ({RSA_OAEP})"
+                "the key of the encrypted ULog is wrapped with the unknown algorithm \
+                 {algorithm}, and not with RSA-OAEP ({RSA_OAEP})"
             );
             return unsupported(16, message);
         }
         if usize::from(nonce_bytes) != NONCE_LEN {
             let message = format!(
-                "an encrypted ULog with a nonce of {nonce_bytes} bytes, which is not that of \
-                 XChaCha20 ({NONCE_LEN} bytes)"
+                "the nonce of the encrypted ULog has {nonce_bytes} bytes, and that of \
+                 XChaCha20 has {NONCE_LEN}"
             );
             return unsupported(20, message);
         }

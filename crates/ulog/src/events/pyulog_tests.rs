@@ -109,7 +109,7 @@ const SHOWN: [&str; 8] = [
 fn every_event_has_text_of_pyulog() {
     for (name, [logged, invented]) in RECORDED {
         let Some(sample) = Sample::read(name) else { continue };
-        let text: String = sample.described().iter().map(line).collect();
+        let text: String = sample.events().iter().map(line).collect();
         assert_eq!((text.len(), fnv(&text)), logged, "events of {name}:\n{text}");
 
         let mut state = 1;
@@ -131,7 +131,7 @@ fn every_event_has_text_of_pyulog() {
 fn events_shown_by_pyulog_have_same_text_and_level() {
     let Some(sample) = Sample::read("pyulog_sample_px4_events.ulg") else { return };
     let shown: Vec<String> = sample
-        .described()
+        .events()
         .iter()
         .filter(|event| event.group == "default" && event.internal_level.number() < 8)
         .map(|event| {
@@ -175,7 +175,7 @@ impl Sample {
         Some(Self { catalog: Catalog::from_xz(&packed).unwrap(), rows })
     }
 
-    fn described(&self) -> Vec<Event<'_>> {
+    fn events(&self) -> Vec<Event<'_>> {
         let describe = |row: &Vec<u8>| {
             let raw = RawEvent {
                 id: u32::from_le_bytes(row[..4].try_into().unwrap()),

@@ -48,7 +48,7 @@ fn message(event: u32, arguments: &[u8]) -> String {
 
 /// Renders an event with three arguments: the float 2.125, the 16-bit number 300, and a
 /// label.
-fn rendered(template: &str) -> String {
+fn render(template: &str) -> String {
     let json = serde_json::json!({ "version": 1, "components": { "0": {
         "namespace": "n",
         "enums": { "e_t": { "type": "uint8_t", "entries": {
@@ -136,15 +136,15 @@ fn arguments_without_bytes_or_type_have_placeholders() {
 #[test]
 fn placeholders_take_decimals_and_units() {
     assert_eq!(
-        rendered("{1} {1:} {1:.0} {1:.1} {1:.2} {1:.5}"),
+        render("{1} {1:} {1:.0} {1:.1} {1:.2} {1:.5}"),
         "2.125 2.125 2 2.1 2.12 2.12500"
     );
     assert_eq!(
-        rendered("{1m} {1:.1m_v} {1:m^2} {2m/s} {2:.1C}"),
+        render("{1m} {1:.1m_v} {1:m^2} {2m/s} {2:.1C}"),
         "2.125 m 2.1 m 2.125 m^2 300 m/s 300.0 C"
     );
-    assert_eq!(rendered("{3:.1} {3m}"), "Nine <a>{1}</a> Nine <a>{1}</a> m");
-    assert_eq!(rendered("{1:.999999999999}").len(), 2 + 64);
+    assert_eq!(render("{3:.1} {3m}"), "Nine <a>{1}</a> Nine <a>{1}</a> m");
+    assert_eq!(render("{1:.999999999999}").len(), 2 + 64);
 }
 
 #[test]
@@ -156,26 +156,26 @@ fn invalid_placeholder_is_unchanged() {
         "{99999999999999999999999999}",
         "a { b {1 c",
     ] {
-        assert_eq!(rendered(text), text);
+        assert_eq!(render(text), text);
     }
-    assert_eq!(rendered("{{2}}"), "{300}");
+    assert_eq!(render("{{2}}"), "{300}");
 }
 
 #[test]
 fn tags_are_replaced_by_their_text() {
-    assert_eq!(rendered("<a>b {1}</a> <a href=\"u\">c\\</a>"), "b {1} c\\");
-    assert_eq!(rendered("<param>X_Y</param>: {2}"), "X_Y: 300");
-    assert_eq!(rendered("a<b>c</b>d<b x=\"y\">c</b>"), "ad");
+    assert_eq!(render("<a>b {1}</a> <a href=\"u\">c\\</a>"), "b {1} c\\");
+    assert_eq!(render("<param>X_Y</param>: {2}"), "X_Y: 300");
+    assert_eq!(render("a<b>c</b>d<b x=\"y\">c</b>"), "ad");
     assert_eq!(
-        rendered("<profile name=\"dev\">{2} <param>P</param></profile>."),
+        render("<profile name=\"dev\">{2} <param>P</param></profile>."),
         "300 P."
     );
-    assert_eq!(rendered("<profile name=\"normal\">{2}</profile>."), ".");
-    assert_eq!(rendered("<profile name=\"!normal\">x</profile>y"), "xy");
-    assert_eq!(rendered("<profile name=\"!dev\">x</profile>y"), "y");
-    assert_eq!(rendered("<profile>x</profile>y"), "y");
+    assert_eq!(render("<profile name=\"normal\">{2}</profile>."), ".");
+    assert_eq!(render("<profile name=\"!normal\">x</profile>y"), "xy");
+    assert_eq!(render("<profile name=\"!dev\">x</profile>y"), "y");
+    assert_eq!(render("<profile>x</profile>y"), "y");
     let nested = "<profile name=\"dev\">1<profile name=\"dev\">2</profile>3</profile>4";
-    assert_eq!(rendered(nested), "1234");
+    assert_eq!(render(nested), "1234");
 }
 
 #[test]
@@ -190,20 +190,20 @@ fn invalid_tag_is_unchanged() {
         "<",
         "a<b",
     ] {
-        assert_eq!(rendered(text), text);
+        assert_eq!(render(text), text);
     }
 }
 
 #[test]
 fn backslash_escapes_next_character() {
-    assert_eq!(rendered(r"\{1\} \<a>x\</a> \\ \é \"), r"{1} <a>x</a> \ é");
-    assert_eq!(rendered(" \n x \t"), "x");
-    assert_eq!(rendered(""), "");
+    assert_eq!(render(r"\{1\} \<a>x\</a> \\ \é \"), r"{1} <a>x</a> \ é");
+    assert_eq!(render(" \n x \t"), "x");
+    assert_eq!(render(""), "");
 }
 
 #[test]
 fn long_texts_are_truncated() {
-    let len = rendered(&"é".repeat(20_000)).len();
+    let len = render(&"é".repeat(20_000)).len();
     assert_eq!(len, 4 << 10);
     let json = serde_json::json!({ "version": 1, "components": { "0": {
         "namespace": "n",
@@ -242,7 +242,7 @@ fn unclosed_tags_have_bounded_cost() {
     let start = std::time::Instant::now();
     for open in ["<a>", "<profile name=\"dev\">", "{", "{1"] {
         for _ in 0..100 {
-            rendered(&open.repeat(16_000 / open.len()));
+            render(&open.repeat(16_000 / open.len()));
         }
     }
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());

@@ -51,14 +51,14 @@ fn open(bytes: Vec<u8>) -> UlogLog {
 }
 
 /// Selects all topics with one of `labels`.
-fn named(log: &UlogLog, labels: &[&str]) -> Selection {
+fn select_labels(log: &UlogLog, labels: &[&str]) -> Selection {
     let topics = log.manifest().topics();
     let selected = topics.filter(|(_, topic)| labels.contains(&&*topic.label()));
     let topics: TopicSet = selected.map(|(id, _)| id).collect();
     Selection { topics, ..Selection::default() }
 }
 
-fn logged(log: &UlogLog) -> Selection {
+fn select_logged(log: &UlogLog) -> Selection {
     let topics = log.manifest().topics();
     let logged = topics.filter(|(_, topic)| topic.origin != TopicOrigin::Derived);
     Selection { topics: logged.map(|(id, _)| id).collect(), ..Selection::default() }
@@ -125,7 +125,8 @@ fn rename(old: &str, new: &str) -> WriteOptions {
 fn log_of_some_topics_declares_only_these() {
     let log = kitchen("float", "home", 1);
     let (new, _) =
-        write(&[(&log, named(&log, &["pot.1"]))], &WriteOptions::default()).unwrap();
+        write(&[(&log, select_labels(&log, &["pot.1"]))], &WriteOptions::default())
+            .unwrap();
     assert_eq!(topics(&new), [("pot.1".to_owned(), 4)]);
     assert_eq!(formats(&new), ["knob", "pot"]);
     assert_eq!(new.metadata().info, log.metadata().info);
@@ -136,7 +137,7 @@ fn parameter_has_its_value_at_the_start_of_the_selection() {
     let log = kitchen("float", "home", 1);
     let time =
         TimeRange { start: Timestamp::from_micros(3_000_000), end: Timestamp::MAX };
-    let cut = Selection { time, ..logged(&log) };
+    let cut = Selection { time, ..select_logged(&log) };
     let (new, _) = write(&[(&log, cut)], &WriteOptions::default()).unwrap();
     let stove = &new.metadata().parameters["STOVE"];
     assert_eq!(stove.initial, Some(ParameterValue::Int(101)));
@@ -148,16 +149,19 @@ fn parameter_has_its_value_at_the_start_of_the_selection() {
 #[test]
 fn type_of_renamed_topic_is_renamed() {
     let log = kitchen("float", "home", 1);
-    let (new, _) = write(&[(&log, logged(&log))], &rename("lid", "cover")).unwrap();
+    let (new, _) =
+        write(&[(&log, select_logged(&log))], &rename("lid", "cover")).unwrap();
     let names: Vec<String> = topics(&new).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["pot", "pot.1", "cover"]);
     assert_eq!(formats(&new), ["cover", "knob", "pot"]);
     // The instance is unchanged, unless the name contains one.
     let (new, _) =
-        write(&[(&log, named(&log, &["pot.1"]))], &rename("pot.1", "pan")).unwrap();
+        write(&[(&log, select_labels(&log, &["pot.1"]))], &rename("pot.1", "pan"))
+            .unwrap();
     assert_eq!(topics(&new), [("pan.1".to_owned(), 4)]);
     let (new, _) =
-        write(&[(&log, named(&log, &["pot.1"]))], &rename("pot.1", "pan.0")).unwrap();
+        write(&[(&log, select_labels(&log, &["pot.1"]))], &rename("pot.1", "pan.0"))
+            .unwrap();
     assert_eq!(topics(&new), [("pan".to_owned(), 4)]);
 }
 
@@ -165,7 +169,8 @@ fn type_of_renamed_topic_is_renamed() {
 fn two_topics_with_same_name_are_rejected() {
     let log = kitchen("float", "home", 1);
     for (old, new) in [("pot.1", "pot.0"), ("lid", "pot"), ("lid", "a:b")] {
-        let err = write(&[(&log, logged(&log))], &rename(old, new)).err().unwrap();
+        let err =
+            write(&[(&log, select_logged(&log))], &rename(old, new)).err().unwrap();
         assert_eq!(err.kind(), ErrorKind::Unsupported, "{old} as {new}: {err}");
     }
 }
@@ -173,7 +178,10 @@ fn two_topics_with_same_name_are_rejected() {
 #[test]
 fn topics_with_same_name_and_type_are_merged() {
     let (first, second) = (kitchen("float", "home", 1), kitchen("float", "home", 1));
-    let logs = [(&first, logged(&first)), (&second, named(&second, &["pot", "lid"]))];
+    let logs = [
+        (&first, select_logged(&first)),
+        (&second, select_labels(&second, &["pot", "lid"])),
+    ];
     let (new, remarks) = write(&logs, &WriteOptions::default()).unwrap();
     let want = [("pot", 8), ("pot.1", 4), ("lid", 8)].map(|(n, c)| (n.to_owned(), c));
     assert_eq!(topics(&new), want);
@@ -183,7 +191,7 @@ fn topics_with_same_name_and_type_are_merged() {
 #[test]
 fn metadata_of_first_log_is_kept() {
     let (first, other) = (kitchen("float", "home", 1), kitchen("float", "away", 2));
-    let logs = [(&first, logged(&first)), (&other, logged(&other))];
+    let logs = [(&first, select_logged(&first)), (&other, select_logged(&other))];
     let (new, remarks) = write(&logs, &WriteOptions::default()).unwrap();
     assert_eq!(new.metadata().info, first.metadata().info);
     assert_eq!(
@@ -197,14 +205,15 @@ fn metadata_of_first_log_is_kept() {
 #[test]
 fn conflicting_types_are_rejected_with_their_names() {
     let (first, other) = (kitchen("float", "home", 1), kitchen("double", "home", 1));
-    let logs = [(&first, logged(&first)), (&other, logged(&other))];
+    let logs = [(&first, select_logged(&first)), (&other, select_logged(&other))];
     let err = write(&logs, &WriteOptions::default()).err().unwrap();
     let text = err.to_string();
     for word in ["log 1 and log 2", "\"pot\"", "float celsius", "double celsius"] {
         assert!(text.contains(word), "{text}");
     }
     // If only one of the logs needs the type, there is no conflict.
-    let logs = [(&first, logged(&first)), (&other, named(&other, &["lid"]))];
+    let logs =
+        [(&first, select_logged(&first)), (&other, select_labels(&other, &["lid"]))];
     let (new, _) = write(&logs, &WriteOptions::default()).unwrap();
     assert_eq!(topics(&new)[2], ("lid".to_owned(), 8));
 }
@@ -217,7 +226,7 @@ fn unsupported_options_are_rejected() {
     let mut retimed = WriteOptions::default();
     retimed.changes_times = true;
     for options in [packed, retimed] {
-        let err = write(&[(&log, logged(&log))], &options).err().unwrap();
+        let err = write(&[(&log, select_logged(&log))], &options).err().unwrap();
         assert_eq!(err.kind(), ErrorKind::Unsupported);
     }
 }
@@ -226,11 +235,11 @@ fn unsupported_options_are_rejected() {
 fn record_of_unselected_topic_is_error() {
     let log = kitchen("float", "home", 1);
     let extract =
-        LogSlice { manifest: log.manifest(), selection: named(&log, &["lid"]) };
+        LogSlice { manifest: log.manifest(), selection: select_labels(&log, &["lid"]) };
     let sink =
         UlogSink::new(Cursor::new(Vec::new()), &[extract], &WriteOptions::default());
     let mut sink = sink.ok().unwrap();
-    let all = logged(&log);
+    let all = select_logged(&log);
     let part = &log.manifest().plan(&all, u64::MAX)[0];
     let mut cursor = log.read(part, &all).unwrap();
     let err = copy_records(&mut *cursor, &mut sink).err().unwrap();

@@ -39,7 +39,7 @@ impl Unwrapper {
         let span = 1_u64 << bits;
         let full = match (self.last, clock) {
             (None, None) => raw,
-            (None, Some(clock)) => nearest(raw, span, clock),
+            (None, Some(clock)) => nearest_value(raw, span, clock),
             (Some(last), clock) => {
                 let distance = raw.wrapping_sub(last) & (span - 1);
                 let next = if distance < span - span / 8 {
@@ -53,7 +53,7 @@ impl Unwrapper {
                         if next.saturating_add(span / 2) < clock
                             || last > clock.saturating_add(span / 2) =>
                     {
-                        nearest(raw, span, clock)
+                        nearest_value(raw, span, clock)
                     }
                     _ => next,
                 }
@@ -66,7 +66,7 @@ impl Unwrapper {
 
 /// Returns the value nearest to `clock` whose lower bits are `raw`. `span` is the
 /// number of values of the counter.
-pub(crate) fn nearest(raw: u64, span: u64, clock: u64) -> u64 {
+pub(crate) fn nearest_value(raw: u64, span: u64, clock: u64) -> u64 {
     let distance = raw.wrapping_sub(clock) & (span - 1);
     let wrapped =
         if distance < span / 2 { None } else { clock.checked_sub(span - distance) };

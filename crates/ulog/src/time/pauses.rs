@@ -243,7 +243,7 @@ impl CounterSeries {
         }
         let elapsed = self.last.saturating_sub(candidate.value);
         let clock = anchor.saturating_sub(self.usual_lag + elapsed);
-        let value = counter::nearest(candidate.value & (span - 1), span, clock);
+        let value = counter::nearest_value(candidate.value & (span - 1), span, clock);
         self.last = value + elapsed;
         let (ordinal, bits) = (candidate.ordinal, self.bits);
         (value != candidate.value).then_some(Correction { ordinal, bits, value })

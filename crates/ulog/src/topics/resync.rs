@@ -62,7 +62,9 @@ impl MessageDetector<'_> {
         match kind {
             kind::DATA => match wire::data(payload) {
                 Some((id, record)) => match self.streams.by_id(id) {
-                    Some(stream) if !stream.fits(record.len()) => Plausibility::No,
+                    Some(stream) if !stream.is_valid_len(record.len()) => {
+                        Plausibility::No
+                    }
                     Some(stream) if stream.max_len != u32::MAX => {
                         Plausibility::Strong(len)
                     }

@@ -162,7 +162,7 @@ impl Stream {
     }
 
     /// Returns true if a record may be `len` bytes long.
-    pub(crate) fn fits(&self, len: usize) -> bool {
+    pub(crate) fn is_valid_len(&self, len: usize) -> bool {
         (self.min_len as usize..=self.max_len as usize).contains(&len)
     }
 }
@@ -263,7 +263,8 @@ impl Streams {
     /// Returns the time in microseconds of a record of `id`, without updating any
     /// state. Returns `None` if the time is a counter.
     pub(crate) fn peek(&self, id: u16, record: &[u8]) -> Option<u64> {
-        let stream = self.by_id(id).filter(|stream| stream.fits(record.len()))?;
+        let stream =
+            self.by_id(id).filter(|stream| stream.is_valid_len(record.len()))?;
         let TimeField::Micros(offset) = stream.time else { return None };
         let bytes = record.get(offset as usize..)?.first_chunk()?;
         Some(u64::from_le_bytes(*bytes))
@@ -311,7 +312,7 @@ impl Streams {
             DataError::UnknownId
         };
         let stream = self.streams.get(index).ok_or(error)?;
-        if !stream.fits(record.len()) {
+        if !stream.is_valid_len(record.len()) {
             return Err(DataError::TypeMismatch(TopicId(index as u32)));
         }
         let (micros, trust) = match stream.counter(record) {

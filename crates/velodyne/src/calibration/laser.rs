@@ -126,8 +126,9 @@ impl Calibration {
             return match self.other_model(model) {
                 Some(other_model) => {
                     let message = format!(
-                        "a calibration with the angles of a {other_model} ({}) for a {model}; specify \
-                         the calibration of this lidar, or its model if that is another one",
+                        "the calibration has the angles of a {other_model} ({}), but the lidar is a \
+                         {model}; specify the calibration of this lidar, or its model if that \
+                         is another one",
                         self.origin
                     );
                     Err(Error::new(ErrorKind::Unsupported, message))
@@ -136,8 +137,9 @@ impl Calibration {
             };
         }
         let message = format!(
-            "a calibration of {laser_count} lasers ({}) for a lidar of {model_lasers} ({model}); specify the \
-             calibration of this lidar, or its model if that is another one",
+            "the calibration has {laser_count} lasers ({}), but the lidar has {model_lasers} \
+             ({model}); specify the calibration of this lidar, or its model if that is \
+             another one",
             self.origin
         );
         Err(Error::new(ErrorKind::Unsupported, message))

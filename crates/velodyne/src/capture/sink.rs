@@ -96,10 +96,10 @@ impl<W: Output> PcapSink<W> {
         options: &WriteOptions,
     ) -> Result<Self> {
         if options.compression.is_some() {
-            return Err(unsupported("compressing a capture"));
+            return Err(unsupported("cannot compress a capture"));
         }
         if !options.rename.is_empty() {
-            return Err(unsupported("renaming topics of a capture"));
+            return Err(unsupported("cannot rename topics of a capture"));
         }
         let mut remarks = Vec::new();
         let source_log = |extract: &LogSlice<'_>| SourceLog::new(extract, &mut remarks);
@@ -134,10 +134,11 @@ fn append_frame(
     identification: u16,
     payload: &[u8],
 ) -> Result<()> {
-    let seconds = u32::try_from(nanos.div_euclid(1_000_000_000))
-        .map_err(|_| unsupported("writing packets with times outside 1970 to 2106"))?;
+    let seconds = u32::try_from(nanos.div_euclid(1_000_000_000)).map_err(|_| {
+        unsupported("cannot write packets with times outside 1970 to 2106")
+    })?;
     if payload.len() > frame_writer::MAX_PAYLOAD {
-        return Err(unsupported("writing packets longer than a datagram"));
+        return Err(unsupported("cannot write packets longer than a datagram"));
     }
     let fraction = nanos.rem_euclid(1_000_000_000) as u32;
     let len = frame_writer::len(sender.1, payload) as u32;
@@ -276,7 +277,7 @@ impl SourceLog {
                 for (_, topic) in logged {
                     if topic.time.is_none() && topic.records != Some(0) {
                         let message = format!(
-                            "writing packets without a time ({})",
+                            "cannot write packets without a time ({})",
                             topic.label()
                         );
                         return Err(unsupported(message));
@@ -324,7 +325,7 @@ impl SourceLog {
                 if senders.iter().all(Option::is_none) {
                     let message = "it has no packets of lidars";
                     return Err(unsupported(format!(
-                        "writing {other} as a capture: {message}"
+                        "cannot write this {other} log as a capture: {message}"
                     )));
                 }
                 remarks.push(

@@ -19,7 +19,7 @@ pub(super) fn shard(
     {
         let what = format!("{variable} belongs to an array with missing indices");
         let hint = "--array=0-7 has no gaps; --shard 3/8 states the part of this run";
-        return Err(Error::invalid(what).with_hint(hint));
+        return Err(Error::invalid_request(what).with_hint(hint));
     }
     let (index, count, origin) = match (choice, job) {
         (Some(ShardChoice::One(index, count)), _) => (index, count, "--shard"),
@@ -30,7 +30,7 @@ pub(super) fn shard(
             let what = "no variable states the part of this run";
             let hint = "JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID or \
                         AWS_BATCH_JOB_ARRAY_INDEX would; --shard 0/4 states it";
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid_request(what).with_hint(hint));
         }
         (None, Some(JobIndex { index, count: Some(count), variable, .. })) => {
             (index, count, variable)
@@ -41,14 +41,14 @@ pub(super) fn shard(
             );
             let hint =
                 "--shard auto/8 states the number; --shard 0/1 does all of the work";
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid_request(what).with_hint(hint));
         }
         (None, None) => return Ok(None),
     };
     if index >= count {
         let what =
             format!("{origin} is {index}, and there are {count} parts, counted from 0");
-        return Err(Error::invalid(what));
+        return Err(Error::invalid_request(what));
     }
     Ok(Shard::new(index, count)?.map(|shard| (shard, origin)))
 }

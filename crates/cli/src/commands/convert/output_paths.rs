@@ -36,7 +36,7 @@ pub(super) fn places(args: &ConvertArgs) -> Result<Vec<(&Path, Destination)>> {
             let what =
                 format!("the tables of {other} and {input} would both be in {place}");
             let hint = "convert them one by one, each with its own -o";
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid_request(what).with_hint(hint));
         }
         places.push((input, place));
     }
@@ -62,7 +62,7 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<Destination> {
         if args.inputs.len() > 1 {
             let what = format!("several logs in one file, {}", file.display());
             let hint = "name a folder with -o, and a format with --format";
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid_request(what).with_hint(hint));
         }
         return Ok(Destination::File(file.to_owned()));
     }
@@ -72,7 +72,7 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<Destination> {
         None if is_stdin => {
             let what =
                 "a log from standard input has no name for the folder of its tables";
-            return Err(Error::invalid(what).with_hint("name a folder with -o"));
+            return Err(Error::invalid_request(what).with_hint("name a folder with -o"));
         }
         None => PathBuf::from(stem()?),
     };
@@ -88,7 +88,7 @@ fn new_log(args: &ConvertArgs, stem: &str) -> Result<Destination> {
         Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
             let what = format!("several logs in one file, {}", out.display());
             let hint = "`logtool merge` makes one log of several";
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid_request(what).with_hint(hint));
         }
         Some(out) => out.join(name),
         None => name.into(),
@@ -98,7 +98,8 @@ fn new_log(args: &ConvertArgs, stem: &str) -> Result<Destination> {
 
 /// Refuses a name of OUT that looks like something else than the output.
 fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
-    let misuse = |what: String, hint: String| Err(Error::invalid(what).with_hint(hint));
+    let misuse =
+        |what: String, hint: String| Err(Error::invalid_request(what).with_hint(hint));
     let extension =
         out.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let (named, chosen) = (OutputFormat::from_extension(extension), args.format);

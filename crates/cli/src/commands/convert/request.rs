@@ -124,5 +124,5 @@ pub(in crate::commands) fn explain(conflict: RequestConflict) -> Error {
         ),
         _ => return conflict.into(),
     };
-    Error::invalid(what).with_hint(hint)
+    Error::invalid_request(what).with_hint(hint)
 }

@@ -70,7 +70,8 @@ pub(super) fn inputs(args: &MergeArgs) -> Result<Vec<MergeInput>> {
 /// Returns the correction of the clock of each of `files`.
 fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrection>> {
     let mut all = vec![ClockCorrection::default(); files.len()];
-    let twice = |option: &str| Error::invalid(format!("{option}: it is stated twice"));
+    let twice =
+        |option: &str| Error::invalid_request(format!("{option}: it is stated twice"));
     for Offset { name, nanos } in &args.offsets {
         let option = format!("--offset {name}");
         if correction(files, &mut all, name, &option)?.offset.replace(*nanos).is_some()
@@ -93,7 +94,7 @@ fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrectio
         let found = alignment(&text).with_context(|| option.clone())?;
         if !found.aligned {
             let what = format!("{option}: it states that the signals do not fit");
-            return Err(Error::failed(what));
+            return Err(Error::other(what));
         }
         let correction = correction(files, &mut all, &found.b.file, &option)?;
         if correction.offset.replace(found.offset_ns).is_some()
@@ -116,7 +117,7 @@ fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrectio
         let what = format!("{option}: it is an alignment with {name}");
         let hint = "the log that others are aligned with is the first that has no offset \
                     of its own";
-        return Err(Error::invalid(what).with_hint(hint));
+        return Err(Error::invalid_request(what).with_hint(hint));
     }
     Ok(all)
 }
@@ -159,11 +160,11 @@ fn index(files: &[PathBuf], name: &str, option: &str) -> Result<usize> {
         Some(_) => {
             let what = format!("{option}: several files have the name {name}");
             let hint = "use their numbers instead, for example 2=-2.345";
-            Err(Error::invalid(what).with_hint(hint))
+            Err(Error::invalid_request(what).with_hint(hint))
         }
         None => {
             let what = format!("{option}: none of the files has the name {name}");
-            Err(Error::invalid(what))
+            Err(Error::invalid_request(what))
         }
     }
 }

@@ -68,7 +68,7 @@ fn prepare() -> io::Result<()> {
     let (mut waiting, wake_socket) = UnixStream::pair()?;
     thread::Builder::new().name("files that get shorter".into()).spawn(move || {
         if waiting.read_exact(&mut [0]).is_ok() {
-            interrupt::end(&Error::failed(describe_cause()));
+            interrupt::end(&Error::other(describe_cause()));
         }
     })?;
     WAKE_SOCKET.store(wake_socket.into_raw_fd(), Ordering::Release);

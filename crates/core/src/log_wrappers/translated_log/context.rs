@@ -87,7 +87,7 @@ impl TranslationContext {
             &self.stream_map,
         );
         let source = self.row_groups.as_ref().map(|_| self.log.source().clone());
-        Ok(cursor.releasing(source, part.bytes.start))
+        Ok(cursor.with_release(source, part.bytes.start))
     }
 }
 

@@ -127,7 +127,11 @@ impl TranslatedCursor {
     }
 
     /// Releases the bytes of `source` from `start` on while they are read.
-    pub(super) fn releasing(self, source: Option<Arc<dyn Source>>, start: u64) -> Self {
+    pub(super) fn with_release(
+        self,
+        source: Option<Arc<dyn Source>>,
+        start: u64,
+    ) -> Self {
         Self { source, released_end: start, ..self }
     }
 

@@ -31,7 +31,7 @@ impl Grid {
         period_nanos: u64,
     ) -> Result<Self> {
         if period_nanos == 0 {
-            let message = "a table with 0 ns between rows";
+            let message = "the rows of a table cannot be 0 ns apart";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let period = i128::from(period_nanos);

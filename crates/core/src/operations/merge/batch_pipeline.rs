@@ -323,7 +323,7 @@ mod tests {
 
     /// Returns the times of three alternating parts of 700 records, as encoded by
     /// `encoder`, up to its error.
-    fn encoded(encoder: TimeEncoder) -> (Vec<i64>, Option<ErrorKind>) {
+    fn encode_times(encoder: TimeEncoder) -> (Vec<i64>, Option<ErrorKind>) {
         let log = MockLog::new((0..3).map(|first| part(first, 700, 3)).collect());
         let merge = Merge::with_budget(1 << 20, 0, vec![(&log, Selection::default())]);
         let batches = BatchPipeline::new(merge, Some(Arc::new(encoder)));
@@ -349,7 +349,7 @@ mod tests {
         let expected: Vec<i64> = (0..2100).collect();
         for _ in 0..20 {
             in_pools(|| {
-                let (times, failed) = encoded(TimeEncoder::Fails(-1));
+                let (times, failed) = encode_times(TimeEncoder::Fails(-1));
                 assert!(times == expected, "{times:?}");
                 assert_eq!(failed, None);
             });
@@ -359,11 +359,12 @@ mod tests {
     #[test]
     fn encoding_error_comes_after_earlier_records() {
         in_pools(|| {
-            let (times, failed) = encoded(TimeEncoder::Fails(1_000));
+            let (times, failed) = encode_times(TimeEncoder::Fails(1_000));
             assert_eq!(failed, Some(ErrorKind::Unsupported));
             let expected: Vec<i64> = (0..times.len() as i64).collect();
             assert!(times == expected && times.len() <= 1_000, "{times:?}");
-            let panicked = AssertUnwindSafe(|| encoded(TimeEncoder::Panics(1_000)));
+            let panicked =
+                AssertUnwindSafe(|| encode_times(TimeEncoder::Panics(1_000)));
             assert!(panic::catch_unwind(panicked).is_err());
         });
     }

@@ -86,7 +86,7 @@ impl PreviousCatalog {
         let name = || path.display().to_string();
         let foreign = || not_a_catalog(path);
         let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH);
-        let written = written.map_err(|err| Error::failed(err.to_string()))?;
+        let written = written.map_err(|err| Error::other(err.to_string()))?;
         let written = i64::try_from(written.as_nanos()).unwrap_or(i64::MAX);
         let file = File::open(path).cannot_open(path.display())?;
         let reader =
@@ -104,7 +104,7 @@ impl PreviousCatalog {
         }
         for rows in reader
             .build()
-            .map_err(|err| Error::failed(err.to_string()).context(name()))?
+            .map_err(|err| Error::other(err.to_string()).context(name()))?
         {
             catalog.add(rows.with_context(name)?, written).ok_or_else(foreign)?;
         }

@@ -80,7 +80,7 @@ impl FolderSearch {
         if parents.len() == MAX_DEPTH {
             let message =
                 format!("folders are only searched to a depth of {MAX_DEPTH}");
-            return self.fail(path, Error::failed(message));
+            return self.fail(path, Error::other(message));
         }
         // A link may lead back to a parent.
         if !parents.insert(canonical.clone()) {
@@ -161,7 +161,7 @@ impl<'f> Filter<'f> {
 pub(super) fn explain(path: &Path, err: io::Error) -> Error {
     match err.kind() {
         io::ErrorKind::NotFound if path.is_symlink() => {
-            Error::failed("it is a link to a missing file")
+            Error::other("it is a link to a missing file")
         }
         io::ErrorKind::NotFound => {
             Error::new(ErrorKind::NoSuchFile, "there is no such file")

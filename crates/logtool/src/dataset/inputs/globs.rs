@@ -26,7 +26,10 @@ impl FileGlob {
         let normal = normal.to_str().unwrap_or(text);
         let glob = GlobBuilder::new(normal).literal_separator(true).build();
         let glob = glob.map_err(|err| {
-            Error::invalid(format!("`{text}` is not a valid pattern: {}", err.kind()))
+            Error::invalid_request(format!(
+                "`{text}` is not a valid pattern: {}",
+                err.kind()
+            ))
         })?;
         Ok(Some(Self {
             matcher: glob.compile_matcher(),

@@ -33,7 +33,7 @@ fn parse(line: &[u8]) -> Result<PathBuf> {
     if line.starts_with(b"@") && !path.exists() {
         let message =
             format!("{} is in a list: lists cannot contain lists", path.display());
-        return Err(Error::invalid(message));
+        return Err(Error::invalid_request(message));
     }
     Ok(path)
 }
@@ -45,11 +45,11 @@ fn read(mut list: impl Read) -> Result<Vec<u8>> {
     (&mut list).take(HEAD_BYTES).read_to_end(&mut bytes)?;
     if open::is_log_start(&bytes) {
         let hint = "name the log itself; `-` reads a list of names, one on each line";
-        return Err(Error::failed("it is a log, not a list of logs").with_hint(hint));
+        return Err(Error::other("it is a log, not a list of logs").with_hint(hint));
     }
     list.take(MAX_BYTES).read_to_end(&mut bytes)?;
     if bytes.len() as u64 >= MAX_BYTES {
-        return Err(Error::failed("it is longer than a list may be"));
+        return Err(Error::other("it is longer than a list may be"));
     }
     Ok(bytes)
 }
@@ -83,7 +83,7 @@ fn path(bytes: &[u8]) -> Result<PathBuf> {
 #[cfg(not(unix))]
 fn path(bytes: &[u8]) -> Result<PathBuf> {
     let text = str::from_utf8(bytes)
-        .map_err(|_| Error::invalid("a name in the list is not valid UTF-8"))?;
+        .map_err(|_| Error::invalid_request("a name in the list is not valid UTF-8"))?;
     Ok(text.into())
 }
 

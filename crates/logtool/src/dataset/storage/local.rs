@@ -221,7 +221,7 @@ fn lock_error(state: &Path, err: TryLockError, owner: &str) -> Error {
             let dataset = state.parent().unwrap_or(state).display();
             let message = format!("{owner} is writing the dataset {dataset}");
             let hint = "wait until it ends, or write to another folder";
-            Error::failed(message).with_hint(hint)
+            Error::other(message).with_hint(hint)
         }
         TryLockError::Error(err) => {
             Error::from(err).context("the dataset cannot be locked")

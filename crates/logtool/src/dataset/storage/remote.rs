@@ -42,7 +42,7 @@ use crate::{
             local,
             remote::{
                 journal_segments::JournalSegments,
-                listing::{Listing, StoredObjects},
+                listing::{DatasetObjects, StoredObjects},
                 lock::Lock,
                 lock_owner::LockOwner,
             },
@@ -101,7 +101,8 @@ impl RemoteBackend {
             guarded_outputs::guard_with_staging(outputs, temporary.path(), session);
         let lock =
             Lock::acquire(&folder, &name, shard, LockOwner::new(host_name), session)?;
-        let Listing { objects, tables, journal } = Listing::read(&folder)?;
+        let DatasetObjects { objects, tables, journal } =
+            DatasetObjects::read(&folder)?;
         let path = temporary.path().join("journal.jsonl");
         listing::download_journal(&folder, &tables, &journal, &path)?;
         let next_change = listing::next_number(&tables);
@@ -155,7 +156,7 @@ impl RemoteBackend {
             }
             let object = self.folder.get(&name)?;
             let (lines, _) =
-                object.ok_or_else(|| Error::failed(format!("{name} is gone")))?;
+                object.ok_or_else(|| Error::other(format!("{name} is gone")))?;
             self.journal().append_encoded(&lines)?;
             *number += 1;
         }

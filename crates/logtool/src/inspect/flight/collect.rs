@@ -34,7 +34,7 @@ const MAX_ROWS: usize = 1 << 22;
 const DROPOUT_FIELD: &str = "duration_ms";
 
 /// The collected topics, and the damage that reading found.
-pub(super) struct Collected {
+pub(super) struct CollectedData {
     pub(super) data: FlightData,
     pub(super) topics: TopicSet,
     pub(super) damage: Vec<Damage>,
@@ -60,7 +60,7 @@ enum Purpose {
 pub(super) fn collect_flight(
     log: &dyn Log,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Collected> {
+) -> Result<CollectedData> {
     let mut collection = Collection::new(log);
     collection.add_needed(logtool_flight::flight_topics())?;
     for source in ROTATION_SOURCES {
@@ -78,7 +78,7 @@ pub(super) fn collect_flight(
 pub(super) fn collect_signals(
     log: &dyn Log,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Collected> {
+) -> Result<CollectedData> {
     let mut collection = Collection::new(log);
     collection.add_needed(logtool_flight::signal_topics())?;
     for name in FifoReader::TOPICS {
@@ -208,7 +208,7 @@ impl<'l> Collection<'l> {
     }
 
     /// Reads the topics in one pass.
-    fn read(self, progress: &(dyn Fn(u64) + Sync)) -> Result<Collected> {
+    fn read(self, progress: &(dyn Fn(u64) + Sync)) -> Result<CollectedData> {
         let Self { log, purposes, columns_by_topic } = self;
         let manifest = log.manifest();
         let topics: TopicSet = columns_by_topic.keys().copied().collect();
@@ -278,7 +278,14 @@ impl<'l> Collection<'l> {
             .sort_by(|a, b| (rank(a), &a.topic).cmp(&(rank(b), &b.topic)));
         fifos.sort_by_key(|fifo| fifo.topic);
         let is_empty = data.series.is_empty() && !has_streamed_topic;
-        Ok(Collected { data, topics, damage: report.damage, remarks, fifos, is_empty })
+        Ok(CollectedData {
+            data,
+            topics,
+            damage: report.damage,
+            remarks,
+            fifos,
+            is_empty,
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use logtool_core::{DamageKind, Manifest};
 use serde::Serialize;
 
 use crate::{
-    inspect::info::{duration, first},
+    inspect::info::{duration, start_seconds},
     source::losses::loss::Finding,
     time::clock::Seconds,
 };
@@ -45,7 +45,7 @@ impl DamageInfo {
             lost_bytes: damage.lost_bytes,
             records: damage.records,
             topic: topic.map(|topic| topic.label().into_owned()),
-            from_s: damage.time.as_ref().map(first),
+            from_s: damage.time.as_ref().map(start_seconds),
             lost_s: damage.time.as_ref().map(duration),
             text: finding.text.clone(),
         }

@@ -7,7 +7,7 @@ use logtool_core::{Topic, TopicOrigin};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    inspect::info::{first, frequency::Frequency, last},
+    inspect::info::{frequency::Frequency, last_seconds, start_seconds},
     time::clock::Seconds,
 };
 
@@ -69,8 +69,8 @@ impl TopicInfo {
             rate_hz: rate.or(estimate),
             rate_is_estimate: rate.is_none() && estimate.is_some(),
             frequency,
-            first_s: topic.time.as_ref().map(first),
-            last_s: topic.time.as_ref().map(last),
+            first_s: topic.time.as_ref().map(start_seconds),
+            last_s: topic.time.as_ref().map(last_seconds),
             schema: topic.schema.clone(),
             metadata: topic.metadata.clone(),
         }

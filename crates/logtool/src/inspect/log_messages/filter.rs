@@ -74,7 +74,7 @@ impl MessageFilter {
                 );
                 let message =
                     format!("`{pattern}` is not a regular expression: {reason}");
-                Error::invalid(message)
+                Error::invalid_request(message)
                     .with_hint("--contains searches a text without special characters")
             })?;
         self.regex = Some(regex);

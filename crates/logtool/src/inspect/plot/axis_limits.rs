@@ -25,7 +25,9 @@ impl AxisLimits {
         (is_finite(&low) && is_finite(&high) && is_ascending)
             .then_some(Self { low, high })
             .ok_or_else(|| {
-                Error::invalid("the lower limit of an axis is not below the upper")
+                Error::invalid_request(
+                    "the lower limit of an axis is not below the upper",
+                )
             })
     }
 
@@ -63,7 +65,7 @@ impl FromStr for AxisLimits {
             .split_once(':')
             .and_then(|(low, high)| Some((number(low).ok()?, number(high).ok()?)));
         let Some((low, high)) = limits else {
-            return Err(Error::invalid("limits are like 0:20, :5 or -1:"));
+            return Err(Error::invalid_request("limits are like 0:20, :5 or -1:"));
         };
         Self::new(low, high)
     }

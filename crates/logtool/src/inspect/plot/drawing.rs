@@ -51,7 +51,7 @@ pub(super) struct PreparedChart {
 
 /// The fields and expressions of a plot.
 #[derive(Default)]
-struct Requested {
+struct RequestedSeries {
     /// The fields and the expressions over time, each with the index of its argument.
     fields: Vec<(usize, RequestedSignal)>,
     expressions: Vec<(usize, PreparedSeries)>,
@@ -90,7 +90,7 @@ pub(super) fn draw(
     let bytes = manifest.bytes.saturating_mul(passes);
     let progress = ProgressCounter::for_bytes(session, log.name(), bytes);
     let add = |bytes| progress.add(bytes);
-    let Requested { fields, expressions, panels, xy } = requested;
+    let RequestedSeries { fields, expressions, panels, xy } = requested;
     let (mut lines, mut damage) = (Vec::new(), Vec::new());
     if !fields.is_empty() {
         let signals: Vec<RequestedSignal> =
@@ -161,8 +161,8 @@ pub(super) fn draw(
 }
 
 /// Finds the fields of `request` in `log`, and those of its expressions.
-fn find(request: &PlotRequest, log: &dyn FormatLog) -> Result<Requested> {
-    let mut requested = Requested::default();
+fn find(request: &PlotRequest, log: &dyn FormatLog) -> Result<RequestedSeries> {
+    let mut requested = RequestedSeries::default();
     let in_panels = (0..).zip(&request.panels);
     let in_panels = in_panels.flat_map(|(panel, fields)| {
         fields.iter().map(move |field| (Some(panel), field))
@@ -189,7 +189,7 @@ fn find(request: &PlotRequest, log: &dyn FormatLog) -> Result<Requested> {
     Ok(requested)
 }
 
-impl Requested {
+impl RequestedSeries {
     /// Returns the topics of all fields.
     fn topics(&self, manifest: &Manifest) -> TopicSet {
         let over_time = self.expressions.iter().map(|(_, series)| series);
@@ -221,7 +221,7 @@ fn complete(
                 ErrorKind::EmptySelection,
                 "the fields have no numbers at the selected times",
             ),
-            None => Error::failed("the fields have no numbers"),
+            None => Error::other("the fields have no numbers"),
         });
     }
     set_limits(request, &mut chart)?;
@@ -273,7 +273,7 @@ fn set_limits(request: &PlotRequest, chart: &mut Chart) -> Result<()> {
                 "{} more than the plot has axes",
                 count_of(more as u64, "limit")
             );
-            Err(Error::invalid(message)
+            Err(Error::invalid_request(message)
                 .with_hint("`:` leaves out the limits of an axis"))
         }
     }

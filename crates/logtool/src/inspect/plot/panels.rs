@@ -65,9 +65,8 @@ fn add_requested(panel: &mut Option<Panel>, unit: String, line: Line) -> Result<
         let message = format!(
             "a panel has at most two axes, but these fields have three units: {units}"
         );
-        return Err(
-            Error::invalid(message).with_hint("divide them into several panels")
-        );
+        return Err(Error::invalid_request(message)
+            .with_hint("divide them into several panels"));
     }
     right.lines.push(line);
     Ok(())

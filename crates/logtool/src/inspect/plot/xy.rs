@@ -22,7 +22,7 @@ impl PreparedXy {
     /// `InvalidRequest` if an expression is wrong, `NotFound` if a field does not exist.
     pub(super) fn new(log: &dyn Log, x: &str, y: &[String]) -> Result<Self> {
         if y.is_empty() {
-            return Err(Error::invalid(
+            return Err(Error::invalid_request(
                 "a plot of values against others needs x and y",
             ));
         }
@@ -42,7 +42,7 @@ impl PreparedXy {
         let [x_values] = &*x.series.components else {
             let message =
                 format!("x must be a single value, and `{x_text}` is a vector");
-            return Err(Error::invalid(message));
+            return Err(Error::invalid_request(message));
         };
         let mut panel = XyPanel { x: axis(x_text, x_values), ..XyPanel::default() };
         let mut is_first = true;
@@ -57,7 +57,7 @@ impl PreparedXy {
                         panel.y.unit, component.unit
                     );
                     let hint = "plot them against x in several plots";
-                    return Err(Error::invalid(message).with_hint(hint));
+                    return Err(Error::invalid_request(message).with_hint(hint));
                 } else {
                     // The legend names the lines.
                     panel.y.name = "y".to_owned();

@@ -216,6 +216,6 @@ impl fmt::Display for RequestConflict {
 
 impl From<RequestConflict> for Error {
     fn from(conflict: RequestConflict) -> Self {
-        Self::invalid(conflict.to_string())
+        Self::invalid_request(conflict.to_string())
     }
 }

@@ -102,7 +102,7 @@ fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
             if url::from_path(folder).is_none() && folder.is_file() =>
         {
             let message = format!("{} is a file, not a folder", folder.display());
-            Err(Error::invalid(message).with_hint("name a folder"))
+            Err(Error::invalid_request(message).with_hint("name a folder"))
         }
         Destination::File(file) => overwrite_guard::refuse(file, [input]),
         _ => Ok(()),

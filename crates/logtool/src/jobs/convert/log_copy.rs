@@ -146,7 +146,7 @@ impl LogCopy {
         let time = clock.range(request.start, request.end)?;
         let Some(format) = request.format.log_format() else {
             let message = format!("{} is not a format of logs", request.format.name());
-            return Err(Error::invalid(message));
+            return Err(Error::invalid_request(message));
         };
         if format == LogFormat::Ulog && ulog_tables::is_needed(manifest) {
             return Err(ulog_tables::refuse_in_dataset(manifest));

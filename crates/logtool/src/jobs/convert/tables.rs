@@ -151,7 +151,7 @@ fn check_one(
         return Ok(());
     }
     let message = format!("{} tables, and {destination}", names.len());
-    Err(Error::invalid(message).with_remedy(remedy(names)))
+    Err(Error::invalid_request(message).with_remedy(remedy(names)))
 }
 
 /// Writes the tables of `topics` into `sink`.

@@ -156,7 +156,7 @@ fn choose_one(
         let format = format.name();
         let remedy =
             Remedy::SelectTopicOrFolder { topics: found_labels, folder, format };
-        return Err(Error::invalid(message).with_remedy(remedy));
+        return Err(Error::invalid_request(message).with_remedy(remedy));
     };
     let chosen_topic = found.remove(chosen);
     let others = labels(found)?.join(", ");
@@ -178,7 +178,8 @@ fn utc(manifest: &Manifest) -> TimeBase {
 
 /// Returns remarks about rows that are not part of a track.
 fn dropped_rows(sink: &TrackSink) -> Vec<String> {
-    let (unknown, impossible) = (sink.unknown(), sink.impossible_positions());
+    let (unknown, impossible) =
+        (sink.rows_without_position(), sink.impossible_positions());
     let mut remarks = Vec::new();
     if unknown > 0 {
         let rows = count_of(unknown, "row");

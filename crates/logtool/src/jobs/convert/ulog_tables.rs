@@ -120,7 +120,7 @@ pub(super) fn refuse_in_dataset(manifest: &Manifest) -> Error {
     let message = format!(
         "{noun} cannot be copied to a ULog; `logtool convert` writes its tables to one"
     );
-    Error::invalid(message)
+    Error::invalid_request(message)
 }
 
 /// A table and its format.

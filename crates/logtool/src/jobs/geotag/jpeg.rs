@@ -117,7 +117,7 @@ pub(super) fn write_copy(
     file.seek(SeekFrom::Start(0))?;
     let start = position.segment.start;
     if io::copy(&mut Read::take(&mut *file, start), out)? != start {
-        return Err(Error::failed("the file became shorter while it was read"));
+        return Err(Error::other("the file became shorter while it was read"));
     }
     out.write_all(&[0xff, APP1])?;
     out.write_all(&len.to_be_bytes())?;

@@ -102,18 +102,18 @@ pub(super) fn kml(log: &str, matches: &[PhotoMatch]) -> Result<String, fmt::Erro
 /// millimetres: further digits are noise of calculations.
 fn rounded_position(position: Position) -> Position {
     Position {
-        latitude: rounded(position.latitude, 1e11),
-        longitude: rounded(position.longitude, 1e11),
-        altitude: position.altitude.map(|altitude| rounded(altitude, 1e3)),
+        latitude: round_to_step(position.latitude, 1e11),
+        longitude: round_to_step(position.longitude, 1e11),
+        altitude: position.altitude.map(|altitude| round_to_step(altitude, 1e3)),
     }
 }
 
 /// Returns a direction in thousandths of a degree.
 fn rounded_direction(degrees: f64) -> f64 {
-    rounded(degrees, 1e3)
+    round_to_step(degrees, 1e3)
 }
 
-fn rounded(value: f64, steps_per_unit: f64) -> f64 {
+fn round_to_step(value: f64, steps_per_unit: f64) -> f64 {
     (value * steps_per_unit).round() / steps_per_unit
 }
 

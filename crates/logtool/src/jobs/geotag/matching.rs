@@ -72,7 +72,7 @@ impl MatchInput<'_> {
                     let hint = "--match time compares times; --partial pairs them from the first \
                                 on, and leaves out the rest";
                     return Err(
-                        Error::failed(format!("{counts}: they differ")).with_hint(hint)
+                        Error::other(format!("{counts}: they differ")).with_hint(hint)
                     );
                 }
                 Ok(self.in_sequence())
@@ -81,12 +81,12 @@ impl MatchInput<'_> {
                 let message = format!(
                     "{counts}, and not all photos have the time in their Exif data"
                 );
-                Err(Error::failed(message).with_hint("--match sequence needs no times"))
+                Err(Error::other(message).with_hint("--match sequence needs no times"))
             }
             (MatchMethod::Auto, None) if self.offset.is_some() => {
                 let message =
                     "--offset needs the time of each photo, and not all have one";
-                Err(Error::failed(message).with_hint("--match sequence needs no times"))
+                Err(Error::other(message).with_hint("--match sequence needs no times"))
             }
             (MatchMethod::Auto, None) if is_equal => Ok(self.in_sequence()),
             (MatchMethod::Auto, None) => {
@@ -95,7 +95,7 @@ impl MatchInput<'_> {
                 );
                 let hint = "remove photos of other flights; or --match sequence --partial pairs \
                             them from the first on";
-                Err(Error::failed(message).with_hint(hint))
+                Err(Error::other(message).with_hint(hint))
             }
             (MatchMethod::Auto, Some((taken, step)))
                 if is_equal && self.offset.is_none() =>
@@ -120,7 +120,7 @@ impl MatchInput<'_> {
                 );
                 let hint = "--match sequence pairs them nevertheless; --partial tags those that \
                             match by time";
-                Err(Error::failed(message).with_hint(hint))
+                Err(Error::other(message).with_hint(hint))
             }
             (_, Some((taken, step))) => self.by_time(taken, step),
         }
@@ -152,7 +152,7 @@ impl MatchInput<'_> {
         let limit = tolerance(step);
         let found = match self.offset {
             Some(offset) => {
-                let shots = nearest(taken, self.shots, offset, limit);
+                let shots = nearest_shots(taken, self.shots, offset, limit);
                 Matches { shots, offset: Some(offset), is_by_sequence: false }
             }
             None => self.search(taken, limit)?,
@@ -166,7 +166,7 @@ impl MatchInput<'_> {
                 Seconds(limit)
             );
             let hint = "--offset is added to the time of the camera; without it, it is searched";
-            return Err(Error::failed(message).with_hint(hint));
+            return Err(Error::other(message).with_hint(hint));
         }
         if unmatched > 0 && !self.is_partial {
             let message = format!(
@@ -180,7 +180,7 @@ impl MatchInput<'_> {
             );
             let hint = "--partial leaves them out; or give the offset of the camera's clock with \
                         --offset";
-            return Err(Error::failed(message).with_hint(hint));
+            return Err(Error::other(message).with_hint(hint));
         }
         Ok(found)
     }
@@ -197,7 +197,7 @@ impl MatchInput<'_> {
             let message =
                 format!("{}: there are more photos than shots", self.counts());
             let hint = "--partial leaves out the photos without a shot";
-            return Err(Error::failed(message).with_hint(hint));
+            return Err(Error::other(message).with_hint(hint));
         }
         let each = taken.len() as u64 + self.shots.len() as u64;
         let candidates = first.min(taken.len()) as u64 * unmatched_photos as u64;
@@ -206,13 +206,14 @@ impl MatchInput<'_> {
                 "{}: too many to search the offset of the camera",
                 self.counts()
             );
-            return Err(Error::failed(message).with_hint("--offset gives the offset"));
+            return Err(Error::other(message).with_hint("--offset gives the offset"));
         }
         let mut found: Vec<Candidate> = Vec::new();
         for photo in taken.iter().take(first) {
             for shot in self.shots.iter().take(unmatched_photos) {
                 let Some(offset) = shot.checked_sub(*photo) else { continue };
-                let candidate = Candidate::refined(taken, self.shots, offset, limit);
+                let candidate =
+                    Candidate::with_refined_offset(taken, self.shots, offset, limit);
                 let best = found.first().map_or(0, |best| best.count);
                 if candidate.count > best {
                     found.clear();
@@ -229,7 +230,7 @@ impl MatchInput<'_> {
         found.sort_by(|a, b| a.deviation.total_cmp(&b.deviation));
         let Some((best, others)) = found.split_first() else {
             let message = format!("{}: no offset of the camera fits", self.counts());
-            return Err(Error::failed(message));
+            return Err(Error::other(message));
         };
         let is_rival = |other: &&Candidate| {
             let pairs = other.shots.iter().zip(&best.shots);
@@ -246,7 +247,7 @@ impl MatchInput<'_> {
             );
             let hint = "give the offset of the camera's clock with --offset; it is added to the \
                         times of the photos";
-            return Err(Error::failed(message).with_hint(hint));
+            return Err(Error::other(message).with_hint(hint));
         }
         Ok(Matches {
             shots: best.shots.clone(),
@@ -268,7 +269,12 @@ struct Candidate {
 
 impl Candidate {
     /// Matches with about this `offset`, which may be off by `limit`, and improves it.
-    fn refined(taken: &[i64], times: &[i64], offset: i64, limit: i64) -> Self {
+    fn with_refined_offset(
+        taken: &[i64],
+        times: &[i64],
+        offset: i64,
+        limit: i64,
+    ) -> Self {
         let differences = |shots: &[Option<usize>]| -> Vec<i64> {
             let pairs = taken.iter().zip(shots);
             let pairs = pairs.filter_map(|(photo, shot)| Some((photo, (*shot)?)));
@@ -277,9 +283,9 @@ impl Candidate {
             };
             pairs.filter_map(difference).collect()
         };
-        let rough = nearest(taken, times, offset, limit.saturating_mul(2));
+        let rough = nearest_shots(taken, times, offset, limit.saturating_mul(2));
         let offset = median(differences(&rough)).unwrap_or(offset);
-        let shots = nearest(taken, times, offset, limit);
+        let shots = nearest_shots(taken, times, offset, limit);
         let differences = differences(&shots);
         let count = differences.len();
         let square =
@@ -297,7 +303,7 @@ fn tolerance(step: i64) -> i64 {
 
 /// Returns for each photo the nearest shot within `limit` that no earlier photo has. All times are
 /// sorted.
-fn nearest(
+fn nearest_shots(
     taken: &[i64],
     times: &[i64],
     offset: i64,

@@ -66,7 +66,7 @@ impl FoundPhotos {
                     let message = format!("two photos are called {name}");
                     let hint =
                         "tag the photos of each folder into an output of its own";
-                    return Err(Error::invalid(message).with_hint(hint));
+                    return Err(Error::invalid_request(message).with_hint(hint));
                 }
             }
         }

@@ -129,7 +129,8 @@ impl Shots {
             let recorded = position(number("lat"), number("lon"), number("alt"));
             let recorded = recorded.map(|position| (position, topic));
             let found = recorded.or_else(|| {
-                let found = |track: &Track| Some((track.at(time_ns)?, track.topic));
+                let found =
+                    |track: &Track| Some((track.position_at(time_ns)?, track.topic));
                 tracks.iter().find_map(found)
             });
             let q = ["q[0]", "q[1]", "q[2]", "q[3]"].map(number);
@@ -256,7 +257,7 @@ impl Track {
     }
 
     /// Returns the position at `time`, interpolated between neighbours that are not too far apart.
-    fn at(&self, time: i64) -> Option<Position> {
+    fn position_at(&self, time: i64) -> Option<Position> {
         let after = self.fixes.partition_point(|(fix, _)| *fix < time);
         let (next_time, next) = self.fixes.get(after)?;
         if *next_time == time {
@@ -315,7 +316,7 @@ mod tests {
     #[test]
     fn positions_are_interpolated_across_the_antimeridian() {
         let track = track(&[(1, 10.0, 179.0), (3, 12.0, -179.0), (7, 13.0, -178.0)]);
-        let at = |millis: i64| track.at(millis * 1_000_000);
+        let at = |millis: i64| track.position_at(millis * 1_000_000);
         let middle = at(2_500).unwrap();
         assert_eq!((middle.latitude, middle.longitude), (11.5, -179.5));
         assert_eq!(at(1_000).unwrap().longitude, 179.0);

@@ -27,7 +27,9 @@ pub(super) fn check(logs: &[MergeSource], offsets: &[ClockOffset]) -> Result<()>
                 "the times of {} would be before 1677 or after 2262, which no file can store",
                 log.input.name
             );
-            return Err(Error::invalid(message).with_remedy(Remedy::DecreaseOffsets));
+            return Err(
+                Error::invalid_request(message).with_remedy(Remedy::DecreaseOffsets)
+            );
         }
     }
     Ok(())

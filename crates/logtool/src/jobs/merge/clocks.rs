@@ -42,7 +42,7 @@ pub(super) fn check(logs: &[MergeSource], unknown_clocks: UnknownClocks) -> Resu
                     describe_zero(first_clock),
                     describe_zero(other_clock)
                 );
-                return Err(Error::failed(message));
+                return Err(Error::other(message));
             }
             _ if unknown_clocks == UnknownClocks::Same => {}
             Relation::Apart(nanos) => {
@@ -51,7 +51,7 @@ pub(super) fn check(logs: &[MergeSource], unknown_clocks: UnknownClocks) -> Resu
                      their records are copied as they are",
                     Span(nanos)
                 );
-                return Err(Error::failed(message).with_remedy(Remedy::AssumeSameClock));
+                return Err(Error::other(message).with_remedy(Remedy::AssumeSameClock));
             }
             Relation::Unknown => {
                 let message = format!(
@@ -59,7 +59,7 @@ pub(super) fn check(logs: &[MergeSource], unknown_clocks: UnknownClocks) -> Resu
                      count from {}",
                     describe_zero(first_clock)
                 );
-                return Err(Error::failed(message).with_remedy(Remedy::AssumeSameClock));
+                return Err(Error::other(message).with_remedy(Remedy::AssumeSameClock));
             }
         }
     }
@@ -155,7 +155,7 @@ pub(super) fn since_1970(
         } else {
             Remedy::IncreaseOffset { seconds }
         };
-        return Err(Error::invalid(message).with_remedy(remedy));
+        return Err(Error::invalid_request(message).with_remedy(remedy));
     }
     Ok(increased_by(
         i64::try_from(seconds * NANOS_PER_SECOND).unwrap_or(i64::MAX),
@@ -216,7 +216,7 @@ fn no_common_clock(first: &MergeSource, other: &MergeSource) -> Error {
         "{a} and {b} have no common clock: UTC is not known to {}",
         logs_without_utc.join(" and ")
     );
-    Error::failed(message).with_remedy(Remedy::SetOffset {
+    Error::other(message).with_remedy(Remedy::SetOffset {
         first: a.clone(),
         second: b.clone(),
         second_file: other.input.file_name().to_owned(),

@@ -38,7 +38,7 @@ impl MergeSource {
 /// Opens the inputs of `request`, and corrects the drifts of their clocks.
 pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<MergeSource>> {
     if request.inputs.len() < 2 {
-        let error = Error::invalid("a merge needs at least two logs");
+        let error = Error::invalid_request("a merge needs at least two logs");
         return Err(error.with_hint("name two or more"));
     }
     let mut sources = Vec::new();

@@ -76,7 +76,7 @@ fn single(
 ) -> Result<GuardedOutputs> {
     let Some(name) = path.file_name() else {
         let message = format!("{} cannot be the name of a file", path.display());
-        return Err(Error::invalid(message));
+        return Err(Error::invalid_request(message));
     };
     let parent = url::parent(path);
     let Some(url) = url::from_path(parent) else {

@@ -112,7 +112,8 @@ impl LogOutput {
     /// `InvalidRequest` if a log of `format` cannot be written like that.
     pub(crate) fn options(&self, format: LogFormat) -> Result<WriteOptions> {
         if self.has_ros2_messages && format != LogFormat::Mcap {
-            let error = Error::invalid("only MCAP files have messages of ROS 2");
+            let error =
+                Error::invalid_request("only MCAP files have messages of ROS 2");
             return Err(error.with_hint("let the name of the output end in .mcap"));
         }
         let mut options = WriteOptions::default();

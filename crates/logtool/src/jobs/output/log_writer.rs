@@ -54,7 +54,9 @@ impl LogWriter {
                     format.plural(),
                     format.noun()
                 );
-                return Err(Error::invalid(message).with_hint("name a file with -o"));
+                return Err(
+                    Error::invalid_request(message).with_hint("name a file with -o")
+                );
             }
             let outputs = guarded_outputs::for_stdout(session);
             let file = LogFile::new(&outputs, STDIN, format)?;
@@ -67,7 +69,7 @@ impl LogWriter {
                 "{shown} has a compressed extension; logs are written uncompressed"
             );
             let hint = format!("name it {stem}, and compress it with {how} afterwards");
-            return Err(Error::invalid(message).with_hint(hint));
+            return Err(Error::invalid_request(message).with_hint(hint));
         }
         let outputs = guarded_outputs::for_log(path, existing, session)?;
         let file = LogFile::new(&outputs, &name, format)?;
@@ -159,13 +161,13 @@ pub fn compression(
         if known.is_empty() {
             let message = format!("{} have no compressed chunks", format.plural());
             let hint = "only ROS bags and MCAP files have a compression";
-            return Err(Error::invalid(message).with_hint(hint));
+            return Err(Error::invalid_request(message).with_hint(hint));
         }
         let message =
             format!("{} do not support {}", format.plural(), requested.name());
         let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
         let hint = format!("the compression can be {}", known.join(", "));
-        return Err(Error::invalid(message).with_hint(hint));
+        return Err(Error::invalid_request(message).with_hint(hint));
     }
     Ok(requested.map(|requested| requested.name().to_owned()))
 }
@@ -192,17 +194,19 @@ pub fn format(
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
     if end.eq_ignore_ascii_case("pcapng") {
         let message = format!("{}: captures are written as pcap", path.display());
-        return Err(Error::invalid(message).with_hint("let the name end in .pcap"));
+        return Err(
+            Error::invalid_request(message).with_hint("let the name end in .pcap")
+        );
     }
     let Some(own_format) = LogFormat::from_manifest(manifest) else {
         let own = &manifest.format;
-        return Err(Error::failed(format!("{own} logs cannot be written")));
+        return Err(Error::other(format!("{own} logs cannot be written")));
     };
     let own = own_format.noun();
     if own_format.is_table() {
         let message = format!("{own} cannot be copied as a log");
         let hint = "`logtool convert` writes it, also a part of it, in another format";
-        return Err(Error::invalid(message).with_hint(hint));
+        return Err(Error::invalid_request(message).with_hint(hint));
     }
     if let Some(requested) = requested {
         if requested.can_hold(own_format) {
@@ -216,7 +220,7 @@ pub fn format(
             "a copy of {own} can be {}; `logtool convert` writes other formats",
             formats.join(" or ")
         );
-        return Err(Error::invalid(message).with_hint(hint));
+        return Err(Error::invalid_request(message).with_hint(hint));
     }
     let unfit = match named_kind(end, own_format) {
         Ok(named) => return Ok(named.unwrap_or(own_format)),
@@ -225,7 +229,7 @@ pub fn format(
     let message =
         format!("{} looks like {unfit}, and the log is {own}", path.display());
     let hint = "the new log is of the same format; `logtool convert` makes others";
-    Err(Error::invalid(message).with_hint(hint))
+    Err(Error::invalid_request(message).with_hint(hint))
 }
 
 /// Returns an error if the extension of `path` is not that of the ULog that is `written`, e.g., a
@@ -242,7 +246,7 @@ pub(crate) fn check_ulog_name(path: &Path, written: &str) -> Result<()> {
             let path = path.display();
             let message =
                 format!("{path} looks like {unfit}, and {written} is {}", own.noun());
-            Err(Error::invalid(message).with_hint("let the name end in .ulg"))
+            Err(Error::invalid_request(message).with_hint("let the name end in .ulg"))
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn refuse<'p>(
         Some(input) => {
             let message = format!("{} would be overwritten by itself", input.display());
             let hint = "write another file, and rename it when it is complete";
-            Err(Error::invalid(message).with_hint(hint))
+            Err(Error::invalid_request(message).with_hint(hint))
         }
     }
 }

@@ -34,8 +34,8 @@ pub(super) fn record(
     session: &Session,
 ) -> Result<RecordReport> {
     let file = RecordedFile::new(&request.output, request.replaces)?;
-    let link =
-        Link::open(address, request.timeout).map_err(|err| refused(address, err))?;
+    let link = Link::open(address, request.timeout)
+        .map_err(|err| connection_error(address, err))?;
     let name = address.to_string();
     let mut recorder = Recorder::new(request, file, link, session, &name);
     recorder.note("waiting for a vehicle");
@@ -62,7 +62,7 @@ pub(super) fn record(
 }
 
 /// Returns the error of a connection that cannot be opened.
-fn refused(address: &Address, err: io::Error) -> Error {
+fn connection_error(address: &Address, err: io::Error) -> Error {
     let kind = err.kind();
     let error = Error::from(err).context(address.to_string());
     match (address, kind) {
@@ -256,7 +256,7 @@ impl<'r> Recorder<'r> {
         self.stream.finish(now, &mut self.ulog);
         self.file.append(&mut self.ulog)?;
         if !self.stream.has_header() {
-            return Err(Error::failed(
+            return Err(Error::other(
                 "stopped before the vehicle sent its log; nothing was recorded",
             ));
         }

@@ -24,7 +24,7 @@ impl RecordedFile {
     pub(super) fn new(path: &Path, replaces: bool) -> Result<Self> {
         let name = || path.display().to_string();
         if path.file_name().is_none() || path.is_dir() {
-            return Err(Error::invalid("a recording is a file").context(name()));
+            return Err(Error::invalid_request("a recording is a file").context(name()));
         }
         if !replaces && path.symlink_metadata().is_ok() {
             return Err(Error::new(ErrorKind::AlreadyExists, "it exists already"))

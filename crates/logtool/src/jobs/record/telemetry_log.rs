@@ -66,7 +66,7 @@ pub(super) fn convert(
         }
     }
     streams.finish(&mut ulog);
-    let Some((system, stream)) = streams.recorded() else {
+    let Some((system, stream)) = streams.recorded_stream() else {
         return Err(streams.nothing_found(frames).context(name()));
     };
     report.system = system;
@@ -144,7 +144,7 @@ impl Streams {
     }
 
     /// Returns the vehicle and the stream that were recorded.
-    fn recorded(&self) -> Option<(u8, &UlogStream)> {
+    fn recorded_stream(&self) -> Option<(u8, &UlogStream)> {
         let system = self.recorded?;
         Some((system, self.streams.get(&system)?))
     }

@@ -50,6 +50,6 @@ impl<'o> UndecodableRecords<'o> {
         let records = count_of(self.records, "record");
         let topics = self.topics.join(", ");
         let message = format!("{}: {records} of {topics} cannot be decoded", self.name);
-        Err(Error::failed(message).with_remedy(Remedy::KeepUndecodable))
+        Err(Error::other(message).with_remedy(Remedy::KeepUndecodable))
     }
 }

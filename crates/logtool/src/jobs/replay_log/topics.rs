@@ -16,12 +16,12 @@ pub(super) struct ReplayTopic {
     pub(super) name: &'static str,
     /// Whether all instances are replayed; of the others, only the first one is.
     pub(super) has_instances: bool,
-    pub(super) need: Need,
+    pub(super) need: Requirement,
 }
 
 /// The condition under which a log should have a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum Requirement {
     /// In each log.
     Always,
     /// If the vehicle has the sensor, or if the release of PX4 has the topic.
@@ -31,19 +31,19 @@ pub(super) enum Need {
 }
 
 const fn always(name: &'static str) -> ReplayTopic {
-    ReplayTopic { name, has_instances: false, need: Need::Always }
+    ReplayTopic { name, has_instances: false, need: Requirement::Always }
 }
 
 const fn one(name: &'static str) -> ReplayTopic {
-    ReplayTopic { name, has_instances: false, need: Need::IfPresent }
+    ReplayTopic { name, has_instances: false, need: Requirement::IfPresent }
 }
 
 const fn several(name: &'static str) -> ReplayTopic {
-    ReplayTopic { name, has_instances: true, need: Need::IfPresent }
+    ReplayTopic { name, has_instances: true, need: Requirement::IfPresent }
 }
 
 const fn unless_in_imu(name: &'static str, field: &'static str) -> ReplayTopic {
-    ReplayTopic { name, has_instances: false, need: Need::UnlessInImu(field) }
+    ReplayTopic { name, has_instances: false, need: Requirement::UnlessInImu(field) }
 }
 
 /// All topics of a replay.

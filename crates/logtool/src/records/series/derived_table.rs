@@ -55,7 +55,7 @@ impl FromStr for Derivation {
             }
             _ => {
                 let message = format!("`{text}` is not a name and an expression");
-                Err(Error::invalid(message)
+                Err(Error::invalid_request(message)
                     .with_hint("as in yaw='deg(yaw(vehicle_attitude.q))'"))
             }
         }
@@ -102,7 +102,9 @@ impl DerivedTables {
                 || tables.iter().any(|table| table.topic.name == *name);
             if is_used {
                 let message = format!("there is a topic `{name}` already");
-                return Err(Error::invalid(message).with_hint("choose another name"));
+                return Err(
+                    Error::invalid_request(message).with_hint("choose another name")
+                );
             }
             let series = PreparedSeries::new(log, &derivation.expression)?;
             let schema = schema(log, &series)?;

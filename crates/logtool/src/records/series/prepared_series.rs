@@ -156,7 +156,7 @@ fn field_values(components: Vec<Samples>) -> Result<FieldValues> {
     };
     let columns = components.into_iter().map(column).collect();
     FieldValues::new(times.unwrap_or_default(), columns)
-        .ok_or_else(|| Error::failed("the components of a field have different times"))
+        .ok_or_else(|| Error::other("the components of a field have different times"))
 }
 
 /// Returns an error of the library for one about the expression `text`.
@@ -180,16 +180,15 @@ fn find_field(log: &dyn Log, field: &FieldName) -> Result<Vec<RequestedSignal>> 
         let (first_label, second_label) = (label(*first_label)?, label(*second_label)?);
         let message =
             format!("`{name}` is in several topics, {first_label} and {second_label}");
-        return Err(Error::invalid(message).with_hint("name one of them"));
+        return Err(Error::invalid_request(message).with_hint("name one of them"));
     }
     let is_list = |signal: &RequestedSignal| {
         signal.inputs.iter().any(|i| i.part == ValuePart::Count)
     };
     if signals.iter().any(is_list) {
         let message = format!("`{name}` is a list of any length");
-        return Err(
-            Error::invalid(message).with_hint(format!("name an element: `{name}[0]`"))
-        );
+        return Err(Error::invalid_request(message)
+            .with_hint(format!("name an element: `{name}[0]`")));
     }
     Ok(signals)
 }

@@ -37,7 +37,7 @@ pub(crate) fn read_all(
         signals.iter().zip(&sample_lists).filter(|(_, samples)| samples.too_many);
     if let Some((signal, _)) = too_long.next() {
         let message = format!("`{}` has more than {MAX_SAMPLES} samples", signal.name);
-        return Err(Error::failed(message).with_remedy(Remedy::SelectTimes));
+        return Err(Error::other(message).with_remedy(Remedy::SelectTimes));
     }
     Ok((sample_lists, damage))
 }
@@ -96,7 +96,7 @@ fn combine(
             let message = format!(
                 "`{text}` is in several topics, {first_label} and {second_label}"
             );
-            return Err(Error::invalid(message).with_hint("name one of them"));
+            return Err(Error::invalid_request(message).with_hint("name one of them"));
         }
         combined.inputs.extend(more.inputs);
         combined.function = Arc::new(norm);

@@ -71,7 +71,8 @@ pub(crate) fn check_count(lines: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("{lines} lines are too many for a plot");
-    Err(Error::invalid(message).with_hint("name fewer fields, or elements as x[0]"))
+    Err(Error::invalid_request(message)
+        .with_hint("name fewer fields, or elements as x[0]"))
 }
 
 /// Returns the signal of the column `column` of the topic `id`, if it is numeric. The column
@@ -190,7 +191,7 @@ fn without_field(text: &str, log: &dyn Log) -> Option<Error> {
         }
     };
     Some(
-        Error::failed(format!("`{text}` is a topic; add a field, e.g. {text}.x"))
+        Error::other(format!("`{text}` is a topic; add a field, e.g. {text}.x"))
             .with_hint(hint),
     )
 }
@@ -235,7 +236,7 @@ impl FailedLookup {
         if let Some(kind) = self.others.first() {
             let message =
                 format!("`{}` of {label} is {kind}, not a number", self.field);
-            return Error::failed(message).with_hint("`logtool cat` prints it");
+            return Error::other(message).with_hint("`logtool cat` prints it");
         }
         let names = self.columns.iter().map(String::as_str);
         let usual = format!("`logtool schema FILE {label}` lists them");

@@ -149,7 +149,7 @@ fn copy(
         if len > limit {
             let message = format!("it decompresses to more than {limit} bytes");
             let hint = "if this is intended, decompress it first";
-            return Err(Error::failed(message).with_hint(hint));
+            return Err(Error::other(message).with_hint(hint));
         }
         output.write_all(&buffer[..count])?;
     }
@@ -166,7 +166,7 @@ mod tests {
         file
     }
 
-    fn unpacked(compression: FileCompression, bytes: &[u8]) -> (Vec<u8>, bool) {
+    fn unpack_bytes(compression: FileCompression, bytes: &[u8]) -> (Vec<u8>, bool) {
         let (mut file, loss) =
             compression.unpack(file_of(bytes), bytes.len() as u64).unwrap();
         let mut text = Vec::new();
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn gzip_is_decompressed() {
         assert_eq!(FileCompression::detect(&GZIP), Some(FileCompression::Gzip));
-        let (text, is_lost) = unpacked(FileCompression::Gzip, &GZIP);
+        let (text, is_lost) = unpack_bytes(FileCompression::Gzip, &GZIP);
         assert!(text == b"log" && !is_lost, "{text:?}");
     }
 
@@ -191,13 +191,13 @@ mod tests {
     fn concatenated_streams_are_one_file() {
         let concatenated = [GZIP, GZIP].concat();
         assert_eq!(
-            unpacked(FileCompression::Gzip, &concatenated),
+            unpack_bytes(FileCompression::Gzip, &concatenated),
             (b"loglog".to_vec(), false)
         );
         let zstd = zstd::encode_all(&b"log"[..], 3).unwrap();
         let concatenated = [&zstd[..], &zstd].concat();
         assert_eq!(
-            unpacked(FileCompression::Zstd, &concatenated),
+            unpack_bytes(FileCompression::Zstd, &concatenated),
             (b"loglog".to_vec(), false)
         );
     }
@@ -206,7 +206,8 @@ mod tests {
     fn truncated_stream_keeps_all_readable_bytes() {
         let text: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
         let zstd = zstd::encode_all(&text[..], 3).unwrap();
-        let (bytes, is_lost) = unpacked(FileCompression::Zstd, &zstd[..zstd.len() / 2]);
+        let (bytes, is_lost) =
+            unpack_bytes(FileCompression::Zstd, &zstd[..zstd.len() / 2]);
         assert!(is_lost && bytes.len() > 1000 && text.starts_with(&bytes));
     }
 

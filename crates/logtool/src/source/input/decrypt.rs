@@ -23,7 +23,7 @@ const KEY_EXTENSION: &str = "ulgk";
 ///
 /// # Errors
 /// `NeedsKey` if the session has no key; others if the key is wrong, or the encryption is unknown.
-pub(super) fn decrypted(
+pub(super) fn decrypt_ulog(
     source: &Arc<dyn Source>,
     path: &Path,
     session: &Session,
@@ -37,8 +37,8 @@ pub(super) fn decrypted(
         return Ok(None);
     }
     let key = key.ok_or_else(|| {
-        let message = "an encrypted ULog (XChaCha20): reading it requires the private key of the \
-                    vehicle's owner";
+        let message = "the ULog is encrypted (XChaCha20): reading it requires the private key of \
+                    the vehicle's owner";
         Error::new(ErrorKind::NeedsKey, message)
     })?;
     let key_path = path.with_extension(KEY_EXTENSION);

@@ -47,14 +47,14 @@ mod tests {
         (102_400, "bc3e3d41a1146b069abffad3c0d44860cf664390afce4d9661f7902e7943e085"),
     ];
 
-    fn counted(len: usize) -> Vec<u8> {
+    fn counting_bytes(len: usize) -> Vec<u8> {
         (0..=250).cycle().take(len).collect()
     }
 
     #[test]
     fn digests_agree_with_the_reference_implementation() -> Result<(), Box<dyn Error>> {
         for (len, digits) in VECTORS {
-            let digest = digest_of(&Bytes::from(counted(len)))?;
+            let digest = digest_of(&Bytes::from(counting_bytes(len)))?;
             assert_eq!(digest, format!("blake3:{digits}"), "{len} bytes");
         }
         Ok(())
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn bytes_of_several_windows_have_one_digest() -> Result<(), Box<dyn Error>> {
-        let bytes = counted(2 * WINDOW_BYTES as usize + 12_345);
+        let bytes = counting_bytes(2 * WINDOW_BYTES as usize + 12_345);
         let whole = format!("blake3:{}", blake3::hash(&bytes).to_hex());
         assert_eq!(digest_of(&Bytes::from(bytes))?, whole);
         Ok(())

@@ -77,13 +77,16 @@ pub fn list_objects(
     }
     let glob = GlobBuilder::new(url).literal_separator(true).build();
     let glob = glob.map_err(|err| {
-        Error::invalid(format!("`{url}` is not a valid pattern: {}", err.kind()))
+        Error::invalid_request(format!(
+            "`{url}` is not a valid pattern: {}",
+            err.kind()
+        ))
     })?;
     let glob = glob.compile_matcher();
     let mut logs = remote::list(base, but, session)?;
     logs.retain(|object| glob.is_match(&object.url));
     if logs.is_empty() {
-        Err(Error::failed("no matching object").context(url))
+        Err(Error::other("no matching object").context(url))
     } else {
         Ok(Some(FolderContents { logs, other_objects: 0, datasets: Vec::new() }))
     }
@@ -114,7 +117,7 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents
             "logs end in {}; other objects can be named",
             extensions.join(", ")
         );
-        return Err(Error::failed(message).with_hint(hint).context(url));
+        return Err(Error::other(message).with_hint(hint).context(url));
     }
     let other_objects = count - logs.len() as u64;
     Ok(FolderContents { logs, other_objects, datasets: datasets.into_iter().collect() })

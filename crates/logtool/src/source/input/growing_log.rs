@@ -87,7 +87,7 @@ impl GrowingLog {
             .with_context(|| opened.input.name.clone())?;
         let OpenLog { input, log } = opened;
         let mut manifest = log.manifest().clone();
-        let unfinished = unfinished(&manifest.damage, manifest.bytes);
+        let unfinished = incomplete_message_start(&manifest.damage, manifest.bytes);
         manifest.damage.retain(|damage| Some(damage.bytes.start) != unfinished);
         let offset = unfinished.unwrap_or(manifest.bytes);
         let (name, len) = (input.name.clone(), manifest.bytes);
@@ -131,7 +131,7 @@ impl GrowingLog {
             }
             if is_deleted {
                 let message = "it was deleted or replaced while it was followed";
-                return Err(Error::failed(format!("{}: {message}", self.name)));
+                return Err(Error::other(format!("{}: {message}", self.name)));
             }
             thread::sleep(INTERVAL);
         }
@@ -142,7 +142,7 @@ impl GrowingLog {
     fn read(&mut self) -> Result<Option<AppendedPart>> {
         let source = FileSource::new(self.file.clone())?;
         if source.len() < self.offset {
-            return Err(Error::failed("it got shorter while it was followed"));
+            return Err(Error::other("it got shorter while it was followed"));
         }
         if source.len() == self.len {
             return Ok(None);
@@ -156,8 +156,8 @@ impl GrowingLog {
         bytes.extend_from_slice(&appended);
         let part_bytes = bytes.len() as u64;
         let log = UlogLog::open(Arc::new(Bytes::from(bytes)), self.options)?;
-        let end_in_part =
-            unfinished(&log.manifest().damage, part_bytes).unwrap_or(part_bytes);
+        let end_in_part = incomplete_message_start(&log.manifest().damage, part_bytes)
+            .unwrap_or(part_bytes);
         if end_in_part <= offset_in_part {
             return Ok(None);
         }
@@ -223,7 +223,7 @@ impl AppendedPart {
 }
 
 /// Returns the start of the incomplete message at the end of a log of `bytes` bytes.
-fn unfinished(damage: &[Damage], bytes: u64) -> Option<u64> {
+fn incomplete_message_start(damage: &[Damage], bytes: u64) -> Option<u64> {
     let is_end = |damage: &&Damage| {
         damage.kind == DamageKind::Truncated && damage.bytes.end == bytes
     };

@@ -155,7 +155,7 @@ fn open_as(
         && manifest.topics.iter().all(is_empty)
         && !manifest.damage.is_empty()
     {
-        return Err(Error::failed(format!("no records of {} found", format.noun())));
+        return Err(Error::other(format!("no records of {} found", format.noun())));
     }
     if is_remote && log.manifest().access == LogAccess::Damaged {
         session

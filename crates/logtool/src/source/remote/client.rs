@@ -20,7 +20,7 @@ pub fn open(url: &str, session: &Session) -> Result<Remote> {
     let location = parse(url)?;
     let name = location.to_string();
     if location.is_folder() && location.scheme() != Scheme::Http {
-        return Err(Error::failed("it is a folder, not a log").cannot_open(name));
+        return Err(Error::other("it is a folder, not a log").cannot_open(name));
     }
     let client = session.connection.client()?;
     let opened = client.open(&location).map_err(|err| explain(err, &location));
@@ -110,7 +110,7 @@ pub fn folder(url: &str, session: &Session) -> Result<UploadFolder> {
     if location.scheme() == Scheme::Http {
         let message = format!("{location}: a web server cannot be written to");
         let hint = "s3://, gs:// and az:// can";
-        return Err(Error::invalid(message).with_hint(hint));
+        return Err(Error::invalid_request(message).with_hint(hint));
     }
     Ok(UploadFolder { location, connection: session.connection.clone() })
 }
@@ -149,7 +149,7 @@ impl UploadFolder {
                 io::ErrorKind::AlreadyExists => {
                     Error::new(ErrorKind::AlreadyExists, "it exists already")
                 }
-                io::ErrorKind::NotFound => Error::failed("there is no such bucket"),
+                io::ErrorKind::NotFound => Error::other("there is no such bucket"),
                 _ => explain(err, &location),
             }
         })
@@ -217,7 +217,7 @@ pub fn is_unsupported(err: &Error) -> bool {
 }
 
 fn parse(url: &str) -> Result<Location> {
-    Location::parse(url).map_err(|err| Error::invalid(err.to_string()))
+    Location::parse(url).map_err(|err| Error::invalid_request(err.to_string()))
 }
 
 /// Adds a hint to `err`.
@@ -227,7 +227,7 @@ fn explain(err: io::Error, location: &Location) -> Error {
         && !location.is_folder()
     {
         let message = format!("{err} (the name of a folder ends with `/`)");
-        return Error::failed(message);
+        return Error::other(message);
     }
     let hint = match (err.kind(), location.scheme()) {
         (io::ErrorKind::PermissionDenied, Scheme::S3) => {
@@ -244,5 +244,5 @@ fn explain(err: io::Error, location: &Location) -> Error {
         }
         _ => return err.into(),
     };
-    Error::failed(err.to_string()).with_hint(hint)
+    Error::other(err.to_string()).with_hint(hint)
 }

@@ -55,7 +55,7 @@ fn refuse<T>(url: &str) -> Result<T> {
     let message =
         format!("{url} is a URL, and this logtool was built without `remote`");
     let hint = "download it first, or build with the feature `remote`";
-    Err(Error::invalid(message).with_hint(hint).into())
+    Err(Error::invalid_request(message).with_hint(hint).into())
 }
 
 impl UploadFolder {

@@ -30,7 +30,7 @@ pub fn temporary_folder() -> Result<TempDir> {
     folder.map_err(|err| {
         let message = format!("cannot create a temporary folder: {err}");
         let hint = "set TMPDIR to a writable folder";
-        Error::failed(message).with_hint(hint)
+        Error::other(message).with_hint(hint)
     })
 }
 
@@ -80,7 +80,7 @@ impl RemoteOutput {
     fn name(&self, file: &Path) -> Result<String> {
         let name = file.strip_prefix(self.staging())?;
         let name =
-            name.to_str().ok_or_else(|| Error::failed("its name is not valid UTF-8"));
+            name.to_str().ok_or_else(|| Error::other("its name is not valid UTF-8"));
         let name = name.with_context(|| file.display().to_string())?;
         Ok(name.replace(std::path::MAIN_SEPARATOR, "/"))
     }

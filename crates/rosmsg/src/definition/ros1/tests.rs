@@ -90,6 +90,6 @@ fn wide_string_is_refused_by_name() {
     assert_eq!(err.kind(), ErrorKind::Unsupported);
     assert_eq!(
         err.to_string(),
-        "not supported: a/Inner.wide is a wstring, a type that ROS 1 does not have"
+        "a/Inner.wide is a wstring, a type that ROS 1 does not have"
     );
 }

@@ -114,7 +114,7 @@ fn other_type_with_the_name_of_a_time_is_kept() {
 fn wide_strings_are_refused() {
     let definition = Definition::parse_ros2("a/msg/B", "wstring s").unwrap();
     let message = definition.layout().unwrap_err().to_string();
-    assert_eq!(message, "not supported: a wstring, as \"a/B\" has");
+    assert_eq!(message, "\"a/B\" has a wstring, which is not supported");
 }
 
 /// Zero messages are converted to ROS 2 and back by the converted definition.

@@ -438,7 +438,9 @@ fn escape(text: &[u8], json: &mut Vec<u8>) {
 }
 
 fn unsupported(field: &Field) -> Error {
-    let message = format!("column {:?} has type {}", field.name(), field.data_type());
+    let (name, data_type) = (field.name(), field.data_type());
+    let message =
+        format!("column {name:?} of type {data_type} cannot be written as JSON");
     Error::new(ErrorKind::Unsupported, message)
 }
 

@@ -26,7 +26,7 @@ fn row_positions(
     Some(position.row_positions(&table).collect())
 }
 
-fn known(
+fn known_position(
     nanos: i64,
     latitude: f64,
     longitude: f64,
@@ -46,8 +46,10 @@ fn px4_integers_are_scaled_degrees_and_millimetres() {
         ints("alt", vec![428_924, 428_924]),
         column("fix_type", Arc::new(UInt8Array::from(vec![3, 2]))),
     ];
-    let expected =
-        [known(1_000, 47.356_576_5, -8.518_912_1, Some(428.924)), RowPosition::Unknown];
+    let expected = [
+        known_position(1_000, 47.356_576_5, -8.518_912_1, Some(428.924)),
+        RowPosition::Unknown,
+    ];
     assert_eq!(row_positions("vehicle_gps_position", columns).unwrap(), expected);
 }
 
@@ -71,7 +73,7 @@ fn fix_type_may_be_an_integer_of_any_width() {
             doubles("lon", vec![2.5, 2.5]),
             column("fix_type", fix_type.clone()),
         ];
-        let expected = [known(1, 1.5, 2.5, None), RowPosition::Unknown];
+        let expected = [known_position(1, 1.5, 2.5, None), RowPosition::Unknown];
         assert_eq!(
             row_positions("t", columns).unwrap(),
             expected,
@@ -91,7 +93,7 @@ fn invalid_rows_have_no_position() {
             doubles("longitude", vec![2.5, 2.5]),
         ]
     };
-    let expected_fix = |nanos| known(nanos, 1.5, 2.5, None);
+    let expected_fix = |nanos| known_position(nanos, 1.5, 2.5, None);
     assert_eq!(
         row_positions("GPSTDataM", columns()).unwrap(),
         [expected_fix(1), expected_fix(2)]
@@ -115,7 +117,7 @@ fn position_of_a_nested_receiver_is_found() {
         column("receiver.fix_type", Arc::new(UInt8Array::from(vec![4]))),
     ];
     // The altitude has the shortest text of the float32, not 0.10000000149011612.
-    let expected = [known(1, 1.5, 2.5, Some(0.1))];
+    let expected = [known_position(1, 1.5, 2.5, Some(0.1))];
     assert_eq!(row_positions("vehicle_gnss", columns).unwrap(), expected);
 }
 
@@ -130,10 +132,10 @@ fn negative_status_of_ros_fixes_means_no_fix() {
             doubles("altitude", vec![f64::NAN, f64::NAN]),
         ]
     };
-    let one_valid = [RowPosition::Unknown, known(2, 48.0, 11.0, None)];
+    let one_valid = [RowPosition::Unknown, known_position(2, 48.0, 11.0, None)];
     assert_eq!(row_positions("sensor_msgs/NavSatFix", columns()).unwrap(), one_valid);
     // In other topics, a status may have any meaning.
-    let both_valid = [known(1, 48.0, 11.0, None), one_valid[1]];
+    let both_valid = [known_position(1, 48.0, 11.0, None), one_valid[1]];
     assert_eq!(row_positions("my_msgs/Beacon", columns()).unwrap(), both_valid);
 }
 
@@ -147,7 +149,7 @@ fn missing_and_impossible_coordinates_are_distinguished() {
     let expected = [
         RowPosition::Unknown,
         RowPosition::Impossible,
-        known(3, -90.0, 180.0, None),
+        known_position(3, -90.0, 180.0, None),
         RowPosition::Impossible,
         RowPosition::Unknown,
     ];
@@ -164,7 +166,7 @@ fn invalid_altitude_is_dropped() {
         column("lat_lon_valid", Arc::new(BooleanArray::from(vec![true, false]))),
         column("alt_valid", Arc::new(BooleanArray::from(vec![false, true]))),
     ];
-    let expected = [known(1, 1.0, 1.0, None), RowPosition::Unknown];
+    let expected = [known_position(1, 1.0, 1.0, None), RowPosition::Unknown];
     assert_eq!(row_positions("vehicle_global_position", columns).unwrap(), expected);
 }
 
@@ -179,7 +181,10 @@ fn degrees_and_minutes_are_converted() {
     ]);
     let position = PositionColumns::find(&topic, &table.schema()).unwrap();
     let row_positions: Vec<RowPosition> = position.row_positions(&table).collect();
-    assert_eq!(row_positions, [known(1, 50.3625, -7.558_333_333_333_334, None)]);
+    assert_eq!(
+        row_positions,
+        [known_position(1, 50.3625, -7.558_333_333_333_334, None)]
+    );
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn kml_has_a_line_for_each_mode_in_its_colour() {
 "#;
     assert_eq!(text, expected);
     assert_eq!((sink.files(), sink.fixes()), (1, 4));
-    assert_eq!((sink.unknown(), sink.impossible_positions()), (1, 0));
+    assert_eq!((sink.rows_without_position(), sink.impossible_positions()), (1, 0));
 }
 
 #[test]
@@ -218,5 +218,5 @@ fn topic_without_fixes_has_no_file() {
     writer.write(&rows).unwrap();
     writer.finish().unwrap();
     assert!(outputs.commit().unwrap().is_empty());
-    assert_eq!((sink.files(), sink.unknown()), (0, 1));
+    assert_eq!((sink.files(), sink.rows_without_position()), (0, 1));
 }

@@ -38,12 +38,12 @@ fn labels_of(text: &str) -> Labels {
     read_msg_dir(folder.path()).unwrap()
 }
 
-fn listed(labels: &Labels, message: &str, field: &str) -> Vec<(i64, String)> {
+fn field_labels(labels: &Labels, message: &str, field: &str) -> Vec<(i64, String)> {
     let Some(labels) = labels.get(message, field) else { return vec![] };
     labels.iter().map(|(value, label)| (*value, label.clone())).collect()
 }
 
-fn expected(list: &[(i64, &str)]) -> Vec<(i64, String)> {
+fn owned_labels(list: &[(i64, &str)]) -> Vec<(i64, String)> {
     list.iter().map(|(value, label)| (*value, (*label).to_owned())).collect()
 }
 
@@ -56,8 +56,8 @@ fn constant_belongs_to_field_with_longest_matching_name() {
          uint8 PASTA_MENU_PESTO=2# green\n",
     );
     assert_eq!(
-        listed(&labels, "thing", "pasta_menu"),
-        expected(&[(1, "PASTA_MENU_CARBONARA"), (2, "PASTA_MENU_PESTO")])
+        field_labels(&labels, "thing", "pasta_menu"),
+        owned_labels(&[(1, "PASTA_MENU_CARBONARA"), (2, "PASTA_MENU_PESTO")])
     );
     assert!(labels.get("thing", "timestamp").is_none());
 }
@@ -74,12 +74,12 @@ fn unmatched_constants_belong_to_preceding_field() {
          uint16 faults\nuint8 FAULT_A = 0\nuint8 FAULT_B = 1\n",
     );
     assert_eq!(
-        listed(&labels, "thing", "menu"),
-        expected(&[(1, "DISH_SOUP"), (2, "DISH_SALAD"), (9, "MENU_NONE")])
+        field_labels(&labels, "thing", "menu"),
+        owned_labels(&[(1, "DISH_SOUP"), (2, "DISH_SALAD"), (9, "MENU_NONE")])
     );
     assert_eq!(
-        listed(&labels, "thing", "texture"),
-        expected(&[(0, "COOKED_RAW"), (1, "COOKED_SOFT")])
+        field_labels(&labels, "thing", "texture"),
+        owned_labels(&[(0, "COOKED_RAW"), (1, "COOKED_SOFT")])
     );
     // A single constant is not an enumeration, and an empty line or a different type
     // separates constants from the field.
@@ -97,8 +97,8 @@ fn annotation_takes_precedence_over_name() {
          int8 SOURCE_SENSOR_1 = 1\n",
     );
     assert_eq!(
-        listed(&labels, "thing", "airspeed_source"),
-        expected(&[(-1, "SOURCE_DISABLED"), (1, "SOURCE_SENSOR_1")])
+        field_labels(&labels, "thing", "airspeed_source"),
+        owned_labels(&[(-1, "SOURCE_DISABLED"), (1, "SOURCE_SENSOR_1")])
     );
     assert!(labels.get("thing", "source").is_none());
 }
@@ -111,7 +111,10 @@ fn fields_with_the_same_annotation_share_their_labels() {
          uint8 NAV_STATE_USER = 7\n",
     );
     for field in ["nav_state", "nav_state_user_intention"] {
-        assert_eq!(listed(&labels, "thing", field), expected(&[(7, "NAV_STATE_USER")]));
+        assert_eq!(
+            field_labels(&labels, "thing", field),
+            owned_labels(&[(7, "NAV_STATE_USER")])
+        );
     }
 }
 
@@ -122,10 +125,13 @@ fn longest_field_name_is_used() {
          uint8 FAIL_DEFER_OFF = 0\nuint8 FAIL_ONCE = 3\nuint8 FAILED = 4\n",
     );
     assert_eq!(
-        listed(&labels, "thing", "fail_defer"),
-        expected(&[(0, "FAIL_DEFER_OFF")])
+        field_labels(&labels, "thing", "fail_defer"),
+        owned_labels(&[(0, "FAIL_DEFER_OFF")])
     );
-    assert_eq!(listed(&labels, "thing", "fail"), expected(&[(3, "FAIL_ONCE")]));
+    assert_eq!(
+        field_labels(&labels, "thing", "fail"),
+        owned_labels(&[(3, "FAIL_ONCE")])
+    );
     assert!(labels.get("thing", "failsafe").is_none());
 }
 
@@ -136,10 +142,13 @@ fn field_that_cannot_hold_value_is_skipped() {
          int16 A_B_MINUS = -1\nint16 A_B_BIG = 256\nuint8 A_B_FIT = 255\nuint8 C_X = 1\n",
     );
     assert_eq!(
-        listed(&labels, "thing", "a"),
-        expected(&[(-1, "A_B_MINUS"), (256, "A_B_BIG")])
+        field_labels(&labels, "thing", "a"),
+        owned_labels(&[(-1, "A_B_MINUS"), (256, "A_B_BIG")])
     );
-    assert_eq!(listed(&labels, "thing", "a_b"), expected(&[(255, "A_B_FIT")]));
+    assert_eq!(
+        field_labels(&labels, "thing", "a_b"),
+        owned_labels(&[(255, "A_B_FIT")])
+    );
     assert!(labels.get("thing", "c").is_none());
 }
 
@@ -148,7 +157,10 @@ fn value_of_two_constants_has_no_label() {
     let labels = labels_of(
         "uint8 x\nuint8 X_A = 1\nuint8 X_B = 1\nuint8 X_C = 2\nuint8 X_D = 0x10\n",
     );
-    assert_eq!(listed(&labels, "thing", "x"), expected(&[(2, "X_C"), (16, "X_D")]));
+    assert_eq!(
+        field_labels(&labels, "thing", "x"),
+        owned_labels(&[(2, "X_C"), (16, "X_D")])
+    );
     assert!(labels_of("uint8 x\nuint8 X_A = 1\nuint8 X_B = 1\n").is_empty());
 }
 
@@ -162,8 +174,8 @@ fn constant_without_matching_field_is_not_a_label() {
 #[test]
 fn arrays_are_labelled_like_their_elements() {
     let labels = labels_of("uint8[4] x\nuint8 X_A = 1\nuint8[] y\nuint8 Y_B = 2\n");
-    assert_eq!(listed(&labels, "thing", "x"), expected(&[(1, "X_A")]));
-    assert_eq!(listed(&labels, "thing", "y"), expected(&[(2, "Y_B")]));
+    assert_eq!(field_labels(&labels, "thing", "x"), owned_labels(&[(1, "X_A")]));
+    assert_eq!(field_labels(&labels, "thing", "y"), owned_labels(&[(2, "Y_B")]));
 }
 
 #[test]
@@ -180,9 +192,16 @@ fn topics_share_the_labels_of_their_message() {
     for topic in
         ["estimator_aid_source1d", "estimator_gps", "estimator_gps_two", "flight_phase"]
     {
-        assert_eq!(listed(&labels, topic, "x"), expected(&[(1, "X_A")]), "{topic}");
+        assert_eq!(
+            field_labels(&labels, topic, "x"),
+            owned_labels(&[(1, "X_A")]),
+            "{topic}"
+        );
     }
-    assert_eq!(listed(&labels, "vehicle_thing", "y"), expected(&[(2, "Y_B")]));
+    assert_eq!(
+        field_labels(&labels, "vehicle_thing", "y"),
+        owned_labels(&[(2, "Y_B")])
+    );
     assert!(labels.get("of", "x").is_none() && labels.get("notes", "z").is_none());
 }
 
@@ -197,7 +216,7 @@ fn conflicting_files_of_message_have_no_label() {
         fs::write(folder.path().join(sub).join("Thing.msg"), text).unwrap();
     }
     let labels = read_msg_dir(folder.path()).unwrap();
-    assert_eq!(listed(&labels, "thing", "x"), expected(&[(1, "X_A")]));
+    assert_eq!(field_labels(&labels, "thing", "x"), owned_labels(&[(1, "X_A")]));
 }
 
 #[test]
@@ -216,5 +235,5 @@ fn invalid_utf8_is_skipped() {
     let bytes = b"uint8 x # 90\xb0\nuint8 X_A = 1\n\xff\xfe = \x00 # [@enum\nuint8 [ # [@enum ]\n";
     fs::write(folder.path().join("Thing.msg"), bytes).unwrap();
     let labels = read_msg_dir(folder.path()).unwrap();
-    assert_eq!(listed(&labels, "thing", "x"), expected(&[(1, "X_A")]));
+    assert_eq!(field_labels(&labels, "thing", "x"), owned_labels(&[(1, "X_A")]));
 }

@@ -39,7 +39,7 @@ impl ManifestBuilder {
         let container = self.reader.container;
         if let Some(manufacturer) = self.other_manufacturer(lidar) {
             let message =
-                format!("looks like {manufacturer}; only Velodyne is supported");
+                format!("it looks like {manufacturer}; only Velodyne is supported");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         self.reader.fragments.drop_incomplete();

@@ -64,11 +64,11 @@ impl<W: Write + Seek> PacketImporter<W> {
     ) -> Result<Self> {
         let [LogSlice { manifest, selection }] = extracts else {
             return Err(unsupported(
-                "writing several logs as one .vel log; merge them first",
+                "cannot write several logs as one .vel log; merge them first",
             ));
         };
         if options.compression.is_some() || !options.rename.is_empty() {
-            let message = "compressing records or renaming topics of a .vel log";
+            let message = "cannot compress records or rename topics of a .vel log";
             return Err(unsupported(message));
         }
         let topics = manifest.topics().filter(|(id, topic)| {
@@ -81,10 +81,10 @@ impl<W: Write + Seek> PacketImporter<W> {
             let name =
                 |(_, topic): &(_, &Topic)| format!("{}.{}", topic.name, topic.instance);
             return Err(unsupported(if topics.is_empty() {
-                "writing a .vel log without packets of a lidar".to_owned()
+                "cannot write a .vel log without packets of a lidar".to_owned()
             } else {
                 format!(
-                    "writing several lidars as a .vel log of one lidar; \
+                    "cannot write several lidars as a .vel log, which has one lidar; \
                      select one of them: {}",
                     topics.iter().map(name).collect::<Vec<_>>().join(", ")
                 )
@@ -96,7 +96,7 @@ impl<W: Write + Seek> PacketImporter<W> {
             _ => topic.time,
         };
         let Some(time) = time else {
-            let message = "writing packets without a time as a .vel log";
+            let message = "cannot write packets without a time as a .vel log";
             return Err(unsupported(message));
         };
         let first = time.start.max(selection.time.start).as_nanos();

@@ -45,25 +45,23 @@ impl<W: Write + Seek> VelSink<W> {
         options: &WriteOptions,
     ) -> Result<Self> {
         let unsupported = |subject: &str| {
-            let message = format!("{subject} as a .vel log");
+            let message = format!("cannot write {subject} as a .vel log");
             Err(Error::new(ErrorKind::Unsupported, message))
         };
         if options.compression.is_some() {
-            return unsupported("writing compressed records");
+            return unsupported("compressed records");
         }
         if !options.rename.is_empty() {
-            return unsupported("writing renamed topics");
+            return unsupported("renamed topics");
         }
         if options.changes_times {
-            return unsupported(
-                "writing records at times other than those in the records",
-            );
+            return unsupported("records at times other than those in the records");
         }
         let mut source_logs = Vec::new();
         for LogSlice { manifest, .. } in extracts {
             if manifest.format != ENCODING {
                 let message = format!(
-                    "writing {} as a .vel log: {}",
+                    "cannot write this {} log as a .vel log: {}",
                     manifest.format,
                     missing_packets(manifest)
                 );
@@ -73,7 +71,7 @@ impl<W: Write + Seek> VelSink<W> {
             source_logs.push(SourceLog { format_state, end: manifest.bytes });
         }
         let Some(SourceLog { format_state, .. }) = source_logs.first() else {
-            return unsupported("writing no logs");
+            return unsupported("an empty list of logs");
         };
         let original_options = WriterOptions {
             version: format_state.version,

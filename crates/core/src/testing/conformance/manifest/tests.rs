@@ -88,20 +88,20 @@ fn failure(damage: Option<Damage>, mutate: Mutation) -> Option<String> {
     panic.downcast::<String>().ok().map(|message| *message)
 }
 
-fn garbled() -> Option<Damage> {
+fn garbled_damage() -> Option<Damage> {
     Some(Damage::new(DamageKind::Garbled, 1_100..1_110))
 }
 
 #[test]
 fn correct_manifests_pass() {
     assert_eq!(failure(None, |_| {}), None);
-    assert_eq!(failure(garbled(), |_| {}), None);
+    assert_eq!(failure(garbled_damage(), |_| {}), None);
 }
 
 #[test]
 fn too_high_record_count_fails() {
     let mutate = |manifest: &mut Manifest| manifest.topics[0].records = Some(9);
-    for damage in [None, garbled()] {
+    for damage in [None, garbled_damage()] {
         assert!(failure(damage, mutate).unwrap().contains("records of a"));
     }
 }
@@ -148,7 +148,8 @@ fn wrong_times_of_the_log_fail() {
 
 #[test]
 fn dropped_damage_fails() {
-    let message = failure(garbled(), |manifest| manifest.damage.clear()).unwrap();
+    let message =
+        failure(garbled_damage(), |manifest| manifest.damage.clear()).unwrap();
     assert!(message.contains("the manifest lacks"), "{message}");
 }
 

@@ -71,7 +71,7 @@ mod tests {
             count.fetch_add(1, Ordering::Relaxed);
             // Longer than a thread needs to notice the error of another thread.
             thread::sleep(Duration::from_millis(1));
-            if *item == 3 { Err(Error::failed(format!("no {item}"))) } else { Ok(()) }
+            if *item == 3 { Err(Error::other(format!("no {item}"))) } else { Ok(()) }
         };
         let items: Vec<usize> = (0..10_000).collect();
         assert_eq!(for_each(&items, work).unwrap_err().to_string(), "no 3");

@@ -120,7 +120,7 @@ impl PendingLines {
             Some(failure) => {
                 let message =
                     format!("nothing more can be written to the dataset: {failure}");
-                Err(Error::failed(message))
+                Err(Error::other(message))
             }
         }
     }

@@ -59,7 +59,7 @@ impl StoredObjects {
 
 /// All objects of a dataset.
 #[derive(Default)]
-pub(super) struct Listing {
+pub(super) struct DatasetObjects {
     pub(super) objects: StoredObjects,
     /// The sorted names in `_logtool/tables`.
     pub(super) tables: Vec<String>,
@@ -67,7 +67,7 @@ pub(super) struct Listing {
     pub(super) journal: Vec<String>,
 }
 
-impl Listing {
+impl DatasetObjects {
     /// Lists the objects in `folder`.
     pub(super) fn read(folder: &UploadFolder) -> Result<Self> {
         let mut listing = Self::default();
@@ -147,7 +147,7 @@ pub(super) fn download_journal(
         io_pool::for_each(&objects, |(name, content)| {
             let object = folder.get(name)?;
             let (bytes, _) =
-                object.ok_or_else(|| Error::failed(format!("{name} is gone")))?;
+                object.ok_or_else(|| Error::other(format!("{name} is gone")))?;
             *content.lock() = bytes;
             Ok(())
         })?;

@@ -87,7 +87,7 @@ impl Lock {
                     dataset.display()
                 );
                 let hint = "a run without shards can write there";
-                return Err(Error::invalid(message).with_hint(hint));
+                return Err(Error::invalid_request(message).with_hint(hint));
             }
             acquisition
                 .note("cannot be locked: make sure that no other run writes to it");
@@ -117,7 +117,7 @@ impl Lock {
             return Ok(());
         }
         let message = "another run has taken over the dataset, because this one did not renew its lock in time";
-        Err(Error::failed(message))
+        Err(Error::other(message))
     }
 }
 
@@ -279,7 +279,7 @@ impl Acquisition<'_> {
         let dataset = self.dataset.display();
         let message = format!("another run is writing the dataset {dataset}: {owner}");
         let hint = "wait until it ends, or write to another folder";
-        Error::failed(message).with_hint(hint)
+        Error::other(message).with_hint(hint)
     }
 
     /// Passes on a note about the dataset.

@@ -150,7 +150,7 @@ impl ImageFile {
                     && is_grey
                     && wide_samples == WideSamples::Stretched
                 {
-                    pixels.samples = stretched(&pixels.samples);
+                    pixels.samples = stretch_contrast(&pixels.samples);
                     pixels.bits = 8;
                 }
                 let png = PngImage {
@@ -205,7 +205,7 @@ impl ImageFile {
 
 /// Returns big-endian `samples` of 16 bits as samples of 8 bits. The lowest becomes 1 and the
 /// highest 255. Samples of 0, for which a depth camera has no distance, stay 0.
-fn stretched(samples: &[u8]) -> Vec<u8> {
+fn stretch_contrast(samples: &[u8]) -> Vec<u8> {
     let (pairs, _) = samples.as_chunks::<2>();
     let values = || pairs.iter().map(|pair| u16::from_be_bytes(*pair));
     let known = || values().filter(|value| *value > 0);
@@ -227,9 +227,9 @@ mod tests {
     #[test]
     fn stretched_samples_span_the_range_and_unknown_ones_stay_black() {
         let samples = [0_u16, 1000, 3000, 5000].map(u16::to_be_bytes).concat();
-        assert_eq!(stretched(&samples), [0, 1, 128, 255]);
-        assert_eq!(stretched(&[0, 7, 0, 7, 0, 0]), [1, 1, 0]);
-        assert_eq!(stretched(&[0; 4]), [0, 0]);
-        assert!(stretched(&[]).is_empty());
+        assert_eq!(stretch_contrast(&samples), [0, 1, 128, 255]);
+        assert_eq!(stretch_contrast(&[0, 7, 0, 7, 0, 0]), [1, 1, 0]);
+        assert_eq!(stretch_contrast(&[0; 4]), [0, 0]);
+        assert!(stretch_contrast(&[]).is_empty());
     }
 }

@@ -49,7 +49,7 @@ impl<'b> EncodedTable<'b> {
         let mut fields = Vec::with_capacity(columns.fields.len());
         for field in &columns.fields {
             let encoded = EncodedField::new(field, batch).ok_or_else(|| {
-                Error::failed(format!("the column {} has another type", field.column))
+                Error::other(format!("the column {} has another type", field.column))
             })?;
             fields.push(encoded);
         }
@@ -98,7 +98,7 @@ impl EncodedField {
                 .is_some_and(|(index, append)| append(index, out));
             if !is_there {
                 counts.missing += 1;
-                missing(number, out);
+                append_missing_value(number, out);
             }
         };
         match self.kind {
@@ -110,7 +110,7 @@ impl EncodedField {
                 let start = start.and_then(|start| usize::try_from(start).ok());
                 if start.is_none() {
                     counts.missing += 1;
-                    (0..len).for_each(|_| missing(number, out));
+                    (0..len).for_each(|_| append_missing_value(number, out));
                     return;
                 }
                 (0..len).for_each(|element| {
@@ -151,7 +151,7 @@ impl EncodedField {
 }
 
 /// Appends a missing value: NaN, or 0 of a type without NaN.
-fn missing(number: Number, out: &mut Vec<u8>) {
+fn append_missing_value(number: Number, out: &mut Vec<u8>) {
     match number.name {
         "float" => out.extend_from_slice(&f32::NAN.to_le_bytes()),
         "double" => out.extend_from_slice(&f64::NAN.to_le_bytes()),

@@ -59,7 +59,7 @@ pub(in crate::records::translate) fn cdr(
         let message =
             "no topic can be translated to messages of ROS 1, which bags need";
         let reasons = warnings.join("; ").replace("left out: ", "");
-        return Err(Error::failed(format!("{message}; {reasons}")));
+        return Err(Error::other(format!("{message}; {reasons}")));
     }
     let clock = offset.resulting_clock(&log.manifest().clock);
     let sources = MessageSource::of_each(&translations);

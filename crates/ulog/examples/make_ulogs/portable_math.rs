@@ -47,7 +47,7 @@ impl Noise {
     }
 
     /// Returns a number from `-size` to `size`.
-    pub(crate) fn within(&mut self, size: f64) -> f64 {
+    pub(crate) fn random_within(&mut self, size: f64) -> f64 {
         (self.below(2_001) as f64 / 1_000.0 - 1.0) * size
     }
 }

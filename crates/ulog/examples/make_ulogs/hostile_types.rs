@@ -52,8 +52,8 @@ pub(crate) fn log() -> Result<Vec<u8>> {
     let mut draft = Draft { log, rows: Vec::new() };
     draft.scalars()?;
     draft.texts()?;
-    draft.nested()?;
-    draft.padded()?;
+    draft.add_nested_rows()?;
+    draft.add_padded_rows()?;
     draft.several()?;
     // Their times come last, because some readers stop at these topics.
     draft.clocks()?;
@@ -99,10 +99,10 @@ impl Draft {
         let integers = [0, 1, -1, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX, i64::MIN];
         for (n, (float, integer)) in (0..).zip(floats.into_iter().zip(integers)) {
             let [low, ..] = integer.to_le_bytes();
-            let row = Row::at(time(n)).u8(low).u8(low);
+            let row = Row::with_timestamp(time(n)).u8(low).u8(low);
             let row = row.u16(integer as u16).u16(integer as u16);
             let row = row.u32(integer as u32).u32(integer as u32).i64(integer);
-            let row = row.u64(integer as u64).u32(bits(float)).f64(doubled(float));
+            let row = row.u64(integer as u64).u32(bits(float)).f64(to_double(float));
             self.add(topic, time(n), row.u8(n as u8).u8(b'a' + n as u8));
         }
         Ok(())
@@ -119,16 +119,17 @@ impl Draft {
         ];
         let flags = [[0, 1, 0, 1], [0x99, 0, 0xFF, 2], [1; 4], [0; 4], [0, 0, 0, 65]];
         for (n, (name, flags)) in (0..).zip(names.into_iter().zip(flags)) {
-            let row = Row::at(time(n)).bytes(name).bytes(b"ABCD").bytes(&flags);
+            let row =
+                Row::with_timestamp(time(n)).bytes(name).bytes(b"ABCD").bytes(&flags);
             self.add(topic, time(n), row.bytes(&[0, 128, 255]));
         }
         Ok(())
     }
 
-    fn nested(&mut self) -> Result<()> {
+    fn add_nested_rows(&mut self) -> Result<()> {
         let topic = self.log.subscribe(Subscription::new("outer"))?;
         for n in 0..20 {
-            let mut row = Row::at(time(n));
+            let mut row = Row::with_timestamp(time(n));
             for middle in 0..3 {
                 row = row.u8(10 * middle + n as u8).bytes(&[0xEE; 3]);
                 for inner in 0..2_u8 {
@@ -142,7 +143,7 @@ impl Draft {
     }
 
     /// Rows with none, some, and all of the trailing padding.
-    fn padded(&mut self) -> Result<()> {
+    fn add_padded_rows(&mut self) -> Result<()> {
         let topic = self.log.subscribe(Subscription::new("padded"))?;
         for n in 0..20 {
             let row = Row::default().u8(n as u8).bytes(&[0xEE; 7]).u64(time(n));
@@ -180,9 +181,9 @@ impl Draft {
         for n in 0..20 {
             for (multi_id, topic) in &topics {
                 let time = time(n) + u64::from(*multi_id);
-                self.add(*topic, time, Row::at(time).u8(*multi_id));
+                self.add(*topic, time, Row::with_timestamp(time).u8(*multi_id));
             }
-            let row = Row::at(time(n)).f64(0.1).f64(n as f64 / 3.0);
+            let row = Row::with_timestamp(time(n)).f64(0.1).f64(n as f64 / 3.0);
             self.add(arm, time(n), row.f64(-1e300));
         }
         Ok(())
@@ -203,7 +204,7 @@ fn bits(float: f32) -> u32 {
     if float.is_nan() { 0x7FC0_0000 } else { float.to_bits() }
 }
 
-fn doubled(float: f32) -> f64 {
+fn to_double(float: f32) -> f64 {
     if float.is_nan() {
         f64::from_bits(0xFFF8_0000_0000_0001)
     } else {

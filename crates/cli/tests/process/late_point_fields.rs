@@ -51,14 +51,15 @@ fn field_without_a_column_is_reported_but_not_as_damage() {
     let folder = Folder::new();
     folder.write("late.bag", &bag.finish().unwrap().into_inner());
 
-    folder.run(&["check", "late.bag"]).ended(0, &[]);
+    folder.run(&["check", "late.bag"]).assert_status(0, &[]);
     let args = ["convert", "late.bag", "-t", "/points/points", "-o", "out"];
-    let run = folder.run(&args).ended(3, &["1 record with values", "no column"]);
+    let run =
+        folder.run(&args).assert_status(3, &["1 record with values", "no column"]);
     assert!(!run.stderr.contains("damaged"), "{}", run.stderr);
     // The suggested remedy.
     let args =
         ["filter", "late.bag", "--start", "4s", "--end", "6s", "-q", "-o", "cut.bag"];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     let args = ["convert", "cut.bag", "-q", "-t", "/points/points", "-o", "cut"];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
 }

@@ -14,15 +14,20 @@ fn every_command_reads_an_encrypted_log_like_the_decrypted_one() {
     let (plain, encrypted, key) =
         (testdata("pasta.ulg"), testdata("encrypted/pasta.ulge"), key());
     for command in [&["cat"][..], &["schema"], &["messages"], &["params"]] {
-        let expected = folder.run(&[command, &[&plain]].concat()).succeeded().stdout;
+        let expected =
+            folder.run(&[command, &[&plain]].concat()).assert_success().stdout;
         assert!(!expected.is_empty(), "{command:?}");
         let args = [command, &["--key", &key, &encrypted]].concat();
-        assert_eq!(folder.run(&args).succeeded().stdout, expected, "{command:?}");
+        assert_eq!(folder.run(&args).assert_success().stdout, expected, "{command:?}");
     }
     for (name, log) in [("plain", &plain), ("encrypted", &encrypted)] {
-        folder.run(&["convert", "-q", "--key-file", &key, log, "-o", name]).succeeded();
+        folder
+            .run(&["convert", "-q", "--key-file", &key, log, "-o", name])
+            .assert_success();
         let copy = format!("{name}.ulg");
-        folder.run(&["filter", "-q", "--key-file", &key, log, "-o", &copy]).succeeded();
+        folder
+            .run(&["filter", "-q", "--key-file", &key, log, "-o", &copy])
+            .assert_success();
     }
     let file = |name: &str| fs::read(folder.path().join(name)).unwrap();
     for entry in fs::read_dir(folder.path().join("plain")).unwrap() {
@@ -40,32 +45,34 @@ fn every_command_reads_an_encrypted_log_like_the_decrypted_one() {
 fn encrypted_log_is_read_from_standard_input_and_by_splits() {
     let folder = Folder::new();
     let (encrypted, key) = (testdata("encrypted/pasta.ulge"), key());
-    let expected = folder.run(&["cat", &testdata("pasta.ulg")]).succeeded().stdout;
+    let expected = folder.run(&["cat", &testdata("pasta.ulg")]).assert_success().stdout;
     let bytes = fs::read(&encrypted).unwrap();
     let piped = folder.run_with(&["cat", "-", "--key-file", &key], &bytes);
-    assert_eq!(piped.succeeded().stdout, expected);
+    assert_eq!(piped.assert_success().stdout, expected);
 
     let plan = folder.run(&["plan", "--key-file", &key, &encrypted, "--json"]);
-    let plan = plan.succeeded().stdout;
+    let plan = plan.assert_success().stdout;
     let read = ["read", "--split", "-", "--format", "jsonl", "-q"];
     let topic = plan.lines().next().unwrap().as_bytes();
     let with_key = [&read[..], &["--key-file", &key]].concat();
-    assert!(!folder.run_with(&with_key, topic).succeeded().stdout.is_empty());
-    folder.run_with(&read, topic).ended(1, &["requires the private key"]);
+    assert!(!folder.run_with(&with_key, topic).assert_success().stdout.is_empty());
+    folder.run_with(&read, topic).assert_status(1, &["requires the private key"]);
 }
 
 #[test]
 fn separate_key_file_of_older_releases_is_found() {
     let folder = Folder::new();
-    let expected = folder.run(&["cat", &testdata("pasta.ulg")]).succeeded().stdout;
+    let expected = folder.run(&["cat", &testdata("pasta.ulg")]).assert_success().stdout;
     let (encrypted, key) = (testdata("encrypted/pasta.ulgc"), key());
     let run = folder.run(&["cat", "--key-file", &key, &encrypted]);
-    assert_eq!(run.succeeded().stdout, expected);
-    folder.run(&["cat", &encrypted]).ended(1, &["encrypted ULog", "--key-file"]);
+    assert_eq!(run.assert_success().stdout, expected);
+    folder
+        .run(&["cat", &encrypted])
+        .assert_status(1, &["the ULog is encrypted", "--key-file"]);
     folder.write("alone.ulgc", &fs::read(&encrypted).unwrap());
     folder
         .run(&["cat", "--key-file", &key, "alone.ulgc"])
-        .ended(1, &["alone.ulgc", "alone.ulgk"]);
+        .assert_status(1, &["alone.ulgc", "alone.ulgk"]);
 }
 
 #[test]
@@ -78,12 +85,18 @@ fn encrypted_log_that_is_cut_is_read_to_its_end() {
     folder.write("cut.ulge", &encrypted[..encrypted.len() - 5]);
     let expected = folder
         .run(&["cat", "cut.ulg"])
-        .ended(3, &["bytes 3994..4009: the file or a section ends inside a record"])
+        .assert_status(
+            3,
+            &["bytes 3994..4009: the file or a section ends inside a record"],
+        )
         .stdout;
     let run = folder.run(&["cat", "--key-file", &key(), "cut.ulge"]);
     assert_eq!(
-        run.ended(3, &["bytes 3994..4009: the file or a section ends inside a record"])
-            .stdout,
+        run.assert_status(
+            3,
+            &["bytes 3994..4009: the file or a section ends inside a record"]
+        )
+        .stdout,
         expected
     );
 }
@@ -92,7 +105,7 @@ fn encrypted_log_that_is_cut_is_read_to_its_end() {
 fn wrong_or_missing_key_is_explained() {
     let folder = Folder::new();
     let encrypted = testdata("encrypted/pasta.ulge");
-    folder.run(&["info", &encrypted]).ended(
+    folder.run(&["info", &encrypted]).assert_status(
         1,
         &["pasta.ulge", "requires the private key", "hint: --key-file names the file"],
     );
@@ -104,10 +117,10 @@ fn wrong_or_missing_key_is_explained() {
     ] {
         let key = testdata(&format!("encrypted/{key}"));
         let run = folder.run(&["convert", &encrypted, "-o", "out", "--key-file", &key]);
-        run.ended(1, &[expected]);
+        run.assert_status(1, &[expected]);
         assert!(!folder.path().join("out").exists());
     }
     folder
         .run(&["messages", "--follow", "--key-file", &key(), &encrypted])
-        .ended(1, &["it is encrypted, and cannot be followed"]);
+        .assert_status(1, &["it is encrypted, and cannot be followed"]);
 }

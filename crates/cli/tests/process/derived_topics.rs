@@ -44,7 +44,7 @@ fn images_are_selected_by_time_and_never_overwrite_files() {
     let folder = rover();
     let some = ["convert", "rover.bag", "-q", "--format", "images", "-o", "out"];
     let part = ["--clock", "relative", "--start", "2.5", "--end", "5"];
-    folder.run(&[&some[..], &part].concat()).succeeded();
+    folder.run(&[&some[..], &part].concat()).assert_success();
     assert_eq!(folder.list("out/camera_image_raw").len(), 3);
     let second_run = folder.run(&some);
     assert_eq!(second_run.status, 1, "{second_run:?}");
@@ -66,8 +66,9 @@ fn log_without_images_is_an_error() {
 #[test]
 fn points_are_rows_of_a_derived_topic() {
     let folder = rover();
-    let cat =
-        |topic| folder.run(&["cat", "-q", "rover.bag", "-t", topic]).succeeded().stdout;
+    let cat = |topic| {
+        folder.run(&["cat", "-q", "rover.bag", "-t", topic]).assert_success().stdout
+    };
     let points = cat("/points/points");
     assert_eq!(points.lines().count(), 20 * 24);
     let start = r#"{"time":1717236000002345678,"topic":"/points/points","data":{"#;
@@ -78,7 +79,7 @@ fn points_are_rows_of_a_derived_topic() {
     let door = beams.lines().nth(7).unwrap();
     assert!(door.contains(r#""x":null,"y":null,"z":null"#), "{door}");
     // Reading everything returns every message once.
-    let all = folder.run(&["cat", "-q", "rover.bag"]).succeeded().stdout;
+    let all = folder.run(&["cat", "-q", "rover.bag"]).assert_success().stdout;
     assert_eq!(all.lines().count(), 491);
 }
 
@@ -88,32 +89,32 @@ fn derived_topics_are_not_copied_into_a_log() {
     // 50 scans; testdata/README.md
     for (out, glob) in [("a.mcap", "/scan*"), ("b.bag", "/scan*")] {
         let run = folder.run(&["convert", "rover.bag", "-o", out, "-t", glob]);
-        run.ended(0, &[": 50 records"]);
-        let info = folder.run(&["info", out, "--json"]).succeeded().json_lines();
+        run.assert_status(0, &[": 50 records"]);
+        let info = folder.run(&["info", out, "--json"]).assert_success().json_lines();
         assert_eq!(info[0]["topics"][0]["name"], "/scan");
         assert_eq!(info[0]["topics"][0]["records"], 50);
     }
     let run = folder.run(&["convert", "a.mcap", "-o", "c.bag", "-t", "*n*"]);
-    run.ended(0, &[": 50 records"]);
+    run.assert_status(0, &[": 50 records"]);
     for (out, more) in [("d.mcap", &[][..]), ("d.bag", &[]), ("d.mcap", &["--ros2"])] {
         for log in ["rover.bag", "a.mcap"] {
             let args = ["convert", log, "-o", out, "-t", "/scan/points"];
             let run = folder.run(&[&args[..], more].concat());
-            run.ended(1, &["no topic is left to copy", "derived topics"]);
+            run.assert_status(1, &["no topic is left to copy", "derived topics"]);
         }
     }
     let car = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/car.vel");
     let run =
         folder.run(&["convert", car.to_str().unwrap(), "-o", "d.pcap", "-t", "points"]);
-    run.ended(1, &["no topic is left to copy"]);
+    run.assert_status(1, &["no topic is left to copy"]);
     let names = ["a.mcap", "b.bag", "c.bag", "rover.bag"];
     assert_eq!(folder.list("."), names);
     let batch = ["batch", "rover.bag", "--format", "mcap", "-o", "all", "-t"];
     let run = folder.run(&[&batch[..], &["/scan/points"]].concat());
-    run.ended(0, &["1 log converted", "no topic is left to copy"]);
+    run.assert_status(0, &["1 log converted", "no topic is left to copy"]);
     assert!(!folder.list("all").contains(&"rover.mcap".to_owned()));
     let run = folder.run(&[&batch[..], &["/scan*"]].concat());
-    run.ended(0, &["50 rows"]);
+    run.assert_status(0, &["50 rows"]);
 }
 
 #[test]
@@ -121,11 +122,11 @@ fn vectors_are_not_points() {
     let folder = rover();
     // `Imu` has an acceleration with x, y and z, and `Twist` has velocities.
     let args = ["convert", "rover.bag", "-q", "--format", "ply", "-o", "out"];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     assert_eq!(folder.list("out"), ["points_points", "scan_points"]);
     let run =
         folder.run(&["convert", "rover.bag", "--format", "ply", "--topic", "/imu*"]);
-    run.ended(1, &["no points"]);
+    run.assert_status(1, &["no points"]);
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn value_names_are_columns_on_request() {
     let topic = ["--topic", "/gps/fix"];
     let cat = |more: &[&str]| {
         let args = [&["cat", "rover.bag", "-n", "1"], &topic[..], more].concat();
-        folder.run(&args).succeeded().stdout
+        folder.run(&args).assert_success().stdout
     };
     assert!(!cat(&[]).contains("status_label"));
     // sensor_msgs/NavSatStatus: STATUS_FIX = 0.
@@ -142,7 +143,7 @@ fn value_names_are_columns_on_request() {
     assert!(named.contains(r#""status":0,"status_label":"STATUS_FIX""#), "{named}");
     assert!(cat(&["--format", "text"]).contains("STATUS_FIX"));
     let args = ["convert", "rover.bag", "-q", "--labels", "-o", "out"];
-    folder.run(&[&args[..], &topic].concat()).succeeded();
+    folder.run(&[&args[..], &topic].concat()).assert_success();
     let table = folder.read("out/rover_gps_fix_0.csv");
     assert!(
         table.lines().next().unwrap().contains("status.status,status.status_label")
@@ -153,7 +154,7 @@ fn value_names_are_columns_on_request() {
 fn images_of_an_unknown_encoding_are_lost() {
     let folder = rover();
     let args = ["filter", "rover.bag", "-qo", "plain.bag", "--compression", "none"];
-    folder.run(&args).succeeded();
+    folder.run(&args).assert_success();
     let mut bag = fs::read(folder.path().join("plain.bag")).unwrap();
     for at in 0..bag.len() - 4 {
         if bag[at..].starts_with(b"rgb8") {
@@ -162,13 +163,13 @@ fn images_of_an_unknown_encoding_are_lost() {
     }
     folder.write("odd.bag", &bag);
     let run = folder.run(&["convert", "odd.bag", "--format", "images", "-o", "out"]);
-    run.ended(
+    run.assert_status(
         3,
         &["10 records of /camera/image_raw lost", "\"zzz8\" is not supported"],
     );
     let strict =
         ["convert", "odd.bag", "--strict", "-q", "--format", "images", "-o", "no"];
-    folder.run(&strict).ended(1, &["zzz8"]);
+    folder.run(&strict).assert_status(1, &["zzz8"]);
 }
 
 #[test]
@@ -176,7 +177,9 @@ fn mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
     let folder = rover();
     let files = |log: &str, to: &str| -> Vec<(String, Vec<u8>)> {
         let out = format!("{to} of {log}");
-        folder.run(&["convert", log, "-q", "--format", to, "-o", &out]).succeeded();
+        folder
+            .run(&["convert", log, "-q", "--format", to, "-o", &out])
+            .assert_success();
         let mut all = Vec::new();
         for topic in folder.list(&out).iter().filter(|name| !name.contains('.')) {
             for name in folder.list(&format!("{out}/{topic}")) {
@@ -191,10 +194,10 @@ fn mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
         }
         all
     };
-    folder.run(&["convert", "rover.bag", "-q", "-o", "ros1.mcap"]).succeeded();
+    folder.run(&["convert", "rover.bag", "-q", "-o", "ros1.mcap"]).assert_success();
     folder
         .run(&["convert", "rover.bag", "-q", "-o", "ros2.mcap", "--ros2"])
-        .succeeded();
+        .assert_success();
     for to in ["ply", "images"] {
         let of_bag = files("rover.bag", to);
         assert!(of_bag.len() > 10, "{to}: {}", of_bag.len());
@@ -208,6 +211,6 @@ fn mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
         }
     }
     // Reading everything returns every message once.
-    let all = folder.run(&["cat", "-q", "ros2.mcap"]).succeeded().stdout;
+    let all = folder.run(&["cat", "-q", "ros2.mcap"]).assert_success().stdout;
     assert_eq!(all.lines().count(), 491);
 }

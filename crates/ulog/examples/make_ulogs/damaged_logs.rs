@@ -20,7 +20,7 @@ ip 0x00000000 sp 0x20020fd8 lr 0x080a51cf pc 0x080a4c1e xpsr 0x21000000
 
 /// Truncates the log within its last message, and appends the crash dump in three
 /// parts.
-pub(crate) fn crashed(mut log: Vec<u8>) -> Result<Vec<u8>> {
+pub(crate) fn append_crash_dump(mut log: Vec<u8>) -> Result<Vec<u8>> {
     log.truncate(log.len() - 10);
     let mut text = String::from(HARDFAULT);
     for address in (0x2002_0fd8_u32..).step_by(32).take(24) {
