@@ -108,7 +108,7 @@ pub trait Log: Send + Sync {
     fn source(&self) -> &Arc<dyn Source>;
 
     /// Adds the topics and times of the records of `part` to `times`, in any order and
-    /// without derived records, if the format knows them without reading the records.
+    /// without derived records, if the format can find them without reading the records.
     /// Returns whether it does.
     ///
     /// # Errors
@@ -168,7 +168,7 @@ pub trait Log: Send + Sync {
         Ok(excerpt)
     }
 
-    /// Returns details of the file's structure that only the format knows. They are not
+    /// Returns details of the file's structure that are specific to the format. They are not
     /// in the manifest, because this reads all of the file.
     ///
     /// # Errors

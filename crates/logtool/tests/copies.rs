@@ -132,7 +132,7 @@ fn merge_rejects_logs_without_a_common_clock() {
     assert!(!output.exists());
 }
 
-/// Returns a ULog that does not know UTC.
+/// Returns a ULog without a UTC reference.
 fn ulog_of_one_record() -> Vec<u8> {
     let mut log = b"ULog\x01\x12\x35\x01".to_vec();
     log.extend(0u64.to_le_bytes());

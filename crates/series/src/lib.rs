@@ -11,8 +11,8 @@
 //! Errors contain the byte range of the text that they refer to; [`excerpt`] draws carets below it.
 //! See [`Expression`] for an example, and [`functions`] for the list of functions.
 
-// In order of dependency: each module uses only those above it, except that the parser knows the
-// names of functions.
+// In order of dependency: each module uses only those above it, except that the parser uses
+// the names of functions.
 mod error;
 mod fields;
 mod units;

@@ -198,7 +198,7 @@ impl FromStr for Drift {
 /// Logs of several formats become one MCAP file or one bag, by --format or the extension of OUT. Messages
 /// of bags and MCAP files stay as they are, but a bag has those in CDR as ROS 1 messages. ULogs,
 /// .vel logs and captures become messages as with `logtool convert`. Logs are merged on Unix
-/// time if they know it. Others need --offset, or --align. If two logs have topics of one name
+/// time if they have it. Others need --offset, or --align. If two logs have topics of one name
 /// and of different types or vehicles, those of the later log become /NAME/topic, with the name
 /// of its file, and the frames in its messages NAME/base_link, NAME/velodyne and so on.
 #[derive(Debug, Args)]

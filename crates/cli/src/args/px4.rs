@@ -37,8 +37,8 @@ pub(crate) struct GeotagArgs {
     pub(crate) method: MatchMethod,
     /// Seconds to add to the camera's times to get UTC
     ///
-    /// Seconds to add to the camera's times to get UTC, or the time since boot if the log does
-    /// not know UTC. Photos are then matched by time, unless --match sequence is given
+    /// Seconds to add to the camera's times to get UTC, or the time since boot if the log has no
+    /// UTC reference. Photos are then matched by time, unless --match sequence is given
     #[arg(long, value_name = "SECONDS", value_parser = typed_time::duration)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) offset: Option<i64>,

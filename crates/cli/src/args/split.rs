@@ -57,7 +57,8 @@ pub(crate) struct PlanArgs {
     ///
     /// Plan the messages that `convert` writes to this format, mcap or bag: their times, and
     /// their bytes in the column `payload`. ULogs become protobuf (mcap) or ROS 1 (bag), lidars
-    /// ROS 1, and messages of ROS 2 those of ROS 1 (bag). Times are in UTC if the log knows it
+    /// ROS 1, and messages of ROS 2 those of ROS 1 (bag). Times are in UTC if the log has a UTC
+    /// reference
     #[arg(long, value_name = "FORMAT", value_enum, ignore_case = true)]
     #[arg(hide_possible_values = true)]
     pub(crate) messages: Option<LogFormat>,

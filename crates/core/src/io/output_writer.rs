@@ -110,7 +110,7 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(self.out)
     }
 
-    /// Runs `write`, and remembers whether it failed.
+    /// Runs `write`, and stores whether it failed.
     fn attempt(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) -> Result<()> {
         self.check()?;
         self.has_failed = true;

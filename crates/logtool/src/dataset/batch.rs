@@ -288,7 +288,7 @@ fn outcome(result: Result<ConvertedLog>) -> LogOutcome {
     }
 }
 
-/// Returns the names of `logs` in `dataset`. Logs that it knows keep their names.
+/// Returns the names of `logs` in `dataset`. Logs that are already in the dataset keep their names.
 fn log_names_of(dataset: &Dataset, logs: &[InputLog]) -> Vec<String> {
     let known: BTreeMap<String, String> = {
         let journal = dataset.journal();

@@ -34,8 +34,8 @@ pub(super) fn index(
     with_columns(reading, columns)
 }
 
-/// Returns a digest of options and columns. Those of a description have no name, so that the digest
-/// is that of programs that know no others.
+/// Returns a digest of options and columns. The columns of a description are not part of it, so
+/// that the digest equals that of programs without other columns.
 fn with_columns(options: String, columns: CatalogColumns) -> String {
     match columns {
         CatalogColumns::Description => digest(&options),

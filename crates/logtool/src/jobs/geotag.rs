@@ -93,8 +93,8 @@ pub struct GeotagReport {
     pub topic: String,
     /// Whether the photos were matched one by one, not by their times.
     pub is_by_sequence: bool,
-    /// The offset from the clock of the camera to UTC, or to the clock of a log that does not know
-    /// UTC, in nanoseconds. It is `None` if not all photos have a time.
+    /// The offset from the clock of the camera to UTC, or to the clock of a log without a UTC
+    /// reference, in nanoseconds. It is `None` if not all photos have a time.
     pub offset_ns: Option<i64>,
     /// Remarks for users, a sentence each.
     pub remarks: Vec<String>,

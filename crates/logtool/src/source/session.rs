@@ -117,7 +117,7 @@ pub trait Task: Send + Sync {
 /// The importance of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeLevel {
-    /// Users may want to know it.
+    /// Additional information.
     Note,
     /// A result may differ from what users expect.
     Warning,

@@ -167,7 +167,7 @@ impl PlanRequest {
 
     /// Plans tables of the messages of these `types` that a conversion to `format` writes: their
     /// times, and their bytes in the column `payload`. Topics are selected by their names in the
-    /// log, and times are those of the new log, in UTC if the log knows it.
+    /// log, and times are those of the new log, in UTC if the log has a UTC reference.
     ///
     /// A message of `sensor_msgs/Imu` with the attitude of a PX4 vehicle can depend on any
     /// record, so these are in one split for each topic. Planning a log fails with

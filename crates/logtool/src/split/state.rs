@@ -101,7 +101,7 @@ impl SplitState {
     ) -> Result<Box<dyn FormatLog>> {
         let manifest = Arc::new(self.manifest.clone());
         let format = LogFormat::from_manifest(&manifest).ok_or_else(|| {
-            let message = "the split is of a format that logtool does not know";
+            let message = "the split has an unknown log format";
             Error::new(ErrorKind::InvalidRequest, message)
         })?;
         open::open_excerpt(format, Arc::clone(&input.source), manifest, session)

@@ -50,7 +50,7 @@ impl ShownClock {
     /// Returns the clock that was chosen for a log.
     ///
     /// # Errors
-    /// If UTC was chosen, and the log does not know it.
+    /// If UTC was chosen, and the log has no UTC reference.
     pub fn new(manifest: &Manifest, choice: TimeChoice) -> Result<Self> {
         let base = match choice {
             TimeChoice::Boot => TimeBase::default(),

@@ -14,7 +14,7 @@ pub struct ClockOffset {
 }
 
 impl ClockOffset {
-    /// Returns the offset to Unix time if `clock` knows it, else 0.
+    /// Returns the offset from `clock` to Unix time, or 0 if it is unknown.
     pub fn from_clock(clock: &Clock) -> Self {
         let nanos = unix_offset(clock);
         Self { nanos: nanos.unwrap_or(0), is_unix: nanos.is_some() }

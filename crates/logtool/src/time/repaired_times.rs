@@ -39,7 +39,7 @@ impl RepairedTimes {
             manifest.topics.iter().map(|topic| topic.implausible_times).sum();
         let is_long = |time: TimeRange| time.span_nanos() > YEAR.unsigned_abs();
         let (usable, outliers) = match manifest.time.is_some_and(is_long) {
-            // The format knows which times are possible, and excludes the others.
+            // The reader of the format has excluded impossible times already.
             _ if outliers > 0
                 || LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog) =>
             {

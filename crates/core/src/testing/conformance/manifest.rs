@@ -47,7 +47,7 @@ pub(super) fn manifest_states_what_a_full_read_finds(
 }
 
 /// Checks that the counts, sizes and times in `manifest` are those of the records `full_read`
-/// of a full read. Values that the manifest does not know (`None`) are not checked,
+/// of a full read. Values that are unknown (`None`) in the manifest are not checked,
 /// because an index need not state them.
 pub(super) fn counts_and_times_are_those_of_the_records(
     manifest: &Manifest,

@@ -52,7 +52,7 @@ impl TextOptions {
     }
 
     /// Sets the clock of the times. The default is that of the log, which is also used if UTC is
-    /// chosen and the log does not know it.
+    /// chosen and the log has no UTC reference.
     pub fn with_clock(mut self, clock: TimeChoice) -> Self {
         self.clock = clock;
         self

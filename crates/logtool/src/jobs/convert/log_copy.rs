@@ -185,8 +185,9 @@ impl LogCopy {
                 remarks.extend(translation.dropped_metadata(manifest, format));
                 if !offset.is_unix {
                     let zero = clock::describe_zero(&manifest.clock);
-                    remarks
-                        .push(format!("times count from {zero}: it does not know UTC"));
+                    remarks.push(format!(
+                        "times count from {zero}: the log has no UTC reference"
+                    ));
                 }
                 if manifest.clock.zero == ClockZero::Unix {
                     let fit = manifest.clock.to_unix.as_ref();

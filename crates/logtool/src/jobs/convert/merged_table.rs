@@ -84,7 +84,7 @@ impl MergedTable {
     }
 
     /// Reads the table on the current pool of rayon, and passes its batches to `receive`, which
-    /// returns whether it wants more. Returns the damage that was found.
+    /// returns whether to continue. Returns the damage that was found.
     ///
     /// # Errors
     /// If the log cannot be read, or the table has too many rows.

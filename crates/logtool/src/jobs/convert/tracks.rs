@@ -83,7 +83,7 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
     remarks.extend(left_out);
     remarks.extend(lidar::dropped_records(manifest, &topics));
     if !base.is_utc {
-        remarks.push("without times: the log does not know UTC".to_owned());
+        remarks.push("without times: the log has no UTC reference".to_owned());
     }
     Ok(ExportSummary {
         topics,

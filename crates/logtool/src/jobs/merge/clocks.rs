@@ -98,7 +98,7 @@ pub(super) fn offsets(
 }
 
 /// Increases `offsets` if records are before 1970, because files cannot store such times. The new
-/// common clock is the Unix time of a log that knows it, if the common clock is not Unix time yet.
+/// common clock is the Unix time of a log that has it, if the common clock is not Unix time yet.
 /// Otherwise all offsets are increased by the same number of whole seconds.
 ///
 /// # Errors

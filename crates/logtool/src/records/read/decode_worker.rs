@@ -91,7 +91,7 @@ impl<M> DecodeWorker<M> {
     }
 
     /// Adds all rows to the value, in the order of the records. After the rows of each record,
-    /// `take` may consume the value; returns whether it wants more.
+    /// `take` may consume the value; returns whether to continue.
     pub(super) fn make(
         &mut self,
         add_row: &AddRow<M>,
