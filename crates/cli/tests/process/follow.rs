@@ -181,7 +181,7 @@ fn only_files_of_ulogs_are_followed() {
     let bag =
         std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/rover.bag"));
     folder.write("rover.bag", &bag.unwrap());
-    let hint = "--follow reads ULogs that are files of this machine";
+    let hint = "--follow reads ULogs in local files, without compression or encryption";
     for command in ["cat", "messages"] {
         let run = folder.run(&[command, "rover.bag", "--follow"]);
         run.assert_status(1, &["it is a ROS bag, and only ULogs can be followed"]);

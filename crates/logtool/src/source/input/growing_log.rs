@@ -68,7 +68,7 @@ impl GrowingLog {
     pub fn open(path: &Path, session: &Session) -> Result<(Self, OpenLog)> {
         let unsupported = |message: &str| {
             let name = path.display();
-            let hint = "--follow reads ULogs that are files of this machine";
+            let hint = "--follow reads ULogs in local files, without compression or encryption";
             Error::new(ErrorKind::Unsupported, format!("{name}: {message}"))
                 .with_hint(hint)
         };
