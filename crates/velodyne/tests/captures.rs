@@ -389,6 +389,25 @@ fn unusual_captures_and_bare_packets_conform() {
 }
 
 #[test]
+fn malformed_blocks_beyond_the_limit_of_damaged_ranges_are_counted() {
+    // A section, an Ethernet interface, and enhanced packets of an interface that does not
+    // exist.
+    let block = |kind: u32, body: &[u32]| {
+        let len = 4 * body.len() as u32 + 12;
+        let words = [&[kind, len], body, &[len]].concat();
+        words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+    };
+    let section = block(0x0a0d_0d0a, &[0x1a2b_3c4d, 1, u32::MAX, u32::MAX]);
+    let malformed = block(6, &[1, 0, 0, 0, 0]);
+    let blocks = 65_536 + 10;
+    let bytes = [section, block(1, &[1, 0]), malformed.repeat(blocks)].concat();
+    let log = CaptureLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default());
+    let log = log.unwrap();
+    assert_eq!(log.manifest().damage.len(), 65_536);
+    assert_eq!(count(&log, "broken_packets"), 10);
+}
+
+#[test]
 fn maximum_lengths_at_any_offset_do_not_panic() {
     let puck = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/puck.pcap");
     let puck = Some(Bytes::from(std::fs::read(puck).unwrap()));

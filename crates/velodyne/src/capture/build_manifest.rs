@@ -303,6 +303,10 @@ impl ManifestBuilder {
                 self.declarations.push((offset, declaration));
             }
             ItemContent::Other => {}
+            // Beyond the limit, malformed items are only counted.
+            ItemContent::Broken if self.damage.len() >= MAX_DAMAGED_RANGES => {
+                self.counts.count_rejected(RejectReason::Broken, offset);
+            }
             ItemContent::Broken => {
                 self.record_damage(DamageKind::Garbled, offset, end);
             }
