@@ -171,7 +171,8 @@ impl PacketCheck {
         };
         let difference = difference.saturating_sub(hours.saturating_mul(HOUR));
         let time = TimeRange::from_timestamp(*time);
-        if step < 0 && hours == 0 || difference.abs() > MAX_DIFFERENCE {
+        let contradicts = difference.unsigned_abs() > MAX_DIFFERENCE.unsigned_abs();
+        if step < 0 && hours == 0 || contradicts {
             let seconds = step as f64 / 1e9;
             let log_seconds = log_step as f64 / 1e9;
             let text = format!(
@@ -222,7 +223,8 @@ impl PacketCheck {
         });
         let packets_nanos = MAX_OVERTAKING_PACKETS * sensor.packet_nanos();
         let max_step = (packets_nanos + blanked_nanos) as i64;
-        step < 0 && -step <= max_step && log_step.abs() < MAX_DIFFERENCE
+        let is_short = log_step.unsigned_abs() < MAX_DIFFERENCE.unsigned_abs();
+        step < 0 && -step <= max_step && is_short
     }
 
     /// Subtracts an overtaken packet from the lost packets of the last gap.
@@ -335,6 +337,13 @@ mod tests {
             finding_summaries(&packets),
             [("lidar.packets.lost", 1, text.to_owned())]
         );
+    }
+
+    #[test]
+    fn extreme_record_times_do_not_panic() {
+        for (first, second) in [(i64::MAX, i64::MIN), (i64::MIN, i64::MAX)] {
+            finding_summaries(&[(1_000, first), (500, second), (1_500, 0)]);
+        }
     }
 
     #[test]
