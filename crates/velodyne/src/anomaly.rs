@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// An anomaly of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Anomaly {
-    /// The name of its code, e.g. `vel.index`.
+    /// The name of its finding code, e.g. `vel.index`.
     code: String,
     pub(crate) text: String,
 }

@@ -4,15 +4,15 @@
 //! data packet    12 x (flag u16 | azimuth u16, 0.01 deg | 32 x (distance u16 | intensity u8))
 //!                time u32, us past the hour | u8 | u8                          1206 bytes
 //! flag           eeff lasers 0-31, ddff 32-63, ccff 64-95, bbff 96-127
-//! last two       HDL-64E: type and value of a status; others: returns and model
+//! last two       HDL-64E: type and value of a status; others: return mode and product ID
 //! .vel           magic a4 56 45 4c | versions 2 x u16 | index u32, n x i64
-//!                n x (size u32 | validity u8 | type u32 | version u32 | ms f64 | data)
+//!                n x (size u32 | validity u8 | type u32 | version i32 | ms f64 | data)
 //! ```
 //!
 //! [`packet`] parses packets, [`model`] detects which lidar sent them, [`calibration`]
 //! describes its lasers, and [`points`] decodes packets to columns of points with one of
-//! several formulas. None of these four modules reads files. [`vel`] and [`capture`] do,
-//! and [`lidar`] is the part that they share.
+//! several formulas. These four modules do not read files. [`vel`] and [`capture`] read
+//! logs, and [`lidar`] is the part that they share.
 //!
 //! # Example
 //!

@@ -43,14 +43,14 @@ pub use crate::lidar::info::ParseOriginError;
 pub(crate) use crate::lidar::info::VALIDITY_WARNING;
 pub use crate::lidar::lidar_clock::ClockChoice;
 pub use crate::lidar::packet_headers::PacketExtractor;
-pub use crate::lidar::packet_headers::record_is_packet;
+pub use crate::lidar::packet_headers::record_as_packet;
 pub use crate::lidar::probe::Probe;
 pub use crate::lidar::scan_cache::ScanCache;
-pub(crate) use crate::lidar::utc_check::scale;
+pub(crate) use crate::lidar::utc_check::time_scale;
 
 /// An upper bound of the duration of a packet, in nanoseconds. The longest packet is that
 /// of a VLP-16, 1.33 ms.
-const LONGEST_PACKET: u64 = 2_000_000;
+const MAX_PACKET_NANOS: u64 = 2_000_000;
 
 /// Settings that replace detected values, and options for points.
 #[derive(Clone, Debug, Default)]
@@ -67,8 +67,8 @@ pub struct LidarOptions {
     /// Whether scans start at the scan start of `points` even if the lidar blanks another
     /// sector.
     pub keep_scan_start: bool,
-    /// Whether points have the times of the lidar's own clock. This needs a lidar clock
-    /// with UTC, and a known offset between it and the clock of the log.
+    /// Whether points have the times of the lidar's own clock. This requires that the clock
+    /// of the lidar is UTC, and that the offset of the log's clock from UTC is known.
     pub utc: bool,
     /// The clock to use if the clock of the log and that of the lidar disagree.
     pub clock: ClockChoice,
@@ -87,11 +87,11 @@ pub struct Lidar {
     pub points: PointOptions,
     /// The state of the clock in the packets, if they state it.
     pub clock: Option<ClockState>,
-    /// Whether that clock is UTC, because a receiver sets it.
+    /// Whether the clock of the lidar is UTC, because a receiver sets it.
     #[serde(default)]
     pub is_utc: bool,
-    /// The start of an hour of the lidar's clock, on the clock of the log in nanoseconds,
-    /// as the packets state it.
+    /// The start of an hour of the lidar's clock, according to the packets, in nanoseconds
+    /// on the clock of the log.
     #[serde(default)]
     pub hour_nanos: Option<i64>,
     /// A warning about the clock that the times of the points come from.
@@ -99,25 +99,27 @@ pub struct Lidar {
     pub clock_warning: Option<String>,
     /// The reasons for the model, one sentence each.
     pub reasons: Vec<String>,
-    /// The model that the packets indicate, and why, if the user set another one.
+    /// A warning if the packets indicate a different model from the one that the user set.
+    /// It contains the reasons for the indicated model.
     #[serde(default)]
     pub model_warning: Option<String>,
     /// Observations that contradict the model, one sentence each.
     pub conflicts: Vec<String>,
-    /// Warns that packets come more often than the model sends them.
+    /// A warning that packets come more often than the model sends them.
     #[serde(default)]
     pub rate_warning: Option<String>,
-    /// Warns that the motor does not turn.
+    /// A warning that the motor does not turn.
     #[serde(default)]
     pub motor_warning: Option<String>,
-    /// Warns that the time that the lidar states contradicts the clock of the log or itself.
+    /// Warnings about times in the packets that contradict the clock of the log or each
+    /// other.
     #[serde(default)]
     pub time_warnings: Vec<String>,
     /// The time in the status bytes of an HDL-64E. It is `None` after it was compared
     /// with the clock of the log.
     #[serde(skip)]
     status_time: Option<StatusTime>,
-    /// The return modes of the first packets, if they differ.
+    /// A description of the return modes of the first packets, if they differ.
     #[serde(default)]
     pub returns_change: Option<String>,
 }
@@ -174,19 +176,21 @@ impl Lidar {
     /// longer if points have the times of the lidar's own clock, because that clock may
     /// contradict the clock of the log.
     pub fn time_margin(&self) -> TimeMargin {
-        let blanked = self
+        let delay_at_sector = self
             .points
             .blanked
             .map_or(0, |sector| sector.longest_delay(self.sensor.packet_nanos()));
-        let packet = LONGEST_PACKET.saturating_add(blanked);
+        let packet_nanos = MAX_PACKET_NANOS.saturating_add(delay_at_sector);
         let nanos = match self.points.time {
-            TimeSource::Record => packet,
-            TimeSource::Sensor { .. } => packet + HOUR.unsigned_abs() / 2,
+            TimeSource::Record => packet_nanos,
+            TimeSource::Sensor { .. } => {
+                packet_nanos.saturating_add(HOUR.unsigned_abs() / 2)
+            }
         };
         TimeMargin { before: nanos, after: nanos }
     }
 
-    /// Returns how the points are made, as metadata for outputs.
+    /// Returns a description of how the points are computed, as metadata for outputs.
     pub fn provenance(&self) -> BTreeMap<String, String> {
         let mut metadata = BTreeMap::from([
             (info::LIDAR.to_owned(), self.sensor.to_string()),
@@ -212,20 +216,20 @@ impl Lidar {
         if !warnings.is_empty() {
             metadata.insert(info::CALIBRATION_WARNING.to_owned(), warnings.join("; "));
         }
-        let times = match self.points.time {
+        let time_source = match self.points.time {
             TimeSource::Record => "those of the records",
             TimeSource::Sensor { .. } => "those of the lidar's own clock",
         };
-        metadata.insert("times".to_owned(), times.to_owned());
+        metadata.insert("times".to_owned(), time_source.to_owned());
         if let Some(sector) = self.points.blanked {
-            let (from, to) = sector.edges_deg();
+            let (start, end) = sector.edges_deg();
             let suffix = if sector.starts_later {
                 ", but not from the start of the log"
             } else {
                 ""
             };
             let description = format!(
-                "{to} to {from} deg: the lidar does not measure from {from} to {to} deg{suffix}"
+                "{end} to {start} deg: the lidar does not measure from {start} to {end} deg{suffix}"
             );
             metadata.insert(info::FIELD_OF_VIEW.to_owned(), description);
         }
@@ -244,14 +248,12 @@ impl Lidar {
         if let Err(mismatch) = self.calibration.check_model(self.sensor.model) {
             metadata.insert(info::CALIBRATION_MISFIT.to_owned(), mismatch.to_string());
         }
-        if let Some(remark) = &self.clock_warning {
-            metadata.insert(info::CLOCK_WARNING.to_owned(), remark.clone());
+        if let Some(clock_warning) = &self.clock_warning {
+            metadata.insert(info::CLOCK_WARNING.to_owned(), clock_warning.clone());
         }
-        let packets = self.rate_warning.iter().chain(&self.motor_warning);
-        let packets = packets.chain(&self.time_warnings);
-        let packets: Vec<&str> = packets.map(String::as_str).collect();
-        if !packets.is_empty() {
-            metadata.insert(info::PACKET_WARNING.to_owned(), packets.join("; "));
+        let warnings: Vec<&str> = self.packet_warnings().map(String::as_str).collect();
+        if !warnings.is_empty() {
+            metadata.insert(info::PACKET_WARNING.to_owned(), warnings.join("; "));
         }
         if let Some(model_warning) = &self.model_warning {
             metadata.insert(info::MODEL_WARNING.to_owned(), model_warning.clone());
@@ -267,24 +269,25 @@ impl Lidar {
 
     /// Returns all warnings, one sentence each.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        let conflict = |conflict: &String| {
+        let conflicts = self.conflicts.iter().map(|conflict| {
             format!("taken for a {}, although: {conflict}", self.sensor.model)
-        };
-        let model_warning = self.model_warning.iter().cloned();
-        let conflicts = model_warning.chain(self.conflicts.iter().map(conflict));
-        let calibration_warning = self.calibration_warning.iter().cloned();
-        let clock = self.clock_warning.iter().chain(&self.returns_change).cloned();
-        let calibration = self.calibration.warnings.iter().cloned();
-        let packets = self.rate_warning.iter().chain(&self.motor_warning);
-        let packets = packets.chain(&self.time_warnings).cloned();
-        conflicts
-            .chain(packets)
-            .chain(calibration)
-            .chain(calibration_warning)
-            .chain(clock)
+        });
+        let warnings = self
+            .packet_warnings()
+            .chain(&self.calibration.warnings)
+            .chain(&self.calibration_warning)
+            .chain(&self.clock_warning)
+            .chain(&self.returns_change);
+        self.model_warning.iter().cloned().chain(conflicts).chain(warnings.cloned())
     }
 
-    /// Returns the topic of the points, which are decoded from the records of `packets`.
+    /// Returns the warnings about the rate, the motor and the times in the packets.
+    fn packet_warnings(&self) -> impl Iterator<Item = &String> {
+        self.rate_warning.iter().chain(&self.motor_warning).chain(&self.time_warnings)
+    }
+
+    /// Returns the topic of the points, which are decoded from the records of the topic
+    /// `packets`.
     pub fn topic(&self, packets: &Topic) -> Topic {
         let mut metadata = packets.metadata.clone();
         metadata.extend(self.provenance());

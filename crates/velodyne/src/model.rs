@@ -14,4 +14,4 @@ pub use crate::model::kind::Model;
 pub use crate::model::kind::ReturnMode;
 pub use crate::model::kind::Sensor;
 pub use crate::model::kind::TimestampReference;
-pub(crate) use crate::model::returns::describe_changes;
+pub(crate) use crate::model::returns::describe_mode_changes;

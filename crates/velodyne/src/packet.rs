@@ -1,4 +1,4 @@
-//! Data packets of the sensors, and their definitions.
+//! Data packets of lidars, and the definitions of data and position packets.
 
 mod data_packet;
 pub(crate) mod definition;
@@ -10,5 +10,5 @@ pub use crate::packet::data_packet::CHANNELS;
 pub use crate::packet::data_packet::DATA_BYTES;
 pub use crate::packet::data_packet::Firings;
 pub use crate::packet::data_packet::PacketHeaders;
-pub use crate::packet::data_packet::PacketTrailer;
+pub use crate::packet::data_packet::PacketTail;
 pub use crate::packet::data_packet::Returns;

@@ -58,7 +58,7 @@ impl PacketColumns {
     pub(crate) fn append(&mut self, packet: &[u8]) -> Result<(), DamageKind> {
         let firings = Firings::new(packet).ok_or(DamageKind::Undecodable)?;
         if let Some(data) = &mut self.data {
-            // `append_value` only fails for values of another length.
+            // `append_value` only fails if the value does not have the length of a packet.
             data.append_value(packet).map_err(|_| DamageKind::Undecodable)?;
         }
         if self.azimuth.is_some() {

@@ -1,7 +1,7 @@
 //! Decoders of records whose columns are known in advance.
 //!
-//! [`Rows`] converts a record to rows. [`RowsDecoder`] adds the time and the selection of
-//! columns, which all topics share.
+//! [`RowBuilders`] convert a record to rows. [`RowsDecoder`] adds the time and the selection
+//! of columns, which all topics share.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) trait RowBuilders: Send {
     fn finish(&mut self) -> Vec<Option<ArrayRef>>;
 }
 
-/// A decoder made of [`Rows`] and their times.
+/// A decoder that combines [`RowBuilders`] with the times of the rows.
 pub(crate) struct RowsDecoder<R> {
     schema: SchemaRef,
     times: Vec<i64>,
@@ -44,8 +44,10 @@ pub(crate) fn selected_columns(
 ) -> Result<Vec<bool>> {
     let count = schema.fields().len();
     let selected = columns.indices.as_deref();
-    if selected.is_some_and(|selected| selected.iter().any(|index| *index >= count)) {
-        let message = format!("the topic has {count} columns");
+    let missing = selected.and_then(|selected| selected.iter().find(|n| **n >= count));
+    if let Some(index) = missing {
+        let message =
+            format!("there is no column {index}: the topic has {count} columns");
         return Err(Error::new(ErrorKind::NoSuch, message));
     }
     let is_selected = |index| selected.is_none_or(|selected| selected.contains(&index));
@@ -62,9 +64,9 @@ impl<R: RowBuilders + 'static> RowsDecoder<R> {
         let is_wanted = |index: &usize| {
             *index == 0 || is_selected.get(index - 1).copied().unwrap_or(false)
         };
-        let fields = (0..schema.fields().len()).filter(is_wanted);
+        let indices = (0..schema.fields().len()).filter(is_wanted);
         let fields: Vec<Field> =
-            fields.map(|index| schema.field(index).clone()).collect();
+            indices.map(|index| schema.field(index).clone()).collect();
         let schema = Arc::new(Schema::new(fields));
         Box::new(Self { schema, times: Vec::new(), rows })
     }

@@ -1,15 +1,15 @@
-//! The packets of one real capture in many containers and encapsulations are the same.
+//! Reads a real capture in many containers and encapsulations, and damaged captures.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+#[path = "captures/duplicates.rs"]
+mod duplicates;
 #[path = "captures/sections.rs"]
 mod sections;
 #[path = "captures/threads.rs"]
 mod threads;
-#[path = "captures/twice.rs"]
-mod twice;
-#[path = "captures/written.rs"]
-mod written;
+#[path = "captures/writer.rs"]
+mod writer;
 
 use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
@@ -27,49 +27,52 @@ fn sample(name: &str) -> Option<Bytes> {
     conformance::sample(&format!("velodyne/{name}"))
 }
 
-/// Returns the first 60 packets of the capture that all variants are made of: the last
-/// 1206 bytes of each frame of 1248, and its time.
+/// Returns the first 60 packets of the capture that all variants are made of, with their
+/// times in nanoseconds. Each packet is the last 1206 bytes of a frame of 1248.
 fn packets() -> Option<Vec<(i64, Bytes)>> {
     let bytes = sample("hdl64e_atwallshort.pcap")?;
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let mut at = 24;
+    let word = |offset: usize| {
+        u32::from_le_bytes(bytes[offset..offset + 4].try_into().unwrap())
+    };
+    let mut offset = 24;
     let mut packets = Vec::new();
     while packets.len() < 60 {
-        assert_eq!(word(at + 8), 1_248);
-        let micros = i64::from(word(at)) * 1_000_000 + i64::from(word(at + 4));
-        packets.push((micros * 1_000, bytes.slice(at + 16 + 42..at + 16 + 1_248)));
-        at += 16 + 1_248;
+        assert_eq!(word(offset + 8), 1_248);
+        let micros = i64::from(word(offset)) * 1_000_000 + i64::from(word(offset + 4));
+        packets
+            .push((micros * 1_000, bytes.slice(offset + 16 + 42..offset + 16 + 1_248)));
+        offset += 16 + 1_248;
     }
     Some(packets)
 }
 
-/// Returns the ranges of the whole frames of a pcap, including the 16 bytes of their
+/// Returns the ranges of the complete frames of a pcap, including the 16 bytes of their
 /// headers.
 fn frames(bytes: &[u8]) -> Vec<Range<usize>> {
-    let (mut frames, mut at) = (vec![], 24);
-    while let Some(len) = bytes.get(at + 8..at + 12) {
-        let end = at + 16 + u32::from_le_bytes(len.try_into().unwrap()) as usize;
+    let (mut frames, mut offset) = (vec![], 24);
+    while let Some(len) = bytes.get(offset + 8..offset + 12) {
+        let end = offset + 16 + u32::from_le_bytes(len.try_into().unwrap()) as usize;
         if end > bytes.len() {
             break;
         }
-        frames.push(at..end);
-        at = end;
+        frames.push(offset..end);
+        offset = end;
     }
     frames
 }
 
 /// The packets of each topic.
-type Found = BTreeMap<String, Vec<(Timestamp, Bytes)>>;
+type PacketsByTopic = BTreeMap<String, Vec<(Timestamp, Bytes)>>;
 
-fn read(name: &str) -> (CaptureLog, Found) {
+fn read(name: &str) -> (CaptureLog, PacketsByTopic) {
     let bytes = sample(&format!("pcap_variants/{name}")).unwrap();
-    opened(bytes)
+    open_and_read(bytes)
 }
 
-fn opened(bytes: Bytes) -> (CaptureLog, Found) {
+fn open_and_read(bytes: Bytes) -> (CaptureLog, PacketsByTopic) {
     let log = CaptureLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
     let (selection, mut block, mut packets_by_topic) =
-        (Selection::default(), Block::default(), Found::new());
+        (Selection::default(), Block::default(), PacketsByTopic::new());
     for part in log.manifest().plan(&selection, u64::MAX) {
         let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
@@ -119,15 +122,16 @@ fn every_encapsulation_has_the_same_packets() {
         let (log, captured) = read(name);
         assert_eq!(captured.keys().collect::<Vec<_>>(), ["velodyne_packets"], "{name}");
         let captured = &captured["velodyne_packets"];
-        let same: Vec<&Bytes> = captured.iter().map(|(_, bytes)| bytes).collect();
-        assert!(same == payloads, "{name}: {} packets", captured.len());
+        let captured_payloads: Vec<&Bytes> =
+            captured.iter().map(|(_, bytes)| bytes).collect();
+        assert!(captured_payloads == payloads, "{name}: {} packets", captured.len());
         assert_eq!(log.manifest().damage, [], "{name}");
         // Simple packets have no time, and ticks of 2^-20 s are not whole microseconds.
         if name != "simplepackets.pcapng" {
             for ((time, _), (nanos, _)) in captured.iter().zip(&packets) {
-                let late = nanos - time.as_nanos();
-                assert!((0..1_000).contains(&late), "{name}: {late} ns");
-                assert!(late == 0 || name == "pow2.pcapng", "{name}: {late} ns");
+                let error = nanos - time.as_nanos();
+                assert!((0..1_000).contains(&error), "{name}: {error} ns");
+                assert!(error == 0 || name == "pow2.pcapng", "{name}: {error} ns");
             }
         }
     }
@@ -173,9 +177,9 @@ fn each_lidar_is_a_topic_and_other_frames_are_counted() {
     // The first block of these packets has an unknown flag: they are reported as damage.
     assert_eq!(count(&log, "marred_packets"), 10);
     let damage = &log.manifest().damage;
-    assert_eq!(damage.iter().map(|gap| gap.records).sum::<u64>(), 10);
+    assert_eq!(damage.iter().map(|damage| damage.records).sum::<u64>(), 10);
     assert_eq!(
-        damage.iter().map(|gap| gap.bytes.clone().count()).sum::<usize>(),
+        damage.iter().map(|damage| damage.bytes.clone().count()).sum::<usize>(),
         10 * 1_264
     );
     assert_eq!(count(&log, "other_protocols"), 12);
@@ -187,27 +191,28 @@ fn missing_fragment_is_reported_with_its_position() {
     let Some(bytes) = sample("pcap_variants/ipfrag.pcap") else { return };
     let frames = frames(&bytes);
     assert_eq!(frames.len(), 2 * 60);
-    // Each datagram has an identification in its IP header after those of pcap and
-    // Ethernet.
+    // Give each datagram an identification, at byte 4 of the IP header, which follows the
+    // headers of pcap and Ethernet.
     let mut bytes = bytes.to_vec();
-    for (at, frame) in (0_u16..).zip(&frames) {
-        bytes[frame.start + 34..][..2].copy_from_slice(&(at / 2).to_be_bytes());
+    for (index, frame) in (0_u16..).zip(&frames) {
+        bytes[frame.start + 34..][..2].copy_from_slice(&(index / 2).to_be_bytes());
     }
     // The first fragment of the fourth packet, then the second.
     for missing in [6, 7] {
-        let rest = [&bytes[..frames[missing].start], &bytes[frames[missing].end..]];
-        let source = Arc::new(Bytes::from(rest.concat()));
+        let missing = &frames[missing];
+        let remaining = [&bytes[..missing.start], &bytes[missing.end..]].concat();
+        let source = Arc::new(Bytes::from(remaining));
         let log = CaptureLog::open(source, OpenOptions::default()).unwrap();
         assert_eq!(count(&log, "packets"), 59);
         let damage = &log.manifest().damage;
-        let places = damage.iter().map(|entry| (entry.bytes.start, entry.records));
-        assert_eq!(places.collect::<Vec<_>>(), [(frames[6].start as u64, 1)]);
+        let damage = damage.iter().map(|damage| (damage.bytes.start, damage.records));
+        assert_eq!(damage.collect::<Vec<_>>(), [(frames[6].start as u64, 1)]);
     }
 }
 
 #[test]
-fn position_packets_with_a_too_large_ip_length_are_found() {
-    // The numbers in the list of the samples.
+fn position_packets_with_a_too_large_ip_length_are_read() {
+    // The numbers of packets are those in the list of the samples.
     for (name, packets) in [
         ("vlp16_gadomski_position.pcap", 1),
         ("vlp16_opendlv_sampleShort.pcap", 56),
@@ -241,23 +246,23 @@ fn frames_truncated_by_the_snapshot_length_are_damage() {
 
 #[test]
 fn packet_that_its_headers_do_not_lead_to_is_damage() {
-    let Some(sound) = sample("hdl64e_atwallshort.pcap") else { return };
+    let Some(undamaged) = sample("hdl64e_atwallshort.pcap") else { return };
     let start = 24 + 20 * 1_264;
     // The protocols of Ethernet and IP, the lengths of IP and UDP, and that of the
     // record.
-    for at in [16 + 12, 16 + 23, 16 + 16, 16 + 38, 8, 9] {
-        let mut bytes = sound.to_vec();
-        bytes[start + at] ^= 0x01;
-        let (log, packets_by_topic) = opened(bytes.into());
-        let damage = &log.manifest().damage;
+    for offset in [16 + 12, 16 + 23, 16 + 16, 16 + 38, 8, 9] {
+        let mut bytes = undamaged.to_vec();
+        bytes[start + offset] ^= 0x01;
+        let (log, packets_by_topic) = open_and_read(bytes.into());
+        let all_damage = &log.manifest().damage;
         let packets = packets_by_topic["velodyne_packets"].len();
         // The original capture also ends inside a frame.
-        let (_, description) = damage.split_last().unwrap();
-        assert_eq!(packets + description.len().min(1), 306, "{at}: {damage:?}");
-        let place = start as u64..start as u64 + 1_264;
+        let (_, damage) = all_damage.split_last().unwrap();
+        assert_eq!(packets + damage.len().min(1), 306, "{offset}: {all_damage:?}");
+        let frame = start as u64..start as u64 + 1_264;
         assert!(
-            description.iter().all(|lost| place.contains(&lost.bytes.start)),
-            "{at}"
+            damage.iter().all(|damage| frame.contains(&damage.bytes.start)),
+            "{offset}"
         );
     }
 }
@@ -266,27 +271,30 @@ fn packet_that_its_headers_do_not_lead_to_is_damage() {
 fn only_truncated_frames_of_lidars_are_damage() {
     let Some(bytes) = sample("pcap_variants/noise_two_sensors.pcap") else { return };
     // All but a few frames are truncated to 100 bytes.
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let mut cut = bytes[..24].to_vec();
-    let (mut at, mut frames, mut lost) = (24, 0, 0);
-    while at < bytes.len() {
-        let len = word(at + 8) as usize;
-        let frame = &bytes[at + 16..at + 16 + len];
+    let word = |offset: usize| {
+        u32::from_le_bytes(bytes[offset..offset + 4].try_into().unwrap())
+    };
+    let mut truncated = bytes[..24].to_vec();
+    let (mut offset, mut frames, mut lost) = (24, 0, 0);
+    while offset < bytes.len() {
+        let len = word(offset + 8) as usize;
+        let frame = &bytes[offset + 16..offset + 16 + len];
         let captured_len = if frames % 50 == 0 { len } else { len.min(100) };
         let ethertype_and_protocol = (&frame[12..14], frame.get(23));
         let is_udp = ethertype_and_protocol == (&[8, 0], Some(&17));
-        let flag =
-            frame.get(42..44).is_some_and(|f| f == [255, 238] || f == [255, 221]);
-        lost += u64::from(captured_len < len && is_udp && len == 1_248 && flag);
-        cut.extend(&bytes[at..at + 8]);
-        cut.extend((captured_len as u32).to_le_bytes());
-        cut.extend(&bytes[at + 12..at + 16 + captured_len]);
-        (at, frames) = (at + 16 + len, frames + 1);
+        let has_flag = frame
+            .get(42..44)
+            .is_some_and(|flag| flag == [0xff, 0xee] || flag == [0xff, 0xdd]);
+        lost += u64::from(captured_len < len && is_udp && len == 1_248 && has_flag);
+        truncated.extend(&bytes[offset..offset + 8]);
+        truncated.extend((captured_len as u32).to_le_bytes());
+        truncated.extend(&bytes[offset + 12..offset + 16 + captured_len]);
+        (offset, frames) = (offset + 16 + len, frames + 1);
     }
-    let (log, packets_by_topic) = opened(cut.into());
-    let description: u64 =
+    let (log, packets_by_topic) = open_and_read(truncated.into());
+    let damaged_records: u64 =
         log.manifest().damage.iter().map(|damage| damage.records).sum();
-    assert_eq!((description, count(&log, "short_captures")), (lost, lost));
+    assert_eq!((damaged_records, count(&log, "short_captures")), (lost, lost));
     assert!(log.manifest().damage.len() < 4, "{:?}", log.manifest().damage);
     assert_eq!(
         packets_by_topic.values().map(Vec::len).sum::<usize>() as u64 + lost,
@@ -308,10 +316,11 @@ fn capture_that_ends_inside_a_frame_has_the_frames_before() {
 }
 
 /// Returns the packets of a file of bare packets, and its damage.
-fn bare(bytes: &[u8]) -> (Vec<Bytes>, Vec<(DamageKind, Range<u64>)>) {
-    let (log, mut packets_by_topic) = opened(Bytes::copy_from_slice(bytes));
+fn read_bare_packets(bytes: &[u8]) -> (Vec<Bytes>, Vec<(DamageKind, Range<u64>)>) {
+    let (log, mut packets_by_topic) = open_and_read(Bytes::copy_from_slice(bytes));
     let packets = packets_by_topic.remove("velodyne_packets").unwrap();
-    let damage = log.manifest().damage.iter().map(|d| (d.kind, d.bytes.clone()));
+    let damage =
+        log.manifest().damage.iter().map(|damage| (damage.kind, damage.bytes.clone()));
     (packets.into_iter().map(|(_, bytes)| bytes).collect(), damage.collect())
 }
 
@@ -323,35 +332,35 @@ fn damaged_bytes_lose_only_their_bare_packets() {
     let garbled = |start: usize, end: usize| {
         (DamageKind::Garbled, (start * 1_206) as u64..(end * 1_206) as u64)
     };
-    // The flag of a block: of the first packet, and of two packets with a sound one
-    // between them.
-    let mut wrong = dump.to_vec();
+    // The flag of a block is damaged: of the first packet, and of two packets with an
+    // undamaged one between them.
+    let mut damaged = dump.to_vec();
     for (packet, block) in [(0, 0), (500, 3), (502, 11)] {
-        wrong[packet * 1_206 + block * 100] ^= 1;
+        damaged[packet * 1_206 + block * 100] ^= 1;
     }
-    let (read_packets, damage) = bare(&wrong);
+    let (read_packets, damage) = read_bare_packets(&damaged);
     let indices = (0..1_000).filter(|n| ![0, 500, 502].contains(n));
     assert!(read_packets.iter().eq(indices.map(|n| packets[n])));
     assert_eq!(damage, [garbled(0, 1), garbled(500, 501), garbled(502, 503)]);
-    // A missing byte, and a hundred additional ones.
-    let mut wrong = dump.to_vec();
-    wrong.splice(700 * 1_206..700 * 1_206, [0xff; 100]);
-    wrong.remove(300 * 1_206 + 7);
-    let (read_packets, damage) = bare(&wrong);
+    // A byte is missing, and a hundred bytes are inserted.
+    let mut damaged = dump.to_vec();
+    damaged.splice(700 * 1_206..700 * 1_206, [0xff; 100]);
+    damaged.remove(300 * 1_206 + 7);
+    let (read_packets, damage) = read_bare_packets(&damaged);
     assert!(
         read_packets.iter().eq((0..1_000).filter(|n| *n != 300).map(|n| packets[n]))
     );
-    let at = 700 * 1_206 - 1;
     assert_eq!(damage[0], (DamageKind::Garbled, 300 * 1_206..301 * 1_206 - 1));
-    assert_eq!(damage[1..], [(DamageKind::Garbled, at..at + 100)]);
+    let inserted = 700 * 1_206 - 1..700 * 1_206 + 99;
+    assert_eq!(damage[1..], [(DamageKind::Garbled, inserted)]);
     // The end of the last packet is missing.
-    let (read_packets, damage) = bare(&dump[..dump.len() - 5]);
+    let (read_packets, damage) = read_bare_packets(&dump[..dump.len() - 5]);
     assert!(read_packets.iter().eq(&packets[..999]));
     assert_eq!(damage, [(DamageKind::Truncated, 999 * 1_206..1_000 * 1_206 - 5)]);
 }
 
 #[test]
-fn sound_captures_conform() {
+fn undamaged_captures_conform() {
     for name in ["std.pcapng", "ipfrag.pcap", "two_sections_mixed_endian.pcapng"] {
         if let Some(bytes) = sample(&format!("pcap_variants/{name}")) {
             conformance::check(&FORMAT, bytes);
@@ -380,21 +389,40 @@ fn unusual_captures_and_bare_packets_conform() {
 }
 
 #[test]
+fn malformed_blocks_beyond_the_limit_of_damaged_ranges_are_counted() {
+    // A section, an Ethernet interface, and enhanced packets of an interface that does not
+    // exist.
+    let block = |kind: u32, body: &[u32]| {
+        let len = 4 * body.len() as u32 + 12;
+        let words = [&[kind, len], body, &[len]].concat();
+        words.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<u8>>()
+    };
+    let section = block(0x0a0d_0d0a, &[0x1a2b_3c4d, 1, u32::MAX, u32::MAX]);
+    let malformed = block(6, &[1, 0, 0, 0, 0]);
+    let blocks = 65_536 + 10;
+    let bytes = [section, block(1, &[1, 0]), malformed.repeat(blocks)].concat();
+    let log = CaptureLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default());
+    let log = log.unwrap();
+    assert_eq!(log.manifest().damage.len(), 65_536);
+    assert_eq!(count(&log, "broken_packets"), 10);
+}
+
+#[test]
 fn maximum_lengths_at_any_offset_do_not_panic() {
     let puck = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/puck.pcap");
     let puck = Some(Bytes::from(std::fs::read(puck).unwrap()));
     let ng = sample("pcap_variants/two_interfaces.pcapng");
-    let pieces = sample("pcap_variants/ipfrag.pcap");
-    for bytes in [puck, ng, pieces].into_iter().flatten() {
+    let fragments = sample("pcap_variants/ipfrag.pcap");
+    for bytes in [puck, ng, fragments].into_iter().flatten() {
         // A few frames are sufficient and fast.
         let bytes = bytes.slice(..bytes.len().min(6_000));
-        for at in 0..bytes.len() - 4 {
+        for offset in 0..bytes.len() - 4 {
             // All headers of the first frames, and some of their contents.
-            if at > 300 && at % 5 != 0 {
+            if offset > 300 && offset % 5 != 0 {
                 continue;
             }
             let mut bytes = bytes.to_vec();
-            bytes[at..at + 4].fill(0xff);
+            bytes[offset..offset + 4].fill(0xff);
             let source = Arc::new(Bytes::from(bytes));
             let Ok(log) = CaptureLog::open(source, OpenOptions::default()) else {
                 continue;
@@ -407,9 +435,9 @@ fn maximum_lengths_at_any_offset_do_not_panic() {
                     records += block.len() as u64;
                 }
             }
-            let description =
+            let expected =
                 log.manifest().topics.iter().filter_map(|topic| topic.records);
-            assert_eq!(records, description.sum::<u64>(), "byte {at}");
+            assert_eq!(records, expected.sum::<u64>(), "byte {offset}");
         }
     }
 }

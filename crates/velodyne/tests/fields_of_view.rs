@@ -173,7 +173,7 @@ impl Setup {
 
     fn tail(&self) -> [u8; 2] {
         let mode = if self.returns == ReturnMode::Dual { 0x39 } else { 0x37 };
-        match self.model.identity() {
+        match self.model.product_id() {
             Some(identity) => [mode, identity],
             None => *b"H\x0c",
         }

@@ -304,7 +304,7 @@ fn model_option_that_contradicts_the_packets_is_reported() {
     let description =
         log.manifest().remarks.iter().find(|r| r.contains("as set by the user"));
     let description = description.expect("a remark");
-    for word in ["HDL-64E S1", "the packets indicate HDL-64E S2", "blocks in turn"] {
+    for word in ["HDL-64E S1", "the packets indicate HDL-64E S2", "blocks alternate"] {
         assert!(description.contains(word), "{description}");
     }
     let mut findings = Findings::default();

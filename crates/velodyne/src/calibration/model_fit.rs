@@ -68,7 +68,8 @@ impl Calibration {
             .filter(|other| !other.is_hdl64e() && self.has_angles_of(*other));
         let matching_models: Vec<Model> = matching_models.collect();
         // Models with the same product ID cannot be distinguished by their packets.
-        if matching_models.iter().any(|other| other.identity() == model.identity()) {
+        if matching_models.iter().any(|other| other.product_id() == model.product_id())
+        {
             return None;
         }
         // A VLP-32B and a VLP-32C have the same angles: the newer one is reported.

@@ -1,7 +1,7 @@
-//! Builds the manifest in one pass over all items: lidars, other frames, and damage.
+//! Builds the manifest in one pass over all items, the index pass: lidars, other frames, and
+//! damage.
 //!
-//! Captures have no index, so opening one means reading all headers of frames and
-//! packets.
+//! Captures have no index, so all headers of frames and packets must be read to open one.
 
 mod finish;
 mod frame_counts;
@@ -37,15 +37,16 @@ use crate::{
 };
 
 /// The maximum number of damaged ranges that are reported separately.
-const MAX_GAPS: usize = 1 << 16;
+const MAX_DAMAGED_RANGES: usize = 1 << 16;
 
 /// The maximum number of sections and interfaces of a file.
 const MAX_DECLARATIONS: usize = 1 << 16;
 
-/// The length after which a part ends.
+/// The minimum length of a part, except the last one.
 const PART_BYTES: u64 = 1 << 20;
 
-/// The number of bytes at the start of a file that are read to recognize the container.
+/// The number of bytes at the start of a file that are read to detect the container and
+/// whether checksums are correct.
 const PROBED_BYTES: usize = 1 << 20;
 
 /// Builds the manifest of the capture in `source`.
@@ -57,10 +58,15 @@ pub(crate) fn build_manifest(
     let mut window = WindowReader::new(source);
     let first_bytes = window.read_at(0, PROBED_BYTES)?;
     let detected = Container::detect(&first_bytes);
-    let guess = || Container::without_header(&first_bytes, source.len());
-    let guess = || options.is_format_given.then(guess);
-    let (container, start) = detected.or_else(guess).ok_or_else(|| {
-        Error::new(ErrorKind::Unrecognized, "not a capture of packets").with_offset(0)
+    let container_and_start = match detected {
+        None if options.is_format_given => {
+            Some(Container::with_damaged_header(&first_bytes, source.len()))
+        }
+        detected => detected,
+    };
+    let (container, start) = container_and_start.ok_or_else(|| {
+        let message = "not a pcap, a pcapng, or packets of 1206 bytes";
+        Error::new(ErrorKind::Unrecognized, message).with_offset(0)
     })?;
     let hours = match container {
         Container::Bare => HourCounter::detect(&first_bytes),
@@ -69,18 +75,18 @@ pub(crate) fn build_manifest(
     let reader = ItemReader {
         container,
         section: Section::default(),
-        fragments: Reassembler::default(),
+        reassembler: Reassembler::default(),
         duplicate_filter: DuplicateFilter::default(),
         hours,
         verifies_checksums: false,
     };
-    let verifies_checksums = reader.clone().trusts_checksums(&first_bytes, start);
+    let verifies_checksums = reader.clone().has_correct_checksums(&first_bytes, start);
     drop(first_bytes);
     let reader = ItemReader { verifies_checksums, ..reader };
     let mut builder = ManifestBuilder::new(reader, start, source.len());
     if detected.is_none() {
-        let lost = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
-        builder.gaps.push(lost.with_reason(
+        let header = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
+        builder.damage.push(header.with_reason(
             "the header of the capture is damaged: read as Ethernet frames with times in \
              microseconds",
         ));
@@ -96,257 +102,293 @@ pub(crate) fn build_manifest(
 /// The state of the index pass.
 struct ManifestBuilder {
     reader: ItemReader,
-    end: u64,
+    file_len: u64,
     declarations: Vec<(u64, Declaration)>,
     topics: TopicStatsTable,
     counts: FrameCounts,
-    gaps: Vec<Damage>,
+    /// The damaged ranges, in the order of the file.
+    damage: Vec<Damage>,
     parts: Vec<Part>,
+    /// The state of the reader at the start of each part.
     starts: Vec<PartStart>,
-    /// The last search for an item: its search, start and result.
-    searched: Option<(Resync, u64, Option<u64>)>,
-    /// Whether the last damaged range consists of incomplete frames, and no packet
-    /// followed.
-    extends_gap: bool,
+    last_search: Option<ItemSearch>,
+    /// Whether the last damaged range consists of lost frames, and no packet followed.
+    extends_damage: bool,
+}
+
+/// A search for an item after damage.
+#[derive(Clone, Copy)]
+struct ItemSearch {
+    resync: Resync,
+    /// The offset of the damaged item.
+    damaged: u64,
+    /// The offset of the next item, if there is one.
+    next: Option<u64>,
 }
 
 impl ManifestBuilder {
-    fn new(reader: ItemReader, start: u64, end: u64) -> Self {
+    fn new(reader: ItemReader, start: u64, file_len: u64) -> Self {
         let mut builder = Self {
             reader,
-            end,
+            file_len,
             declarations: Vec::new(),
             topics: TopicStatsTable::default(),
             counts: FrameCounts::default(),
-            gaps: Vec::new(),
+            damage: Vec::new(),
             parts: Vec::new(),
             starts: Vec::new(),
-            searched: None,
-            extends_gap: false,
+            last_search: None,
+            extends_damage: false,
         };
-        builder.begin_part(start);
+        builder.start_part(start);
         builder
     }
 
-    /// Iterates over all items, or takes over segments that were scanned ahead.
+    /// Reads all items from `offset` on. Where `scanner` has scanned a segment ahead, its
+    /// results are used.
     fn scan(
         &mut self,
-        mut at: u64,
+        mut offset: u64,
         window: &mut WindowReader<'_>,
         mut scanner: SpeculativeScanner,
     ) -> Result<()> {
-        while at < self.end {
-            scanner.submit(at, &self.reader, self.declarations.len());
-            at = match scanner.take(at, self.declarations.len()) {
-                Some(segment) => self.segment(segment)?,
-                None => self.step(at, window)?,
+        while offset < self.file_len {
+            scanner.submit(offset, &self.reader, self.declarations.len());
+            offset = match scanner.take(offset, self.declarations.len()) {
+                Some(segment) => self.add_segment(segment)?,
+                None => self.read_next(offset, window)?,
             };
         }
         Ok(())
     }
 
-    /// Takes over a segment that starts here. Returns the position at which reading
-    /// continues.
-    fn segment(&mut self, segment: Segment) -> Result<u64> {
+    /// Records the items of a segment that was scanned ahead. Returns the offset at which
+    /// reading continues.
+    fn add_segment(&mut self, segment: Segment) -> Result<u64> {
         let Segment { start, bytes, items, end } = segment;
-        for ScannedItem { at, len, content, sum } in items {
-            self.begin_part_if_due(at);
-            let item = bytes.get((at - start) as usize..).unwrap_or_default();
+        for ScannedItem { offset, len, content, hash } in items {
+            self.start_part_if_due(offset);
+            let item = bytes.get((offset - start) as usize..).unwrap_or_default();
             let item = item.get(..len).unwrap_or_default();
             let content = match content {
                 Some(ItemContent::Packet(packet)) => {
-                    self.reader.unless_duplicate(packet, sum)
+                    self.reader.reject_duplicate(packet, hash)
                 }
-                Some(item) => item,
-                None => self.reader.read(at, item),
+                Some(content) => content,
+                None => self.reader.read(offset, item),
             };
-            self.lost_fragments();
-            self.record_item(at, item, content)?;
+            self.record_lost_fragments();
+            self.record_item(offset, item, content)?;
         }
         Ok(end)
     }
 
-    /// Reads the item at `at`. Returns the position at which reading continues.
-    fn step(&mut self, at: u64, window: &mut WindowReader<'_>) -> Result<u64> {
-        self.begin_part_if_due(at);
-        let bytes = window.read_at(at, self.reader.container.classified_bytes())?;
+    /// Reads the item or the damage at `offset`. Returns the offset at which reading
+    /// continues.
+    fn read_next(&mut self, offset: u64, window: &mut WindowReader<'_>) -> Result<u64> {
+        self.start_part_if_due(offset);
+        let file_len = self.file_len;
+        let bytes = window.read_at(offset, self.reader.container.classified_bytes())?;
         if bytes.is_empty() {
-            // The source is shorter than its length.
-            return Ok(self.record_damage(DamageKind::Truncated, at, self.end));
+            // The source ends before its declared length.
+            return Ok(self.record_damage(DamageKind::Truncated, offset, file_len));
         }
         let container = self.reader.container;
-        let before = self.reader.section.is_big_endian;
-        let is_big_endian = container.is_big_endian(&bytes, before);
-        let classification = container.classify(at, &bytes, is_big_endian, self.end);
-        let resync = Resync { container, is_big_endian, end: self.end };
+        let was_big_endian = self.reader.section.is_big_endian;
+        let is_big_endian = container.is_big_endian(&bytes, was_big_endian);
+        let classification =
+            container.classify(offset, &bytes, is_big_endian, file_len);
+        let resync = Resync { container, is_big_endian, file_len };
         Ok(match classification {
-            Classification::Item(len) if resync.continues_at(at + len, window)? => {
-                self.item(at, len, window)?
+            Classification::Item(len)
+                if resync.continues_at(offset + len, window)? =>
+            {
+                self.read_item(offset, len, window)?
             }
-            Classification::Item(len) => match self.next(resync, at, window)? {
-                // The item has another length than declared.
-                Some(next) if next < at + len => {
-                    self.record_damage(DamageKind::Garbled, at, next)
+            Classification::Item(len) => {
+                match self.find_item(resync, offset, window)? {
+                    // The declared length of the item is wrong.
+                    Some(next) if next < offset + len => {
+                        self.record_damage(DamageKind::Garbled, offset, next)
+                    }
+                    _ => self.read_item(offset, len, window)?,
                 }
-                _ => self.item(at, len, window)?,
-            },
-            classification => match self.next(resync, at, window)? {
-                Some(next) => self.record_damage(DamageKind::Garbled, at, next),
+            }
+            classification => match self.find_item(resync, offset, window)? {
+                Some(next) => self.record_damage(DamageKind::Garbled, offset, next),
                 None if classification == Classification::Truncated => {
-                    self.record_damage(DamageKind::Truncated, at, self.end)
+                    self.record_damage(DamageKind::Truncated, offset, file_len)
                 }
-                None => self.record_damage(DamageKind::Garbled, at, self.end),
+                None => self.record_damage(DamageKind::Garbled, offset, file_len),
             },
         })
     }
 
-    /// Returns the position of the next item after the broken one at `at`. The result is
-    /// remembered so that no range is searched twice.
-    fn next(
+    /// Returns the offset of the next item after the damaged one at `damaged`. The result
+    /// is stored, so that no range is searched twice.
+    fn find_item(
         &mut self,
         resync: Resync,
-        at: u64,
+        damaged: u64,
         window: &mut WindowReader<'_>,
     ) -> Result<Option<u64>> {
-        if self.gaps.len() >= MAX_GAPS {
+        if self.damage.len() >= MAX_DAMAGED_RANGES {
             return Ok(None);
         }
-        match self.searched {
-            Some((before, from, next))
-                if before == resync
-                    && from <= at
-                    && next.is_none_or(|next| next > at) =>
+        match self.last_search {
+            Some(last)
+                if last.resync == resync
+                    && last.damaged <= damaged
+                    && last.next.is_none_or(|next| next > damaged) =>
             {
-                Ok(next)
+                Ok(last.next)
             }
             _ => {
-                let next = resync.next(at, window)?;
-                self.searched = Some((resync, at, next));
+                let next = resync.next_item(damaged, window)?;
+                self.last_search = Some(ItemSearch { resync, damaged, next });
                 Ok(next)
             }
         }
     }
 
-    /// Reads the item of `len` bytes at `at`, and returns its end.
-    fn item(
+    /// Reads the item of `len` bytes at `offset`, and returns its end.
+    fn read_item(
         &mut self,
-        at: u64,
+        offset: u64,
         len: u64,
         window: &mut WindowReader<'_>,
     ) -> Result<u64> {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
-        let bytes = window.read_at(at, len)?;
+        let bytes = window.read_at(offset, len)?;
         let Some(item) = bytes.get(..len) else {
-            return Ok(self.record_damage(DamageKind::Truncated, at, self.end));
+            return Ok(self.record_damage(
+                DamageKind::Truncated,
+                offset,
+                self.file_len,
+            ));
         };
-        let content = self.reader.read(at, item);
-        self.lost_fragments();
-        self.record_item(at, item, content)
+        let content = self.reader.read(offset, item);
+        self.record_lost_fragments();
+        self.record_item(offset, item, content)
     }
 
-    /// Records the classification of the `item` at `at`, and returns its end.
+    /// Records the classification of the `item` at `offset`, and returns its end.
     fn record_item(
         &mut self,
-        at: u64,
+        offset: u64,
         item: &[u8],
         content: ItemContent,
     ) -> Result<u64> {
-        let end = at + item.len() as u64;
+        let end = offset + item.len() as u64;
         match content {
-            ItemContent::Packet(packet) => self.packet(at, &packet, item),
+            ItemContent::Packet(packet) => self.record_packet(offset, &packet, item),
             ItemContent::Fragment => {
-                self.counts.fragment();
-                self.extends_gap = false;
+                self.counts.count_fragment();
+                self.extends_damage = false;
             }
-            ItemContent::Rejected(reason) => self.counts.count_rejected(reason, at),
+            ItemContent::Rejected(reason) => self.counts.count_rejected(reason, offset),
             ItemContent::Lost(reason) => {
-                self.counts.count_rejected(reason, at);
-                self.record_lost_frame(at, end);
+                self.counts.count_rejected(reason, offset);
+                self.record_lost_frame(offset, end);
             }
             ItemContent::Declaration(declaration) => {
-                self.extends_gap = false;
+                self.extends_damage = false;
                 if self.declarations.len() >= MAX_DECLARATIONS {
-                    let message = "over 65536 sections and interfaces";
-                    return Err(Error::new(ErrorKind::Limit, message).with_offset(at));
+                    let message = format!(
+                        "the capture has more than {MAX_DECLARATIONS} sections and interfaces"
+                    );
+                    let err = Error::new(ErrorKind::Limit, message);
+                    return Err(err.with_offset(offset));
                 }
-                self.declarations.push((at, declaration));
+                self.declarations.push((offset, declaration));
             }
             ItemContent::Other => {}
+            // Beyond the limit, malformed items are only counted.
+            ItemContent::Broken if self.damage.len() >= MAX_DAMAGED_RANGES => {
+                self.counts.count_rejected(RejectReason::Broken, offset);
+            }
             ItemContent::Broken => {
-                return Ok(self.record_damage(DamageKind::Garbled, at, end));
+                self.record_damage(DamageKind::Garbled, offset, end);
             }
         }
         Ok(end)
     }
 
-    fn packet(&mut self, at: u64, packet: &LidarPacket, item: &[u8]) {
-        let Some(topic) = self.topics.packet(packet, packet.payload(item)) else {
-            return self.counts.count_rejected(RejectReason::OtherDatagram, at);
+    fn record_packet(&mut self, offset: u64, packet: &LidarPacket, item: &[u8]) {
+        let Some(topic) = self.topics.add(packet, packet.payload(item)) else {
+            return self.counts.count_rejected(RejectReason::OtherDatagram, offset);
         };
-        self.counts.packet(packet.sender.is_position);
-        self.extends_gap = false;
+        self.counts.count_packet(packet.sender.is_position);
+        self.extends_damage = false;
         if let Some(part) = self.parts.last_mut() {
             part.topics.insert(topic);
             part.time = part.time.cover(&TimeRange::from_timestamp(packet.time));
         }
     }
 
-    /// Records an incomplete frame that contained a packet. Consecutive frames without a
-    /// packet or a part boundary between them are one damaged range.
-    fn record_lost_frame(&mut self, at: u64, end: u64) {
-        if let Some(gap) = self.gaps.last_mut().filter(|_| self.extends_gap) {
-            gap.bytes.end = end;
-            gap.lost_bytes += end - at;
-            gap.records += 1;
-        } else if self.gaps.len() < MAX_GAPS {
-            // Beyond the limit, they are still counted.
-            let gap = Damage::new(DamageKind::Garbled, at..end);
-            self.gaps.push(gap.with_records(1, None));
-            self.extends_gap = true;
+    /// Records a frame whose packet is lost. Consecutive frames without a packet or a part
+    /// boundary between them are one damaged range. Beyond the limit, frames are only
+    /// counted, which the caller does.
+    fn record_lost_frame(&mut self, offset: u64, end: u64) {
+        if let Some(damage) = self.damage.last_mut().filter(|_| self.extends_damage) {
+            damage.bytes.end = end;
+            damage.lost_bytes += end - offset;
+            damage.records += 1;
+        } else if self.damage.len() < MAX_DAMAGED_RANGES {
+            let damage = Damage::new(DamageKind::Garbled, offset..end);
+            self.damage.push(damage.with_records(1, None));
+            self.extends_damage = true;
         }
     }
 
     /// Records the frames with fragments of packets that were never completed. They may
-    /// be anywhere before the current position, so they are inserted in order.
-    fn lost_fragments(&mut self) {
-        for lost in self.reader.fragments.lost.drain(..) {
-            if self.gaps.len() >= MAX_GAPS {
+    /// be anywhere before the current item, so they are inserted in order. Beyond the
+    /// limit, they are only counted by the reassembler.
+    fn record_lost_fragments(&mut self) {
+        for frame in self.reader.reassembler.lost.drain(..) {
+            if self.damage.len() >= MAX_DAMAGED_RANGES {
                 continue;
             }
-            let start = lost.bytes.start;
-            let index = self.gaps.partition_point(|gap| gap.bytes.start < start);
-            let gap = Damage::new(DamageKind::Garbled, lost.bytes);
-            let gap = gap.with_records(u64::from(lost.is_first), None);
-            self.gaps.insert(index, gap);
-            self.extends_gap = false;
+            let start = frame.bytes.start;
+            let index =
+                self.damage.partition_point(|damage| damage.bytes.start < start);
+            let damage = Damage::new(DamageKind::Garbled, frame.bytes);
+            let damage = damage.with_records(u64::from(frame.is_first), None);
+            self.damage.insert(index, damage);
+            self.extends_damage = false;
         }
     }
 
     /// Records a damaged range, and returns its end.
-    fn record_damage(&mut self, kind: DamageKind, at: u64, end: u64) -> u64 {
-        self.gaps.push(Damage::new(kind, at..end));
-        self.extends_gap = false;
+    fn record_damage(&mut self, kind: DamageKind, start: u64, end: u64) -> u64 {
+        self.damage.push(Damage::new(kind, start..end));
+        self.extends_damage = false;
         end
     }
 
-    /// Starts a part at `at`, where an item starts, if the current one is long enough.
-    fn begin_part_if_due(&mut self, at: u64) {
-        if self.parts.last().is_none_or(|part| at - part.bytes.start >= PART_BYTES) {
-            self.begin_part(at);
+    /// Starts a part at `offset`, where an item starts, if the current one is long enough.
+    fn start_part_if_due(&mut self, offset: u64) {
+        if self.parts.last().is_none_or(|part| offset - part.bytes.start >= PART_BYTES)
+        {
+            self.start_part(offset);
         }
     }
 
-    /// Starts a part at `at`, and ends the current one.
-    fn begin_part(&mut self, at: u64) {
+    /// Ends the current part, and starts a part at `offset`.
+    fn start_part(&mut self, offset: u64) {
         if let Some(last) = self.parts.last_mut() {
-            last.bytes.end = at;
+            last.bytes.end = offset;
         }
-        self.extends_gap = false;
-        let (topics, time) = (TopicSet::EMPTY, TimeRange::EMPTY);
-        self.parts.push(Part { bytes: at..at, topics, time });
-        let ItemReader { fragments, duplicate_filter, hours, .. } = &self.reader;
-        let (fragments, duplicate_filter) =
-            (fragments.frames(), duplicate_filter.clone());
-        self.starts.push(PartStart { fragments, duplicate_filter, hours: *hours });
+        self.extends_damage = false;
+        self.parts.push(Part {
+            bytes: offset..offset,
+            topics: TopicSet::EMPTY,
+            time: TimeRange::EMPTY,
+        });
+        self.starts.push(PartStart {
+            fragments: self.reader.reassembler.frame_offsets(),
+            duplicate_filter: self.reader.duplicate_filter.clone(),
+            hours: self.reader.hours,
+        });
     }
 }

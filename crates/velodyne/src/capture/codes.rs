@@ -5,7 +5,7 @@ use logtool_core::FindingCode;
 use crate::lidar;
 
 /// All codes except those of lidars.
-pub(crate) const OWN: &[&FindingCode] = &[
+pub(crate) const CAPTURE_CODES: &[&FindingCode] = &[
     &BROKEN,
     &CHECKSUM,
     &CHECKSUMS,
@@ -27,13 +27,14 @@ pub(crate) const OWN: &[&FindingCode] = &[
 ];
 
 /// All codes.
-pub(crate) const CODES: &[&FindingCode] =
-    &lidar::with_lidar_codes::<{ OWN.len() + lidar::CODES.len() }>(OWN);
+pub(crate) const CODES: &[&FindingCode] = &lidar::with_lidar_codes::<
+    { CAPTURE_CODES.len() + lidar::CODES.len() },
+>(CAPTURE_CODES);
 
 pub(crate) static BROKEN: FindingCode = FindingCode::error(
     "capture.broken",
-    "frames of a capture are shorter than their headers declare, contain packets that \
-     their headers do not lead to, or packets with unknown block flags",
+    "frames of a capture are shorter than their headers declare, or contain packets that \
+     their headers do not lead to, packets with unknown block flags, or only zeros",
 );
 pub(crate) static CHECKSUM: FindingCode = FindingCode::error(
     "capture.checksum",
@@ -45,8 +46,8 @@ pub(crate) static CHECKSUMS: FindingCode = FindingCode::warning(
 );
 pub(crate) static CLOCK_HOST: FindingCode = FindingCode::note(
     "capture.clock.host",
-    "the clock of the computer that captured the packets differs from UTC by more than a \
-     second, as the position packets state it",
+    "the clock of the computer that captured the packets differs by more than a second from \
+     the UTC that the position packets state",
 );
 pub(crate) static CLOCK_NMEA: FindingCode = FindingCode::warning(
     "capture.clock.nmea",

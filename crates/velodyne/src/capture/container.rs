@@ -6,8 +6,8 @@
 //! pcapng    blocks: type u32 | length u32 | ... | length u32
 //! bare      packets of 1206 bytes
 //! ```
-//! (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.) This module only finds the next
-//! item, even after damage. The crate `pcap-parser` parses the items.
+//! (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.) This module only determines where
+//! items start and end, also after damage. The crate `pcap-parser` parses the items.
 
 use pcap_parser::parse_pcap_header;
 use serde::{Deserialize, Serialize};
@@ -17,11 +17,11 @@ use crate::{
     packet::{DATA_BYTES, Firings},
 };
 
-/// The maximum length of a frame. Longer lengths are damage. The longest frame on real
-/// links has 65,551 bytes.
+/// The maximum length of a frame, unless the header of the pcap states a longer one. Greater
+/// lengths are damage. The longest frame on real links has 65,551 bytes.
 const MAX_FRAME: u32 = 1 << 18;
 
-/// The maximum length of a pcapng block, as recommended by the specification. Longer
+/// The maximum length of a pcapng block, as recommended by the specification. Greater
 /// lengths are damage.
 const MAX_BLOCK: u32 = 16 << 20;
 
@@ -31,22 +31,22 @@ const PCAP_HEADER_BYTES: u64 = 24;
 /// The link type of Ethernet.
 const ETHERNET: u16 = 1;
 
-/// The number of bytes for classifying an item with a header.
+/// The number of bytes that are needed to classify an item of a pcap or pcapng.
 const CLASSIFIED_BYTES: usize = 32;
 
-/// The number of packets that are examined to recognize bare packets. They must fit into
-/// the bytes that are available before a file is opened.
+/// The maximum number of packets that are examined to recognize bare packets. They must fit
+/// into the bytes that are available before a file is opened.
 const PROBED_PACKETS: usize = 3;
 
-/// The block types that are accepted when searching for the next block.
-const BLOCKS: [u32; 9] = [1, 2, 3, 4, 5, 6, 10, 0xbad, SECTION];
+/// The types of blocks that are accepted when searching for the next block.
+const BLOCK_TYPES: [u32; 9] = [1, 2, 3, 4, 5, 6, 10, 0xbad, SECTION_HEADER];
 
 /// The type of a section header, which is the same in both byte orders.
-const SECTION: u32 = 0x0a0d_0d0a;
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 
-/// The byte-order magic of a section header.
-const BIG_ENDIAN: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
-const LITTLE_ENDIAN: [u8; 4] = [0x4d, 0x3c, 0x2b, 0x1a];
+/// The byte-order magic of a section header in both byte orders.
+const BIG_ENDIAN_MAGIC: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
+const LITTLE_ENDIAN_MAGIC: [u8; 4] = [0x4d, 0x3c, 0x2b, 0x1a];
 
 /// The container of the packets in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,13 +62,13 @@ pub(crate) enum Container {
 pub(crate) struct Pcap {
     pub(crate) is_big_endian: bool,
     pub(crate) is_nanos: bool,
-    /// Whether frame headers have 8 additional bytes (a variant of the format).
+    /// Whether frame headers have 8 additional bytes, in a variant of the format.
     pub(crate) is_modified: bool,
     pub(crate) link: u16,
     pub(crate) snap_len: u32,
 }
 
-/// The classification of some bytes.
+/// The classification of the bytes at an offset of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Classification {
     /// An item of this length.
@@ -80,37 +80,44 @@ pub(crate) enum Classification {
 }
 
 impl Container {
-    /// Recognizes the container from the first bytes, and returns it with the length of
-    /// its header.
+    /// Detects the container from the first bytes, and returns it with the length of its
+    /// header.
     pub(crate) fn detect(first_bytes: &[u8]) -> Option<(Self, u64)> {
         if let Ok((_, header)) = parse_pcap_header(first_bytes) {
             let pcap = Pcap {
                 is_big_endian: header.is_bigendian(),
                 is_nanos: header.is_nanosecond_precision(),
                 is_modified: header.is_modified_format(),
-                // The upper bits state how frames are checked.
+                // The upper bits describe the frame check sequence.
                 link: header.network.0 as u16,
                 snap_len: header.snaplen,
             };
             return Some((Self::Pcap(pcap), header.size() as u64));
         }
         let magic = first_bytes.get(8..12);
-        let is_section = word_at(first_bytes, 0, false) == Some(SECTION)
-            && (magic == Some(&BIG_ENDIAN) || magic == Some(&LITTLE_ENDIAN));
+        let is_section = word_at(first_bytes, 0, false) == Some(SECTION_HEADER)
+            && (magic == Some(&BIG_ENDIAN_MAGIC)
+                || magic == Some(&LITTLE_ENDIAN_MAGIC));
         if is_section {
             return Some((Self::PcapNg, 0));
         }
         let (packets, _) = first_bytes.as_chunks::<DATA_BYTES>();
-        let first = packets.get(..PROBED_PACKETS).unwrap_or(packets);
-        let data_packets = first.iter().filter(|packet| is_data(&packet[..])).count();
-        let is_bare = data_packets > 0 && data_packets * 2 >= first.len();
+        let packets = packets.get(..PROBED_PACKETS).unwrap_or(packets);
+        let data_packets = packets
+            .iter()
+            .filter(|packet| starts_with_data_packet(&packet[..]))
+            .count();
+        let is_bare = data_packets > 0 && data_packets * 2 >= packets.len();
         is_bare.then_some((Self::Bare, 0))
     }
 
-    /// Returns the container of a pcap whose header is lost, and the length of that header.
-    /// The first frame shows the byte order. Frames are Ethernet and times are microseconds,
-    /// as in nearly all captures.
-    pub(crate) fn without_header(first_bytes: &[u8], end: u64) -> (Self, u64) {
+    /// Returns the container of a pcap whose header is damaged, and the length of that
+    /// header. The byte order is detected from the first frame. Ethernet frames and times in
+    /// microseconds are assumed, as in nearly all captures.
+    pub(crate) fn with_damaged_header(
+        first_bytes: &[u8],
+        file_len: u64,
+    ) -> (Self, u64) {
         let pcap = |is_big_endian| {
             Self::Pcap(Pcap {
                 is_big_endian,
@@ -121,9 +128,13 @@ impl Container {
             })
         };
         let frames = first_bytes.get(PCAP_HEADER_BYTES as usize..).unwrap_or_default();
-        let is_big_endian = [false, true].into_iter().find(|order| {
-            let classification =
-                pcap(*order).classify(PCAP_HEADER_BYTES, frames, *order, end);
+        let is_big_endian = [false, true].into_iter().find(|is_big_endian| {
+            let classification = pcap(*is_big_endian).classify(
+                PCAP_HEADER_BYTES,
+                frames,
+                *is_big_endian,
+                file_len,
+            );
             matches!(classification, Classification::Item(_))
         });
         (pcap(is_big_endian.unwrap_or(false)), PCAP_HEADER_BYTES)
@@ -139,33 +150,37 @@ impl Container {
     }
 
     /// Returns whether numbers are big-endian from the item with these `bytes` on. A
-    /// section declares its own byte order. `before` is the byte order of the previous
-    /// items.
-    pub(crate) fn is_big_endian(self, bytes: &[u8], before: bool) -> bool {
+    /// section header declares its own byte order. `was_big_endian` is the byte order of
+    /// the previous item.
+    pub(crate) fn is_big_endian(self, bytes: &[u8], was_big_endian: bool) -> bool {
         match (self, word_at(bytes, 0, false), bytes.get(8..12)) {
-            (Self::PcapNg, Some(SECTION), Some(magic)) => magic == BIG_ENDIAN,
-            _ => before,
+            (Self::PcapNg, Some(SECTION_HEADER), Some(magic)) => {
+                magic == BIG_ENDIAN_MAGIC
+            }
+            _ => was_big_endian,
         }
     }
 
-    /// Classifies the `bytes` of the file at `at`. `end` is the length of the file, and
-    /// `is_big_endian` the byte order of the section.
+    /// Classifies the `bytes` at `offset` of the file. `is_big_endian` is the byte order of
+    /// the section.
     pub(crate) fn classify(
         self,
-        at: u64,
+        offset: u64,
         bytes: &[u8],
         is_big_endian: bool,
-        end: u64,
+        file_len: u64,
     ) -> Classification {
         let len = match self {
             Self::Pcap(pcap) => pcap.item_len(bytes),
             Self::PcapNg => block_len(bytes, self.is_big_endian(bytes, is_big_endian)),
-            Self::Bare => is_data(bytes).then_some(DATA_BYTES as u64),
+            Self::Bare => starts_with_data_packet(bytes).then_some(DATA_BYTES as u64),
         };
         match len {
-            Some(len) if at.saturating_add(len) > end => Classification::Truncated,
+            Some(len) if offset.saturating_add(len) > file_len => {
+                Classification::Truncated
+            }
             Some(len) => Classification::Item(len),
-            None if at.saturating_add(self.header_len()) > end => {
+            None if offset.saturating_add(self.min_item_len()) > file_len => {
                 Classification::Truncated
             }
             None => Classification::Invalid,
@@ -173,16 +188,16 @@ impl Container {
     }
 
     /// Returns whether `bytes` is accepted as the start of an item after damage.
-    pub(crate) fn may_begin(self, bytes: &[u8], is_big_endian: bool) -> bool {
+    pub(crate) fn may_start_item(self, bytes: &[u8], is_big_endian: bool) -> bool {
         match self {
-            Self::Pcap(pcap) => pcap.may_begin(bytes),
+            Self::Pcap(pcap) => pcap.may_start_item(bytes),
             Self::PcapNg => {
                 let kind = word_at(bytes, 0, is_big_endian);
                 let is_big_endian = self.is_big_endian(bytes, is_big_endian);
-                kind.is_some_and(|kind| BLOCKS.contains(&kind))
+                kind.is_some_and(|kind| BLOCK_TYPES.contains(&kind))
                     && block_len(bytes, is_big_endian).is_some()
             }
-            Self::Bare => is_data(bytes),
+            Self::Bare => starts_with_data_packet(bytes),
         }
     }
 
@@ -194,8 +209,9 @@ impl Container {
         }
     }
 
-    /// Returns the minimum length of an item.
-    pub(crate) fn header_len(self) -> u64 {
+    /// Returns the minimum length of an item: that of its header, or that of a packet
+    /// without a container.
+    pub(crate) fn min_item_len(self) -> u64 {
         match self {
             Self::Pcap(pcap) => pcap.header_len() as u64,
             Self::PcapNg => 12,
@@ -214,16 +230,15 @@ impl Pcap {
         let captured = word_at(bytes, 8, self.is_big_endian)?;
         let fraction = word_at(bytes, 4, self.is_big_endian)?;
         // Fractions above a second exist in real files. Above four seconds is damage.
-        let second = if self.is_nanos { 1_000_000_000 } else { 1_000_000 };
-        let is_plausible = captured <= self.max_frame() && fraction / 4 < second;
+        let units_per_second = if self.is_nanos { 1_000_000_000 } else { 1_000_000 };
+        let is_plausible =
+            captured <= self.max_frame() && fraction / 4 < units_per_second;
         is_plausible.then_some(self.header_len() as u64 + u64::from(captured))
     }
 
-    fn may_begin(self, bytes: &[u8]) -> bool {
-        let (captured, len) = (
-            word_at(bytes, 8, self.is_big_endian),
-            word_at(bytes, 12, self.is_big_endian),
-        );
+    fn may_start_item(self, bytes: &[u8]) -> bool {
+        let captured = word_at(bytes, 8, self.is_big_endian);
+        let len = word_at(bytes, 12, self.is_big_endian);
         let (Some(captured), Some(len)) = (captured, len) else { return false };
         captured > 0
             && captured <= len
@@ -237,24 +252,24 @@ impl Pcap {
 }
 
 /// Returns whether `bytes` starts with a data packet.
-fn is_data(bytes: &[u8]) -> bool {
+fn starts_with_data_packet(bytes: &[u8]) -> bool {
     let packet = bytes.get(..DATA_BYTES).and_then(Firings::new);
     packet.is_some_and(payload::is_data)
 }
 
-/// Returns the length of the block that starts with `bytes`, if it is possible.
+/// Returns the length of the block that starts with `bytes`, if the length is plausible.
 fn block_len(bytes: &[u8], is_big_endian: bool) -> Option<u64> {
     let len = word_at(bytes, 4, is_big_endian)?;
     let is_plausible = (12..=MAX_BLOCK).contains(&len) && len.is_multiple_of(4);
     is_plausible.then_some(len.into())
 }
 
-fn word_at(bytes: &[u8], at: usize, is_big_endian: bool) -> Option<u32> {
-    let word_at = bytes.get(at..)?.first_chunk()?;
+fn word_at(bytes: &[u8], offset: usize, is_big_endian: bool) -> Option<u32> {
+    let word = *bytes.get(offset..)?.first_chunk()?;
     Some(if is_big_endian {
-        u32::from_be_bytes(*word_at)
+        u32::from_be_bytes(word)
     } else {
-        u32::from_le_bytes(*word_at)
+        u32::from_le_bytes(word)
     })
 }
 
@@ -270,7 +285,7 @@ mod tests {
     #[test]
     fn pcap_header_determines_byte_order_and_resolution() {
         let (Container::Pcap(little), 24) = Container::detect(&PCAP).unwrap() else {
-            panic!("no pcap")
+            panic!("not a pcap")
         };
         assert!(!little.is_big_endian && !little.is_nanos);
         assert_eq!((little.link, little.snap_len), (1, 65_536));
@@ -280,7 +295,7 @@ mod tests {
         ];
         let (Container::Pcap(big_endian), 24) = Container::detect(&big_endian).unwrap()
         else {
-            panic!("no pcap")
+            panic!("not a pcap")
         };
         assert!(big_endian.is_big_endian && big_endian.is_nanos);
         assert_eq!((big_endian.link, big_endian.snap_len), (276, 96));
@@ -321,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_packets_are_recognized_even_if_one_of_the_first_is_broken() {
+    fn bare_packets_are_recognized_even_if_the_first_one_is_damaged() {
         let mut packets = [0; 3 * DATA_BYTES];
         for packet in packets.chunks_exact_mut(DATA_BYTES) {
             let blocks = packet.chunks_exact_mut(100);

@@ -1,6 +1,6 @@
 //! Reads the packets of a part.
 
-use std::{mem, sync::Arc};
+use std::sync::Arc;
 
 use logtool_core::{
     Block, Cursor, DamagedRangeCursor, Manifest, RecordScanner, Result, ScanStep,
@@ -26,25 +26,23 @@ struct CursorState {
     manifest: Arc<Manifest>,
     format_state: Arc<FormatState>,
     selection: Selection,
-    /// The end of the file.
-    end: u64,
-    /// The next damaged range.
-    gap: DamagedRangeCursor,
+    file_len: u64,
+    damage_cursor: DamagedRangeCursor,
     /// The end of the last damaged range that was reached.
-    gap_end: u64,
-    /// A reassembled packet, whose bytes are not contiguous in the file.
+    damage_end: u64,
+    /// A reassembled packet for the next block. Its bytes are not contiguous in the file.
     reassembled: Option<ReassembledPacket>,
 }
 
-/// The topics for which a packet is selected: its own, and its points.
+/// The topics for which a packet is selected: that of packets, and that of points.
 type SelectedTopics = [Option<TopicId>; 2];
 
 struct ReassembledPacket {
     topics: SelectedTopics,
     time: Timestamp,
     bytes: Vec<u8>,
-    /// The position of the frame that completed the packet.
-    at: u64,
+    /// The offset of the frame that completed the packet.
+    offset: u64,
 }
 
 impl CaptureCursor {
@@ -58,66 +56,62 @@ impl CaptureCursor {
         start: PartStart,
         selection: Selection,
     ) -> Result<Self> {
-        let at = scanner.position();
-        let (section, fragments) = (Section::default(), Reassembler::default());
-        let hours = start.hours;
-        let (container, duplicate_filter) =
-            (format_state.container, DuplicateFilter::default());
-        let verifies_checksums = format_state.verifies_checksums;
+        let position = scanner.position();
         let mut reader = ItemReader {
-            container,
-            section,
-            fragments,
-            duplicate_filter,
-            hours,
-            verifies_checksums,
+            container: format_state.container,
+            section: Section::default(),
+            reassembler: Reassembler::default(),
+            duplicate_filter: DuplicateFilter::default(),
+            hours: start.hours,
+            verifies_checksums: format_state.verifies_checksums,
         };
-        let end = source.len();
+        let file_len = source.len();
         let mut declarations = format_state.declarations.iter().peekable();
         for frame in start.fragments {
             while let Some((_, declaration)) =
-                declarations.next_if(|(declared, _)| *declared < frame)
+                declarations.next_if(|(offset, _)| *offset < frame)
             {
                 reader.section.declare(*declaration);
             }
-            replay(&mut reader, source, frame, end)?;
+            replay_fragment(&mut reader, source, frame, file_len)?;
         }
-        for (_, declaration) in declarations.filter(|(declared, _)| *declared < at) {
+        for (_, declaration) in declarations.filter(|(offset, _)| *offset < position) {
             reader.section.declare(*declaration);
         }
         // Set after the replay: otherwise the frames that were read again would be
         // duplicates.
         reader.duplicate_filter = start.duplicate_filter;
-        let gap = DamagedRangeCursor::new(&format_state.gaps, at);
+        let damage_cursor = DamagedRangeCursor::new(&format_state.damage, position);
         let state = CursorState {
             reader,
             manifest,
             format_state,
             selection,
-            end,
-            gap,
-            gap_end: 0,
+            file_len,
+            damage_cursor,
+            damage_end: 0,
             reassembled: None,
         };
         Ok(Self { scanner, state })
     }
 }
 
-/// Reads the frame at `at` again, which contains a fragment of an incomplete datagram.
-fn replay(
+/// Reads the frame at `offset` again, which contains a fragment, so that `reader` stores
+/// the fragment.
+fn replay_fragment(
     reader: &mut ItemReader,
     source: &Arc<dyn Source>,
-    at: u64,
-    end: u64,
+    offset: u64,
+    file_len: u64,
 ) -> Result<()> {
-    let first_bytes = source
-        .read_at(at..at.saturating_add(reader.container.classified_bytes() as u64))?;
+    let classified_len = reader.container.classified_bytes() as u64;
+    let first_bytes = source.read_at(offset..offset.saturating_add(classified_len))?;
     let is_big_endian = reader.section.is_big_endian;
     if let Classification::Item(len) =
-        reader.container.classify(at, &first_bytes, is_big_endian, end)
+        reader.container.classify(offset, &first_bytes, is_big_endian, file_len)
     {
-        let item = source.read_at(at..at + len)?;
-        reader.read(at, &item);
+        let item = source.read_at(offset..offset + len)?;
+        reader.read(offset, &item);
     }
     Ok(())
 }
@@ -127,7 +121,7 @@ impl Cursor for CaptureCursor {
         let Self { scanner, state } = self;
         if let Some(reassembled) = state.reassembled.take() {
             let len = reassembled.bytes.len();
-            block.reset_decompressed(reassembled.bytes.into(), reassembled.at);
+            block.reset_decompressed(reassembled.bytes.into(), reassembled.offset);
             for topic in reassembled.topics.into_iter().flatten() {
                 block.push(topic, reassembled.time, 0..len);
             }
@@ -135,81 +129,82 @@ impl Cursor for CaptureCursor {
         }
         let start = scanner.position();
         scanner.fill(block, |block, bytes, scanned_len| {
-            let rest = bytes.get(scanned_len..).unwrap_or_default();
-            state.step(block, start + scanned_len as u64, rest, scanned_len)
+            let unscanned = bytes.get(scanned_len..).unwrap_or_default();
+            state.step(block, start + scanned_len as u64, unscanned, scanned_len)
         })
     }
 }
 
 impl CursorState {
-    /// Reads the item at `at` of the file, which is at `scanned_len` of the block. `rest`
-    /// contains the bytes of the block from there on.
+    /// Reads the item at `offset` of the file, which is at `scanned_len` of the block.
+    /// `bytes` contains the bytes of the block from there on.
     fn step(
         &mut self,
         block: &mut Block,
-        at: u64,
-        rest: &[u8],
+        offset: u64,
+        bytes: &[u8],
         scanned_len: usize,
     ) -> ScanStep {
-        let gap_end = match self.gap.range_at(&self.format_state.gaps, at) {
-            Some(gap) => gap.bytes.end,
-            None => self.gap_end,
-        };
-        if at < gap_end {
-            return self.pass(at, rest, gap_end);
+        let damage = self.damage_cursor.range_at(&self.format_state.damage, offset);
+        let damage_end = damage.map_or(self.damage_end, |damage| damage.bytes.end);
+        if offset < damage_end {
+            return self.skip_damage(offset, bytes, damage_end);
         }
-        let left = self.end.saturating_sub(at);
-        let classified_len = left.min(self.reader.container.classified_bytes() as u64);
-        if (rest.len() as u64) < classified_len {
+        let remaining = self.file_len.saturating_sub(offset);
+        let classified_len =
+            remaining.min(self.reader.container.classified_bytes() as u64);
+        if (bytes.len() as u64) < classified_len {
             return ScanStep::Partial { len: classified_len as usize };
         }
-        let (container, is_big_endian) =
-            (self.reader.container, self.reader.section.is_big_endian);
-        let len = match container.classify(at, rest, is_big_endian, self.end) {
+        let container = self.reader.container;
+        let is_big_endian = self.reader.section.is_big_endian;
+        let len = match container.classify(offset, bytes, is_big_endian, self.file_len)
+        {
             Classification::Item(len) => usize::try_from(len).unwrap_or(usize::MAX),
-            // The index pass saw something else here: the file has changed since.
-            _ => return ScanStep::Whole { len: rest.len().max(1) },
+            // The index pass found an item here: the file has changed since.
+            _ => return ScanStep::Whole { len: bytes.len().max(1) },
         };
-        let Some(item) = rest.get(..len) else { return ScanStep::Partial { len } };
-        let content = self.reader.read(at, item);
+        let Some(item) = bytes.get(..len) else { return ScanStep::Partial { len } };
+        let content = self.reader.read(offset, item);
         // The index pass has reported these frames.
-        self.reader.fragments.lost.clear();
+        self.reader.reassembler.lost.clear();
         match content {
             ItemContent::Packet(packet) => {
-                self.packet(block, at, packet, scanned_len, len)
+                self.add_packet(block, offset, packet, scanned_len, len)
             }
             _ => ScanStep::Whole { len },
         }
     }
 
-    /// Skips an item of the damaged range that ends at `gap_end`, or the rest of the
-    /// range if there is no item. Fragments in lost frames are added like in the index
-    /// pass, so that later datagrams are reassembled the same way.
-    fn pass(&mut self, at: u64, rest: &[u8], gap_end: u64) -> ScanStep {
-        let left = gap_end - at;
-        let classified_len = left.min(self.reader.container.classified_bytes() as u64);
-        if (rest.len() as u64) < classified_len {
+    /// Skips an item of the damaged range that ends at `damage_end`, or the remaining range
+    /// if there is no item. Fragments in lost frames are added like in the index pass, so
+    /// that later datagrams are reassembled the same way.
+    fn skip_damage(&mut self, offset: u64, bytes: &[u8], damage_end: u64) -> ScanStep {
+        let remaining = damage_end - offset;
+        let classified_len =
+            remaining.min(self.reader.container.classified_bytes() as u64);
+        if (bytes.len() as u64) < classified_len {
             return ScanStep::Partial { len: classified_len as usize };
         }
         let is_big_endian = self.reader.section.is_big_endian;
         let classification =
-            self.reader.container.classify(at, rest, is_big_endian, gap_end);
+            self.reader.container.classify(offset, bytes, is_big_endian, damage_end);
         let len = match classification {
             Classification::Item(len) => {
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
-                let Some(item) = rest.get(..len) else {
+                let Some(item) = bytes.get(..len) else {
                     return ScanStep::Partial { len };
                 };
-                self.reader.read(at, item);
-                self.reader.fragments.lost.clear();
+                self.reader.read(offset, item);
+                self.reader.reassembler.lost.clear();
                 len
             }
             Classification::Truncated | Classification::Invalid => {
-                usize::try_from(left).unwrap_or(usize::MAX)
+                usize::try_from(remaining).unwrap_or(usize::MAX)
             }
         };
-        self.gap_end = gap_end;
-        match self.gap.step(&self.format_state.gaps, at) {
+        self.damage_end = damage_end;
+        match self.damage_cursor.step(&self.format_state.damage, offset) {
             Some(ScanStep::Damaged { damage, .. }) => {
                 ScanStep::Damaged { len: len as u64, damage }
             }
@@ -217,38 +212,38 @@ impl CursorState {
         }
     }
 
-    fn packet(
+    /// Adds a packet to `block`, if it is selected. It is in the item of `len` bytes at
+    /// `offset`.
+    fn add_packet(
         &mut self,
         block: &mut Block,
-        at: u64,
-        mut packet: LidarPacket,
+        offset: u64,
+        packet: LidarPacket,
         scanned_len: usize,
         len: usize,
     ) -> ScanStep {
-        let whole_step = ScanStep::Whole { len };
-        let Some(topic) = self.format_state.topic(&packet.sender) else {
-            return whole_step;
+        let Some(topic) = self.format_state.packets_topic(&packet.sender) else {
+            return ScanStep::Whole { len };
         };
-        let (manifest, selection) = (&self.manifest, &self.selection);
+        let time = packet.time;
         let is_selected =
-            |topic: &TopicId| manifest.needs_record(selection, *topic, packet.time);
-        let points = self.format_state.points_of(topic);
+            |topic: &TopicId| self.manifest.needs_record(&self.selection, *topic, time);
+        let points = self.format_state.points_topic(topic);
         let topics = [Some(topic).filter(is_selected), points.filter(is_selected)];
         if topics == [None; 2] {
-            return whole_step;
+            return ScanStep::Whole { len };
         }
-        match &mut packet.bytes {
-            PacketBytes::InItem(payload_range) => {
+        match packet.bytes {
+            PacketBytes::InItem(range) => {
+                let payload_range = scanned_len + range.start..scanned_len + range.end;
                 for topic in topics.into_iter().flatten() {
-                    let payload_range = scanned_len + payload_range.start
-                        ..scanned_len + payload_range.end;
-                    block.push(topic, packet.time, payload_range);
+                    block.push(topic, time, payload_range.clone());
                 }
-                whole_step
+                ScanStep::Whole { len }
             }
             PacketBytes::Reassembled(bytes) => {
-                let (time, bytes) = (packet.time, mem::take(bytes));
-                self.reassembled = Some(ReassembledPacket { topics, time, bytes, at });
+                self.reassembled =
+                    Some(ReassembledPacket { topics, time, bytes, offset });
                 ScanStep::Last { len }
             }
         }

@@ -15,11 +15,11 @@ use crate::capture::container::{Container, Pcap};
 /// The maximum number of interfaces of a section.
 const MAX_INTERFACES: usize = 1 << 12;
 
-/// The interface options for the clock.
+/// The codes of the interface options for the clock.
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
 
-/// The type of the obsolete packet block.
+/// The type of the obsolete Packet Block.
 const PACKET_BLOCK: u32 = 2;
 
 /// The time of frames without a timestamp.
@@ -63,14 +63,15 @@ pub(crate) enum Declaration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Interface {
     link: u16,
-    /// The resolution of timestamps: 10 to the power of minus this, or 2 to the power of
-    /// minus the lower bits if the highest bit is set.
+    /// The resolution of timestamps in seconds: 10 to the power of minus this or, if the
+    /// highest bit is set, 2 to the power of minus the lower bits.
     resolution: u8,
+    /// The offset of timestamps in seconds.
     offset_secs: i64,
     snap_len: u32,
 }
 
-/// The current section.
+/// The current section of a pcapng. In other containers, it has no interfaces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
     pub(crate) is_big_endian: bool,
@@ -86,20 +87,20 @@ impl Section {
                 true
             }
             Declaration::Interface(interface) => {
-                let has_room = self.interfaces.len() < MAX_INTERFACES;
-                if has_room {
+                let fits = self.interfaces.len() < MAX_INTERFACES;
+                if fits {
                     self.interfaces.push(interface);
                 }
-                has_room
+                fits
             }
         }
     }
 
     /// Parses the item that consists of `bytes`.
-    pub(crate) fn item(&self, container: Container, bytes: &[u8]) -> CaptureItem {
+    pub(crate) fn parse_item(&self, container: Container, bytes: &[u8]) -> CaptureItem {
         match container {
-            Container::Pcap(pcap) => legacy(pcap, bytes),
-            Container::PcapNg => self.block(bytes),
+            Container::Pcap(pcap) => pcap_frame(pcap, bytes),
+            Container::PcapNg => self.parse_block(bytes),
             Container::Bare => CaptureItem::Frame(Frame {
                 interface: 0,
                 link: 0,
@@ -110,7 +111,7 @@ impl Section {
         }
     }
 
-    fn block(&self, bytes: &[u8]) -> CaptureItem {
+    fn parse_block(&self, bytes: &[u8]) -> CaptureItem {
         let block = if self.is_big_endian {
             parse_block_be(bytes)
         } else {
@@ -122,7 +123,7 @@ impl Section {
                 CaptureItem::Declaration(Declaration::Section { is_big_endian })
             }
             Ok(Block::InterfaceDescription(interface)) => {
-                let option = |code| value(&interface.options, code);
+                let option = |code| option_value(&interface.options, code);
                 let resolution = option(TIME_RESOLUTION).and_then(<[u8]>::first);
                 let offset = option(TIME_OFFSET).and_then(<[u8]>::first_chunk);
                 let offset = offset.copied().map(|bytes| {
@@ -174,27 +175,32 @@ impl Section {
                     len,
                 })
             }
-            Ok(_) if self.word(bytes, 0) == Some(PACKET_BLOCK) => {
-                self.packet_block(bytes).unwrap_or(CaptureItem::Broken)
+            Ok(_) if self.word_at(bytes, 0) == Some(PACKET_BLOCK) => {
+                self.parse_packet_block(bytes).unwrap_or(CaptureItem::Broken)
             }
             Ok(_) => CaptureItem::Other,
             Err(_) => CaptureItem::Broken,
         }
     }
 
-    /// Parses an obsolete packet block. Its layout is that of the enhanced packet block,
-    /// except for a 16-bit interface and the number of dropped packets.
-    fn packet_block(&self, bytes: &[u8]) -> Option<CaptureItem> {
-        let word = |at| self.word(bytes, at);
-        let ids = word(8)?;
-        let id = if self.is_big_endian { ids >> 16 } else { ids & 0xffff };
-        let interface = self.interfaces.get(id as usize)?;
-        let ticks = u64::from(word(12)?) << 32 | u64::from(word(16)?);
-        let (captured, len) = (word(20)? as usize, word(24)? as usize);
+    /// Parses an obsolete Packet Block. Its layout is that of the Enhanced Packet Block,
+    /// but the word of the interface index contains a 16-bit index and the number of
+    /// dropped packets.
+    fn parse_packet_block(&self, bytes: &[u8]) -> Option<CaptureItem> {
+        let word_at = |offset| self.word_at(bytes, offset);
+        let index_and_drops = word_at(8)?;
+        let index = if self.is_big_endian {
+            index_and_drops >> 16
+        } else {
+            index_and_drops & 0xffff
+        };
+        let interface = self.interfaces.get(index as usize)?;
+        let ticks = u64::from(word_at(12)?) << 32 | u64::from(word_at(16)?);
+        let (captured, len) = (word_at(20)? as usize, word_at(24)? as usize);
         // The length of the block is repeated at its end.
         let is_complete = captured <= bytes.len().checked_sub(32)?;
         is_complete.then_some(CaptureItem::Frame(Frame {
-            interface: id,
+            interface: index,
             link: interface.link,
             time: interface.time(ticks),
             bytes: 28..28 + captured,
@@ -202,34 +208,34 @@ impl Section {
         }))
     }
 
-    fn word(&self, bytes: &[u8], at: usize) -> Option<u32> {
-        let word = *bytes.get(at..)?.first_chunk()?;
+    fn word_at(&self, bytes: &[u8], offset: usize) -> Option<u32> {
+        let word_at = *bytes.get(offset..)?.first_chunk()?;
         Some(if self.is_big_endian {
-            u32::from_be_bytes(word)
+            u32::from_be_bytes(word_at)
         } else {
-            u32::from_le_bytes(word)
+            u32::from_le_bytes(word_at)
         })
     }
 }
 
 impl Frame {
-    /// Returns whether the frame was longer than the captured bytes.
-    pub(crate) fn is_short(&self) -> bool {
+    /// Returns whether the frame was longer on the link than the captured bytes.
+    pub(crate) fn is_truncated(&self) -> bool {
         self.len > self.bytes.len()
     }
 }
 
 impl Interface {
-    /// Converts `ticks` of this interface's clock.
+    /// Converts `ticks` of this interface's clock to a timestamp.
     fn time(&self, ticks: u64) -> Timestamp {
-        let power = u32::from(self.resolution & 0x7f);
-        let a_second: Option<u128> = match self.resolution & 0x80 {
-            0 => 10_u128.checked_pow(power),
-            _ => 1_u128.checked_shl(power),
+        let exponent = u32::from(self.resolution & 0x7f);
+        let ticks_per_second: Option<u128> = match self.resolution & 0x80 {
+            0 => 10_u128.checked_pow(exponent),
+            _ => 1_u128.checked_shl(exponent),
         };
-        let nanos = match a_second {
-            Some(ticks_a_second) => {
-                u128::from(ticks) * 1_000_000_000 / ticks_a_second.max(1)
+        let nanos = match ticks_per_second {
+            Some(ticks_per_second) => {
+                u128::from(ticks) * 1_000_000_000 / ticks_per_second.max(1)
             }
             // The resolution is so fine that 64 bits of ticks are less than a nanosecond.
             None => 0,
@@ -240,16 +246,16 @@ impl Interface {
     }
 }
 
-fn legacy(pcap: Pcap, bytes: &[u8]) -> CaptureItem {
+fn pcap_frame(pcap: Pcap, bytes: &[u8]) -> CaptureItem {
     let frame = match (pcap.is_modified, pcap.is_big_endian) {
         (true, _) => parse_pcap_frame_modified(bytes),
         (false, true) => parse_pcap_frame_be(bytes),
         (false, false) => parse_pcap_frame(bytes),
     };
     let Ok((_, frame)) = frame else { return CaptureItem::Broken };
-    let unit = if pcap.is_nanos { 1 } else { 1_000 };
+    let unit_nanos = if pcap.is_nanos { 1 } else { 1_000 };
     let nanos =
-        i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * unit;
+        i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * unit_nanos;
     let start = pcap.header_len();
     CaptureItem::Frame(Frame {
         interface: 0,
@@ -260,7 +266,7 @@ fn legacy(pcap: Pcap, bytes: &[u8]) -> CaptureItem {
     })
 }
 
-fn value<'o>(options: &'o [PcapNGOption<'_>], code: u16) -> Option<&'o [u8]> {
+fn option_value<'o>(options: &'o [PcapNGOption<'_>], code: u16) -> Option<&'o [u8]> {
     options.iter().find(|option| option.code.0 == code).map(|option| option.value())
 }
 
@@ -295,13 +301,13 @@ mod tests {
                 len: 1_248,
             };
             assert_eq!(
-                section.item(Container::PcapNg, &bytes),
+                section.parse_item(Container::PcapNg, &bytes),
                 CaptureItem::Frame(frame)
             );
             let mut long_block = bytes.clone();
             (long_block[20], long_block[23]) = (9, 9);
             assert_eq!(
-                section.item(Container::PcapNg, &long_block),
+                section.parse_item(Container::PcapNg, &long_block),
                 CaptureItem::Broken
             );
         }

@@ -15,7 +15,7 @@ use crate::{
         codes,
         cursor::CaptureCursor,
         decode::topics,
-        format_state::{FormatState, PointsTopic},
+        format_state::{FormatState, PartStart, PointsTopic},
         packets::sender::PositionClockInfo,
     },
     lidar::{self, Lidar, LidarOptions, ScanCache},
@@ -28,7 +28,7 @@ pub struct CaptureLog {
     manifest: Arc<Manifest>,
     format_state: Arc<FormatState>,
     options: OpenOptions,
-    /// The scans for each topic.
+    /// The scans of each topic of packets.
     scans: Vec<ScanCache>,
 }
 
@@ -36,8 +36,9 @@ impl CaptureLog {
     /// Opens a capture. This reads the headers of all frames.
     ///
     /// # Errors
-    /// `Unrecognized` if it is not a capture, `Limit` if it has more than 65,536 sections
-    /// and interfaces, `Io` if it cannot be read.
+    /// `Unrecognized` if it is not a capture, `Unsupported` if it only has packets of lidars
+    /// of another manufacturer, `Limit` if it has more than 65,536 sections and interfaces,
+    /// `Io` if it cannot be read.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
         Self::open_with(source, options, &LidarOptions::default())
     }
@@ -56,25 +57,25 @@ impl CaptureLog {
         log.with_late_blanking(lidar.keep_scan_start)
     }
 
-    /// Searches the whole log for sectors that its lidars blank.
+    /// Searches the log for sectors that its lidars blank only after its start.
     fn with_late_blanking(mut self, keep_scan_start: bool) -> Result<Self> {
-        let mut fields = Vec::new();
+        let mut sectors = Vec::new();
         for (index, points) in self.format_state.points.iter().enumerate() {
             let Some(PointsTopic { topic, lidar, .. }) = points else { continue };
-            let field = lidar.late_blanking(&self, *topic, lidar::record_is_packet)?;
-            fields.extend(field.map(|field| (index, field)));
+            let sector = lidar.late_blanking(&self, *topic, lidar::record_as_packet)?;
+            sectors.extend(sector.map(|sector| (index, sector)));
         }
-        if fields.is_empty() {
+        if sectors.is_empty() {
             return Ok(self);
         }
         let manifest = Arc::make_mut(&mut self.manifest);
         let format_state = Arc::make_mut(&mut self.format_state);
-        for (index, field) in fields {
+        for (index, sector) in sectors {
             let Some(Some(points)) = format_state.points.get_mut(index) else {
                 continue;
             };
-            points.lidar.set_blanked(field, keep_scan_start);
-            points.lidar.update(manifest, points.topic);
+            points.lidar.set_blanked(sector, keep_scan_start);
+            points.lidar.update_topic(manifest, points.topic);
         }
         manifest.format_state = Manifest::encode_state(format_state)?;
         Ok(self)
@@ -100,12 +101,21 @@ impl CaptureLog {
         options: OpenOptions,
     ) -> Self {
         let mut points = format_state.points.iter_mut();
-        let scans = format_state.topics.iter().map(|_| {
-            let known = points.next().and_then(|points| points.as_mut()?.scans.take());
-            known.map(ScanCache::from).unwrap_or_default()
+        let scans = format_state.senders.iter().map(|_| {
+            let scans = points.next().and_then(|points| points.as_mut()?.scans.take());
+            scans.map(ScanCache::from).unwrap_or_default()
         });
         let scans = scans.collect();
         Self { source, manifest, format_state: Arc::new(format_state), options, scans }
+    }
+
+    /// Returns the state of a reader at the start of `part`.
+    fn part_start(&self, part: &Part) -> Option<PartStart> {
+        let index = self
+            .manifest
+            .parts
+            .binary_search_by_key(&part.bytes.start, |part| part.bytes.start);
+        index.ok().and_then(|index| self.format_state.starts.get(index)).cloned()
     }
 
     /// Returns the lidar whose points are `topic`.
@@ -128,7 +138,7 @@ impl CaptureLog {
         };
         match self.scans.get(packets.index()) {
             Some(cache) => {
-                cache.get(self, topic, &points.lidar, time, lidar::record_is_packet)
+                cache.get(self, topic, &points.lidar, time, lidar::record_as_packet)
             }
             None => Ok(Arc::default()),
         }
@@ -141,42 +151,33 @@ impl Log for CaptureLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let parts = &self.manifest.parts;
-        let index = parts.binary_search_by_key(&part.bytes.start, |p| p.bytes.start);
-        let start =
-            index.ok().and_then(|index| self.format_state.starts.get(index)).cloned();
-        let start = start.ok_or_else(|| {
-            Error::new(ErrorKind::NoSuch, "part that starts here")
+        let start = self.part_start(part).ok_or_else(|| {
+            Error::new(ErrorKind::NoSuch, "no part of the manifest starts here")
                 .with_offset(part.bytes.start)
         })?;
         let scanner =
             RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
-        let (format_state, selection) = (self.format_state.clone(), selection.clone());
-        let manifest = self.manifest.clone();
-        let source = &self.source;
         let cursor = CaptureCursor::new(
             scanner,
-            source,
-            manifest,
-            format_state,
+            &self.source,
+            self.manifest.clone(),
+            self.format_state.clone(),
             start,
-            selection,
+            selection.clone(),
         )?;
         Ok(Box::new(cursor))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
         if let Some((_, points)) = self.format_state.points(topic) {
-            let decoder = {
-                let scans = self.scans_within(topic, columns.time)?;
-                points.lidar.decoder(columns, scans)?
-            };
-            return Ok(Box::new(decoder));
+            let scans = self.scans_within(topic, columns.time)?;
+            return Ok(Box::new(points.lidar.decoder(columns, scans)?));
         }
-        match self.format_state.topics.get(topic.index()) {
+        match self.format_state.senders.get(topic.index()) {
             Some(sender) => topics::decoder(sender.is_position, columns),
             None => Err(self.manifest.topic(topic).err().unwrap_or_else(|| {
-                Error::new(ErrorKind::NoSuch, "decoder of the topic")
+                let message = format!("the topic number {} has no decoder", topic.0);
+                Error::new(ErrorKind::NoSuch, message)
             })),
         }
     }
@@ -199,33 +200,35 @@ impl Log for CaptureLog {
         manifest.parts = parts.to_vec();
         let state = &*self.format_state;
         let end = parts.last().map_or(0, |part| part.bytes.end);
-        let declarations = state.declarations.iter().filter(|(at, _)| *at < end);
-        let start = |part: &Part| {
-            let parts_in_order = &self.manifest.parts;
-            let index = parts_in_order
-                .binary_search_by_key(&part.bytes.start, |p| p.bytes.start);
-            index.ok().and_then(|index| state.starts.get(index)).cloned()
-        };
+        let declarations =
+            state.declarations.iter().filter(|(offset, _)| *offset < end);
+        let starts = parts.iter().map(|part| self.part_start(part).unwrap_or_default());
         let mut points = vec![None; state.points.len()];
-        for ((points, known), scans) in
+        for ((excerpt, points), scans) in
             points.iter_mut().zip(&state.points).zip(&self.scans)
         {
-            let Some(PointsTopic { topic, lidar, .. }) = known else { continue };
+            let Some(PointsTopic { topic, lidar, .. }) = points else { continue };
             if selection.topics.contains(*topic) {
-                let (topic, lidar) = (*topic, lidar.clone());
-                let (time_and_parts, packets) =
-                    ((selection.time, parts), lidar::record_is_packet);
-                let scans =
-                    scans.excerpt(self, topic, &lidar, time_and_parts, packets)?;
-                *points = Some(PointsTopic { topic, lidar, scans: Some(scans) });
+                let scans = scans.excerpt(
+                    self,
+                    *topic,
+                    lidar,
+                    (selection.time, parts),
+                    lidar::record_as_packet,
+                )?;
+                *excerpt = Some(PointsTopic {
+                    topic: *topic,
+                    lidar: lidar.clone(),
+                    scans: Some(scans),
+                });
             }
         }
         manifest.format_state = Manifest::encode_state(&FormatState {
             container: state.container,
             declarations: declarations.cloned().collect(),
-            gaps: damage_within(&state.gaps, parts),
-            starts: parts.iter().map(|part| start(part).unwrap_or_default()).collect(),
-            topics: state.topics.clone(),
+            damage: damage_within(&state.damage, parts),
+            starts: starts.collect(),
+            senders: state.senders.clone(),
             points,
             verifies_checksums: state.verifies_checksums,
             anomalies: Vec::new(),
@@ -238,19 +241,11 @@ impl Log for CaptureLog {
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {
-        anomaly::add_to_findings(&self.format_state.anomalies, codes::OWN, findings);
-        for points in self.format_state.points.iter().flatten() {
-            if let Some((packets, _)) = self.format_state.points(points.topic)
-                && let Some(scans) = self.scans.get(packets.index())
-            {
-                let topic = points.topic;
-                points.lidar.check(
-                    self,
-                    topic,
-                    lidar::record_is_packet,
-                    scans,
-                    findings,
-                )?;
+        let anomalies = &self.format_state.anomalies;
+        anomaly::add_to_findings(anomalies, codes::CAPTURE_CODES, findings);
+        for (points, scans) in self.format_state.points.iter().zip(&self.scans) {
+            if let Some(PointsTopic { topic, lidar, .. }) = points {
+                lidar.check(self, *topic, lidar::record_as_packet, scans, findings)?;
             }
         }
         for (id, topic) in self.manifest.topics() {

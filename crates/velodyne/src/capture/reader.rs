@@ -71,13 +71,13 @@ pub(crate) enum RejectReason {
     Short,
     /// It is shorter than its headers declare.
     Broken,
-    /// It contains a data packet that its headers do not lead to.
+    /// It contains a data packet at a position that its headers do not lead to.
     Hidden,
     /// It contains a data packet in which some blocks have unknown flags.
     Corrupted,
     /// It is a duplicate of a previous packet.
     Duplicate,
-    /// It has the length of a data packet, but unknown block flags.
+    /// It contains a datagram with the length of a data packet, but unknown block flags.
     WrongFlags,
     /// It contains zeros in place of a packet of a lidar.
     Zeros,
@@ -85,25 +85,25 @@ pub(crate) enum RejectReason {
     Checksum,
     /// It is from a lidar of another manufacturer.
     OtherLidar(Manufacturer),
-    /// It is a datagram of another length or port.
+    /// It contains a datagram that is not from a lidar.
     OtherDatagram,
-    /// It has another protocol.
+    /// It does not contain a datagram, but another protocol.
     OtherProtocol,
     /// It has an unknown link type.
     UnknownLink,
 }
 
 impl LidarPacket {
-    /// Returns the [`sum`](duplicates::sum) that identifies duplicates of the packet in
-    /// `item`.
-    pub(crate) fn sum(&self, item: &[u8]) -> u64 {
-        duplicates::sum(self.payload(item), self.identification)
+    /// Returns the [`packet_hash`](duplicates::packet_hash) of the packet in `item`, which
+    /// identifies duplicates.
+    pub(crate) fn hash(&self, item: &[u8]) -> u64 {
+        duplicates::packet_hash(self.payload(item), self.identification)
     }
 
     /// Returns the payload of the packet in `item`.
     pub(crate) fn payload<'b>(&'b self, item: &'b [u8]) -> &'b [u8] {
         match &self.bytes {
-            PacketBytes::InItem(place) => item.get(place.clone()).unwrap_or_default(),
+            PacketBytes::InItem(range) => item.get(range.clone()).unwrap_or_default(),
             PacketBytes::Reassembled(bytes) => bytes,
         }
     }
@@ -114,22 +114,22 @@ impl LidarPacket {
 pub(crate) struct ItemReader {
     pub(crate) container: Container,
     pub(crate) section: Section,
-    pub(crate) fragments: Reassembler,
+    pub(crate) reassembler: Reassembler,
     /// The last packets, for detecting duplicates.
     pub(crate) duplicate_filter: DuplicateFilter,
-    /// The clock of packets without a container.
+    /// The clock of packets without a container, if they have one.
     pub(crate) hours: Option<HourCounter>,
     /// Whether a wrong UDP checksum means that a packet is damaged.
     pub(crate) verifies_checksums: bool,
 }
 
 impl ItemReader {
-    /// Classifies the item at `at` of the file, which consists of `bytes`.
-    pub(crate) fn read(&mut self, at: u64, bytes: &[u8]) -> ItemContent {
-        match self.classify(at, bytes) {
+    /// Classifies the item at `offset` of the file, which consists of `bytes`.
+    pub(crate) fn read(&mut self, offset: u64, bytes: &[u8]) -> ItemContent {
+        match self.classify(offset, bytes) {
             ItemContent::Packet(packet) if self.container != Container::Bare => {
-                let sum = packet.sum(bytes);
-                self.unless_duplicate(packet, sum)
+                let hash = packet.hash(bytes);
+                self.reject_duplicate(packet, hash)
             }
             ItemContent::Declaration(declaration) => {
                 self.section.declare(declaration);
@@ -141,37 +141,38 @@ impl ItemReader {
 
     /// Like [`read`](Self::read), but without detecting duplicates and without applying
     /// declarations.
-    pub(crate) fn classify(&mut self, at: u64, bytes: &[u8]) -> ItemContent {
-        match self.section.item(self.container, bytes) {
+    pub(crate) fn classify(&mut self, offset: u64, bytes: &[u8]) -> ItemContent {
+        match self.section.parse_item(self.container, bytes) {
             CaptureItem::Frame(frame) if self.container == Container::Bare => {
-                self.packet_without_network(&frame, bytes)
+                self.classify_bare_packet(&frame, bytes)
             }
             CaptureItem::Frame(frame) => {
-                hidden_packet_or(self.frame(at, &frame, bytes), bytes)
+                let content = self.classify_frame(offset, &frame, bytes);
+                check_hidden_packet(content, bytes)
             }
             CaptureItem::Declaration(declaration) => {
                 ItemContent::Declaration(declaration)
             }
-            CaptureItem::Other => hidden_packet_or(ItemContent::Other, bytes),
+            CaptureItem::Other => check_hidden_packet(ItemContent::Other, bytes),
             CaptureItem::Broken => ItemContent::Broken,
         }
     }
 
-    /// Returns a packet with this [`sum`](duplicates::sum), or [`RejectReason::Duplicate`] if it
-    /// is a duplicate.
-    pub(crate) fn unless_duplicate(
+    /// Returns `packet`, which has this [`hash`](LidarPacket::hash), or
+    /// [`RejectReason::Duplicate`] if it is a duplicate.
+    pub(crate) fn reject_duplicate(
         &mut self,
         packet: LidarPacket,
-        sum: u64,
+        hash: u64,
     ) -> ItemContent {
-        if self.duplicate_filter.is_duplicate(&packet.sender, packet.time, sum) {
+        if self.duplicate_filter.is_duplicate(&packet.sender, packet.time, hash) {
             ItemContent::Rejected(RejectReason::Duplicate)
         } else {
             ItemContent::Packet(packet)
         }
     }
 
-    fn packet_without_network(&mut self, frame: &Frame, bytes: &[u8]) -> ItemContent {
+    fn classify_bare_packet(&mut self, frame: &Frame, bytes: &[u8]) -> ItemContent {
         let Some(firings) = Firings::new(bytes) else { return ItemContent::Broken };
         let time = match &mut self.hours {
             Some(hours) => hours.time(firings.tail().micros),
@@ -186,10 +187,15 @@ impl ItemReader {
         })
     }
 
-    fn frame(&mut self, at: u64, frame: &Frame, item: &[u8]) -> ItemContent {
+    fn classify_frame(
+        &mut self,
+        offset: u64,
+        frame: &Frame,
+        item: &[u8],
+    ) -> ItemContent {
         let bytes = item.get(frame.bytes.clone()).unwrap_or_default();
-        let ip = match link::link_payload(frame.link, bytes) {
-            LinkPayload::Ip(ip) => ip,
+        let ip_start = match link::link_payload(frame.link, bytes) {
+            LinkPayload::Ip(start) => start,
             LinkPayload::Other => {
                 return ItemContent::Rejected(RejectReason::OtherProtocol);
             }
@@ -203,52 +209,59 @@ impl ItemReader {
             mac: link::source_mac(frame.link, bytes),
             address,
         };
-        match ip::packet(bytes, ip) {
+        match ip::parse_packet(bytes, ip_start) {
             IpPacket::Udp { source, destination, bytes: udp } => {
-                let Some(datagram) = ip::datagram(bytes, udp.clone()) else {
+                let Some(datagram) = ip::parse_datagram(bytes, udp.clone()) else {
                     return truncated_datagram(frame, bytes, udp);
                 };
-                let is_wrong = self.has_wrong_checksum(
+                let has_wrong_checksum = self.has_wrong_checksum(
                     bytes.get(udp).unwrap_or_default(),
                     [source, destination],
                 );
-                match sender_and_payload(bytes, datagram, device(source), is_wrong) {
+                let sender_and_payload = sender_and_payload(
+                    bytes,
+                    datagram,
+                    device(source),
+                    has_wrong_checksum,
+                );
+                match sender_and_payload {
                     Ok((sender, payload)) => {
                         let start = frame.bytes.start;
                         let payload_range = start + payload.start..start + payload.end;
-                        let identification = ip::identification(bytes, ip);
-                        let (time, bytes) =
-                            (frame.time, PacketBytes::InItem(payload_range));
                         ItemContent::Packet(LidarPacket {
                             sender,
-                            time,
-                            identification,
-                            bytes,
+                            time: frame.time,
+                            identification: ip::identification(bytes, ip_start),
+                            bytes: PacketBytes::InItem(payload_range),
                         })
                     }
-                    Err(reason) => rejection(reason),
+                    Err(reason) => lost_or_rejected(reason),
                 }
             }
             IpPacket::Fragment(fragment) => {
-                let part = bytes.get(fragment.bytes.clone()).unwrap_or_default();
-                let payload_range = at..at.saturating_add(item.len() as u64);
-                let origin = (frame.interface, frame.time);
-                let Some(whole) =
-                    self.fragments.push(payload_range, origin, &fragment, part)
-                else {
+                let fragment_bytes =
+                    bytes.get(fragment.bytes.clone()).unwrap_or_default();
+                let frame_range = offset..offset.saturating_add(item.len() as u64);
+                let interface_and_time = (frame.interface, frame.time);
+                let Some(datagram) = self.reassembler.push(
+                    frame_range,
+                    interface_and_time,
+                    &fragment,
+                    fragment_bytes,
+                ) else {
                     return ItemContent::Fragment;
                 };
-                let DatagramKey { source, destination, id } = fragment.datagram;
-                let is_wrong =
-                    self.has_wrong_checksum(&whole.bytes, [source, destination]);
-                let content = reassembled_packet(
-                    &whole.bytes,
+                let DatagramKey { source, destination, id } = fragment.key;
+                let has_wrong_checksum =
+                    self.has_wrong_checksum(&datagram.bytes, [source, destination]);
+                let content = classify_reassembled(
+                    &datagram.bytes,
                     frame,
                     (device(source), id),
-                    is_wrong,
+                    has_wrong_checksum,
                 );
                 if matches!(content, ItemContent::Lost(_)) {
-                    self.fragments.record_lost_datagram(whole.frames);
+                    self.reassembler.record_lost_datagram(datagram.frames);
                 }
                 content
             }
@@ -259,39 +272,45 @@ impl ItemReader {
 
     /// Returns whether the datagram `udp` between these addresses has a wrong checksum.
     fn has_wrong_checksum(&self, udp: &[u8], addresses: [IpAddr; 2]) -> bool {
-        self.verifies_checksums && udp_checksum::is_right(udp, addresses) == Some(false)
+        self.verifies_checksums
+            && udp_checksum::is_correct(udp, addresses) == Some(false)
     }
 
-    /// Returns whether most checksums of packets of lidars at the start of a capture are
-    /// right. If addresses were changed, they are wrong, and a wrong checksum does not
-    /// mean damage.
-    pub(crate) fn trusts_checksums(mut self, first_bytes: &[u8], start: u64) -> bool {
+    /// Returns whether at least half of the packets of lidars at the start of a capture,
+    /// from `start` in `first_bytes`, have correct checksums. If addresses were changed in
+    /// the capture, the checksums are wrong, and a wrong checksum does not mean damage.
+    pub(crate) fn has_correct_checksums(
+        mut self,
+        first_bytes: &[u8],
+        start: u64,
+    ) -> bool {
         let (mut correct, mut wrong) = (0_u64, 0_u64);
-        let (mut at, end) = (start, first_bytes.len() as u64);
+        let (mut offset, end) = (start, first_bytes.len() as u64);
         self.verifies_checksums = true;
-        while let Some(bytes) = first_bytes.get(at as usize..) {
-            let before = self.section.is_big_endian;
-            let is_big_endian = self.container.is_big_endian(bytes, before);
-            let classification = self.container.classify(at, bytes, is_big_endian, end);
+        while let Some(bytes) = first_bytes.get(offset as usize..) {
+            let was_big_endian = self.section.is_big_endian;
+            let is_big_endian = self.container.is_big_endian(bytes, was_big_endian);
+            let classification =
+                self.container.classify(offset, bytes, is_big_endian, end);
             let Classification::Item(len) = classification else { break };
-            match self.read(at, bytes.get(..len as usize).unwrap_or_default()) {
+            match self.read(offset, bytes.get(..len as usize).unwrap_or_default()) {
                 ItemContent::Packet(_) => correct += 1,
                 ItemContent::Lost(RejectReason::Checksum) => wrong += 1,
                 _ => {}
             }
-            at += len;
+            offset += len;
         }
         wrong <= correct
     }
 }
 
-/// Replaces `content` by [`RejectReason::Hidden`] if `bytes` contains a packet of a lidar that
-/// its headers do not lead to.
-fn hidden_packet_or(content: ItemContent, bytes: &[u8]) -> ItemContent {
+/// Returns `content` or, if the rejected item `bytes` contains a data packet at a position
+/// that its headers do not lead to, [`RejectReason::Hidden`].
+fn check_hidden_packet(content: ItemContent, bytes: &[u8]) -> ItemContent {
     match content {
         ItemContent::Rejected(RejectReason::OtherLidar(_)) => content,
         ItemContent::Rejected(_) | ItemContent::Other
-            if payload::holds_packet(bytes) =>
+            if payload::contains_data_packet(bytes) =>
         {
             ItemContent::Lost(RejectReason::Hidden)
         }
@@ -299,15 +318,15 @@ fn hidden_packet_or(content: ItemContent, bytes: &[u8]) -> ItemContent {
     }
 }
 
-/// Returns whether a frame that ends too early was truncated by the snapshot length or is
-/// malformed.
+/// Returns the reason why a frame ends too early: it was truncated by the snapshot length or
+/// is malformed.
 fn truncation_reason(frame: &Frame) -> RejectReason {
-    if frame.is_short() { RejectReason::Short } else { RejectReason::Broken }
+    if frame.is_truncated() { RejectReason::Short } else { RejectReason::Broken }
 }
 
-/// Classifies a frame that ends before its contents are known.
+/// Classifies a frame that ends before it can be determined whether it is from a lidar.
 fn incomplete_frame(frame: &Frame) -> ItemContent {
-    if frame.len >= payload::LEAST_FRAME {
+    if frame.len >= payload::MIN_FRAME_BYTES {
         ItemContent::Lost(truncation_reason(frame))
     } else {
         ItemContent::Rejected(RejectReason::OtherProtocol)
@@ -315,27 +334,31 @@ fn incomplete_frame(frame: &Frame) -> ItemContent {
 }
 
 /// Classifies the reassembled datagram `udp`, which `frame` completed.
-fn reassembled_packet(
+fn classify_reassembled(
     udp: &[u8],
     frame: &Frame,
     (source, identification): (Device, u32),
-    is_wrong: bool,
+    has_wrong_checksum: bool,
 ) -> ItemContent {
-    let Some(datagram) = ip::datagram(udp, 0..udp.len()) else {
+    let Some(datagram) = ip::parse_datagram(udp, 0..udp.len()) else {
         return truncated_datagram(frame, udp, 0..udp.len());
     };
-    match sender_and_payload(udp, datagram, source, is_wrong) {
+    match sender_and_payload(udp, datagram, source, has_wrong_checksum) {
         Ok((sender, payload)) => {
-            let joined = udp.get(payload).unwrap_or_default().to_vec();
-            let (time, bytes) = (frame.time, PacketBytes::Reassembled(joined));
-            ItemContent::Packet(LidarPacket { sender, time, identification, bytes })
+            let payload = udp.get(payload).unwrap_or_default().to_vec();
+            ItemContent::Packet(LidarPacket {
+                sender,
+                time: frame.time,
+                identification,
+                bytes: PacketBytes::Reassembled(payload),
+            })
         }
-        Err(reason) => rejection(reason),
+        Err(reason) => lost_or_rejected(reason),
     }
 }
 
-/// Converts the reason why a datagram has no packet.
-fn rejection(reason: RejectReason) -> ItemContent {
+/// Classifies a frame whose datagram is rejected for this reason.
+fn lost_or_rejected(reason: RejectReason) -> ItemContent {
     match reason {
         RejectReason::Corrupted | RejectReason::Zeros | RejectReason::Checksum => {
             ItemContent::Lost(reason)
@@ -347,7 +370,9 @@ fn rejection(reason: RejectReason) -> ItemContent {
 /// Classifies a frame that ends inside the UDP packet at `udp` of its `bytes`.
 fn truncated_datagram(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
     match ip::declared_udp(bytes, udp) {
-        Some((ports, len, head)) if payload::may_be(ports, len, head) => {
+        Some((ports, len, payload_start))
+            if payload::may_be_lidar_packet(ports, len, payload_start) =>
+        {
             ItemContent::Lost(truncation_reason(frame))
         }
         Some(_) => ItemContent::Rejected(RejectReason::OtherDatagram),
@@ -355,23 +380,22 @@ fn truncated_datagram(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemCon
     }
 }
 
-/// Returns the sender and the payload of a datagram in `bytes`, or why it is not a
-/// packet. If its checksum `is_wrong`, a packet of a lidar is lost.
+/// Returns the sender and the payload of a datagram in `bytes`, or the reason why it is not
+/// a packet of a lidar. A packet of a lidar that `has_wrong_checksum` is rejected.
 fn sender_and_payload(
     bytes: &[u8],
     datagram: Datagram,
     device: Device,
-    is_wrong: bool,
+    has_wrong_checksum: bool,
 ) -> Result<(Sender, Range<usize>), RejectReason> {
     let ports = [datagram.source_port, datagram.destination_port];
     let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
-    let kind = payload::classify(ports, payload);
-    let is_position = match kind {
+    let is_position = match payload::classify(ports, payload) {
         Payload::Data
         | Payload::Position
         | Payload::Corrupted
         | Payload::WrongFlags
-            if is_wrong =>
+            if has_wrong_checksum =>
         {
             return Err(RejectReason::Checksum);
         }

@@ -7,70 +7,76 @@ use crate::{
     packet::DATA_BYTES,
 };
 
-/// The number of consecutive items that confirm the start of an item.
-const CHAIN: usize = 3;
+/// The number of consecutive plausible items that confirm the start of an item.
+const CONFIRMING_ITEMS: usize = 3;
 
 /// Searches for items of one container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Resync {
     pub(super) container: Container,
     pub(super) is_big_endian: bool,
-    /// The end of the file.
-    pub(super) end: u64,
+    pub(super) file_len: u64,
 }
 
 impl Resync {
-    /// Returns the position of the next item after that at `broken`.
-    pub(super) fn next(
+    /// Returns the offset of the next item after the damaged one at `damaged`.
+    pub(super) fn next_item(
         &self,
-        broken: u64,
+        damaged: u64,
         window: &mut WindowReader<'_>,
     ) -> Result<Option<u64>> {
         let classified_len = self.container.classified_bytes();
-        let mut at = broken + 1;
+        let mut start = damaged + 1;
         loop {
-            let bytes = window.read_at(at, 2 * classified_len)?;
-            let is_last = at + bytes.len() as u64 >= self.end;
-            let keep = if is_last { 0 } else { classified_len };
-            let count = bytes.len().saturating_sub(keep);
-            for skip in 0..count {
-                let rest = bytes.get(skip..).unwrap_or_default();
-                let offset = at + skip as u64;
-                if self.container.may_begin(rest, self.is_big_endian)
-                    && (self.is_at_packet_boundary(offset - broken)
+            let bytes = window.read_at(start, 2 * classified_len)?;
+            let is_last = start + bytes.len() as u64 >= self.file_len;
+            // The last bytes are not enough to classify an item, unless the file ends.
+            let unsearched_len = if is_last { 0 } else { classified_len };
+            let searched_len = bytes.len().saturating_sub(unsearched_len);
+            for index in 0..searched_len {
+                let item = bytes.get(index..).unwrap_or_default();
+                let offset = start + index as u64;
+                if self.container.may_start_item(item, self.is_big_endian)
+                    && (self.is_at_packet_boundary(offset - damaged)
                         || self.is_item_start(offset, window)?)
                 {
                     return Ok(Some(offset));
                 }
             }
-            if is_last || count == 0 {
+            if is_last || searched_len == 0 {
                 return Ok(None);
             }
-            at += count as u64;
+            start += searched_len as u64;
         }
     }
 
-    /// Returns whether an item at the distance `distance` after the broken one is at its
-    /// expected position. A bare packet there needs no confirmation.
+    /// Returns whether a bare packet is expected at this distance from the damaged one. A
+    /// packet there needs no confirmation.
     fn is_at_packet_boundary(&self, distance: u64) -> bool {
         self.container == Container::Bare && distance.is_multiple_of(DATA_BYTES as u64)
     }
 
-    /// Returns whether consecutive items start at `at`.
-    fn is_item_start(&self, mut at: u64, window: &WindowReader<'_>) -> Result<bool> {
+    /// Returns whether consecutive items start at `offset`.
+    fn is_item_start(
+        &self,
+        mut offset: u64,
+        window: &WindowReader<'_>,
+    ) -> Result<bool> {
         let mut is_big_endian = self.is_big_endian;
-        for count in 0..CHAIN {
-            let left = self.end.saturating_sub(at);
-            if left == 0 || count > 0 && left < self.container.header_len() {
+        for index in 0..CONFIRMING_ITEMS {
+            let remaining = self.file_len.saturating_sub(offset);
+            if remaining == 0 || index > 0 && remaining < self.container.min_item_len()
+            {
                 return Ok(true);
             }
-            let bytes = window.peek(at, self.container.classified_bytes())?;
+            let bytes = window.peek(offset, self.container.classified_bytes())?;
             is_big_endian = self.container.is_big_endian(&bytes, is_big_endian);
-            if !self.container.may_begin(&bytes, is_big_endian) {
+            if !self.container.may_start_item(&bytes, is_big_endian) {
                 return Ok(false);
             }
-            match self.container.classify(at, &bytes, is_big_endian, self.end) {
-                Classification::Item(len) => at += len,
+            match self.container.classify(offset, &bytes, is_big_endian, self.file_len)
+            {
+                Classification::Item(len) => offset += len,
                 Classification::Truncated => return Ok(true),
                 Classification::Invalid => return Ok(false),
             }
@@ -78,18 +84,18 @@ impl Resync {
         Ok(true)
     }
 
-    /// Returns whether a possible item or the end of the file is at `at`.
+    /// Returns whether a possible item or the end of the file is at `offset`.
     pub(super) fn continues_at(
         &self,
-        at: u64,
+        offset: u64,
         window: &WindowReader<'_>,
     ) -> Result<bool> {
-        if at == self.end {
+        if offset == self.file_len {
             return Ok(true);
         }
-        let bytes = window.peek(at, self.container.classified_bytes())?;
+        let bytes = window.peek(offset, self.container.classified_bytes())?;
         let classification =
-            self.container.classify(at, &bytes, self.is_big_endian, self.end);
+            self.container.classify(offset, &bytes, self.is_big_endian, self.file_len);
         Ok(classification != Classification::Invalid)
     }
 }

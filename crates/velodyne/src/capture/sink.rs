@@ -1,11 +1,11 @@
 //! Writes packets of lidars as a pcap.
 //!
 //! ```text
-//! header   4d 3c b2 a1 | 2 u16 | 4 u16 | 0 u32 | 0 u32 | longest u32 | 1 u32 (Ethernet)
+//! header   4d 3c b2 a1 | 2 u16 | 4 u16 | 0 u32 | 0 u32 | max length u32 | 1 u32 (Ethernet)
 //! frame    seconds u32 | nanoseconds u32 | captured u32 | length u32 | bytes
 //! ```
-//! (draft-ietf-opsawg-pcap.) Little-endian, with nanoseconds. Frames are created from the
-//! payloads, because the headers of another capture are no longer known.
+//! (draft-ietf-opsawg-pcap.) Little-endian, with nanoseconds. New headers are created for all
+//! frames, because records contain only the payloads.
 
 use std::{
     borrow::Cow,
@@ -42,23 +42,23 @@ const SNAP_LEN: u32 = 262_144;
 /// The number of buffered bytes after which the output is written.
 const BUFFER_BYTES: usize = 256 << 10;
 
+/// The type of the ROS messages that contain packets.
+const ROS_SCAN_TYPE: &str = "velodyne_msgs/VelodyneScan";
+
 /// Writes the packets of the source logs.
 pub(crate) struct PcapSink<W> {
     out: W,
-    extracts: Vec<SourceLog>,
+    sources: Vec<SourceLog>,
     /// Frames that are not yet written.
     buffer: Vec<u8>,
     remarks: Vec<String>,
-    /// The number of packets from messages with several packets.
-    unpacked: u64,
-    /// The number of messages of packets that are not marked valid.
-    invalid: u64,
+    /// The number of packets from messages of `.vel` logs.
+    vel_packets: u64,
+    /// The number of messages of `.vel` logs that are not marked valid.
+    invalid_messages: u64,
     /// The identification of the last packet that is not from a capture.
-    next: u16,
+    last_identification: u16,
 }
-
-/// The ROS messages that contain packets.
-const SCAN: &str = "velodyne_msgs/VelodyneScan";
 
 /// The hardware address, the IP address and the port of a device that sent packets.
 type Sender = (Mac, IpAddr, u16);
@@ -67,14 +67,14 @@ type Sender = (Mac, IpAddr, u16);
 #[derive(Clone)]
 struct Senders(Vec<Sender>);
 
-/// The senders of several captures.
-struct Captures(Vec<Senders>);
+/// Encodes the packets of several captures. Contains the senders of each capture.
+struct CaptureEncoder(Vec<Senders>);
 
 /// A source log.
 enum SourceLog {
     /// A capture, with the sender of each topic.
     Capture(Senders),
-    /// Another log with packets, with the sender of each topic of packets.
+    /// Another log, e.g. a bag, with the sender of each topic of packets.
     Packets(Vec<Option<Sender>>),
     /// A `.vel` log.
     Vel {
@@ -85,14 +85,14 @@ enum SourceLog {
 }
 
 impl<W: Output> PcapSink<W> {
-    /// Starts a capture in `out` for the selected packets of `extracts`.
+    /// Starts a capture in `out` for the selected packets of `slices`.
     ///
     /// # Errors
-    /// `Unsupported` if an extract has no packets, or packets without a time, or for
-    /// `options` that a capture cannot follow.
+    /// `Unsupported` if a slice has no packets, or packets without a time, or for `options`
+    /// that are not possible for a capture.
     pub(crate) fn new(
         out: W,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         if options.compression.is_some() {
@@ -102,16 +102,24 @@ impl<W: Output> PcapSink<W> {
             return Err(unsupported("cannot rename topics of a capture"));
         }
         let mut remarks = Vec::new();
-        let source_log = |extract: &LogSlice<'_>| SourceLog::new(extract, &mut remarks);
-        let extracts: Vec<SourceLog> =
-            extracts.iter().map(source_log).collect::<Result<_>>()?;
+        let source = |slice: &LogSlice<'_>| SourceLog::new(slice, &mut remarks);
+        let sources: Vec<SourceLog> =
+            slices.iter().map(source).collect::<Result<_>>()?;
         let mut buffer = vec![0x4d, 0x3c, 0xb2, 0xa1];
         buffer.extend([2_u16, 4].map(u16::to_le_bytes).concat());
         buffer.extend([0, 0, SNAP_LEN, 1].map(u32::to_le_bytes).concat());
-        Ok(Self { out, extracts, buffer, remarks, unpacked: 0, invalid: 0, next: 0 })
+        Ok(Self {
+            out,
+            sources,
+            buffer,
+            remarks,
+            vel_packets: 0,
+            invalid_messages: 0,
+            last_identification: 0,
+        })
     }
 
-    fn packet(
+    fn write_packet(
         &mut self,
         sender: Sender,
         nanos: i64,
@@ -123,6 +131,12 @@ impl<W: Output> PcapSink<W> {
             self.out.write_owned(&mut self.buffer)?;
         }
         Ok(())
+    }
+
+    /// Returns the identification of the next packet that is not from a capture.
+    fn next_identification(&mut self) -> u16 {
+        self.last_identification = self.last_identification.wrapping_add(1);
+        self.last_identification
     }
 }
 
@@ -141,17 +155,18 @@ fn append_frame(
         return Err(unsupported("cannot write packets longer than a datagram"));
     }
     let fraction = nanos.rem_euclid(1_000_000_000) as u32;
-    let len = frame_writer::len(sender.1, payload) as u32;
+    let (_, address, _) = sender;
+    let len = frame_writer::frame_len(address, payload) as u32;
     buffer.extend([seconds, fraction, len, len].map(u32::to_le_bytes).as_flattened());
-    frame_writer::append(buffer, sender, identification, payload);
+    frame_writer::append_frame(buffer, sender, identification, payload);
     Ok(())
 }
 
 /// Returns the identification of a packet of the capture with the index `slice_index`. It
-/// depends on the offset, so that nearby packets have different ones whichever thread
-/// encodes them. It also depends on the index, because equal packets of two captures
-/// often have equal offsets.
-fn own_identification(slice_index: usize, record: &Record<'_>) -> u16 {
+/// depends on the offset of the record, so that nearby packets have different
+/// identifications, whichever thread encodes them. It also depends on the index, because
+/// equal packets of two captures often have equal offsets.
+fn identification(slice_index: usize, record: &Record<'_>) -> u16 {
     (record.offset as u16) ^ (slice_index as u16).wrapping_mul(0x9e37)
 }
 
@@ -163,7 +178,7 @@ impl Senders {
     }
 }
 
-impl Encoder for Captures {
+impl Encoder for CaptureEncoder {
     fn encode(
         &self,
         slice_index: usize,
@@ -171,13 +186,11 @@ impl Encoder for Captures {
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
         let senders = self.0.get(slice_index).ok_or_else(|| no_topic(record.topic))?;
-        let sender = senders.sender(record.topic)?;
-        let nanos = record.time.as_nanos();
         append_frame(
             bytes,
-            sender,
-            nanos,
-            own_identification(slice_index, &record),
+            senders.sender(record.topic)?,
+            record.time.as_nanos(),
+            identification(slice_index, &record),
             record.payload,
         )
     }
@@ -185,22 +198,22 @@ impl Encoder for Captures {
 
 impl<W: Output> RecordSink for PcapSink<W> {
     fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
-        match self.extracts.get(slice_index) {
+        match self.sources.get(slice_index) {
             Some(SourceLog::Capture(senders)) => {
                 let sender = senders.sender(record.topic)?;
-                let (nanos, identification) =
-                    (record.time.as_nanos(), own_identification(slice_index, &record));
-                self.packet(sender, nanos, identification, record.payload)
+                let identification = identification(slice_index, &record);
+                let nanos = record.time.as_nanos();
+                self.write_packet(sender, nanos, identification, record.payload)
             }
             Some(SourceLog::Packets(senders)) => {
                 match senders.get(record.topic.index()).copied().flatten() {
                     Some(sender) => {
-                        self.next = self.next.wrapping_add(1);
+                        let identification = self.next_identification();
                         let nanos = record.time.as_nanos();
-                        self.packet(sender, nanos, self.next, record.payload)
+                        self.write_packet(sender, nanos, identification, record.payload)
                     }
-                    // `unsupported_content` has reported these topics, or they are the messages of
-                    // the packets.
+                    // `unsupported_content` has reported these topics, or they are the
+                    // messages that contain the packets.
                     None => Ok(()),
                 }
             }
@@ -210,16 +223,16 @@ impl<W: Output> RecordSink for PcapSink<W> {
                     return Ok(());
                 }
                 if !packets.is_valid(&record) {
-                    self.invalid += 1;
+                    self.invalid_messages += 1;
                     return Ok(());
                 }
                 let (packets, to_unix) = (packets.packets(record), *to_unix);
                 for packet in packets {
                     let nanos = packet.time.as_nanos().saturating_add(to_unix);
-                    self.next = self.next.wrapping_add(1);
+                    let identification = self.next_identification();
                     let sender = (DEFAULT_MAC, FACTORY_ADDRESS, DATA_PORT);
-                    self.packet(sender, nanos, self.next, packet.payload)?;
-                    self.unpacked += 1;
+                    self.write_packet(sender, nanos, identification, packet.payload)?;
+                    self.vel_packets += 1;
                 }
                 Ok(())
             }
@@ -228,12 +241,12 @@ impl<W: Output> RecordSink for PcapSink<W> {
     }
 
     fn encoder(&self) -> Option<Arc<dyn Encoder>> {
-        let senders = self.extracts.iter().map(|source_log| match source_log {
+        let senders = self.sources.iter().map(|source| match source {
             SourceLog::Capture(senders) => Some(senders.clone()),
             SourceLog::Packets(_) | SourceLog::Vel { .. } => None,
         });
         let senders: Option<Vec<Senders>> = senders.collect();
-        senders.map(|senders| Arc::new(Captures(senders)) as Arc<dyn Encoder>)
+        senders.map(|senders| Arc::new(CaptureEncoder(senders)) as Arc<dyn Encoder>)
     }
 
     fn write_encoded(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
@@ -244,13 +257,13 @@ impl<W: Output> RecordSink for PcapSink<W> {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.remarks.clone();
-        if self.unpacked > 0 {
-            remarks.push(format!("{} packets, one frame each", self.unpacked));
+        if self.vel_packets > 0 {
+            remarks.push(format!("{} packets, one frame each", self.vel_packets));
         }
-        if self.invalid > 0 {
+        if self.invalid_messages > 0 {
             let text = format!(
                 "{} messages of packets that are not marked valid were dropped",
-                self.invalid
+                self.invalid_messages
             );
             remarks.push(text);
         }
@@ -265,8 +278,9 @@ impl<W: Output> RecordSink for PcapSink<W> {
 }
 
 impl SourceLog {
-    fn new(extract: &LogSlice<'_>, remarks: &mut Vec<String>) -> Result<Self> {
-        let LogSlice { manifest, selection } = extract;
+    /// Creates the source log for a slice, and adds remarks about its packets to `remarks`.
+    fn new(slice: &LogSlice<'_>, remarks: &mut Vec<String>) -> Result<Self> {
+        let LogSlice { manifest, selection } = slice;
         match manifest.format.as_str() {
             FORMAT_NAME => {
                 let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
@@ -297,12 +311,13 @@ impl SourceLog {
                         (port, _) => port,
                     };
                     let Device { interface, mac, address } = sender.device;
-                    let mac = on_one_link(mac.unwrap_or(DEFAULT_MAC), interface);
+                    let mac =
+                        mac_on_single_interface(mac.unwrap_or(DEFAULT_MAC), interface);
                     let is_known = !address.is_unspecified();
                     (mac, if is_known { address } else { FACTORY_ADDRESS }, port)
                 };
                 Ok(Self::Capture(Senders(
-                    format_state.topics.iter().map(sender).collect(),
+                    format_state.senders.iter().map(sender).collect(),
                 )))
             }
             vel::FORMAT_NAME => {
@@ -317,15 +332,15 @@ impl SourceLog {
                         .clock
                         .to_unix
                         .as_ref()
-                        .map_or(0, |f| f.offset_nanos),
+                        .map_or(0, |fit| fit.offset_nanos),
                 })
             }
             other => {
-                let senders = senders(extract);
+                let senders = default_senders(slice);
                 if senders.iter().all(Option::is_none) {
-                    let message = "it has no packets of lidars";
                     return Err(unsupported(format!(
-                        "cannot write this {other} log as a capture: {message}"
+                        "cannot write this {other} log as a capture: it has no packets \
+                         of lidars"
                     )));
                 }
                 remarks.push(
@@ -339,10 +354,11 @@ impl SourceLog {
     }
 }
 
-/// Returns the hardware address of a device in a capture of a single interface. Devices
-/// of other interfaces can have the same address, so theirs is marked as locally
-/// administered and contains the index of the interface.
-fn on_one_link(Mac(mut mac): Mac, interface: u32) -> Mac {
+/// Returns the hardware address for a device of `interface` in a capture with a single
+/// interface. Devices of several interfaces can have the same address. For interfaces other
+/// than the first, the address is therefore marked as locally administered and combined with
+/// the index of the interface.
+fn mac_on_single_interface(Mac(mut mac): Mac, interface: u32) -> Mac {
     if interface > 0 {
         let [.., high, low] = interface.to_be_bytes();
         mac[0] |= 2;
@@ -352,33 +368,33 @@ fn on_one_link(Mac(mut mac): Mac, interface: u32) -> Mac {
     Mac(mac)
 }
 
-/// Returns the senders of the packets of each topic of `extract`, e.g. a bag: the
+/// Returns the senders of the packets of each topic of `slice`, e.g. of a bag: the
 /// factory-default address for the first lidar, and the following addresses for others.
-fn senders(extract: &LogSlice<'_>) -> Vec<Option<Sender>> {
-    let LogSlice { manifest, selection } = extract;
-    let mut last = 201_u8;
+fn default_senders(slice: &LogSlice<'_>) -> Vec<Option<Sender>> {
+    let LogSlice { manifest, selection } = slice;
+    let mut host = 201_u8;
     let sender = |(id, topic): (TopicId, &Topic)| {
-        let is_packets =
+        let has_packets =
             topic.encoding == ENCODING && topic.origin == TopicOrigin::Derived;
-        let is_wanted = is_packets && selection.topics.contains(id);
-        is_wanted.then(|| {
-            let address = IpAddr::V4(Ipv4Addr::new(192, 168, 1, last));
-            last = last.saturating_add(1);
+        let is_selected = has_packets && selection.topics.contains(id);
+        is_selected.then(|| {
+            let address = IpAddr::V4(Ipv4Addr::new(192, 168, 1, host));
+            host = host.saturating_add(1);
             (DEFAULT_MAC, address, DATA_PORT)
         })
     };
     manifest.topics().map(sender).collect()
 }
 
-/// Returns the selected topics of `extract` that a capture cannot contain. The result is
-/// empty if there are no packets, because `new` reports that as an error.
-pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
-    let LogSlice { manifest, selection } = extract;
+/// Returns the selected topics of `slice` that a capture cannot contain. The result is
+/// empty if there are no packets, because [`PcapSink::new`] reports that as an error.
+pub(crate) fn unsupported_content(slice: &LogSlice<'_>) -> Vec<UnsupportedContent> {
+    let LogSlice { manifest, selection } = slice;
     if manifest.format == FORMAT_NAME {
         return other_frames(manifest);
     }
     let has_packets =
-        |topic: &Topic| topic.name == PACKETS_TOPIC || topic.type_name == SCAN;
+        |topic: &Topic| topic.name == PACKETS_TOPIC || topic.type_name == ROS_SCAN_TYPE;
     if !manifest.topics.iter().any(has_packets) {
         return Vec::new();
     }
@@ -388,11 +404,12 @@ pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedCont
             && !has_packets(topic)
     });
     let dropped = topics.map(|(id, topic)| {
-        let records = topic.records.unwrap_or(0);
-        let some = if records == 1 { "record" } else { "records" };
+        let count = topic.records.unwrap_or(0);
+        let records = if count == 1 { "record" } else { "records" };
         let label = topic.label();
-        let message = format!("{label}, {records} {some}: a capture has only packets");
-        UnsupportedContent { topic: Some(id), description: message }
+        let description =
+            format!("{label}, {count} {records}: a capture has only packets");
+        UnsupportedContent { topic: Some(id), description }
     });
     dropped.collect()
 }
@@ -403,7 +420,7 @@ fn other_frames(manifest: &Manifest) -> Vec<UnsupportedContent> {
         Some(Value::UInt(count)) => *count,
         _ => 0,
     };
-    let counts = [
+    let descriptions = [
         (
             "packets_with_wrong_flags",
             "with the length of data packets and unknown flags",
@@ -413,16 +430,18 @@ fn other_frames(manifest: &Manifest) -> Vec<UnsupportedContent> {
         ("other_protocols", "of other protocols"),
         ("unknown_links", "with an unknown link type"),
     ];
-    let counts = counts.into_iter().map(|(key, description)| (count(key), description));
-    let counts = counts.filter(|(count, _)| *count > 0);
-    let dropped = counts.map(|(count, description)| {
-        let frames = if count == 1 { "frame" } else { "frames" };
-        UnsupportedContent {
-            topic: None,
-            description: format!("{count} {frames} {description}"),
-        }
-    });
-    dropped.collect()
+    descriptions
+        .into_iter()
+        .map(|(key, description)| (count(key), description))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, description)| {
+            let frames = if count == 1 { "frame" } else { "frames" };
+            UnsupportedContent {
+                topic: None,
+                description: format!("{count} {frames} {description}"),
+            }
+        })
+        .collect()
 }
 
 fn unsupported(message: impl Into<Cow<'static, str>>) -> Error {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Finding, Findings, Log, Result, TimeRange, TopicId};
+use logtool_core::{Finding, FindingCode, Findings, Log, Result, TimeRange, TopicId};
 
 use crate::{
     calibration::Origin,
     hour::{HOUR, around_hour},
     lidar::{
-        Lidar, ScanCache, codes as code,
+        Lidar, ScanCache, codes,
         packet_headers::{PacketExtractor, TimedHeaders},
     },
     model::{self, ReturnMode, Sensor},
@@ -16,51 +16,38 @@ use crate::{
     points::{LossCounter, PointOptions, TURN},
 };
 
-/// The maximum number of packets that can overtake another one.
-const SWAPPED_PACKETS: f64 = 4.0;
+/// The maximum number of packets that can overtake a packet.
+const MAX_OVERTAKING_PACKETS: f64 = 4.0;
 
-/// The maximum difference between two clocks from one packet to the next, in nanoseconds.
-/// Packets may wait before they are recorded.
+/// The maximum difference, in nanoseconds, between the steps of two clocks from one packet
+/// to the next. Packets may wait before they are recorded.
 const MAX_DIFFERENCE: i64 = 1_000_000_000;
 
 impl Lidar {
     /// Returns the findings about the lidar itself.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
-        let conflicts = self.conflicts.iter();
-        let conflicts =
-            conflicts.map(|text| Finding::new(&code::CONFLICT, text.clone()));
-        let model_warning = self.model_warning.iter();
-        let model_warning =
-            model_warning.map(|text| Finding::new(&code::OVERRULED, text.clone()));
-        let incomplete = self.calibration_warning.iter();
-        let incomplete = incomplete
-            .map(|text| Finding::new(&code::CALIBRATION_INCOMPLETE, text.clone()));
-        let calibration_finding = match self.calibration.origin {
-            Origin::Default(_) => &code::CALIBRATION_OTHER,
+        let calibration_code = match self.calibration.origin {
+            Origin::Default(_) => &codes::CALIBRATION_OTHER,
             Origin::File(_) | Origin::Stream | Origin::Completed { .. } => {
-                &code::CALIBRATION_CHECK
+                &codes::CALIBRATION_CHECK
             }
         };
-        let calibration = self.calibration.warnings.iter();
-        let calibration =
-            calibration.map(|text| Finding::new(calibration_finding, text.clone()));
-        let clock = self.clock.iter().filter(|clock| !clock.is_locked());
+        let clock = self.clock.filter(|clock| !clock.is_locked());
         let clock =
-            clock.map(|state| Finding::new(&code::CLOCK_UNSET, state.to_string()));
-        let rate = self.rate_warning.iter();
-        let rate = rate.map(|text| Finding::new(&code::RATE, text.clone()));
-        let motor = self.motor_warning.iter();
-        let motor = motor.map(|text| Finding::new(&code::MOTOR, text.clone()));
-        let time = self.time_warnings.iter();
-        let time = time.map(|text| Finding::new(&code::CLOCK_UTC, text.clone()));
-        let packets = rate.chain(motor).chain(time);
-        let model = model_warning.chain(conflicts).chain(packets);
-        model.chain(incomplete).chain(calibration).chain(clock)
+            clock.map(|state| Finding::new(&codes::CLOCK_UNSET, state.to_string()));
+        with_code(&codes::OVERRULED, &self.model_warning)
+            .chain(with_code(&codes::CONFLICT, &self.conflicts))
+            .chain(with_code(&codes::RATE, &self.rate_warning))
+            .chain(with_code(&codes::MOTOR, &self.motor_warning))
+            .chain(with_code(&codes::CLOCK_UTC, &self.time_warnings))
+            .chain(with_code(&codes::CALIBRATION_INCOMPLETE, &self.calibration_warning))
+            .chain(with_code(calibration_code, &self.calibration.warnings))
+            .chain(clock)
     }
 
-    /// Adds the findings about the lidar and its packets to `findings`. `packets`
+    /// Adds the findings about the lidar and its packets to `findings`. `extract`
     /// extracts the packets from the records of `topic` of `log`. This also fills
-    /// `scans`, because decoding needs them and the log is then read only once.
+    /// `scans`, which decoding needs, so that the log is read only once for both.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -68,25 +55,34 @@ impl Lidar {
         &self,
         log: &dyn Log,
         topic: TopicId,
-        packets: impl PacketExtractor,
+        extract: impl PacketExtractor,
         scans: &ScanCache,
         findings: &mut Findings,
     ) -> Result<()> {
         self.findings().for_each(|finding| findings.add(finding.with_topic(topic)));
-        let mut clocks = Clocks::new(self.sensor, self.points);
+        let mut check = PacketCheck::new(self.sensor, self.points);
         let has_timestamps = self.sensor.model.has_timestamps();
-        scans.for_each_packet(log, topic, self, packets, &mut |packet| {
+        scans.for_each_packet(log, topic, self, extract, &mut |packet| {
             if has_timestamps {
-                clocks.packet(packet);
+                check.add(packet);
             }
         })?;
-        clocks.report(topic, findings);
+        check.report(topic, findings);
         Ok(())
     }
 }
 
-/// Compares the clock in packets with that of the log.
-struct Clocks {
+/// Returns a finding with `code` for each text.
+fn with_code<'a>(
+    code: &'static FindingCode,
+    texts: impl IntoIterator<Item = &'a String>,
+) -> impl Iterator<Item = Finding> {
+    texts.into_iter().map(move |text| Finding::new(code, text.clone()))
+}
+
+/// Searches packets for jumps of the lidar's clock, lost packets, and changes of the return
+/// mode.
+struct PacketCheck {
     sensor: Sensor,
     options: PointOptions,
     /// The number of packets with each return mode.
@@ -95,49 +91,51 @@ struct Clocks {
     /// include.
     current_run: (ReturnMode, u64),
     /// The time of the lidar and that of the log for the previous packet, in nanoseconds.
-    last: Option<(i64, i64)>,
-    /// The number of lost packets, the number of gaps, the longest gap, and their time
-    /// range.
+    previous: Option<(i64, i64)>,
+    /// The number of lost packets.
     lost: u64,
+    /// The number of gaps with lost packets.
     gaps: u64,
-    longest_nanos: i64,
-    when: TimeRange,
-    /// The last gap.
+    longest_gap_nanos: i64,
+    /// The time range of all gaps.
+    gaps_time: TimeRange,
     last_gap: Option<Gap>,
-    /// Counts lost packets if the lidar blanks a sector.
-    around_sector: Option<LossCounter>,
+    /// Counts the lost packets if the lidar blanks a sector.
+    losses_at_sector: Option<LossCounter>,
+    /// The finding for all jumps of the lidar's clock.
     jumps: Option<Finding>,
 }
 
 /// A gap that overtaken packets may fill.
 struct Gap {
+    /// The number of lost packets in the gap.
     lost: u64,
-    /// The longest gap and the time range of all gaps before this one.
-    longest_nanos: i64,
-    when: TimeRange,
+    /// The values of all gaps before this one.
+    previous_longest_nanos: i64,
+    previous_gaps_time: TimeRange,
 }
 
-impl Clocks {
+impl PacketCheck {
     fn new(sensor: Sensor, options: PointOptions) -> Self {
         Self {
             sensor,
             options,
             returns: BTreeMap::new(),
             current_run: (sensor.returns, 0),
-            last: None,
+            previous: None,
             lost: 0,
             gaps: 0,
-            longest_nanos: 0,
-            when: TimeRange::EMPTY,
+            longest_gap_nanos: 0,
+            gaps_time: TimeRange::EMPTY,
             last_gap: None,
-            around_sector: options
+            losses_at_sector: options
                 .blanked
                 .map(|sector| LossCounter::new(sensor, sector)),
             jumps: None,
         }
     }
 
-    fn packet(&mut self, packet: &TimedHeaders) {
+    fn add(&mut self, packet: &TimedHeaders) {
         let TimedHeaders { offset, time, headers } = packet;
         let sensor = self.options.sensor(self.sensor, headers);
         match &mut self.current_run {
@@ -146,22 +144,26 @@ impl Clocks {
         }
         let stamp = i64::from(headers.tail.micros) * 1_000;
         let time_nanos = time.as_nanos();
-        let last = self.last;
-        let (before, last_nanos) = last.unwrap_or((stamp, time_nanos));
+        let is_first = self.previous.is_none();
+        let (previous_stamp, previous_nanos) =
+            self.previous.unwrap_or((stamp, time_nanos));
         // The step of the lidar clock modulo one hour, chosen nearest to zero.
-        let step = around_hour(stamp - before);
-        if self.is_overtaken(sensor, step, time_nanos.saturating_sub(last_nanos)) {
+        let step = around_hour(stamp - previous_stamp);
+        let log_step = time_nanos.saturating_sub(previous_nanos);
+        if self.was_overtaken(sensor, step, log_step) {
             self.fill_gap();
             return;
         }
-        self.last = Some((stamp, time_nanos));
-        let around_sector = self.around_sector.as_mut();
-        let around_sector =
-            around_sector.and_then(|losses| losses.add(sensor, headers, step));
-        if last.is_none() {
+        self.previous = Some((stamp, time_nanos));
+        let losses_at_sector = self
+            .losses_at_sector
+            .as_mut()
+            .and_then(|losses| losses.add(sensor, headers, step));
+        if is_first {
             return;
         }
-        let difference = time_nanos.saturating_sub(last_nanos).saturating_sub(step);
+        let difference = log_step.saturating_sub(step);
+        // The number of whole hours that the step of the lidar clock does not include.
         let hours = if difference.unsigned_abs() < HOUR.unsigned_abs() / 2 {
             0
         } else {
@@ -169,11 +171,12 @@ impl Clocks {
         };
         let difference = difference.saturating_sub(hours.saturating_mul(HOUR));
         let time = TimeRange::from_timestamp(*time);
-        if step < 0 && hours == 0 || difference.abs() > MAX_DIFFERENCE {
+        let contradicts = difference.unsigned_abs() > MAX_DIFFERENCE.unsigned_abs();
+        if step < 0 && hours == 0 || contradicts {
             let seconds = step as f64 / 1e9;
-            let logged = time_nanos.saturating_sub(last_nanos) as f64 / 1e9;
+            let log_seconds = log_step as f64 / 1e9;
             let text = format!(
-                "its clock advances by {seconds:.6} s, and that of the log by {logged:.6} s"
+                "its clock advances by {seconds:.6} s, and that of the log by {log_seconds:.6} s"
             );
             let bytes = *offset..offset.saturating_add(DATA_BYTES as u64);
             match &mut self.jumps {
@@ -181,51 +184,58 @@ impl Clocks {
                     jumps.count += 1;
                     jumps.time = jumps.time.map(|range| range.cover(&time));
                 }
-                none => {
-                    let jump = Finding::new(&code::CLOCK_JUMP, text).with_bytes(bytes);
-                    *none = Some(jump.with_time(time));
+                None => {
+                    let jump = Finding::new(&codes::CLOCK_JUMP, text).with_bytes(bytes);
+                    self.jumps = Some(jump.with_time(time));
                 }
             }
             return;
         }
         let step = step.saturating_add(hours.saturating_mul(HOUR));
         let packets = step as f64 / sensor.packet_nanos();
-        let lost = around_sector.unwrap_or(if packets >= 1.5 {
+        let lost = losses_at_sector.unwrap_or(if packets >= 1.5 {
             packets.round() as u64 - 1
         } else {
             0
         });
         if lost > 0 {
-            let (longest_nanos, when) = (self.longest_nanos, self.when);
-            self.last_gap = Some(Gap { lost, longest_nanos, when });
+            self.last_gap = Some(Gap {
+                lost,
+                previous_longest_nanos: self.longest_gap_nanos,
+                previous_gaps_time: self.gaps_time,
+            });
             self.lost += lost;
             self.gaps += 1;
-            self.longest_nanos = self.longest_nanos.max(step);
-            self.when = self.when.cover(&time);
+            self.longest_gap_nanos = self.longest_gap_nanos.max(step);
+            self.gaps_time = self.gaps_time.cover(&time);
         }
     }
 
-    /// Returns whether other packets overtook a packet of `sensor`: its clock goes back
-    /// by `step` nanoseconds, a few packets at most, and the clock of the log advances by
-    /// `elapsed`.
-    fn is_overtaken(&self, sensor: Sensor, step: i64, elapsed: i64) -> bool {
+    /// Returns whether other packets overtook a packet of `sensor`. From the previous packet
+    /// to this one, the clock of the lidar then goes back by a few packets at most, and the
+    /// clock of the log moves by less than a second. `step` and `log_step` are the steps of
+    /// the two clocks in nanoseconds.
+    fn was_overtaken(&self, sensor: Sensor, step: i64, log_step: i64) -> bool {
         let blanked = self.options.blanked.filter(|sector| sector.rotation_nanos > 0);
-        let blanked = blanked.map_or(0.0, |sector| {
+        let blanked_nanos = blanked.map_or(0.0, |sector| {
             let share = f64::from(sector.width()) / f64::from(TURN);
             sector.rotation_nanos as f64 * share
         });
-        let max_step = (SWAPPED_PACKETS * sensor.packet_nanos() + blanked) as i64;
-        step < 0 && -step <= max_step && elapsed.abs() < MAX_DIFFERENCE
+        let packets_nanos = MAX_OVERTAKING_PACKETS * sensor.packet_nanos();
+        let max_step = (packets_nanos + blanked_nanos) as i64;
+        let is_short = log_step.unsigned_abs() < MAX_DIFFERENCE.unsigned_abs();
+        step < 0 && -step <= max_step && is_short
     }
 
-    /// Removes an overtaken packet from the lost ones.
+    /// Subtracts an overtaken packet from the lost packets of the last gap.
     fn fill_gap(&mut self) {
         let Some(gap) = &mut self.last_gap else { return };
         gap.lost -= 1;
         self.lost -= 1;
         if gap.lost == 0 {
             self.gaps -= 1;
-            (self.longest_nanos, self.when) = (gap.longest_nanos, gap.when);
+            self.longest_gap_nanos = gap.previous_longest_nanos;
+            self.gaps_time = gap.previous_gaps_time;
             self.last_gap = None;
         }
     }
@@ -233,30 +243,32 @@ impl Clocks {
     /// Starts a new run of packets with the same return mode, and counts the previous
     /// one.
     fn start_run(&mut self, returns: ReturnMode) {
-        match std::mem::replace(&mut self.current_run, (returns, 1)) {
-            (_, 0) => {}
-            (before, count) => *self.returns.entry(before).or_default() += count,
+        let (previous, count) = std::mem::replace(&mut self.current_run, (returns, 1));
+        if count > 0 {
+            *self.returns.entry(previous).or_default() += count;
         }
     }
 
+    /// Adds the findings about the packets of `topic` to `findings`.
     fn report(mut self, topic: TopicId, findings: &mut Findings) {
+        // Counts the last run.
         self.start_run(self.sensor.returns);
         if let Some(jumps) = self.jumps {
             findings.add(jumps.with_topic(topic));
         }
-        if let Some(text) = model::describe_changes(&self.returns) {
-            findings.add(Finding::new(&code::RETURNS, text).with_topic(topic));
+        if let Some(text) = model::describe_mode_changes(&self.returns) {
+            findings.add(Finding::new(&codes::RETURNS, text).with_topic(topic));
         }
         if self.lost > 0 {
             let Self { lost, gaps, .. } = self;
-            let longest_nanos = self.longest_nanos as f64 / 1e9;
+            let longest_seconds = self.longest_gap_nanos as f64 / 1e9;
             let packets = if lost == 1 { "packet is" } else { "packets are" };
             let gaps = if gaps == 1 { "1 gap".into() } else { format!("{gaps} gaps") };
             let text = format!(
-                "about {lost} {packets} missing, in {gaps} of up to {longest_nanos:.6} s"
+                "about {lost} {packets} missing, in {gaps} of up to {longest_seconds:.6} s"
             );
-            let finding = Finding::new(&code::PACKETS_LOST, text);
-            findings.add(finding.with_time(self.when).with_topic(topic));
+            let finding = Finding::new(&codes::PACKETS_LOST, text);
+            findings.add(finding.with_time(self.gaps_time).with_topic(topic));
         }
     }
 }
@@ -273,16 +285,16 @@ mod tests {
     fn finding_summaries(packets: &[(u32, i64)]) -> Vec<(&'static str, u64, String)> {
         let returns = ReturnMode::Strongest;
         let sensor = Sensor { model: model::Model::Hdl64eS2, returns };
-        let mut clocks = Clocks::new(sensor, PointOptions::default());
+        let mut check = PacketCheck::new(sensor, PointOptions::default());
         for (stamp, nanos) in packets {
             let mut packet = [0; DATA_BYTES];
             packet[1_200..1_204].copy_from_slice(&stamp.to_le_bytes());
             let time = Timestamp::from_nanos(*nanos);
             let headers = Firings::new(&packet).unwrap().headers();
-            clocks.packet(&TimedHeaders { offset: 7, time, headers });
+            check.add(&TimedHeaders { offset: 7, time, headers });
         }
         let mut findings = Findings::default();
-        clocks.report(TopicId(0), &mut findings);
+        check.report(TopicId(0), &mut findings);
         findings.iter().map(|f| (f.code.name, f.count, f.text.clone())).collect()
     }
 
@@ -314,7 +326,7 @@ mod tests {
         for order in orders {
             let packets: Vec<(u32, i64)> = (0..)
                 .zip(order)
-                .map(|(number, place)| (place * 288, number * 288_000))
+                .map(|(position, number)| (number * 288, position * 288_000))
                 .collect();
             assert_eq!(finding_summaries(&packets), [], "{order:?}");
         }
@@ -325,6 +337,13 @@ mod tests {
             finding_summaries(&packets),
             [("lidar.packets.lost", 1, text.to_owned())]
         );
+    }
+
+    #[test]
+    fn extreme_record_times_do_not_panic() {
+        for (first, second) in [(i64::MAX, i64::MIN), (i64::MIN, i64::MAX)] {
+            finding_summaries(&[(1_000, first), (500, second), (1_500, 0)]);
+        }
     }
 
     #[test]

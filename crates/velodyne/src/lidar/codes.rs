@@ -18,19 +18,20 @@ pub const CODES: &[&FindingCode] = &[
     &RETURNS,
 ];
 
-/// Returns the codes of a format, `own`, and those of lidars.
+/// Returns the codes of a format, `format_codes`, and those of lidars. `N` is the number of
+/// both.
 pub(crate) const fn with_lidar_codes<const N: usize>(
     format_codes: &[&'static FindingCode],
 ) -> [&'static FindingCode; N] {
     let mut codes = [CODES[0]; N];
-    let mut at = 0;
-    while at < N {
-        codes[at] = if at < format_codes.len() {
-            format_codes[at]
+    let mut index = 0;
+    while index < N {
+        codes[index] = if index < format_codes.len() {
+            format_codes[index]
         } else {
-            CODES[at - format_codes.len()]
+            CODES[index - format_codes.len()]
         };
-        at += 1;
+        index += 1;
     }
     codes
 }
@@ -50,8 +51,8 @@ pub(super) static CALIBRATION_OTHER: FindingCode = FindingCode::warning(
 );
 pub(super) static CLOCK_JUMP: FindingCode = FindingCode::warning(
     "lidar.clock.jump",
-    "the time in the packets of a lidar goes back, or advances by over a second more or less \
-     than that of the log",
+    "the clock of a lidar goes back, or its step differs by more than a second from that of \
+     the clock of the log",
 );
 pub(crate) static CLOCK_UNSET: FindingCode = FindingCode::note(
     "lidar.clock.unset",
@@ -64,7 +65,7 @@ pub(super) static CLOCK_UTC: FindingCode = FindingCode::warning(
 );
 pub(super) static CONFLICT: FindingCode = FindingCode::note(
     "lidar.model.conflict",
-    "packets indicate two lidar models, or none: one was chosen",
+    "the packets do not agree on a lidar model, or the model is unknown: one was chosen",
 );
 pub(super) static MOTOR: FindingCode = FindingCode::warning(
     "lidar.motor",
@@ -72,7 +73,7 @@ pub(super) static MOTOR: FindingCode = FindingCode::warning(
 );
 pub(super) static OVERRULED: FindingCode = FindingCode::warning(
     "lidar.model.overruled",
-    "the user set another lidar model or return mode than the packets state",
+    "the lidar model or return mode that the user set contradicts the packets",
 );
 pub(super) static PACKETS_LOST: FindingCode = FindingCode::warning(
     "lidar.packets.lost",

@@ -64,9 +64,11 @@ pub struct LidarInfo<'t> {
     pub calibration_misfit: Option<&'t str>,
     /// Observations that contradict the model.
     pub model_conflict: Option<&'t str>,
-    /// The model that the packets indicate, if the user set another one.
+    /// A warning if the packets indicate a different model from the one that the user set.
+    /// It contains the reasons for the indicated model.
     pub model_warning: Option<&'t str>,
-    /// A warning about the packets: an impossible rate, or a motor that does not turn.
+    /// Warnings about the packets: an impossible rate, a motor that does not turn, or times
+    /// that contradict the clock of the log or each other.
     pub packet_warning: Option<&'t str>,
     /// A warning about the calibration.
     pub calibration_warning: Option<&'t str>,
@@ -147,6 +149,7 @@ impl From<&Calibration> for CalibrationOrigin {
     }
 }
 
+// The parts of the texts of a `CalibrationOrigin`.
 const FILE: &str = "file ";
 const SENT: &str = "sent by the lidar itself";
 const BUT_FOR: &str = ", but for values of ";
@@ -189,13 +192,14 @@ impl FromStr for CalibrationOrigin {
         if let Some(name) = text.strip_prefix(DEFAULT) {
             return Ok(Self::Default(name.to_owned()));
         }
-        let rest = text.strip_prefix(SENT).ok_or(ParseOriginError)?;
-        if rest.is_empty() {
+        let suffix = text.strip_prefix(SENT).ok_or(ParseOriginError)?;
+        if suffix.is_empty() {
             return Ok(Self::Sent);
         }
-        let counts = rest.strip_prefix(BUT_FOR).and_then(|rest| {
-            let (some, all) = rest.strip_suffix(LASERS)?.split_once(OF_ITS)?;
-            some.parse().ok().zip(all.parse().ok())
+        let counts = suffix.strip_prefix(BUT_FOR).and_then(|counts| {
+            let (incomplete, total) =
+                counts.strip_suffix(LASERS)?.split_once(OF_ITS)?;
+            incomplete.parse().ok().zip(total.parse().ok())
         });
         let (incomplete_lasers, lasers) = counts.ok_or(ParseOriginError)?;
         Ok(Self::SentIncomplete { incomplete_lasers, lasers })

@@ -1,4 +1,4 @@
-//! Finds blanked sectors that start only after the start of a log.
+//! Searches logs for a sector that the lidar blanks only after the start of the log.
 
 use logtool_core::{Log, Manifest, Result, Selection, TopicId};
 
@@ -11,19 +11,19 @@ use crate::{
     points::{BlankedSector, FIRST_PACKETS, FieldProbe},
 };
 
-/// The number of positions of a log that are searched.
+/// The maximum number of positions of a log that are searched.
 const MAX_POSITIONS: usize = 8;
 
-/// The duration that is read at each position: at least two rotations.
+/// The duration that is searched at each position: at least two rotations.
 const POSITION_NANOS: f64 = 500_000_000.0;
 
 /// The minimum and the maximum number of bytes that are read at each position.
-const FEWEST_BYTES: u64 = 1 << 20;
-const MOST_BYTES: u64 = 10 << 20;
+const MIN_POSITION_BYTES: u64 = 1 << 20;
+const MAX_POSITION_BYTES: u64 = 10 << 20;
 
 impl Lidar {
     /// Searches `log` after its first packets for a sector that the lidar blanks.
-    /// `packets` extracts the packets from the records of `topic`. Only a few positions
+    /// `extract` extracts the packets from the records of `topic`. Only a few positions
     /// are read, whatever the length of the log.
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl Lidar {
         &self,
         log: &dyn Log,
         topic: TopicId,
-        packets: impl PacketExtractor,
+        extract: impl PacketExtractor,
     ) -> Result<Option<BlankedSector>> {
         let manifest = log.manifest();
         let bytes = manifest.topics.get(topic.index()).and_then(|topic| topic.bytes);
@@ -46,27 +46,28 @@ impl Lidar {
         let packets_per_position =
             (POSITION_NANOS / self.sensor.packet_nanos()) as usize;
         let position_bytes = (packets_per_position * DATA_BYTES) as u64;
-        let plan =
-            manifest.plan(&selection, position_bytes.clamp(FEWEST_BYTES, MOST_BYTES));
-        let count = plan.len().min(MAX_POSITIONS);
-        for number in 0..count {
+        let plan = manifest.plan(
+            &selection,
+            position_bytes.clamp(MIN_POSITION_BYTES, MAX_POSITION_BYTES),
+        );
+        let positions = plan.len().min(MAX_POSITIONS);
+        for position in 0..positions {
             // Start at the end, because a sector usually stays blanked.
-            let Some(part) = plan.get(plan.len() - 1 - number * plan.len() / count)
-            else {
-                continue;
-            };
+            let part = &plan[plan.len() - 1 - position * plan.len() / positions];
             let mut cursor = log.read(part, &selection)?;
-            let packet = packet_headers::packet_headers(&mut *cursor, packets)?;
+            let packets = packet_headers::packet_headers(&mut *cursor, extract)?;
             drop(cursor);
             log.source().release(part.bytes.clone());
             // A part may be longer than the duration, and the sector may change within
             // it.
-            let field = packet.rchunks(packets_per_position).find_map(|packet| {
+            let sector = packets.rchunks(packets_per_position).find_map(|packets| {
                 let mut probe = FieldProbe::default();
-                packet.iter().for_each(|packet| probe.add(packet.headers, packet.time));
+                packets
+                    .iter()
+                    .for_each(|packet| probe.add(packet.headers, packet.time));
                 probe.finish(self.sensor)
             });
-            if let Some(sector) = field {
+            if let Some(sector) = sector {
                 return Ok(Some(BlankedSector { starts_later: true, ..sector }));
             }
         }
@@ -81,15 +82,16 @@ impl Lidar {
         }
     }
 
-    /// Updates the topic of the points in `manifest` after a blanked sector was set.
-    pub(crate) fn update(&self, manifest: &mut Manifest, topic: TopicId) {
-        if let Some(topic) = manifest.topics.get_mut(topic.index()) {
+    /// Updates `points`, the topic of the points, in `manifest` after a blanked sector was
+    /// set.
+    pub(crate) fn update_topic(&self, manifest: &mut Manifest, points: TopicId) {
+        if let Some(topic) = manifest.topics.get_mut(points.index()) {
             topic.metadata.extend(self.provenance());
         }
-        let packet = self.sensor.packet_nanos();
+        let packet_nanos = self.sensor.packet_nanos();
         let delay =
-            self.points.blanked.map_or(0, |sector| sector.longest_delay(packet));
-        if let Some(margin) = manifest.time_margins.get_mut(&topic) {
+            self.points.blanked.map_or(0, |sector| sector.longest_delay(packet_nanos));
+        if let Some(margin) = manifest.time_margins.get_mut(&points) {
             margin.before = margin.before.saturating_add(delay);
             margin.after = margin.after.saturating_add(delay);
         }

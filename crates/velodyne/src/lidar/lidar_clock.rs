@@ -1,5 +1,5 @@
-//! Decides whether points have the times of the lidar's clock or of the log's clock if
-//! both are UTC.
+//! Decides whether points have the times of the lidar's clock or of the log's clock, if
+//! UTC is requested.
 
 use logtool_core::Timestamp;
 
@@ -9,14 +9,15 @@ use crate::{
     points::TimeSource,
 };
 
-/// Clocks that differ by more nanoseconds than this contradict each other. Packets wait
-/// less than a second before they are recorded.
+/// Clocks that differ by more nanoseconds than this contradict each other. Packets usually
+/// wait less than a second before they are recorded.
 const MAX_DIFFERENCE: i64 = 1_000_000_000;
 
 /// The maximum number of packets that are compared.
-const ENOUGH: usize = 1_000;
+const MAX_PACKETS: usize = 1_000;
 
-/// The clock of the times of points, if UTC is requested and two clocks state it.
+/// The clock that the times of points come from, if UTC is requested and both the lidar and
+/// the log state it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockChoice {
     /// The clock of the lidar, unless GPS messages in the log contradict it.
@@ -30,34 +31,41 @@ pub enum ClockChoice {
 
 /// Compares the clock in packets with that of the log.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ClockProbe(Vec<i64>);
+pub(super) struct ClockProbe {
+    /// The start of the lidar's hour on the clock of the log, modulo one hour, according to
+    /// each packet.
+    hour_starts: Vec<i64>,
+}
 
 impl ClockProbe {
     /// Adds a packet recorded at `time` that states `micros` past the hour.
     pub(super) fn add(&mut self, micros: u32, time: Timestamp) {
-        let began = time.as_nanos().checked_sub(i64::from(micros) * 1_000);
-        if let Some(began) = began.filter(|_| time != Timestamp::MAX)
-            && self.0.len() < ENOUGH
+        let hour_start = time.as_nanos().checked_sub(i64::from(micros) * 1_000);
+        if let Some(hour_start) = hour_start.filter(|_| time != Timestamp::MAX)
+            && self.hour_starts.len() < MAX_PACKETS
         {
-            self.0.push(began.rem_euclid(HOUR));
+            self.hour_starts.push(hour_start.rem_euclid(HOUR));
         }
     }
 
-    /// Returns the start of an hour of the lidar on the clock of the log: the median of
-    /// the packets.
-    pub(super) fn hour(mut self) -> Option<i64> {
-        let first = *self.0.first()?;
-        self.0.iter_mut().for_each(|began| *began = around_hour(*began - first));
-        let middle = self.0.len() / 2;
-        Some((first + *self.0.select_nth_unstable(middle).1).rem_euclid(HOUR))
+    /// Returns the start of an hour of the lidar on the clock of the log, modulo one hour:
+    /// the median of the packets.
+    pub(super) fn hour(self) -> Option<i64> {
+        let first = *self.hour_starts.first()?;
+        // Relative to the first packet, no start wraps around at the full hour.
+        let mut deviations: Vec<i64> =
+            self.hour_starts.iter().map(|start| around_hour(start - first)).collect();
+        let middle = deviations.len() / 2;
+        let (_, median, _) = deviations.select_nth_unstable(middle);
+        Some((first + *median).rem_euclid(HOUR))
     }
 }
 
 impl Lidar {
-    /// Gives points the times of the lidar's own clock if that is UTC. Adding `to_unix`
-    /// nanoseconds to the clock of the log makes that UTC too. If both clocks disagree,
-    /// `choice` decides. With `Auto`, the clock of the log is used if it `has_gps`. A
-    /// disagreement is recorded as a warning.
+    /// Sets the lidar's own clock as the source of the times of points, if that clock is
+    /// UTC. The clock of the log plus `to_unix` nanoseconds is UTC too. If the two clocks
+    /// disagree, `choice` decides, and a warning is recorded. With `Auto`, the clock of the
+    /// log is then used if `has_gps` is true, i.e. if its UTC is from GPS messages.
     pub fn use_own_clock(&mut self, to_unix: i64, has_gps: bool, choice: ClockChoice) {
         if !self.is_utc || !self.sensor.model.has_timestamps() {
             return;
@@ -77,8 +85,8 @@ impl Lidar {
         }
         if contradicts {
             let seconds = lag.unsigned_abs() as f64 / 1e9;
-            let where_to = if lag > 0 { "behind" } else { "ahead of" };
-            let log = if has_gps {
+            let direction = if lag > 0 { "behind" } else { "ahead of" };
+            let log_clock = if has_gps {
                 "UTC from the GPS messages of the log"
             } else {
                 "the clock of the log"
@@ -90,8 +98,8 @@ impl Lidar {
             };
             self.clock_warning = Some(format!(
                 "the clock of the lidar, which a receiver sets according to its packets, is \
-                 {seconds:.3} s {where_to} {log}: one of them is wrong; points have {used_clock} \
-                 times, and can have those of the {other_clock}"
+                 {seconds:.3} s {direction} {log_clock}: one of them is wrong; points have \
+                 {used_clock} times, and can have those of the {other_clock}"
             ));
         }
     }

@@ -1,5 +1,5 @@
 //! Reads the block headers of all packets of a lidar in order. The thread that reads a
-//! part also parses its packets, while they are in the caches of its core.
+//! part also parses its packets, while they are in the cache of its core.
 
 use logtool_core::{
     Block, Cursor, Log, Record, Result, Selection, TaskQueue, Timestamp, TopicId,
@@ -10,16 +10,15 @@ use crate::packet::{Firings, PacketHeaders};
 /// The approximate number of bytes that a thread reads at a time.
 const PART_BYTES: u64 = 1 << 20;
 
-/// A packet without its returns.
+/// A packet without its returns, with the offset and the time of its record.
 pub(super) struct TimedHeaders {
-    /// The offset of its record.
     pub(super) offset: u64,
     pub(super) time: Timestamp,
     pub(super) headers: PacketHeaders,
 }
 
-/// A function that calls its argument for each packet in a record. Each packet is passed
-/// as a record.
+/// A function that extracts the packets from a record. It calls its second argument for
+/// each packet, with the packet as a record.
 pub trait PacketExtractor:
     Fn(Record<'_>, &mut dyn FnMut(Record<'_>)) + Copy + Send + 'static
 {
@@ -30,13 +29,14 @@ impl<P> PacketExtractor for P where
 {
 }
 
-/// Calls `each` with the record itself, for logs whose records are packets.
-pub fn record_is_packet(packet: Record<'_>, each: &mut dyn FnMut(Record<'_>)) {
-    each(packet);
+/// Calls `visit` with the record itself, for logs whose records are packets.
+pub fn record_as_packet(record: Record<'_>, visit: &mut dyn FnMut(Record<'_>)) {
+    visit(record);
 }
 
-/// Calls `call` for all data packets in the records of `topic` of `log`, up to the end of
-/// the last part that starts before `end`. `packets` extracts them from records.
+/// Calls `visit` for all data packets in the records of `topic` of `log`, up to the end of
+/// the last part that starts before the offset `end`. `extract` extracts the packets from
+/// the records.
 ///
 /// # Errors
 /// `Io` if the log cannot be read.
@@ -44,54 +44,55 @@ pub(super) fn for_each_packet(
     log: &dyn Log,
     topic: TopicId,
     end: u64,
-    packets: impl PacketExtractor,
-    call: &mut dyn FnMut(&TimedHeaders),
+    extract: impl PacketExtractor,
+    visit: &mut dyn FnMut(&TimedHeaders),
 ) -> Result<()> {
     let topics = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let mut plan = log.manifest().plan(&selection, PART_BYTES);
     plan.truncate(plan.iter().take_while(|part| part.bytes.start < end).count());
     let mut tasks = TaskQueue::with_double_length();
-    let mut add = |headers: Result<Vec<TimedHeaders>>| -> Result<()> {
-        headers?.iter().for_each(&mut *call);
+    let mut visit_all = |packets: Result<Vec<TimedHeaders>>| -> Result<()> {
+        packets?.iter().for_each(&mut *visit);
         Ok(())
     };
     for part in plan {
         let mut cursor = log.read(&part, &selection)?;
         let source = log.source().clone();
         tasks.push(move || {
-            let headers = packet_headers(&mut *cursor, packets);
+            let packets = packet_headers(&mut *cursor, extract);
             drop(cursor);
             source.release(part.bytes);
-            headers
+            packets
         });
-        tasks.next().map_or(Ok(()), &mut add)?;
+        tasks.next().map_or(Ok(()), &mut visit_all)?;
     }
-    while let Some(result) = tasks.wait() {
-        add(result)?;
+    while let Some(packets) = tasks.wait() {
+        visit_all(packets)?;
     }
     Ok(())
 }
 
-/// Returns the data packets of the records that `cursor` reads.
+/// Returns the data packets in the records that `cursor` reads. `extract` extracts them
+/// from the records.
 pub(super) fn packet_headers(
     cursor: &mut dyn Cursor,
-    packets: impl PacketExtractor,
+    extract: impl PacketExtractor,
 ) -> Result<Vec<TimedHeaders>> {
-    let (mut all, mut block) = (Vec::new(), Block::default());
+    let (mut packets, mut block) = (Vec::new(), Block::default());
     while cursor.fill(&mut block)? {
         for record in block.iter() {
-            packets(record, &mut |packet| {
-                let Record { offset, time, .. } = packet;
-                let firings = Firings::new(packet.payload);
-                let headers = firings.map(Firings::headers);
-                all.extend(headers.map(|headers| TimedHeaders {
-                    offset,
-                    time,
-                    headers,
-                }));
+            extract(record, &mut |packet| {
+                if let Some(firings) = Firings::new(packet.payload) {
+                    let Record { offset, time, .. } = packet;
+                    packets.push(TimedHeaders {
+                        offset,
+                        time,
+                        headers: firings.headers(),
+                    });
+                }
             });
         }
     }
-    Ok(all)
+    Ok(packets)
 }

@@ -1,7 +1,5 @@
 //! Identifies the lidar that sent the packets of a log.
 
-use std::collections::VecDeque;
-
 use logtool_core::Timestamp;
 
 use crate::{
@@ -15,21 +13,21 @@ use crate::{
         utc_check::StatusTime,
     },
     model::{Evidence, Model, ReturnMode, Sensor},
-    packet::{Firings, PacketTrailer},
+    packet::{Firings, PacketTail},
     points::FieldProbe,
 };
 
-/// The number of packets that are examined. With six rounds of 4160 packets, a
-/// calibration is complete even if one packet in ten is lost.
+/// The maximum number of packets that are examined. Six rounds of 4160 packets contain a
+/// whole calibration even if one packet in ten is lost.
 const MAX_PACKETS: usize = 6 * 4_160;
 
 /// Examines the first packets of a lidar.
 #[derive(Clone, Debug, Default)]
 pub struct Probe {
     evidence: Evidence,
-    tails: VecDeque<PacketTrailer>,
-    /// The time of the last packet.
-    last: Option<Timestamp>,
+    tails: Vec<PacketTail>,
+    /// The record time of the last packet.
+    last_time: Option<Timestamp>,
     clock: ClockProbe,
     rate: RateProbe,
     motor: MotorProbe,
@@ -37,7 +35,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Adds a packet with its record time, unless enough packets were examined.
+    /// Adds a packet with its record time, unless enough packets have been examined.
     pub fn add(&mut self, packet: &[u8], time: Timestamp) {
         if self.is_enough() {
             return;
@@ -47,8 +45,8 @@ impl Probe {
             self.clock.add(firings.tail().micros, time);
             self.rate.add(time);
             self.motor.add(firings.azimuths()[0]);
-            self.tails.push_back(firings.tail());
-            self.last = Some(time);
+            self.tails.push(firings.tail());
+            self.last_time = Some(time);
             self.field.add(firings.headers(), time);
         }
     }
@@ -108,7 +106,7 @@ impl Probe {
             lidar.set_blanked(sector, options.keep_scan_start);
         }
         if matches!(model, Model::Hdl64eS2 | Model::Hdl64eS3) {
-            lidar.read_status(&self.tails, self.last);
+            lidar.read_status(&self.tails, self.last_time);
         }
         if let Some(calibration) = &options.calibration {
             // Files do not state whether the lidar corrects intensities, only its status
@@ -125,21 +123,18 @@ impl Probe {
 }
 
 impl Lidar {
-    /// Reads the status of an HDL-64E from the last bytes of its packets.
-    fn read_status(
-        &mut self,
-        tails: &VecDeque<PacketTrailer>,
-        time: Option<Timestamp>,
-    ) {
+    /// Reads the status of an HDL-64E from the last bytes of its packets. `last_time` is
+    /// the record time of the last packet.
+    fn read_status(&mut self, tails: &[PacketTail], last_time: Option<Timestamp>) {
         let mut stream = StatusStream::new(self.sensor.packet_nanos() / 1e3);
         for tail in tails {
             stream.add(tail.micros, tail.status_type, tail.status_value);
         }
         let report = stream.report();
-        self.status_time = time.zip(tails.back()).and_then(|(time, tail)| {
+        self.status_time = last_time.zip(tails.last()).and_then(|(time, tail)| {
             StatusTime::from_report(&report, tail.micros, time)
         });
-        let is_corrected = report.sends_corrected_intensity();
+        let sends_corrected_intensity = report.sends_corrected_intensity();
         let incomplete = report.incomplete_lasers().unwrap_or_default();
         let completed = report.complete_with(&self.calibration);
         match (report.calibration, completed) {
@@ -161,7 +156,7 @@ impl Lidar {
                 ));
             }
         }
-        self.calibration.sends_corrected_intensity = is_corrected;
+        self.calibration.sends_corrected_intensity = sends_corrected_intensity;
         self.is_utc = matches!(report.gps, Some(b'A' | b'V'));
         self.clock = report.gps.map(|gps| match gps {
             b'A' => ClockState::Locked,

@@ -6,14 +6,14 @@ use crate::{
     points::Formula,
 };
 
-/// Returns the calibration of lidars of a `model` in the program that `formula` is named
+/// Returns the default calibration for a `model` in the program that `formula` is named
 /// after.
 ///
-/// In VeloView and ROS, all lasers of the smaller models start at the same height, except
-/// those of a VLP-16 in ROS. VeloView has one table for all HDL-64E.
+/// VeloView has one table for all models of the HDL-64E. For the other models, VeloView and
+/// ROS ignore the heights of the lasers, except that ROS has those of the VLP-16.
 pub(super) fn calibration(model: Model, formula: Formula) -> Calibration {
     let mut calibration = Calibration::for_model(model);
-    let is_level = match formula {
+    let ignores_heights = match formula {
         Formula::VeloView if model.is_hdl64e() => {
             return Calibration::hdl64e_of_veloview();
         }
@@ -24,7 +24,7 @@ pub(super) fn calibration(model: Model, formula: Formula) -> Calibration {
         Formula::Ros => !model.is_hdl64e() && model != Model::Vlp16,
         Formula::Manual | Formula::ManualTwoPoint | Formula::VelodyneDecoder => false,
     };
-    if is_level {
+    if ignores_heights {
         calibration.lasers.iter_mut().for_each(|laser| laser.vertical_offset_m = 0.0);
         calibration.origin = Origin::Default(format!("{model} of {formula}"));
     }

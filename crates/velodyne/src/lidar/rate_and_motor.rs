@@ -4,21 +4,24 @@ use logtool_core::Timestamp;
 
 use crate::model::Sensor;
 
-/// The factor by which packets may come more often than the model sends them. More
-/// packets are from several lidars or from another model. The clock of a computer
-/// deviates by much less.
+/// The factor by which packets may come more often than the model sends them. If there are
+/// more packets, they are from several lidars or from another model. The clock of a
+/// computer deviates by much less.
 const MAX_RATE_FACTOR: f64 = 1.25;
 
 /// The minimum number of packets for judging the rate.
 const MIN_PACKETS_FOR_RATE: u64 = 40;
 
-/// The minimum step of the azimuth between packets, in hundredths of a degree. The
-/// slowest head turns by 9 in the shortest packet.
+/// The minimum step of the azimuth between packets of a head that turns, in hundredths of a
+/// degree. The slowest head turns by 9 of these in the shortest packet.
 const MIN_STEP: u16 = 2;
 
-/// The number of consecutive packets with one azimuth from which the motor is considered
-/// stopped, and the minimum number of packets if all have the same azimuth.
+/// If the azimuth stays the same for this number of consecutive packets, the motor is
+/// considered stopped.
 const STANDSTILL_PACKETS: u64 = 50;
+
+/// The minimum number of packets for judging the motor by the share of packets with
+/// unchanged azimuths.
 const MIN_PACKETS_FOR_MOTOR: u64 = 8;
 
 /// Counts packets by the times of their records.
@@ -28,7 +31,7 @@ pub(super) struct RateProbe {
     times: Option<(Timestamp, Timestamp)>,
     packets: u64,
     /// The number of packets with the earliest time. They may have arrived before it.
-    at_start: u64,
+    first_packets: u64,
 }
 
 impl RateProbe {
@@ -39,10 +42,10 @@ impl RateProbe {
         }
         self.packets += 1;
         let (first, last) = self.times.unwrap_or((time, time));
-        self.at_start = match time.cmp(&first) {
+        self.first_packets = match time.cmp(&first) {
             std::cmp::Ordering::Less => 1,
-            std::cmp::Ordering::Equal => self.at_start + 1,
-            std::cmp::Ordering::Greater => self.at_start,
+            std::cmp::Ordering::Equal => self.first_packets + 1,
+            std::cmp::Ordering::Greater => self.first_packets,
         };
         self.times = Some((first.min(time), last.max(time)));
     }
@@ -54,11 +57,11 @@ impl RateProbe {
         if self.packets < MIN_PACKETS_FOR_RATE || nanos <= 0 {
             return None;
         }
-        let rate = (self.packets - self.at_start) as f64 / nanos as f64 * 1e9;
+        let rate = (self.packets - self.first_packets) as f64 / nanos as f64 * 1e9;
         let max_rate = 1e9 / sensor.packet_nanos();
         (rate > max_rate * MAX_RATE_FACTOR).then(|| {
             format!(
-                "{rate:.0} packets a second come from one sender, and a {sensor} sends \
+                "{rate:.0} packets a second come from one sender, but a {sensor} sends \
                  {max_rate:.0}: they are from several lidars or another model, or were replayed \
                  too fast"
             )
@@ -69,30 +72,31 @@ impl RateProbe {
 /// Tracks the azimuth of packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MotorProbe {
-    last: Option<u16>,
+    previous: Option<u16>,
     packets: u64,
-    /// The number of packets with the azimuth of the previous packet, the length of the
-    /// current run of them, and that of the longest run.
+    /// The number of packets with the azimuth of the previous packet.
     unchanged: u64,
+    /// The length of the current run of such packets.
     run: u64,
+    /// The length of the longest run.
     longest_run: u64,
     /// The azimuth of the longest run.
-    azimuth: u16,
+    longest_run_azimuth: u16,
 }
 
 impl MotorProbe {
     /// Adds a packet whose first azimuth is `azimuth`, in hundredths of a degree.
     pub(super) fn add(&mut self, azimuth: u16) {
         self.packets += 1;
-        let before = self.last.replace(azimuth);
-        let is_still = before.is_some_and(|before| {
-            let step = before.abs_diff(azimuth);
+        let is_unchanged = self.previous.replace(azimuth).is_some_and(|previous| {
+            let step = previous.abs_diff(azimuth);
             step.min(36_000_u16.saturating_sub(step)) < MIN_STEP
         });
-        self.run = if is_still { self.run + 1 } else { 0 };
-        self.unchanged += u64::from(is_still);
+        self.run = if is_unchanged { self.run + 1 } else { 0 };
+        self.unchanged += u64::from(is_unchanged);
         if self.run > self.longest_run {
-            (self.longest_run, self.azimuth) = (self.run, azimuth);
+            self.longest_run = self.run;
+            self.longest_run_azimuth = azimuth;
         }
     }
 
@@ -106,7 +110,7 @@ impl MotorProbe {
                  packet, {:.2} deg in the longest run, of {} packets",
                 self.unchanged,
                 self.packets,
-                f64::from(self.azimuth) / 100.0,
+                f64::from(self.longest_run_azimuth) / 100.0,
                 self.longest_run + 1
             )
         })
@@ -135,8 +139,8 @@ mod tests {
         let warning = rate((0..200).map(|n| n * 663_552)).unwrap();
         assert!(warning.contains("1507 packets a second"), "{warning}");
         assert!(warning.contains("sends 754"), "{warning}");
-        // Messages of 75 packets with one time each, and first packets of a capture with
-        // one time.
+        // Messages of 75 packets that share a time, and a capture whose first packets share
+        // a time.
         assert_eq!(rate((0..300).map(|n| n / 75 * 75 * 1_327_104)), None);
         assert_eq!(rate((0..60).map(|n| (n - 20).max(0) * 1_327_104)), None);
         // Lost packets, and too few packets for judging.

@@ -1,13 +1,13 @@
 //! Compares the time that a lidar states with the clock of the log.
 //!
 //! Packets state the microseconds past the hour. An HDL-64E S2 or S3 also states the date
-//! and the time of day in its status bytes once a receiver sends NMEA.
+//! and the time of day in its status bytes, if a receiver sends it NMEA.
 
 use logtool_core::{Timestamp, calendar::days_since_1970};
 
 use crate::{
     calibration::StreamReport,
-    hour::{HOUR, around_hour, past_hour},
+    hour::{HOUR, around_hour, format_past_hour},
     lidar::Lidar,
 };
 
@@ -18,21 +18,24 @@ const DAY: i64 = 24 * HOUR;
 const ROLLOVER: i64 = 1_024 * 7 * DAY;
 
 /// The offsets of time scales from UTC, since 2017. A PTP grandmaster sends TAI.
-const SCALES: [(&str, i64); 2] = [("TAI", 37 * SECOND), ("GPS time", 18 * SECOND)];
+const TIME_SCALES: [(&str, i64); 2] = [("TAI", 37 * SECOND), ("GPS time", 18 * SECOND)];
 
-/// The maximum difference between an offset and that of a time scale.
-const NEAR: i64 = SECOND / 2;
+/// The maximum difference between the offset of a clock and that of its time scale.
+const TIME_SCALE_TOLERANCE: i64 = SECOND / 2;
 
-/// Status bytes come from packets of several milliseconds, and may be a second old.
+/// The plausible age of the time in status bytes. Its bytes come from packets of several
+/// milliseconds, and it may be a second old.
 const STATUS_AGE: std::ops::RangeInclusive<i64> = -SECOND..=2 * SECOND;
 
-/// The time in the status bytes of an HDL-64E, and both times of the packet with the last
-/// of these bytes.
+/// The time in the status bytes of an HDL-64E, and the two times of the last packet that
+/// was examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StatusTime {
     /// UTC in nanoseconds, in whole seconds.
     utc: i64,
+    /// The microseconds past the hour in the packet.
     micros: u32,
+    /// The record time of the packet.
     time: Timestamp,
 }
 
@@ -55,60 +58,63 @@ impl StatusTime {
         Some(Self { utc: seconds * SECOND, micros, time })
     }
 
-    /// Returns descriptions of what contradicts this time. Adding `to_unix` nanoseconds
-    /// to the clock of the log makes that UTC.
+    /// Describes each contradiction between the time in the status bytes and the other two
+    /// times. The clock of the log plus `to_unix` nanoseconds is UTC.
     fn contradictions(self, to_unix: Option<i64>) -> Vec<String> {
-        let mut findings_of_all = Vec::new();
+        let mut contradictions = Vec::new();
         let stamp = i64::from(self.micros) * 1_000;
         if !STATUS_AGE.contains(&around_hour(stamp - self.utc)) {
-            findings_of_all.push(format!(
+            contradictions.push(format!(
                 "the status bytes state {} past the hour, and the packets {}: one of them is \
                  wrong",
-                past_hour(self.utc.rem_euclid(HOUR)),
-                past_hour(stamp)
+                format_past_hour(self.utc.rem_euclid(HOUR)),
+                format_past_hour(stamp)
             ));
         }
         let Some(to_unix) = to_unix.filter(|_| self.time != Timestamp::MAX) else {
-            return findings_of_all;
+            return contradictions;
         };
-        let log = self.time.as_nanos().saturating_add(to_unix);
-        let lead_nanos = log.saturating_sub(self.utc);
+        let log_utc = self.time.as_nanos().saturating_add(to_unix);
+        let lead_nanos = log_utc.saturating_sub(self.utc);
         if !STATUS_AGE.contains(&lead_nanos) {
-            let weeks = lead_nanos.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
-            let rest = lead_nanos - weeks.saturating_mul(ROLLOVER);
-            let hint = if weeks > 0 && rest.abs() < DAY {
+            let rollovers =
+                lead_nanos.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
+            let remainder = lead_nanos - rollovers.saturating_mul(ROLLOVER);
+            let hint = if rollovers > 0 && remainder.abs() < DAY {
                 format!(
                     ": {} weeks, so the week number of the GPS receiver has overflowed",
-                    1_024 * weeks
+                    1_024 * rollovers
                 )
             } else {
                 String::new()
             };
-            let way = if lead_nanos > 0 { "behind" } else { "ahead of" };
-            findings_of_all.push(format!(
-                "the date and time in the status bytes are {} s {way} the clock of the log{hint}",
-                (lead_nanos.abs() + SECOND / 2) / SECOND
+            let direction = if lead_nanos > 0 { "behind" } else { "ahead of" };
+            contradictions.push(format!(
+                "the date and time in the status bytes are {} s {direction} the clock of the \
+                 log{hint}",
+                (lead_nanos.unsigned_abs() + SECOND.unsigned_abs() / 2)
+                    / SECOND.unsigned_abs()
             ));
         }
-        findings_of_all
+        contradictions
     }
 }
 
 impl Lidar {
-    /// Compares the times that the lidar states with the clock of the log. Adding
-    /// `to_unix` nanoseconds makes that UTC. `to_unix` is `None` if the log states no
-    /// date.
+    /// Compares the times that the lidar states with the clock of the log, and records
+    /// contradictions as warnings. The clock of the log plus `to_unix` nanoseconds is UTC.
+    /// `to_unix` is `None` if the log does not state a date.
     pub fn compare_clocks(&mut self, to_unix: Option<i64>) {
         if !self.sensor.model.has_timestamps() {
             return;
         }
-        let status = self.status_time.take();
-        self.time_warnings =
-            status.map_or_else(Vec::new, |status| status.contradictions(to_unix));
-        if let (Some(hour), Some(to_unix)) = (self.hour_nanos, to_unix) {
-            // An hour of the lidar begins at `hour` on the clock of the log.
-            let lead_nanos = around_hour(hour.wrapping_neg().wrapping_sub(to_unix));
-            self.time_warnings.extend(scale(lead_nanos).map(|scale| {
+        let status_time = self.status_time.take();
+        self.time_warnings = status_time
+            .map_or_else(Vec::new, |status_time| status_time.contradictions(to_unix));
+        if let (Some(hour_nanos), Some(to_unix)) = (self.hour_nanos, to_unix) {
+            let lead_nanos =
+                around_hour(hour_nanos.wrapping_neg().wrapping_sub(to_unix));
+            self.time_warnings.extend(time_scale(lead_nanos).map(|scale| {
                 format!(
                     "the time of the lidar is {:.3} s ahead of the clock of the log: it looks \
                      like {scale}, not UTC",
@@ -119,10 +125,13 @@ impl Lidar {
     }
 }
 
-/// Returns the time scale with this offset from UTC, as text with the offset.
-pub(crate) fn scale(lead_nanos: i64) -> Option<String> {
-    let entry = SCALES.iter().find(|(_, offset)| (lead_nanos - offset).abs() <= NEAR);
-    entry.map(|(name, offset)| format!("{name} ({} s ahead of UTC)", offset / SECOND))
+/// Returns the name and the offset of the time scale that is `lead_nanos` ahead of UTC, e.g.
+/// `TAI (37 s ahead of UTC)`.
+pub(crate) fn time_scale(lead_nanos: i64) -> Option<String> {
+    let scale = TIME_SCALES
+        .iter()
+        .find(|(_, offset)| (lead_nanos - offset).abs() <= TIME_SCALE_TOLERANCE);
+    scale.map(|(name, offset)| format!("{name} ({} s ahead of UTC)", offset / SECOND))
 }
 
 #[cfg(test)]
@@ -132,8 +141,8 @@ mod tests {
     /// 2010-09-30 13:00:00 UTC: date -u -d "2010-09-30 13:00" +%s
     const UTC: i64 = 1_285_851_600 * SECOND;
 
-    fn contradictions(utc: i64, micros: u32, host: i64) -> Vec<String> {
-        let time = Timestamp::from_nanos(host);
+    fn contradictions(utc: i64, micros: u32, log_nanos: i64) -> Vec<String> {
+        let time = Timestamp::from_nanos(log_nanos);
         StatusTime { utc, micros, time }.contradictions(Some(0))
     }
 
@@ -147,30 +156,32 @@ mod tests {
 
     #[test]
     fn status_bytes_that_contradict_packets_or_log_are_reported() {
-        let stamp = contradictions(UTC, 1_500_010_000, UTC);
+        let texts = contradictions(UTC, 1_500_010_000, UTC);
         assert!(
-            stamp[0].contains("00:00.000 past the hour, and the packets 25:00.010")
+            texts[0].contains("00:00.000 past the hour, and the packets 25:00.010")
         );
-        assert_eq!(stamp.len(), 1);
-        let day = contradictions(UTC - DAY, 0, UTC);
-        assert!(day[0].contains("86400 s behind the clock of the log"), "{day:?}");
-        let reports = contradictions(UTC + 2_400 * SECOND, 2_400_000_000, UTC);
-        assert!(reports[0].contains("2400 s ahead of the clock"), "{reports:?}");
+        assert_eq!(texts.len(), 1);
+        let texts = contradictions(UTC - DAY, 0, UTC);
+        assert!(texts[0].contains("86400 s behind the clock of the log"), "{texts:?}");
+        let texts = contradictions(UTC + 2_400 * SECOND, 2_400_000_000, UTC);
+        assert!(texts[0].contains("2400 s ahead of the clock"), "{texts:?}");
         for weeks in [1_024, 2_048] {
-            let text = contradictions(UTC - weeks * 7 * DAY, 0, UTC);
+            let texts = contradictions(UTC - weeks * 7 * DAY, 0, UTC);
             let expected = format!("{weeks} weeks, so the week number");
-            assert!(text[0].contains(&expected), "{text:?}");
+            assert!(texts[0].contains(&expected), "{texts:?}");
         }
     }
 
     #[test]
     fn time_scale_is_identified_by_its_offset() {
         for lead_seconds in [36.6, 37.0, 37.4] {
-            assert!(scale((lead_seconds * 1e9) as i64).unwrap().starts_with("TAI"));
+            assert!(
+                time_scale((lead_seconds * 1e9) as i64).unwrap().starts_with("TAI")
+            );
         }
-        assert!(scale(18 * SECOND).unwrap().starts_with("GPS time"));
+        assert!(time_scale(18 * SECOND).unwrap().starts_with("GPS time"));
         for lead_nanos in [0, 36 * SECOND, 38 * SECOND, -37 * SECOND, 1_800 * SECOND] {
-            assert_eq!(scale(lead_nanos), None);
+            assert_eq!(time_scale(lead_nanos), None);
         }
     }
 }

@@ -3,18 +3,22 @@
 use crate::model::{
     evidence::{BankOrder, Evidence},
     kind::{Model, ReturnMode, Sensor},
-    returns::describe_changes,
+    returns::describe_mode_changes,
 };
 
 /// The status types that only the HDL-64E S2 and S3 send (S3 manual, p. 32).
-const STATUS: &[u8] = b"HMSDNYGTV1234567W";
+const STATUS_TYPES: &[u8] = b"HMSDNYGTV1234567W";
 
-/// The number of packets without a warning after which an HDL-64E is an S2. An S3 sends a
-/// warning in each round of 64 packets.
+/// An HDL-64E is an S2 if at least this many packets contain no status type `W`, a
+/// warning. An S3 sends one in each round of 64 packets.
 const S2_MIN_PACKETS: u64 = 256;
 
-/// An HDL-64E is an S3 if at least one packet out of this number has dual returns.
-const S3_DUAL_SHARE: u64 = 20;
+/// An HDL-64E is an S3 if more than one packet in this number has dual returns.
+const S3_PACKETS_PER_DUAL: u64 = 20;
+
+/// The relative tolerances for the time between packets.
+const PERIOD_TOLERANCE: f64 = 0.05;
+const ONE_BANK_PERIOD_TOLERANCE: f64 = 0.03;
 
 /// The detected lidar and the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,40 +38,41 @@ pub struct ModelDetection {
 impl ModelDetection {
     fn from_evidence(evidence: &Evidence) -> Self {
         let mut detection = Self::default();
-        let common = evidence.patterns.iter().max_by_key(|(_, count)| **count);
-        let Some((pattern, count)) = common else {
-            detection.reasons.push("there is no data packet of 1206 bytes".to_owned());
+        let Some((bank_order, count)) = evidence.bank_order() else {
+            detection.add_reason("there is no data packet of 1206 bytes");
             return detection;
         };
-        let total: u64 = evidence.patterns.values().sum();
-        if *count < total {
+        let total: u64 = evidence.bank_orders.values().sum();
+        if count < total {
             let different = total - count;
             let message = format!(
                 "the order of the blocks differs in {different} of {total} packets"
             );
             detection.conflicts.push(message);
         }
-        detection.sensor = match pattern {
-            BankOrder::OneInFour => detection.s1(evidence),
-            BankOrder::Alternating => detection.s2_or_s3(evidence),
-            BankOrder::First => detection.one_bank(evidence),
+        detection.sensor = match bank_order {
+            BankOrder::OneInFour => Some(detection.hdl64e_s1(evidence)),
+            BankOrder::Alternating => Some(detection.hdl64e_s2_or_s3(evidence)),
+            BankOrder::First => detection.sensor_with_one_bank(evidence),
             BankOrder::FourBanks => {
-                detection.four_banks(evidence, ReturnMode::Strongest)
+                Some(detection.vls128(evidence, ReturnMode::Strongest))
             }
             BankOrder::FourBanksTwice => {
-                detection.four_banks(evidence, ReturnMode::Dual)
+                Some(detection.vls128(evidence, ReturnMode::Dual))
             }
             BankOrder::Unknown => {
                 detection.add_reason("no known lidar sends blocks in this order");
                 None
             }
         };
+        // An S2 has only one return mode. The few packets whose azimuths look like dual
+        // return are disregarded.
         if detection.sensor.is_some_and(|sensor| sensor.model != Model::Hdl64eS2) {
-            let stated = evidence.modes.iter();
-            let stated = stated.filter_map(|(mode, mode_packets)| {
-                Some(((*mode)?, mode_packets.packets))
-            });
-            detection.returns_change = describe_changes(&stated.collect());
+            let packet_counts =
+                evidence.modes.iter().filter_map(|(mode, mode_packets)| {
+                    Some(((*mode)?, mode_packets.packets))
+                });
+            detection.returns_change = describe_mode_changes(&packet_counts.collect());
         }
         detection
     }
@@ -76,59 +81,60 @@ impl ModelDetection {
         self.reasons.push(reason.into());
     }
 
-    fn s1(&mut self, evidence: &Evidence) -> Option<Sensor> {
+    fn hdl64e_s1(&mut self, evidence: &Evidence) -> Sensor {
         self.add_reason(
             "three upper blocks for each lower one: only the HDL-64E S1 sends that",
         );
         if evidence.has_tail(*b"gC") {
             self.add_reason("packets end in the text of a temperature, `DegC`");
         }
-        Some(Sensor { model: Model::Hdl64eS1, returns: ReturnMode::Strongest })
+        Sensor { model: Model::Hdl64eS1, returns: ReturnMode::Strongest }
     }
 
-    fn s2_or_s3(&mut self, evidence: &Evidence) -> Option<Sensor> {
-        self.add_reason("upper and lower blocks in turn: HDL-64E S2 or S3");
+    fn hdl64e_s2_or_s3(&mut self, evidence: &Evidence) -> Sensor {
+        self.add_reason("upper and lower blocks alternate: HDL-64E S2 or S3");
         let total: u64 = evidence.tails.values().sum();
-        let status = evidence.count(|(status_type, _)| STATUS.contains(&status_type));
+        let status_packets =
+            evidence.count_status_type(|byte| STATUS_TYPES.contains(&byte));
         self.add_reason(format!(
-            "{status} of {total} packets end in a known status type"
+            "{status_packets} of {total} packets end in a known status type"
         ));
-        let warnings = evidence.count(|(status_type, _)| status_type == b'W');
-        let dual = evidence.modes.get(&Some(ReturnMode::Dual));
-        let dual = dual.map_or(0, |mode_packets| mode_packets.packets);
+        let warning_packets = evidence.count_status_type(|byte| byte == b'W');
+        let dual_packets = evidence
+            .modes
+            .get(&Some(ReturnMode::Dual))
+            .map_or(0, |mode_packets| mode_packets.packets);
+        let is_mostly_dual = dual_packets * 2 > total;
         let returns =
-            if dual * 2 > total { ReturnMode::Dual } else { ReturnMode::Strongest };
-        let model = if dual * S3_DUAL_SHARE > total {
-            let times = if dual * 2 > total { "" } else { " in some packets" };
+            if is_mostly_dual { ReturnMode::Dual } else { ReturnMode::Strongest };
+        let model = if dual_packets * S3_PACKETS_PER_DUAL > total {
+            let packets = if is_mostly_dual { "" } else { " in some packets" };
             self.add_reason(format!(
-                "each azimuth occurs twice{times}: dual return, which only the S3 has"
+                "four blocks have the same azimuth{packets}: dual return, which only the S3 has"
             ));
             Model::Hdl64eS3
-        } else if warnings > 0 {
+        } else if warning_packets > 0 {
             self.add_reason("status type `W`: only the S3 sends warnings");
             Model::Hdl64eS3
         } else if total >= S2_MIN_PACKETS {
             self.add_reason(format!("no status type `W` in {total} packets: S2"));
             Model::Hdl64eS2
         } else {
-            let message = "too few packets to distinguish an S2 from an S3 with single return; both \
-                        are decoded alike";
-            self.add_reason(message);
+            self.add_reason(
+                "too few packets to distinguish an S2 from an S3 with single return; both are \
+                 decoded alike",
+            );
             self.alternatives.push(Model::Hdl64eS3);
             Model::Hdl64eS2
         };
         let sensor = Sensor { model, returns };
-        self.compare(evidence, sensor, 0.05);
-        Some(sensor)
+        self.compare_period(evidence, sensor, PERIOD_TOLERANCE);
+        sensor
     }
 
-    fn four_banks(
-        &mut self,
-        evidence: &Evidence,
-        returns: ReturnMode,
-    ) -> Option<Sensor> {
+    fn vls128(&mut self, evidence: &Evidence, default_returns: ReturnMode) -> Sensor {
         self.add_reason("four banks of lasers: only the VLS-128 has four");
-        let returns = evidence.returns().unwrap_or(returns);
+        let returns = evidence.returns().unwrap_or(default_returns);
         let sensor = |model| Sensor { model, returns };
         let deviation =
             |model| evidence.deviation(returns, sensor(model).packet_nanos() / 1e3);
@@ -137,58 +143,57 @@ impl ModelDetection {
         } else {
             Model::Vls128
         };
-        self.compare(evidence, sensor(model), 0.05);
-        Some(sensor(model))
+        self.compare_period(evidence, sensor(model), PERIOD_TOLERANCE);
+        sensor(model)
     }
 
-    fn one_bank(&mut self, evidence: &Evidence) -> Option<Sensor> {
+    fn sensor_with_one_bank(&mut self, evidence: &Evidence) -> Option<Sensor> {
         self.add_reason("one bank of lasers: HDL-32E, VLP-16 or VLP-32");
-        let identity = evidence.identity()?;
+        let id = evidence.product_id()?;
         let returns = evidence.returns().unwrap_or(ReturnMode::Strongest);
-        let named = Model::ALL.into_iter().find(|m| m.identity() == Some(identity));
-        match named {
-            Some(model) => {
-                self.add_reason(format!("product ID {identity:#04x}: {model}"))
-            }
-            None => {
-                self.add_reason(format!("the product ID {identity:#04x} is unknown"))
-            }
+        let model_by_id =
+            Model::ALL.into_iter().find(|model| model.product_id() == Some(id));
+        match model_by_id {
+            Some(model) => self.add_reason(format!("product ID {id:#04x}: {model}")),
+            None => self.add_reason(format!("the product ID {id:#04x} is unknown")),
         }
-        let timed = evidence.period(returns).and_then(|period| {
-            let fits = |model: &Model| {
-                let expected = Sensor { model: *model, returns }.packet_nanos() / 1e3;
-                (period - expected).abs() < expected * 0.03
+        let model_by_period = evidence.period(returns).and_then(|period| {
+            let has_period = |model: &Model| {
+                let sensor = Sensor { model: *model, returns };
+                is_period_of(sensor, period, ONE_BANK_PERIOD_TOLERANCE)
             };
-            let all = [Model::Hdl32e, Model::Vlp16, Model::Vlp32c];
-            Some((all.into_iter().find(fits)?, period))
+            // The other models with one bank have the period of one of these.
+            let models = [Model::Hdl32e, Model::Vlp16, Model::Vlp32c];
+            Some((models.into_iter().find(has_period)?, period))
         });
-        let because =
-            |timed, period| format!("a packet every {period:.1} us, like the {timed}");
-        let model = match (named, timed) {
-            (Some(named @ Model::Hdl32e), Some((timed, period))) if named != timed => {
-                self.add_reason(because(timed, period));
+        let period_reason =
+            |model, period| format!("a packet every {period:.1} us, like the {model}");
+        let model = match (model_by_id, model_by_period) {
+            (Some(Model::Hdl32e), Some((model, period))) if model != Model::Hdl32e => {
+                self.add_reason(period_reason(model, period));
                 let message = format!(
-                    "the product ID is that of the {named}, the time between packets that of the \
-                     {timed}; the time decides (a VLP-16 of 2014 has the product ID of the \
+                    "the product ID is that of the HDL-32E, the time between packets that of the \
+                     {model}; the time decides (a VLP-16 of 2014 has the product ID of the \
                      HDL-32E)"
                 );
                 self.conflicts.push(message);
-                Some(timed)
+                Some(model)
             }
-            // Longer intervals mean that packets are missing, not that the model is
-            // another one.
-            (Some(named), _) => {
-                self.compare(evidence, Sensor { model: named, returns }, 0.03);
-                Some(named)
+            // The product ID decides: longer intervals may only mean that packets are
+            // missing.
+            (Some(model), _) => {
+                let sensor = Sensor { model, returns };
+                self.compare_period(evidence, sensor, ONE_BANK_PERIOD_TOLERANCE);
+                Some(model)
             }
-            (None, Some((timed, period))) => {
-                self.add_reason(because(timed, period));
+            (None, Some((model, period))) => {
+                self.add_reason(period_reason(model, period));
                 let message = format!(
-                    "the product ID {identity:#04x} is unknown: it may be another model, or \
+                    "the product ID {id:#04x} is unknown: it may be another model, or \
                      a lidar of another manufacturer, which is not supported"
                 );
                 self.conflicts.push(message);
-                Some(timed)
+                Some(model)
             }
             (None, None) => None,
         };
@@ -200,31 +205,36 @@ impl ModelDetection {
         }
         Some(Sensor { model: model?, returns })
     }
-}
 
-impl ModelDetection {
     /// Compares the time between packets with that of `sensor`, with `tolerance` as the
-    /// relative tolerance, and records the result.
-    fn compare(&mut self, evidence: &Evidence, sensor: Sensor, tolerance: f64) {
+    /// relative tolerance, and adds the result to the reasons or conflicts.
+    fn compare_period(&mut self, evidence: &Evidence, sensor: Sensor, tolerance: f64) {
         let Some(period) = evidence.period(sensor.returns) else { return };
-        let expected = sensor.packet_nanos() / 1e3;
-        if (period - expected).abs() < expected * tolerance {
+        if is_period_of(sensor, period, tolerance) {
             self.add_reason(format!("a packet every {period:.1} us"));
         } else {
+            let expected = sensor.packet_nanos() / 1e3;
             let message =
                 format!("a packet every {period:.1} us, expected {expected:.1} us");
             self.conflicts.push(message);
         }
     }
 
-    /// Returns whether the packets indicate another sensor than `sensor`.
+    /// Returns whether the packets indicate a different sensor from `sensor`.
     pub fn contradicts(&self, sensor: Sensor) -> bool {
-        self.sensor.is_some_and(|stated| {
-            let is_alike = stated.model == sensor.model
+        self.sensor.is_some_and(|detected| {
+            let is_possible_model = detected.model == sensor.model
                 || self.alternatives.contains(&sensor.model);
-            !is_alike || stated.returns != sensor.returns
+            !is_possible_model || detected.returns != sensor.returns
         })
     }
+}
+
+/// Returns whether `period`, in microseconds, is the time between packets of `sensor`,
+/// with this relative tolerance.
+fn is_period_of(sensor: Sensor, period: f64, tolerance: f64) -> bool {
+    let expected = sensor.packet_nanos() / 1e3;
+    (period - expected).abs() < expected * tolerance
 }
 
 impl Evidence {
@@ -247,11 +257,12 @@ mod tests {
         for n in 0..400 {
             let mut bytes = vec![0; DATA_BYTES];
             for block in 0..12 {
-                let at = block * 100;
+                let offset = block * 100;
                 let azimuth = (n * 12 + block) / blocks * 17 % 36_000;
-                bytes[at..at + 2]
-                    .copy_from_slice(&flags[block % flags.len()].to_le_bytes());
-                bytes[at + 2..at + 4].copy_from_slice(&(azimuth as u16).to_le_bytes());
+                let flag = flags[block % flags.len()];
+                bytes[offset..][..2].copy_from_slice(&flag.to_le_bytes());
+                bytes[offset + 2..][..2]
+                    .copy_from_slice(&(azimuth as u16).to_le_bytes());
             }
             bytes[1200..1204].copy_from_slice(&(n as u32 * period).to_le_bytes());
             bytes[1204..].copy_from_slice(&tail);
@@ -272,6 +283,7 @@ mod tests {
         assert_eq!(detection.conflicts.len(), conflicts, "{detection:?}");
     }
 
+    // The flags of consecutive blocks. The upper and lower lasers of an HDL-64E are U and L.
     const UL: &[u16] = &[0xeeff, 0xddff];
     const LUUU: &[u16] = &[0xddff, 0xeeff, 0xeeff, 0xeeff];
     const FOUR: &[u16] = &[0xeeff, 0xddff, 0xccff, 0xbbff];
@@ -298,11 +310,16 @@ mod tests {
         assert_detects(evidence, Model::Vlp16, ReturnMode::Strongest, 1);
     }
 
-    /// Like `packets`, but only with those packets for which `keeps` returns true.
-    fn some_of(period: f64, tail: [u8; 2], keeps: impl Fn(usize) -> bool) -> Evidence {
+    /// Creates packets `period` microseconds apart that end in `tail`, without the packets
+    /// whose number `is_lost` matches.
+    fn packets_with_losses(
+        period: f64,
+        tail: [u8; 2],
+        is_lost: impl Fn(usize) -> bool,
+    ) -> Evidence {
         let flags = if tail[1] == 0xa1 { FOUR } else { &UL[..1] };
         let mut evidence = Evidence::default();
-        for n in (0..900).filter(|n| keeps(*n)) {
+        for n in (0..900).filter(|n| !is_lost(*n)) {
             let mut bytes = vec![0; DATA_BYTES];
             for (block, flag) in (0..12).zip(flags.iter().cycle()) {
                 bytes[block * 100..][..2].copy_from_slice(&flag.to_le_bytes());
@@ -322,7 +339,7 @@ mod tests {
         use {Model::*, ReturnMode::Strongest};
         // Every second packet of a VLP-32C: the interval is that of a VLP-16.
         assert_detects(
-            some_of(663.55, [0x37, 0x28], |n| n % 2 == 0),
+            packets_with_losses(663.55, [0x37, 0x28], |n| n % 2 == 1),
             Vlp32c,
             Strongest,
             1,
@@ -331,12 +348,17 @@ mod tests {
             let tail = [0x37, 0xa1];
             // Without nearly a third of the packets, and without every second one.
             assert_detects(
-                some_of(period, tail, |n| n * 7 % 10 > 2),
+                packets_with_losses(period, tail, |n| n * 7 % 10 < 3),
                 model,
                 Strongest,
                 0,
             );
-            assert_detects(some_of(period, tail, |n| n % 2 == 0), model, Strongest, 1);
+            assert_detects(
+                packets_with_losses(period, tail, |n| n % 2 == 1),
+                model,
+                Strongest,
+                1,
+            );
         }
     }
 
@@ -349,8 +371,8 @@ mod tests {
         }
         let detection = evidence.detect();
         let change = detection.returns_change.unwrap();
-        let stated = "strongest return in 400 packets, dual return in 300 packets";
-        assert!(change.contains(stated), "{change}");
+        let counts = "strongest return in 400 packets, dual return in 300 packets";
+        assert!(change.contains(counts), "{change}");
         assert_eq!(detection.sensor.unwrap().returns, ReturnMode::Strongest);
         assert!(detection.conflicts.is_empty(), "{:?}", detection.conflicts);
     }

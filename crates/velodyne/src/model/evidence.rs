@@ -5,17 +5,21 @@ use std::collections::BTreeMap;
 use crate::{
     model::{
         kind::ReturnMode,
-        returns::{by_azimuths, by_banks, by_byte},
+        returns::{mode_from_azimuths, mode_from_banks, mode_from_byte},
     },
     packet::{BLOCKS, Bank, Firings},
 };
 
-/// The maximum number of packets that are examined: two rounds of the status of an
-/// HDL-64E.
+/// The maximum number of packets that are examined. This is slightly more than two rounds
+/// of the status of an HDL-64E, each of 4160 packets.
 const MAX_PACKETS: u64 = 8_400;
 
-/// The maximum number of stored intervals between packets with one return mode.
+/// The maximum number of intervals that are stored for each return mode.
 const MAX_INTERVALS: usize = 1_024;
+
+/// Longer intervals between packets, in microseconds, are gaps in the recording. The
+/// longest packet takes 1327.
+const MAX_INTERVAL_MICROS: u32 = 10_000;
 
 /// Statistics of the packets of one sensor, added in the order of arrival.
 ///
@@ -32,20 +36,21 @@ pub struct Evidence {
     pub packets: u64,
     /// The number of payloads of another length.
     pub other_payloads: u64,
-    pub(super) patterns: BTreeMap<BankOrder, u64>,
+    /// The number of packets with each order of the laser banks.
+    pub(super) bank_orders: BTreeMap<BankOrder, u64>,
     /// The number of packets for each pair of last bytes.
     pub(super) tails: BTreeMap<(u8, u8), u64>,
     /// The packets by the return mode that they state.
     pub(super) modes: BTreeMap<Option<ReturnMode>, ModePackets>,
     /// The time and the return mode of the previous packet.
-    last: Option<(u32, Option<ReturnMode>)>,
+    previous: Option<(u32, Option<ReturnMode>)>,
 }
 
 /// Packets with the same return mode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ModePackets {
     pub(super) packets: u64,
-    /// Microseconds between consecutive packets, for the first packets.
+    /// The microseconds from the previous packet to each packet, for the first packets.
     pub(super) intervals: Vec<u32>,
 }
 
@@ -56,7 +61,7 @@ pub(super) enum BankOrder {
     First,
     /// The first and the second bank alternate.
     Alternating,
-    /// One block of the second bank for each three of the first.
+    /// One block of the second bank for every three of the first.
     OneInFour,
     /// All four banks in order, three times.
     FourBanks,
@@ -67,7 +72,7 @@ pub(super) enum BankOrder {
 }
 
 impl Evidence {
-    /// Adds a payload. It is only counted if enough packets were examined before.
+    /// Adds a payload. Once enough packets have been examined, payloads are only counted.
     pub fn add(&mut self, payload: &[u8]) {
         let Some(packet) = Firings::new(payload) else {
             self.other_payloads += 1;
@@ -78,22 +83,27 @@ impl Evidence {
             return;
         }
         let packet = packet.headers();
-        let pattern = BankOrder::from_flags(packet.flags);
-        *self.patterns.entry(pattern).or_default() += 1;
+        let bank_order = BankOrder::from_flags(packet.flags);
+        *self.bank_orders.entry(bank_order).or_default() += 1;
         let tail = packet.tail;
         *self.tails.entry((tail.status_type, tail.status_value)).or_default() += 1;
-        let returns = match pattern {
-            BankOrder::First => by_byte(&packet),
-            BankOrder::Alternating => by_azimuths(&packet),
-            BankOrder::FourBanks | BankOrder::FourBanksTwice => by_banks(&packet),
+        let returns = match bank_order {
+            BankOrder::First => mode_from_byte(&packet),
+            BankOrder::Alternating => mode_from_azimuths(&packet),
+            BankOrder::FourBanks | BankOrder::FourBanksTwice => {
+                mode_from_banks(&packet)
+            }
             BankOrder::OneInFour | BankOrder::Unknown => None,
         };
         let mode_packets = self.modes.entry(returns).or_default();
         mode_packets.packets += 1;
-        if let Some((last, before)) = self.last.replace((tail.micros, returns)) {
-            let interval = tail.micros.wrapping_sub(last);
-            let is_same_mode = returns == before && interval < 10_000;
-            if is_same_mode && mode_packets.intervals.len() < MAX_INTERVALS {
+        let previous = self.previous.replace((tail.micros, returns));
+        if let Some((previous_micros, previous_returns)) = previous {
+            let interval = tail.micros.wrapping_sub(previous_micros);
+            if returns == previous_returns
+                && interval < MAX_INTERVAL_MICROS
+                && mode_packets.intervals.len() < MAX_INTERVALS
+            {
                 mode_packets.intervals.push(interval);
             }
         }
@@ -104,9 +114,11 @@ impl Evidence {
         self.packets >= MAX_PACKETS
     }
 
-    /// Returns the number of packets whose last two bytes satisfy `has_type`.
-    pub(super) fn count(&self, has_type: impl Fn((u8, u8)) -> bool) -> u64 {
-        let matching = self.tails.iter().filter(|(tail, _)| has_type(**tail));
+    /// Returns the number of packets whose second-to-last byte satisfies `is_type`. An
+    /// HDL-64E states the type of its status there.
+    pub(super) fn count_status_type(&self, is_type: impl Fn(u8) -> bool) -> u64 {
+        let matching =
+            self.tails.iter().filter(|((status_type, _), _)| is_type(*status_type));
         matching.map(|(_, count)| count).sum()
     }
 
@@ -115,31 +127,34 @@ impl Evidence {
         self.tails.contains_key(&tail.into())
     }
 
-    /// Returns the product ID that most packets end in.
-    pub(super) fn identity(&self) -> Option<u8> {
-        let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
-        for ((_, identity), count) in &self.tails {
-            *counts.entry(*identity).or_default() += count;
-        }
-        counts.into_iter().max_by_key(|(_, count)| *count).map(|(identity, _)| identity)
+    /// Returns the order of the laser banks in most packets, and the number of packets
+    /// with this order.
+    pub(super) fn bank_order(&self) -> Option<(BankOrder, u64)> {
+        let most_frequent = self.bank_orders.iter().max_by_key(|(_, count)| **count);
+        most_frequent.map(|(order, count)| (*order, *count))
     }
 
-    /// Returns the product ID of most packets, if these have one bank of lasers. Other
-    /// packets have no product ID.
+    /// Returns the product ID that is the last byte of most packets, if the packets are
+    /// from a model with one bank of lasers. An HDL-64E sends no product ID, and that of a
+    /// VLS-128 is not needed.
     pub(crate) fn product_id(&self) -> Option<u8> {
-        let most_frequent = self.patterns.iter().max_by_key(|(_, count)| **count);
-        most_frequent
-            .filter(|(pattern, _)| **pattern == BankOrder::First)
-            .and_then(|_| self.identity())
+        self.bank_order().filter(|(order, _)| *order == BankOrder::First)?;
+        let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
+        for ((_, last_byte), count) in &self.tails {
+            *counts.entry(*last_byte).or_default() += count;
+        }
+        let most_frequent = counts.into_iter().max_by_key(|(_, count)| *count);
+        most_frequent.map(|(product_id, _)| product_id)
     }
 
-    /// Returns the return mode that most packets state, or `None` if they do not state
-    /// one.
+    /// Returns the return mode that most packets state, or `None` if most packets do not
+    /// state one.
     pub(super) fn returns(&self) -> Option<ReturnMode> {
         *self.modes.iter().max_by_key(|(_, mode_packets)| mode_packets.packets)?.0
     }
 
-    /// Returns the microseconds between consecutive packets with this return mode.
+    /// Returns the microseconds between consecutive packets with this return mode or, if
+    /// there are more of these, between packets that do not state a mode.
     fn intervals(&self, returns: ReturnMode) -> &[u32] {
         let modes = [Some(returns), None].into_iter();
         let modes = modes.filter_map(|returns| self.modes.get(&returns));
@@ -154,30 +169,34 @@ impl Evidence {
     pub(super) fn period(&self, returns: ReturnMode) -> Option<f64> {
         let mut intervals = self.intervals(returns).to_vec();
         intervals.sort_unstable();
-        let (mut first, mut run) = (0, 0..0);
-        for (end, longer) in (1..).zip(&intervals) {
-            let is_alike =
-                |shorter: &u32| u64::from(*shorter) * 51 / 50 + 1 >= u64::from(*longer);
-            while intervals.get(first).is_some_and(|shorter| !is_alike(shorter)) {
-                first += 1;
+        // The intervals `start..end` differ by at most 2 % and 1 us.
+        let (mut start, mut largest_group) = (0, 0..0);
+        for (end, longest) in (1..).zip(&intervals) {
+            let is_similar = |shorter: &u32| {
+                u64::from(*shorter) * 51 / 50 + 1 >= u64::from(*longest)
+            };
+            while intervals.get(start).is_some_and(|shorter| !is_similar(shorter)) {
+                start += 1;
             }
-            if end - first > run.len() {
-                run = first..end;
+            if end - start > largest_group.len() {
+                largest_group = start..end;
             }
         }
-        let run = intervals.get(run)?;
-        let total: u64 = run.iter().copied().map(u64::from).sum();
-        let mean = total as f64 / run.len() as f64;
+        let group = intervals.get(largest_group)?;
+        let total: u64 = group.iter().copied().map(u64::from).sum();
+        let mean = total as f64 / group.len() as f64;
+        // If the timestamps do not advance, the mean is 0. It is NaN without intervals.
         (mean > 1.0).then_some(mean)
     }
 
     /// Returns the median deviation of the intervals of this return mode from the nearest
     /// small multiple of `period`, as a fraction of `period`.
     pub(super) fn deviation(&self, returns: ReturnMode, period: f64) -> f64 {
-        let times = |micros: &u32| f64::from(*micros) / period;
-        let few = self.intervals(returns).iter().map(times).filter(|n| *n < 4.5);
-        let mut deviations: Vec<f64> =
-            few.map(|n| (n - n.round().max(1.0)).abs()).collect();
+        let periods = self.intervals(returns).iter().map(|n| f64::from(*n) / period);
+        let mut deviations: Vec<f64> = periods
+            .filter(|periods| *periods < 4.5)
+            .map(|periods| (periods - periods.round().max(1.0)).abs())
+            .collect();
         let middle = deviations.len() / 2;
         if deviations.is_empty() {
             0.0
@@ -189,26 +208,26 @@ impl Evidence {
 
 impl BankOrder {
     fn from_flags(flags: [u16; BLOCKS]) -> Self {
+        const IN_TURN: [Bank; 4] =
+            [Bank::First, Bank::Second, Bank::Third, Bank::Fourth];
         let banks = flags.map(Bank::from_flag);
-        let has_order =
-            |at: fn(usize) -> Option<Bank>| (0..BLOCKS).all(|i| banks[i] == at(i));
-        let in_turn =
-            |i: usize| [Bank::First, Bank::Second, Bank::Third, Bank::Fourth][i % 4];
-        let lowers = banks.iter().filter(|bank| **bank == Some(Bank::Second)).count();
-        let has_two_banks =
-            banks.iter().all(|b| matches!(b, Some(Bank::First | Bank::Second)));
-        if has_order(|_| Some(Bank::First)) {
+        let second_bank_blocks =
+            banks.iter().filter(|bank| **bank == Some(Bank::Second)).count();
+        let has_first_or_second_only =
+            banks.iter().all(|bank| matches!(bank, Some(Bank::First | Bank::Second)));
+        let repeats_after = |blocks| (0..BLOCKS).all(|i| banks[i] == banks[i % blocks]);
+        if banks.iter().all(|bank| *bank == Some(Bank::First)) {
             Self::First
-        } else if has_two_banks && (0..BLOCKS).all(|i| banks[i] == banks[i % 2]) {
+        } else if has_first_or_second_only && repeats_after(2) {
             Self::Alternating
-        } else if has_two_banks
-            && lowers == 3
-            && (0..BLOCKS).all(|i| banks[i] == banks[i % 4])
+        } else if has_first_or_second_only
+            && second_bank_blocks == 3
+            && repeats_after(4)
         {
             Self::OneInFour
-        } else if (0..BLOCKS).all(|i| banks[i] == Some(in_turn(i))) {
+        } else if (0..BLOCKS).all(|i| banks[i] == Some(IN_TURN[i % 4])) {
             Self::FourBanks
-        } else if (0..8).all(|i| banks[i] == Some(in_turn(i / 2))) {
+        } else if (0..8).all(|i| banks[i] == Some(IN_TURN[i / 2])) {
             Self::FourBanksTwice
         } else {
             Self::Unknown

@@ -5,7 +5,8 @@ use std::{fmt, str::FromStr};
 use logtool_core::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
-/// A lidar model. Models whose packets do not differ are one variant.
+/// A lidar model. Models that send the same packets share a variant, e.g. the Puck and the
+/// Puck Lite.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -32,7 +33,7 @@ pub enum Model {
     Vlp32c,
     /// VLS-128 with firmware before 5.2.3: eight lasers fire every 2.67 us.
     Vls128,
-    /// VLS-128 (Alpha Prime) with firmware 5.2.3 or later: every 2.89 us.
+    /// VLS-128 (Alpha Prime) with firmware 5.2.3 or later: eight lasers fire every 2.89 us.
     AlphaPrime,
 }
 
@@ -149,8 +150,8 @@ impl Model {
         }
     }
 
-    /// Returns the product ID that its packets end in. An HDL-64E has none.
-    pub const fn identity(self) -> Option<u8> {
+    /// Returns the product ID, the last byte of its packets. An HDL-64E has none.
+    pub const fn product_id(self) -> Option<u8> {
         match self {
             Self::Hdl64eS1 | Self::Hdl64eS2 | Self::Hdl64eS3 => None,
             Self::Hdl32e => Some(0x21),
@@ -166,19 +167,19 @@ impl Model {
 impl Sensor {
     /// Returns the nanoseconds between consecutive packets.
     pub const fn packet_nanos(self) -> f64 {
-        let half = matches!(self.returns, ReturnMode::Dual);
+        let is_dual = matches!(self.returns, ReturnMode::Dual);
         let single = match self.model {
             // 12 blocks of 24.81 or 49.62 us: 2600 packets a second.
             Model::Hdl64eS1 => return 384_600.0,
             Model::Hdl64eS2 => return 288_000.0,
-            Model::Hdl64eS3 => return if half { 172_800.0 } else { 288_000.0 },
+            Model::Hdl64eS3 => return if is_dual { 172_800.0 } else { 288_000.0 },
             Model::Hdl32e => 552_960.0,
             Model::Vlp16 | Model::Vlp16HiRes => 1_327_104.0,
             Model::Vlp32a | Model::Vlp32b | Model::Vlp32c => 663_552.0,
-            Model::Vls128 => return if half { 53_333.3 } else { 160_000.0 },
-            Model::AlphaPrime => return if half { 57_800.0 } else { 173_400.0 },
+            Model::Vls128 => return if is_dual { 53_333.3 } else { 160_000.0 },
+            Model::AlphaPrime => return if is_dual { 57_800.0 } else { 173_400.0 },
         };
-        if half { single / 2.0 } else { single }
+        if is_dual { single / 2.0 } else { single }
     }
 }
 
@@ -204,17 +205,17 @@ impl fmt::Display for Sensor {
     }
 }
 
-/// Parses a name in any case, with or without blanks and hyphens, e.g. `hdl64es2`.
+/// Parses a name in any case, with or without spaces and hyphens, e.g. `hdl64es2`.
 impl FromStr for Model {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let plain = |text: &str| -> String {
-            let letters = text.chars().filter(|c| c.is_ascii_alphanumeric());
+        let normalize = |name: &str| -> String {
+            let letters = name.chars().filter(|c| c.is_ascii_alphanumeric());
             letters.map(|c| c.to_ascii_lowercase()).collect()
         };
-        let name = plain(text);
-        let model = Self::ALL.into_iter().find(|model| plain(model.name()) == name);
+        let name = normalize(text);
+        let model = Self::ALL.into_iter().find(|model| normalize(model.name()) == name);
         model.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
             let message =

@@ -8,16 +8,16 @@
 
 use logtool_core::ByteReader;
 
-/// The bytes of a data packet.
+/// The number of bytes of a data packet.
 pub const DATA_BYTES: usize = 1206;
 
-/// The blocks of a data packet.
+/// The number of blocks of a data packet.
 pub const BLOCKS: usize = 12;
 
-/// The firings of a block.
+/// The number of firings of a block.
 pub const CHANNELS: usize = 32;
 
-/// The bytes of a block.
+/// The number of bytes of a block.
 pub(crate) const BLOCK_BYTES: usize = 100;
 
 /// A data packet. Only its length has been checked.
@@ -34,7 +34,7 @@ pub struct PacketHeaders {
     /// The azimuth of each block, in hundredths of a degree.
     pub azimuths: [u16; BLOCKS],
     /// The last six bytes.
-    pub tail: PacketTrailer,
+    pub tail: PacketTail,
 }
 
 /// The 32 lasers that fired for a block.
@@ -55,7 +55,7 @@ pub type Returns<'b> = &'b [u8; CHANNELS * 3];
 
 /// The last six bytes of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PacketTrailer {
+pub struct PacketTail {
     /// Microseconds past the hour, if the model counts them.
     pub micros: u32,
     /// HDL-64E: the type of the status value. Others: the return mode.
@@ -65,8 +65,8 @@ pub struct PacketTrailer {
 }
 
 impl<'b> Firings<'b> {
-    /// Returns the packet in `payload`, or `None` if `payload` has another length than a
-    /// packet.
+    /// Returns the packet in `payload`, or `None` if `payload` does not have the length of
+    /// a packet.
     pub fn new(payload: &'b [u8]) -> Option<Self> {
         payload.try_into().ok().map(|bytes| Self { bytes })
     }
@@ -84,7 +84,7 @@ impl<'b> Firings<'b> {
     /// Returns the returns of each block.
     pub fn returns(self) -> [Returns<'b>; BLOCKS] {
         let mut returns = [const { &[0; CHANNELS * 3] }; BLOCKS];
-        returns.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.2);
+        returns.iter_mut().zip(self.blocks()).for_each(|(slot, block)| *slot = block.2);
         returns
     }
 
@@ -100,24 +100,27 @@ impl<'b> Firings<'b> {
     /// Returns the flag of each block.
     pub fn flags(self) -> [u16; BLOCKS] {
         let mut flags = [0; BLOCKS];
-        flags.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.0);
+        flags.iter_mut().zip(self.blocks()).for_each(|(slot, block)| *slot = block.0);
         flags
     }
 
     /// Returns the azimuth of each block, in hundredths of a degree.
     pub fn azimuths(self) -> [u16; BLOCKS] {
         let mut azimuths = [0; BLOCKS];
-        azimuths.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.1);
+        azimuths
+            .iter_mut()
+            .zip(self.blocks())
+            .for_each(|(slot, block)| *slot = block.1);
         azimuths
     }
 
     /// Returns the last six bytes.
-    pub fn tail(self) -> PacketTrailer {
+    pub fn tail(self) -> PacketTail {
         let mut reader = ByteReader::new(&self.bytes[BLOCKS * BLOCK_BYTES..]);
         let micros = reader.u32().unwrap_or(0);
-        let (status_type, status_value) =
-            (reader.u8().unwrap_or(0), reader.u8().unwrap_or(0));
-        PacketTrailer { micros, status_type, status_value }
+        let status_type = reader.u8().unwrap_or(0);
+        let status_value = reader.u8().unwrap_or(0);
+        PacketTail { micros, status_type, status_value }
     }
 }
 
@@ -126,8 +129,8 @@ impl PacketHeaders {
     /// flags and valid azimuths. The others are empty in packets of a VLS-128 in dual
     /// return mode.
     pub(crate) fn is_plausible(&self) -> bool {
-        let blocks = self.flags.iter().zip(&self.azimuths).take(8);
-        blocks.into_iter().all(|(flag, azimuth)| {
+        let mut blocks = self.flags.iter().zip(&self.azimuths).take(8);
+        blocks.all(|(flag, azimuth)| {
             Bank::from_flag(*flag).is_some() && *azimuth <= 36_000
         })
     }
@@ -160,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn payload_of_another_length_is_rejected() {
+    fn payload_of_wrong_length_is_rejected() {
         assert!(Firings::new(&[0; DATA_BYTES - 1]).is_none());
         assert!(Firings::new(&[0; DATA_BYTES + 1]).is_none());
     }
@@ -190,7 +193,7 @@ mod tests {
         assert_eq!(returns[..3], [0x88, 0x13, 77]);
         assert_eq!(
             packet.tail(),
-            PacketTrailer { micros: 513, status_type: b'H', status_value: 13 }
+            PacketTail { micros: 513, status_type: b'H', status_value: 13 }
         );
     }
 }

@@ -31,7 +31,7 @@ char[306] sentence # NMEA 0183: GPRMC or GPGGA, to a line break or NUL
 
 # motion: 8 bytes (HDL-32E manual 63-9113, appendix B), each number in the lower 12 bits
 i12 gyro # 0.09766 deg/s
-i12 temperature # 0.1453 degC, from 25 degC on
+i12 temperature # 0.1453 degC, plus 25 degC
 i12 acceleration_x # 0.001221 g
 i12 acceleration_y # 0.001221 g
 ";

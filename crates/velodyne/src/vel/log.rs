@@ -73,7 +73,7 @@ impl VelLog {
         let format_state = Arc::make_mut(&mut self.format_state);
         if let Some(lidar) = &mut format_state.lidar {
             lidar.set_blanked(field, keep_scan_start);
-            lidar.update(manifest, topic);
+            lidar.update_topic(manifest, topic);
         }
         manifest.format_state = Manifest::encode_state(format_state)?;
         Ok(self)

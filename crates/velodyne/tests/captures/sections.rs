@@ -18,28 +18,31 @@ fn sections_in_both_byte_orders_are_read() {
 fn inserted_bytes_lose_one_packet_in_both_byte_orders() {
     let Some(packets) = packets() else { return };
     let packets_twice = [&packets[..], &packets].concat();
-    for (name, packets, broken) in [
+    for (name, packets, damaged_index) in [
         ("std.pcapng", &packets, 14),
         ("be.pcapng", &packets, 14),
         ("two_sections_mixed_endian.pcapng", &packets_twice, 14),
         ("two_sections_mixed_endian.pcapng", &packets_twice, 74),
     ] {
         let bytes = sample(&format!("pcap_variants/{name}")).unwrap();
-        let payload = &packets[broken].1;
-        let read_packets = bytes.windows(payload.len()).enumerate();
-        let mut read_packets = read_packets.filter(|(_, some)| some == payload);
-        let at = read_packets.nth(broken / 60).unwrap().0 + 600;
-        let bytes = [&bytes[..at], &[0; 100], &bytes[at..]].concat();
-        let (log, mut read_packets) = opened(Bytes::from(bytes));
-        let read_packets = read_packets.remove("velodyne_packets").unwrap();
-        let read_packets =
-            read_packets.iter().map(|(time, bytes)| (time.as_nanos(), bytes.clone()));
-        let read_packets: Vec<_> = read_packets.collect();
-        let mut rest = packets.clone();
-        rest.remove(broken);
-        assert!(read_packets.iter().eq(rest.iter()), "{name}: {}", read_packets.len());
-        assert!(
-            log.manifest().damage.iter().any(|gap| gap.bytes.contains(&(at as u64)))
-        );
+        let payload = &packets[damaged_index].1;
+        let windows = bytes.windows(payload.len()).enumerate();
+        let mut occurrences = windows.filter(|(_, window)| window == payload);
+        let (payload_start, _) = occurrences.nth(damaged_index / 60).unwrap();
+        let offset = payload_start + 600;
+        let bytes = [&bytes[..offset], &[0; 100], &bytes[offset..]].concat();
+        let (log, mut packets_by_topic) = open_and_read(Bytes::from(bytes));
+        let read_packets: Vec<_> = packets_by_topic
+            .remove("velodyne_packets")
+            .unwrap()
+            .into_iter()
+            .map(|(time, bytes)| (time.as_nanos(), bytes))
+            .collect();
+        let mut undamaged = packets.clone();
+        undamaged.remove(damaged_index);
+        assert!(read_packets == undamaged, "{name}: {}", read_packets.len());
+        let offset = offset as u64;
+        let mut damage = log.manifest().damage.iter();
+        assert!(damage.any(|damage| damage.bytes.contains(&offset)), "{name}");
     }
 }

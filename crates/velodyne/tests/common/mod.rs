@@ -27,33 +27,36 @@ pub(crate) fn samples() -> Option<PathBuf> {
 /// A UDP payload and its capture time in nanoseconds of Unix time.
 pub(crate) type Payload = (i64, Vec<u8>);
 
-/// Returns the complete payloads to `port` in a plain pcap file with Ethernet and IPv4
-/// (little-endian, microseconds).
+/// Returns the UDP payloads to `port` in the complete frames of a plain pcap file
+/// (little-endian, microseconds, Ethernet, IPv4).
 pub(crate) fn payloads(path: &Path, port: u16) -> Vec<Payload> {
     let bytes = std::fs::read(path).unwrap();
-    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let u32_at = |offset: usize| {
+        u32::from_le_bytes(bytes[offset..offset + 4].try_into().unwrap())
+    };
     assert_eq!(u32_at(0), 0xa1b2_c3d4, "{path:?}");
-    let (mut at, mut all) = (24, vec![]);
-    while at + 16 <= bytes.len() {
-        let (secs, micros) = (i64::from(u32_at(at)), i64::from(u32_at(at + 4)));
-        let len = u32_at(at + 8) as usize;
-        let Some(frame) = bytes.get(at + 16..at + 16 + len) else { break };
-        at += 16 + len;
-        let to = u16::from_be_bytes([frame[36], frame[37]]);
+    let (mut offset, mut payloads) = (24, vec![]);
+    while offset + 16 <= bytes.len() {
+        let seconds = i64::from(u32_at(offset));
+        let micros = i64::from(u32_at(offset + 4));
+        let len = u32_at(offset + 8) as usize;
+        let Some(frame) = bytes.get(offset + 16..offset + 16 + len) else { break };
+        offset += 16 + len;
+        let destination_port = u16::from_be_bytes([frame[36], frame[37]]);
         let udp_len = usize::from(u16::from_be_bytes([frame[38], frame[39]]));
-        if frame[12..14] == [8, 0] && frame[23] == 17 && to == port {
+        if frame[12..14] == [8, 0] && frame[23] == 17 && destination_port == port {
             let payload = frame[42..42 + udp_len - 8].to_vec();
-            all.push((secs * 1_000_000_000 + micros * 1_000, payload));
+            payloads.push((seconds * 1_000_000_000 + micros * 1_000, payload));
         }
     }
-    all
+    payloads
 }
 
 /// Returns the data packets of a plain pcap file.
 pub(crate) fn packets(path: &Path) -> Vec<Payload> {
-    let mut all = payloads(path, 2368);
-    all.retain(|(_, payload)| payload.len() == DATA_BYTES);
-    all
+    let mut packets = payloads(path, 2368);
+    packets.retain(|(_, payload)| payload.len() == DATA_BYTES);
+    packets
 }
 
 /// Returns the sensor that the packets indicate.
@@ -69,14 +72,14 @@ pub(crate) fn block(packets: &[Payload]) -> Block {
     let bytes: Vec<u8> = packets.iter().flat_map(|(_, bytes)| bytes).copied().collect();
     let mut block = Block::default();
     block.reset(Bytes::from(bytes), 0);
-    for (at, (nanos, _)) in packets.iter().enumerate() {
-        let range = at * DATA_BYTES..(at + 1) * DATA_BYTES;
+    for (index, (nanos, _)) in packets.iter().enumerate() {
+        let range = index * DATA_BYTES..(index + 1) * DATA_BYTES;
         block.push(TopicId(0), Timestamp::from_nanos(*nanos), range);
     }
     block
 }
 
-/// Points as columns with wide types.
+/// The columns of points, with types that are wide enough for calculations.
 #[derive(Default, Debug)]
 pub(crate) struct Points {
     pub(crate) time: Vec<i64>,
@@ -119,7 +122,7 @@ pub(crate) fn decode(
     let scan = batch.column_by_name("scan").unwrap();
     Points {
         time: time.as_primitive::<TimestampNanosecondType>().values().to_vec(),
-        xyz: (0..x.len()).map(|at| [x[at], y[at], z[at]]).collect(),
+        xyz: (0..x.len()).map(|row| [x[row], y[row], z[row]]).collect(),
         intensity: bytes("intensity"),
         calibrated: floats("intensity_calibrated"),
         laser: bytes("laser"),
@@ -134,11 +137,12 @@ pub(crate) fn decode(
 /// Returns the file called `name` in a zip archive, found by its central directory.
 pub(crate) fn unzip(path: &Path, name: &str) -> Vec<u8> {
     let zip = std::fs::read(path).unwrap();
-    let u16_at = |at: usize| usize::from(u16::from_le_bytes([zip[at], zip[at + 1]]));
-    let u32_at = |at: usize| u16_at(at) | u16_at(at + 2) << 16;
-    let is_end = |at: &usize| zip[*at..].starts_with(b"PK\x05\x06");
-    let end = (0..=zip.len() - 22).rev().find(is_end).unwrap();
-    let mut entry = u32_at(end + 16);
+    let u16_at =
+        |offset: usize| usize::from(u16::from_le_bytes([zip[offset], zip[offset + 1]]));
+    let u32_at = |offset: usize| u16_at(offset) | u16_at(offset + 2) << 16;
+    let is_directory_end = |offset: &usize| zip[*offset..].starts_with(b"PK\x05\x06");
+    let directory_end = (0..=zip.len() - 22).rev().find(is_directory_end).unwrap();
+    let mut entry = u32_at(directory_end + 16);
     loop {
         assert_eq!(&zip[entry..entry + 4], b"PK\x01\x02", "{path:?} has no {name}");
         let name_len = u16_at(entry + 28);
@@ -147,14 +151,15 @@ pub(crate) fn unzip(path: &Path, name: &str) -> Vec<u8> {
         }
         entry += 46 + name_len + u16_at(entry + 30) + u16_at(entry + 32);
     }
-    let (packed, at) = (u32_at(entry + 20), u32_at(entry + 42));
-    let start = at + 30 + u16_at(at + 26) + u16_at(at + 28);
-    let packed = &zip[start..start + packed];
+    let (compressed_len, header) = (u32_at(entry + 20), u32_at(entry + 42));
+    let start = header + 30 + u16_at(header + 26) + u16_at(header + 28);
+    let compressed = &zip[start..start + compressed_len];
     match u16_at(entry + 10) {
-        0 => packed.to_vec(),
+        0 => compressed.to_vec(),
         _ => {
             let mut out = vec![];
-            flate2::read::DeflateDecoder::new(packed).read_to_end(&mut out).unwrap();
+            let mut decoder = flate2::read::DeflateDecoder::new(compressed);
+            decoder.read_to_end(&mut out).unwrap();
             out
         }
     }
@@ -187,14 +192,14 @@ pub(crate) fn ints(path: &Path, name: &str) -> Vec<i32> {
     bytes.chunks_exact(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
-/// Returns the points of a log, read in parts of about `target` bytes, each with a
-/// decoder of its own.
-pub(crate) fn points(log: &dyn Log, target: u64) -> RecordBatch {
+/// Returns the points of a log, which is read in parts of about `part_bytes` bytes. Each
+/// part has its own decoder.
+pub(crate) fn points(log: &dyn Log, part_bytes: u64) -> RecordBatch {
     let topic = log.manifest().topic_id("points").unwrap();
     let topics = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let (mut block, mut damage, mut batches) = (Block::default(), vec![], vec![]);
-    for part in log.manifest().plan(&selection, target) {
+    for part in log.manifest().plan(&selection, part_bytes) {
         let mut decoder = log.decoder(topic, &Columns::new(View::Nested)).unwrap();
         let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {

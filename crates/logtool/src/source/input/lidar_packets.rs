@@ -12,7 +12,7 @@ use logtool_core::{
     TopicSet, Value,
 };
 use logtool_velodyne::{
-    lidar::{Lidar, LidarOptions, Probe, ScanCache, record_is_packet},
+    lidar::{Lidar, LidarOptions, Probe, ScanCache, record_as_packet},
     points::ScanIndex,
 };
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
                 lidar.use_own_clock(0, false, options.clock);
             }
             if let Some(field) =
-                lidar.late_blanking(&*bag, packets, record_is_packet)?
+                lidar.late_blanking(&*bag, packets, record_as_packet)?
             {
                 lidar.set_blanked(field, options.keep_scan_start);
             }
@@ -186,7 +186,7 @@ impl Log for LidarBag {
             return self.bag.decoder(topic, columns);
         };
         let (lidar, time) = (&sender.lidar, columns.time);
-        let scans = scans.get(self, topic, lidar, time, record_is_packet)?;
+        let scans = scans.get(self, topic, lidar, time, record_as_packet)?;
         Ok(Box::new(sender.lidar.decoder(columns, scans)?))
     }
 
@@ -209,7 +209,7 @@ impl Log for LidarBag {
                     sender.points,
                     lidar,
                     selected_parts,
-                    record_is_packet,
+                    record_as_packet,
                 )?;
                 lidars.push((sender, scans));
             }
@@ -266,7 +266,7 @@ impl Log for LidarBag {
         for (LidarTopic { points, lidar, .. }, scans) in
             self.lidars.iter().zip(&self.scans)
         {
-            lidar.check(self, *points, record_is_packet, scans, findings)?;
+            lidar.check(self, *points, record_as_packet, scans, findings)?;
         }
         Ok(())
     }

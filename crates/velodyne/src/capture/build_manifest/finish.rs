@@ -21,14 +21,14 @@ use crate::{
         format_state::{FormatState, PointsTopic},
         packets::{
             manufacturer::Manufacturer,
-            sender::{state_position_clock, state_sender},
+            sender::{add_position_clock_metadata, add_sender_metadata},
         },
     },
     lidar::{ClockChoice, Lidar, LidarOptions},
 };
 
-/// The product IDs of the LSLidar C16 and C32, in packets like those of a VLP-16.
-const LSLIDAR_PRODUCTS: [u8; 2] = [0x10, 0x20];
+/// The product IDs of the LSLidar C16 and C32. Their packets are like those of a VLP-16.
+const LSLIDAR_PRODUCT_IDS: [u8; 2] = [0x10, 0x20];
 
 impl ManifestBuilder {
     /// Returns the manifest of the capture and its private state.
@@ -42,10 +42,10 @@ impl ManifestBuilder {
                 format!("it looks like {manufacturer}; only Velodyne is supported");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        self.reader.fragments.drop_incomplete();
-        self.lost_fragments();
+        self.reader.reassembler.drop_incomplete();
+        self.record_lost_fragments();
         if let Some(last) = self.parts.last_mut() {
-            last.bytes.end = self.end;
+            last.bytes.end = self.file_len;
         }
         self.parts.retain(|part| !part.bytes.is_empty());
         let zero = match container {
@@ -57,20 +57,23 @@ impl ManifestBuilder {
             MetadataKey::Container.into(),
             Value::Text(container.name().into()),
         );
-        self.counts.metadata(&mut metadata);
+        self.counts.add_to_metadata(&mut metadata);
         let mut anomalies = self.anomalies();
         let to_unix = self.to_unix(lidar.clock, &mut anomalies);
         let lidars = self.lidars(lidar, zero, to_unix.as_ref(), &mut anomalies);
 
-        let counted = &self.topics.counted;
-        let times = counted.iter().map(|c| c.time).filter(|time| !time.is_empty());
-        let time = times.reduce(|range: TimeRange, next| range.cover(&next));
-        let senders = counted.iter().map(|counted| counted.sender).collect();
+        let stats = &self.topics.stats;
+        let time = stats
+            .iter()
+            .map(|stats| stats.time)
+            .filter(|time| !time.is_empty())
+            .reduce(|range: TimeRange, next| range.cover(&next));
+        let senders = stats.iter().map(|stats| stats.sender).collect();
         let mut manifest = Manifest {
             format: topics::FORMAT_NAME.into(),
-            bytes: self.end,
+            bytes: self.file_len,
             access: LogAccess::Scanned,
-            topics: topics_of(counted, container),
+            topics: packet_topics(stats, container),
             streams: Vec::new(),
             parts: self.parts,
             time_margins: BTreeMap::new(),
@@ -78,17 +81,17 @@ impl ManifestBuilder {
             clock: logtool_core::Clock { zero, to_unix },
             time,
             metadata,
-            damage: self.gaps.clone(),
-            remarks: anomalies.iter().map(|anomalies| anomalies.text.clone()).collect(),
+            damage: self.damage.clone(),
+            remarks: anomalies.iter().map(|anomaly| anomaly.text.clone()).collect(),
             format_state: String::new(),
         };
         let format_state = FormatState {
             container,
             declarations: self.declarations,
-            gaps: self.gaps,
+            damage: self.damage,
             starts: self.starts,
-            topics: senders,
-            points: add_points(lidars, &mut manifest),
+            senders,
+            points: add_points_topics(lidars, &mut manifest),
             verifies_checksums: self.reader.verifies_checksums,
             anomalies,
         };
@@ -96,12 +99,12 @@ impl ManifestBuilder {
         Ok((manifest, format_state))
     }
 
-    /// Returns the anomalies of the capture.
+    /// Returns the anomalies of the capture, except those of clocks and lidars.
     fn anomalies(&self) -> Vec<Anomaly> {
         let mut anomalies = Vec::new();
-        self.counts.report(self.reader.fragments.dropped, &mut anomalies);
+        self.counts.add_anomalies(self.reader.reassembler.dropped, &mut anomalies);
         let without_time: u64 =
-            self.topics.counted.iter().map(|counted| counted.without_time).sum();
+            self.topics.stats.iter().map(|stats| stats.without_time).sum();
         if without_time > 0 {
             let packets = if without_time == 1 { "packet has" } else { "packets have" };
             let text = format!("{without_time} {packets} no time");
@@ -120,40 +123,43 @@ impl ManifestBuilder {
         anomalies
     }
 
-    /// Returns the manufacturer of the lidars of a capture without any packet of a Velodyne
-    /// lidar. The packets of some LSLidar models differ from those of Velodyne by their
-    /// product ID only, which the user can overrule.
+    /// Returns the manufacturer of the lidars, if the capture has packets of lidars of
+    /// another manufacturer, and none of Velodyne. The packets of some LSLidar models differ
+    /// from those of Velodyne by their product ID only. If the user sets the model, they are
+    /// accepted.
     fn other_manufacturer(&self, options: &LidarOptions) -> Option<Manufacturer> {
-        let mut data =
-            self.topics.counted.iter().filter(|stats| !stats.sender.is_position);
+        let mut product_ids = self
+            .topics
+            .stats
+            .iter()
+            .filter(|stats| !stats.sender.is_position)
+            .map(|stats| stats.probe.product_id())
+            .peekable();
         let is_lslidar = options.model.is_none()
-            && data.clone().next().is_some()
-            && data.all(|stats| {
-                stats
-                    .probe
-                    .product_id()
-                    .is_some_and(|id| LSLIDAR_PRODUCTS.contains(&id))
-            });
+            && product_ids.peek().is_some()
+            && product_ids
+                .all(|id| id.is_some_and(|id| LSLIDAR_PRODUCT_IDS.contains(&id)));
         let is_lslidar = is_lslidar.then_some(Manufacturer::LsLidar);
         self.counts.other_manufacturer().or(is_lslidar)
     }
 
-    /// Returns the offset of UTC that position packets state, for this choice of clock, and
-    /// adds each contradiction to `anomalies`.
+    /// Returns the offset between UTC and the clock of the capture, according to position
+    /// packets, and adds contradictions to `anomalies`. If the user chose the clock of the
+    /// log, packets that agree with their sentence are only used if they are locked.
     fn to_unix(
         &self,
         choice: ClockChoice,
         anomalies: &mut Vec<Anomaly>,
     ) -> Option<ClockFit> {
-        let is_sure = choice == ClockChoice::Log;
-        let clocks = self.topics.counted.iter().map(|one| &one.clock);
+        let requires_lock = choice == ClockChoice::Log;
+        let clocks = self.topics.stats.iter().map(|stats| &stats.clock);
         clocks.clone().for_each(|clock| anomalies.extend(clock.contradiction()));
-        let fit = PositionClock::fit(clocks, is_sure)?;
+        let fit = PositionClock::fit(clocks, requires_lock)?;
         Some(position_clock::correct(fit, anomalies))
     }
 
-    /// Returns the lidar that sent the packets of each topic, `None` for position
-    /// packets.
+    /// Returns the lidar that sent the packets of each topic. It is `None` for position
+    /// packets, and for data packets whose model is unknown.
     fn lidars(
         &mut self,
         options: &LidarOptions,
@@ -161,56 +167,58 @@ impl ManifestBuilder {
         to_unix: Option<&ClockFit>,
         anomalies: &mut Vec<Anomaly>,
     ) -> Vec<Option<Lidar>> {
-        let counted = &mut self.topics.counted;
-        let lidars = counted.iter_mut().map(|stats| if stats.sender.is_position { None } else {
-                let probe = mem::take(&mut stats.probe);
-                let product_id = probe.product_id();
-                let lidar = probe.finish(options);
-                if let (None, Some(id)) = (&lidar, product_id) {
-                    let text = format!(
-                        "the product ID {id:#04x} of {} data packets is unknown: they are \
-                         not decoded to points, unless their model is set",
-                        stats.records
-                    );
-                    anomalies.push(Anomaly::new(&codes::PRODUCT, text));
-                }
-                lidar
-            });
-        let mut lidars: Vec<_> = lidars.collect();
-        let counted = &*counted;
-        for (own, stats) in lidars.iter_mut().zip(counted) {
-            let Some(own) = own else { continue };
-            let is_same_device =
-                |other: &&TopicStats| other.sender.device == stats.sender.device;
-            let mut clocks =
-                counted.iter().filter(is_same_device).map(|one| &one.clock);
-            own.is_utc |= clocks.any(PositionClock::is_utc);
+        let mut lidars = Vec::new();
+        for stats in &mut self.topics.stats {
+            if stats.sender.is_position {
+                lidars.push(None);
+                continue;
+            }
+            let probe = mem::take(&mut stats.probe);
+            let product_id = probe.product_id();
+            let lidar = probe.finish(options);
+            if let (None, Some(id)) = (&lidar, product_id) {
+                let text = format!(
+                    "the product ID {id:#04x} of {} data packets is unknown: they are not \
+                     decoded to points, unless their model is set",
+                    stats.records
+                );
+                anomalies.push(Anomaly::new(&codes::PRODUCT, text));
+            }
+            lidars.push(lidar);
+        }
+        let all_stats = &self.topics.stats;
+        for (lidar, stats) in lidars.iter_mut().zip(all_stats) {
+            let Some(lidar) = lidar else { continue };
+            lidar.is_utc |= all_stats
+                .iter()
+                .filter(|other| other.sender.device == stats.sender.device)
+                .any(|other| other.clock.is_utc());
             let offset = to_unix.map_or(0, |fit| fit.offset_nanos);
-            own.compare_clocks((zero == ClockZero::Unix).then_some(offset));
+            lidar.compare_clocks((zero == ClockZero::Unix).then_some(offset));
             if options.utc && zero == ClockZero::Unix {
-                own.use_own_clock(offset, to_unix.is_some(), options.clock);
+                lidar.use_own_clock(offset, to_unix.is_some(), options.clock);
             }
         }
         lidars
     }
 }
 
-/// Adds the topics of the points of `lidars`, one for each topic of packets, to
-/// `manifest`.
-fn add_points(
+/// Adds the topics of the points of `lidars` to `manifest`. There is one entry in `lidars`
+/// for each topic of packets.
+fn add_points_topics(
     lidars: Vec<Option<Lidar>>,
     manifest: &mut Manifest,
 ) -> Vec<Option<PointsTopic>> {
-    let several = lidars.iter().flatten().count() > 1;
+    let has_several = lidars.iter().flatten().count() > 1;
     let add = |(packets, lidar): (TopicId, Option<Lidar>)| {
         let lidar = lidar?;
         let id = TopicId(manifest.topics.len() as u32);
-        let points_topic = lidar.topic(manifest.topics.get(packets.index())?);
-        let warnings = lidar.warnings().map(|remark| {
-            if several { format!("{}: {remark}", points_topic.label()) } else { remark }
+        let topic = lidar.topic(manifest.topics.get(packets.index())?);
+        let warnings = lidar.warnings().map(|warning| {
+            if has_several { format!("{}: {warning}", topic.label()) } else { warning }
         });
         manifest.remarks.extend(warnings);
-        manifest.topics.push(points_topic);
+        manifest.topics.push(topic);
         let parts = manifest.parts.iter_mut();
         let with_packets = parts.filter(|part| part.topics.contains(packets));
         with_packets.for_each(|part| part.topics.insert(id));
@@ -221,27 +229,27 @@ fn add_points(
 }
 
 /// Returns the topics of packets.
-fn topics_of(counted: &[TopicStats], container: Container) -> Vec<Topic> {
-    let all = counted.iter().enumerate().map(|(index, stats)| {
-        let like =
+fn packet_topics(all_stats: &[TopicStats], container: Container) -> Vec<Topic> {
+    let topics = all_stats.iter().enumerate().map(|(index, stats)| {
+        let has_same_name =
             |other: &&TopicStats| other.sender.is_position == stats.sender.is_position;
-        let instance = counted.iter().take(index).filter(like).count() as u32;
-        topic(stats, instance, container)
+        let instance = all_stats[..index].iter().filter(has_same_name).count() as u32;
+        packet_topic(stats, instance, container)
     });
-    all.collect()
+    topics.collect()
 }
 
-fn topic(counted: &TopicStats, instance: u32, container: Container) -> Topic {
-    let sender = &counted.sender;
-    let is_timed = counted.without_time == 0 && !counted.time.is_empty();
+fn packet_topic(stats: &TopicStats, instance: u32, container: Container) -> Topic {
+    let sender = &stats.sender;
+    let is_timed = stats.without_time == 0 && !stats.time.is_empty();
     let mut topic = Topic {
         instance,
         encoding: topics::ENCODING.into(),
         type_name: topics::type_name(sender.is_position).into(),
         definition: topics::definition(sender.is_position).into(),
-        records: Some(counted.records),
-        bytes: Some(counted.bytes),
-        time: is_timed.then_some(counted.time),
+        records: Some(stats.records),
+        bytes: Some(stats.bytes),
+        time: is_timed.then_some(stats.time),
         ..Topic::new(
             topics::name(sender.is_position),
             topics::schema(sender.is_position),
@@ -250,11 +258,11 @@ fn topic(counted: &TopicStats, instance: u32, container: Container) -> Topic {
     if container != Container::Bare {
         let interface = sender.device.interface;
         let interface = (container == Container::PcapNg).then_some(interface);
-        state_sender(sender, interface, &mut topic);
+        add_sender_metadata(sender, interface, &mut topic);
     }
     if sender.is_position {
-        let clock = &counted.clock;
-        state_position_clock(clock.state(), clock.evidence(), &mut topic);
+        let clock = &stats.clock;
+        add_position_clock_metadata(clock.state(), clock.evidence(), &mut topic);
     }
     topic
 }

@@ -12,61 +12,66 @@ use crate::{
 /// The metadata key of the number of packets of other manufacturers.
 const OTHER_LIDARS: &str = "packets_of_other_lidars";
 
-/// The counts.
+/// The numbers of frames of a capture by their contents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FrameCounts {
-    data: u64,
-    position: u64,
+    data_packets: u64,
+    position_packets: u64,
     fragments: u64,
-    /// The number of frames for each reason, and the position of the first one.
-    foreign: BTreeMap<RejectReason, (u64, u64)>,
+    /// The number of rejected or lost frames for each reason, and the offset of the first
+    /// one.
+    rejected: BTreeMap<RejectReason, (u64, u64)>,
 }
 
 impl FrameCounts {
     /// Counts a packet of a lidar.
-    pub(super) fn packet(&mut self, is_position: bool) {
-        if is_position { self.position += 1 } else { self.data += 1 }
+    pub(super) fn count_packet(&mut self, is_position: bool) {
+        if is_position { self.position_packets += 1 } else { self.data_packets += 1 }
     }
 
     /// Counts a fragment that does not complete its datagram.
-    pub(super) fn fragment(&mut self) {
+    pub(super) fn count_fragment(&mut self) {
         self.fragments += 1;
     }
 
-    /// Counts a frame at `at` that has no packet of a lidar.
-    pub(super) fn count_rejected(&mut self, reason: RejectReason, at: u64) {
-        self.foreign.entry(reason).or_insert((0, at)).0 += 1;
+    /// Counts a frame at `offset` that is rejected or lost.
+    pub(super) fn count_rejected(&mut self, reason: RejectReason, offset: u64) {
+        self.rejected.entry(reason).or_insert((0, offset)).0 += 1;
     }
 
     /// Returns the manufacturer of most of the packets of other lidars, in a capture without
     /// any packet of a Velodyne lidar.
     pub(super) fn other_manufacturer(&self) -> Option<Manufacturer> {
         let packets =
-            self.foreign.iter().filter_map(|(reason, (count, _))| match reason {
+            self.rejected.iter().filter_map(|(reason, (count, _))| match reason {
                 RejectReason::OtherLidar(manufacturer) => Some((*manufacturer, *count)),
                 _ => None,
             });
         let most_frequent = packets.max_by_key(|(_, count)| *count);
         most_frequent
-            .filter(|_| self.data + self.position == 0)
+            .filter(|_| !self.has_packets())
             .map(|(manufacturer, _)| manufacturer)
     }
 
+    fn has_packets(&self) -> bool {
+        self.data_packets + self.position_packets > 0
+    }
+
     /// Adds the counts to the metadata of a manifest.
-    pub(super) fn metadata(&self, metadata: &mut BTreeMap<String, Value>) {
+    pub(super) fn add_to_metadata(&self, metadata: &mut BTreeMap<String, Value>) {
         let mut insert = |key: &str, count: u64| {
             metadata.insert(key.to_owned(), Value::UInt(count));
         };
-        insert(MetadataKey::Packets.name(), self.data);
-        insert("position_packets", self.position);
+        insert(MetadataKey::Packets.name(), self.data_packets);
+        insert("position_packets", self.position_packets);
         if self.fragments > 0 {
             insert("pieces", self.fragments);
         }
         let mut other_lidar_frames = 0;
-        for (reason, (count, _)) in &self.foreign {
+        for (reason, (count, _)) in &self.rejected {
             match reason {
                 RejectReason::OtherLidar(_) => other_lidar_frames += count,
-                reason => insert(reason.name(), *count),
+                reason => insert(reason.metadata_key(), *count),
             }
         }
         if other_lidar_frames > 0 {
@@ -74,9 +79,14 @@ impl FrameCounts {
         }
     }
 
-    /// Adds the anomalies to `anomalies`.
-    pub(super) fn report(&self, dropped: u64, anomalies: &mut Vec<Anomaly>) {
-        for (reason, (count, first)) in &self.foreign {
+    /// Adds the anomalies of the frames to `anomalies`. `incomplete_datagrams` is the number
+    /// of fragmented datagrams that were dropped.
+    pub(super) fn add_anomalies(
+        &self,
+        incomplete_datagrams: u64,
+        anomalies: &mut Vec<Anomaly>,
+    ) {
+        for (reason, (count, first)) in &self.rejected {
             let text = match count {
                 1 => format!("1 frame {}: at byte {first}", reason.description(true)),
                 _ => {
@@ -92,16 +102,14 @@ impl FrameCounts {
             };
             anomalies.push(Anomaly::new(reason.code(), text));
         }
-        if dropped > 0 {
-            let text = match dropped {
+        if incomplete_datagrams > 0 {
+            let text = match incomplete_datagrams {
                 1 => "1 fragmented datagram is incomplete".to_owned(),
-                _ => {
-                    format!("{dropped} fragmented datagrams are incomplete")
-                }
+                count => format!("{count} fragmented datagrams are incomplete"),
             };
             anomalies.push(Anomaly::new(&codes::FRAGMENTS, text));
         }
-        if self.data + self.position == 0 {
+        if !self.has_packets() {
             anomalies
                 .push(Anomaly::new(&codes::EMPTY, "there are no packets of a lidar"));
         }
@@ -125,7 +133,7 @@ impl RejectReason {
         }
     }
 
-    fn name(self) -> &'static str {
+    fn metadata_key(self) -> &'static str {
         match self {
             Self::Short => "short_captures",
             Self::Broken => "broken_packets",
@@ -142,7 +150,8 @@ impl RejectReason {
         }
     }
 
-    /// Returns the description of such frames, in the singular if `is_singular`.
+    /// Returns the predicate of a sentence about such frames, in the singular if
+    /// `is_singular`.
     fn description(self, is_singular: bool) -> &'static str {
         let choose = |singular: &'static str, plural: &'static str| {
             if is_singular { singular } else { plural }
@@ -152,28 +161,29 @@ impl RejectReason {
                 "is truncated by the snapshot length, and lost",
                 "are truncated by the snapshot length, and lost",
             ),
-            Self::Broken => {
-                choose("is shorter than it declares", "are shorter than they declare")
-            }
+            Self::Broken => choose(
+                "is shorter than its headers declare, and is lost",
+                "are shorter than their headers declare, and are lost",
+            ),
             Self::Hidden => choose(
-                "contains a packet of a lidar that its headers do not lead to: lost",
-                "contain packets of a lidar that their headers do not lead to: lost",
+                "contains a packet of a lidar that its headers do not lead to, and is lost",
+                "contain packets of a lidar that their headers do not lead to, and are lost",
             ),
             Self::Corrupted => choose(
-                "contains a data packet with an unknown block flag: lost",
-                "contain data packets with unknown block flags: lost",
+                "contains a data packet with an unknown block flag, and is lost",
+                "contain data packets with unknown block flags, and are lost",
             ),
             Self::WrongFlags => choose(
                 "has the length of a data packet, but unknown block flags",
                 "have the length of data packets, but unknown block flags",
             ),
             Self::Zeros => choose(
-                "contains only zeros in place of a packet of a lidar: lost",
-                "contain only zeros in place of packets of a lidar: lost",
+                "contains only zeros in place of a packet of a lidar, and is lost",
+                "contain only zeros in place of packets of a lidar, and are lost",
             ),
             Self::Checksum => choose(
-                "contains a packet of a lidar with a wrong UDP checksum: lost",
-                "contain packets of a lidar with wrong UDP checksums: lost",
+                "contains a packet of a lidar with a wrong UDP checksum, and is lost",
+                "contain packets of a lidar with wrong UDP checksums, and are lost",
             ),
             Self::OtherLidar(_) => choose(
                 "contains a packet of a lidar of another manufacturer, which is not supported",
@@ -186,10 +196,8 @@ impl RejectReason {
                 choose("has another protocol", "have other protocols")
             }
             Self::Duplicate => choose(
-                "contains a duplicate packet, as sent by mirror ports, and is dropped\
-                 ",
-                "contain duplicate packets, as sent by mirror ports, and are dropped\
-                 ",
+                "contains a duplicate packet, as sent by mirror ports, and is dropped",
+                "contain duplicate packets, as sent by mirror ports, and are dropped",
             ),
             Self::UnknownLink => choose(
                 "has an unknown link type, and is ignored",

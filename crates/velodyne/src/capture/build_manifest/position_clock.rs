@@ -1,8 +1,8 @@
 //! Evaluates the clock of a lidar and that of the capture from position packets.
 //!
 //! A packet contains the time of the lidar in microseconds past the hour, and the last
-//! sentence of the receiver, which states the last full second. Once the lidar follows
-//! the receiver, both agree in minutes and seconds.
+//! sentence of the receiver, which states the last full second. If the lidar follows the
+//! receiver, the minutes and seconds of both agree.
 
 use logtool_core::{ClockFit, Timestamp};
 
@@ -14,12 +14,12 @@ use crate::{
         item::NO_TIME,
     },
     clock_fit,
-    hour::{HOUR, past_hour},
-    lidar::{ClockState, scale},
+    hour::{HOUR, format_past_hour},
+    lidar::{ClockState, time_scale},
     points::nearest,
 };
 
-/// The maximum number of stored packets: three days at one per second.
+/// The maximum number of offsets of each kind: three days at one per second.
 const MAX_OBSERVATIONS: usize = 1 << 18;
 
 const SECOND: i64 = 1_000_000_000;
@@ -28,35 +28,36 @@ const DAY: i64 = 24 * HOUR;
 /// The week number of GPS overflows after this duration.
 const ROLLOVER: i64 = 1_024 * 7 * DAY;
 
-/// The possible time between the second that a sentence states and its packet: a sentence
+/// The possible time from the second that a sentence states to its packet: a sentence
 /// takes up to a second to arrive, and is repeated until the next one arrives.
 const SENTENCE_AGE: std::ops::RangeInclusive<i64> = -SECOND..=3 * SECOND;
 
 /// A sentence that is repeated for longer, by the clock of the lidar, is outdated,
 /// because the receiver stopped sending.
-const REPEATED: i64 = 2 * SECOND;
+const MAX_REPETITION: i64 = 2 * SECOND;
 
 /// Statistics of the position packets of a lidar.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PositionClock {
     packets: u64,
-    /// Packets that state that the clock follows the pulse of a receiver.
+    /// The number of packets that state that the clock follows the pulse of a receiver.
     locked: u64,
-    /// Packets with a sentence of a receiver that has a fix.
+    /// The number of packets with a sentence of a receiver that has a fix.
     valid: u64,
     /// UTC minus the time of the capture in nanoseconds, for packets that are locked and
     /// valid.
-    offsets: Vec<i64>,
-    /// The offsets of packets that are not locked, used if there are no others. Some
-    /// HDL-32E never state a lock.
-    unlocked: Vec<i64>,
+    locked_offsets: Vec<i64>,
+    /// The offsets of packets that are valid and not locked, used if there are no others.
+    /// Some HDL-32E never state a lock.
+    unlocked_offsets: Vec<i64>,
     /// The offsets of packets whose time contradicts their sentence, from the sentence
     /// alone.
-    contradicting: Vec<i64>,
-    /// The time of the first contradicting sentence and that of the lidar, past the hour.
-    contradiction: Option<(i64, i64)>,
+    contradicting_offsets: Vec<i64>,
+    /// The time of the first contradicting sentence and that of the lidar, in nanoseconds
+    /// past the hour.
+    first_contradiction: Option<(i64, i64)>,
     /// The time of the last sentence, and the timestamp of the first packet with it.
-    last: Option<(i64, u32)>,
+    last_sentence: Option<(i64, u32)>,
 }
 
 impl PositionClock {
@@ -70,7 +71,7 @@ impl PositionClock {
         self.valid += u64::from(is_valid);
         let nanos = time.as_nanos();
         // Without a date, the day nearest to the time of the capture is used.
-        let without_date = || {
+        let utc_without_date = || {
             let nanos_of_day = position.fix.nanos_of_day?;
             let difference = nanos.saturating_sub(nanos_of_day).rem_euclid(DAY);
             Some(nanos.saturating_sub(if difference > DAY / 2 {
@@ -79,42 +80,43 @@ impl PositionClock {
                 difference
             }))
         };
-        let sentence = position.fix.utc_nanos.or_else(without_date);
+        let sentence = position.fix.utc_nanos.or_else(utc_without_date);
         let Some(sentence) = sentence.filter(|_| is_valid && time != NO_TIME) else {
             return;
         };
-        if self.is_old(sentence, position.stamp) {
+        if self.is_outdated(sentence, position.stamp) {
             return;
         }
         // The sentence states the last full second, and the timestamp is that of the
         // packet.
         let utc = nearest(sentence, 0, position.stamp);
         let agrees = SENTENCE_AGE.contains(&(utc - sentence));
-        let (list, utc) = match (agrees, is_locked) {
-            (false, _) => (&mut self.contradicting, sentence),
-            (true, true) => (&mut self.offsets, utc),
-            (true, false) => (&mut self.unlocked, utc),
+        let (offsets, utc) = match (agrees, is_locked) {
+            (false, _) => (&mut self.contradicting_offsets, sentence),
+            (true, true) => (&mut self.locked_offsets, utc),
+            (true, false) => (&mut self.unlocked_offsets, utc),
         };
         if !agrees {
             let stamp = i64::from(position.stamp) * 1_000;
-            self.contradiction.get_or_insert((sentence.rem_euclid(HOUR), stamp));
+            self.first_contradiction.get_or_insert((sentence.rem_euclid(HOUR), stamp));
         }
         if let Some(offset) = utc.checked_sub(nanos)
-            && list.len() < MAX_OBSERVATIONS
+            && offsets.len() < MAX_OBSERVATIONS
         {
-            list.push(offset);
+            offsets.push(offset);
         }
     }
 
-    /// Returns whether a packet with this `stamp` repeats an outdated `sentence`.
-    fn is_old(&mut self, sentence: i64, stamp: u32) -> bool {
-        match self.last {
-            Some((last, first)) if last == sentence => {
-                let elapsed = (i64::from(stamp) - i64::from(first)) * 1_000;
-                (REPEATED..HOUR / 2).contains(&elapsed.rem_euclid(HOUR))
+    /// Returns whether a packet with this `stamp` repeats an outdated `sentence`, and
+    /// stores the sentence if it is new.
+    fn is_outdated(&mut self, sentence: i64, stamp: u32) -> bool {
+        match self.last_sentence {
+            Some((last, first_stamp)) if last == sentence => {
+                let elapsed = (i64::from(stamp) - i64::from(first_stamp)) * 1_000;
+                (MAX_REPETITION..HOUR / 2).contains(&elapsed.rem_euclid(HOUR))
             }
             _ => {
-                self.last = Some((sentence, stamp));
+                self.last_sentence = Some((sentence, stamp));
                 false
             }
         }
@@ -131,7 +133,7 @@ impl PositionClock {
         }
     }
 
-    /// Returns how many packets are locked and valid, as text.
+    /// Describes the number of packets that are locked and valid.
     pub(super) fn evidence(&self) -> String {
         let Self { packets, locked, valid, .. } = self;
         format!("{locked} of {packets} packets are locked, {valid} valid")
@@ -144,51 +146,56 @@ impl PositionClock {
 
     /// Returns whether the clock of the lidar contradicts most sentences.
     fn contradicts(&self) -> bool {
-        self.contradicting.len() > self.offsets.len() + self.unlocked.len()
+        let agreeing = self.locked_offsets.len() + self.unlocked_offsets.len();
+        self.contradicting_offsets.len() > agreeing
     }
 
     /// Returns a warning if the clock of the lidar contradicts sentences.
     pub(super) fn contradiction(&self) -> Option<Anomaly> {
-        let (sentence, stamp) = self.contradiction?;
-        let count = self.contradicting.len();
-        let total = count + self.offsets.len() + self.unlocked.len();
+        let (sentence, stamp) = self.first_contradiction?;
+        let count = self.contradicting_offsets.len();
+        let total = count + self.locked_offsets.len() + self.unlocked_offsets.len();
         let consequence = if self.contradicts() {
             "the time of the lidar is not UTC, and NMEA is used"
         } else {
             "the others are used"
         };
-        let looks_like = scale(nearest(sentence, 0, (stamp / 1_000) as u32) - sentence);
-        let looks_like = looks_like.map_or_else(String::new, |scale| {
+        let lead_nanos = nearest(sentence, 0, (stamp / 1_000) as u32) - sentence;
+        let hint = time_scale(lead_nanos).map_or_else(String::new, |scale| {
             format!("; the time of the lidar looks like {scale}")
         });
         let text = format!(
             "minute and second of NMEA contradict the time of the lidar in {count} of {total} \
              position packets: the first has {} past the hour by NMEA and {} by the lidar; \
-             {consequence}{looks_like}",
-            past_hour(sentence),
-            past_hour(stamp)
+             {consequence}{hint}",
+            format_past_hour(sentence),
+            format_past_hour(stamp)
         );
         Some(Anomaly::new(&codes::CLOCK_NMEA, text))
     }
 
-    /// Returns the offset between UTC and the clock of the capture, from the packets of
-    /// all lidars that are locked, or else from the others unless `is_sure`. If all
-    /// packets contradict their sentences, the sentences are used.
+    /// Returns the offset between UTC and the clock of the capture, from the locked packets
+    /// of all lidars or, unless `requires_lock` is true, from the others. If all packets
+    /// contradict their sentences, the sentences are used.
     pub(super) fn fit<'c>(
         clocks: impl Iterator<Item = &'c Self> + Clone,
-        is_sure: bool,
+        requires_lock: bool,
     ) -> Option<ClockFit> {
-        let all = |of: fn(&Self) -> &Vec<i64>| -> Vec<i64> {
-            clocks.clone().flat_map(of).copied().collect()
+        let collect = |offsets: fn(&Self) -> &Vec<i64>| -> Vec<i64> {
+            clocks.clone().flat_map(offsets).copied().collect()
         };
-        let locked = clock_fit::fit(all(|one| &one.offsets), "position packets");
-        let unlocked = || {
-            let unlocked = if is_sure { Vec::new() } else { all(|one| &one.unlocked) };
-            clock_fit::fit(unlocked, "position packets without a pulse")
-        };
-        locked
-            .or_else(unlocked)
-            .or_else(|| by_sentences(&all(|one| &one.contradicting)))
+        let locked = collect(|clock| &clock.locked_offsets);
+        if let Some(fit) = clock_fit::fit(locked, "position packets") {
+            return Some(fit);
+        }
+        if !requires_lock {
+            let unlocked = collect(|clock| &clock.unlocked_offsets);
+            let source = "position packets without a pulse";
+            if let Some(fit) = clock_fit::fit(unlocked, source) {
+                return Some(fit);
+            }
+        }
+        fit_to_sentences(&collect(|clock| &clock.contradicting_offsets))
     }
 
     fn is_locked(&self) -> bool {
@@ -204,12 +211,12 @@ impl PositionClock {
 /// sentences. A sentence states the last full second, so UTC is later by up to its age.
 /// Returns `None` if the clock of the capture is within these limits, because it is then
 /// as accurate as the sentences.
-fn by_sentences(offsets: &[i64]) -> Option<ClockFit> {
-    let duplicate_filter = *offsets.iter().max()?;
-    let earliest = *offsets.iter().min()?;
-    let limits = duplicate_filter..=earliest.saturating_add(*SENTENCE_AGE.end());
+fn fit_to_sentences(offsets: &[i64]) -> Option<ClockFit> {
+    let max = *offsets.iter().max()?;
+    let min = *offsets.iter().min()?;
+    let limits = max..=min.saturating_add(*SENTENCE_AGE.end());
     (!limits.contains(&0)).then(|| ClockFit {
-        offset_nanos: duplicate_filter,
+        offset_nanos: max,
         spread_nanos: SECOND.unsigned_abs(),
         observations: offsets.len() as u64,
         source: "NMEA sentences, which the time of the lidar contradicts".into(),
@@ -231,12 +238,13 @@ pub(super) fn correct(mut fit: ClockFit, anomalies: &mut Vec<Anomaly>) -> ClockF
         anomalies.push(Anomaly::new(&codes::CLOCK_ROLLOVER, text));
         fit.offset_nanos = difference.saturating_neg();
     }
-    if fit.offset_nanos.abs() > SECOND {
-        let way = if fit.offset_nanos > 0 { "behind" } else { "ahead of" };
+    let offset_nanos = fit.offset_nanos.saturating_abs();
+    if offset_nanos > SECOND {
+        let direction = if fit.offset_nanos > 0 { "behind" } else { "ahead of" };
         let text = format!(
-            "the clock of the computer that captured the packets is {} {way} UTC as the \
-             position packets state it",
-            length(fit.offset_nanos.saturating_abs())
+            "the clock of the computer that captured the packets is {} {direction} UTC as \
+             the position packets state it",
+            format_duration(offset_nanos)
         );
         anomalies.push(Anomaly::new(&codes::CLOCK_HOST, text));
     }
@@ -244,7 +252,7 @@ pub(super) fn correct(mut fit: ClockFit, anomalies: &mut Vec<Anomaly>) -> ClockF
 }
 
 /// Formats a duration in its two largest units.
-fn length(nanos: i64) -> String {
+fn format_duration(nanos: i64) -> String {
     let seconds = nanos / SECOND;
     match seconds {
         0..60 => format!("{:.3} s", nanos as f64 / 1e9),
@@ -259,9 +267,9 @@ mod tests {
     use super::*;
 
     /// 2023-11-14 22:59:59 UTC: date -u -d "2023-11-14 22:59:59" +%s
-    const SECOND_OF_SENTENCE: i64 = 1_700_002_799 * SECOND;
+    const SENTENCE_TIME: i64 = 1_700_002_799 * SECOND;
 
-    /// A position packet with this sentence body and stamp.
+    /// Creates a position packet with this sentence, timestamp and state of the pulse.
     fn packet(body: &str, stamp: u32, pulse: u8) -> Vec<u8> {
         let sum = body.bytes().fold(0, |sum, byte| sum ^ byte);
         let sentence = format!("${body}*{sum:02X}\r\n");
@@ -277,12 +285,12 @@ mod tests {
     }
 
     /// Returns the clock after packets with this sentence. `packets` contains their
-    /// timestamps past the hour and their times after the second of the sentence, in
+    /// timestamps past the hour and their times after [`SENTENCE_TIME`], both in
     /// microseconds.
     fn clock(body: &str, packets: &[(u32, i64)]) -> PositionClock {
         let mut clock = PositionClock::default();
         for (stamp, micros) in packets {
-            let time = Timestamp::from_nanos(SECOND_OF_SENTENCE + micros * 1_000);
+            let time = Timestamp::from_nanos(SENTENCE_TIME + micros * 1_000);
             clock.add(&packet(body, *stamp, LOCKED), time);
         }
         clock
@@ -329,8 +337,8 @@ mod tests {
     fn sentence_without_a_date_is_on_the_day_of_the_capture() {
         let body = "GPGGA,225959,5021.8167,N,00733.5167,E,1,08,0.9,112.4,M,47.9,M,,";
         assert_eq!(fit(&clock(body, &[(3_599_960_000, 960_000)])), (Some(0), vec![]));
-        let wrong = clock(body, &[(1_500_010_000, 960_000)]);
-        assert!(wrong.contradiction().is_some() && !wrong.is_utc());
+        let clock = clock(body, &[(1_500_010_000, 960_000)]);
+        assert!(clock.contradiction().is_some() && !clock.is_utc());
     }
 
     #[test]
@@ -354,10 +362,11 @@ mod tests {
         let packets: Vec<(u32, i64)> = (0..60).map(second).collect();
         // 22:01:40, like the first timestamp. Then the receiver is unplugged.
         let clock = clock(&rmc("220140", "141123"), &packets);
-        assert_eq!((clock.offsets.len(), clock.contradicting.len()), (2, 0));
+        let contradicting = clock.contradicting_offsets.len();
+        assert_eq!((clock.locked_offsets.len(), contradicting), (2, 0));
         // Across the full hour, the age follows from the timestamps.
         let packets = [(3_599_960_000, 960_000), (100_000, 1_100_000)];
         let clock = self::clock(&rmc("225959", "141123"), &packets);
-        assert_eq!(clock.offsets, [0, 0]);
+        assert_eq!(clock.locked_offsets, [0, 0]);
     }
 }

@@ -23,7 +23,7 @@ const OVERLAP_BYTES: u64 = 16 << 10;
 /// known only when the sequential pass reaches it.
 pub(super) struct Segment {
     pub(super) start: u64,
-    /// The bytes of the segment, and more.
+    /// The bytes from `start` on, of all items and possibly more.
     pub(super) bytes: Bytes,
     pub(super) items: Vec<ScannedItem>,
     /// The end of the scanned items.
@@ -32,71 +32,75 @@ pub(super) struct Segment {
 
 /// A scanned item.
 pub(super) struct ScannedItem {
-    pub(super) at: u64,
+    pub(super) offset: u64,
     pub(super) len: usize,
     /// The classification of the item, without detecting duplicates. `None` if it depends
     /// on previous items, e.g. for a fragment.
     pub(super) content: Option<ItemContent>,
-    /// The [`sum`](crate::capture::packets::duplicates::sum) of a packet.
-    pub(super) sum: u64,
+    /// The [`hash`](crate::capture::reader::LidarPacket::hash) of a packet.
+    pub(super) hash: u64,
 }
 
 impl Segment {
     /// Scans the items that start in `range` of the capture in `source`, whose length is
-    /// `end`. Returns `None` if no items are found. The `reader` contains no packets and
-    /// no fragments.
+    /// `file_len`. Returns `None` if no item is found. The `reader` must not contain packets
+    /// or fragments.
     pub(super) fn scan(
         source: &Arc<dyn Source>,
         range: Range<u64>,
-        end: u64,
+        file_len: u64,
         mut reader: ItemReader,
     ) -> io::Result<Option<Self>> {
-        // Include the byte before, because a search starts after its position.
-        let before = range.start.saturating_sub(1);
-        let bytes =
-            source.read_at(before..range.end.saturating_add(OVERLAP_BYTES).min(end))?;
+        // The byte before the range is read too, because a search starts one byte after the
+        // position of the damage.
+        let read_start = range.start.saturating_sub(1);
+        let read_end = range.end.saturating_add(OVERLAP_BYTES).min(file_len);
+        let bytes = source.read_at(read_start..read_end)?;
         let container = reader.container;
         let is_big_endian = reader.section.is_big_endian;
         let source: Arc<dyn Source> = Arc::new(bytes.clone());
-        let search = Resync { container, is_big_endian, end: end - before };
-        let first = search.next(0, &mut WindowReader::new(&source));
+        let resync =
+            Resync { container, is_big_endian, file_len: file_len - read_start };
+        let first = resync.next_item(0, &mut WindowReader::new(&source));
         let Ok(Some(first)) = first else { return Ok(None) };
-        let start = before + first;
+        let start = read_start + first;
         let bytes = bytes.slice(first as usize..);
-        let (mut at, mut items) = (start, Vec::new());
-        while at < range.end {
-            let rest = bytes.get((at - start) as usize..).unwrap_or_default();
-            let classification = container.classify(at, rest, is_big_endian, end);
+        let (mut offset, mut items) = (start, Vec::new());
+        while offset < range.end {
+            let remaining = bytes.get((offset - start) as usize..).unwrap_or_default();
+            let classification =
+                container.classify(offset, remaining, is_big_endian, file_len);
             let Classification::Item(len) = classification else { break };
             let len = len as usize;
-            let Some((item, after)) = rest.split_at_checked(len) else { break };
-            let is_sufficient = after.len() >= container.classified_bytes();
-            let next = at + len as u64;
-            let next_is_item = || container.classify(next, after, is_big_endian, end);
-            if next != end
-                && !(is_sufficient && next_is_item() != Classification::Invalid)
-            {
+            let Some((item, after)) = remaining.split_at_checked(len) else { break };
+            let next = offset + len as u64;
+            let continues = || {
+                after.len() >= container.classified_bytes()
+                    && container.classify(next, after, is_big_endian, file_len)
+                        != Classification::Invalid
+            };
+            if next != file_len && !continues() {
                 break;
             }
-            let content = reader.classify(at, item);
+            let content = reader.classify(offset, item);
             let content = match content {
                 ItemContent::Declaration(_) | ItemContent::Broken => break,
                 // Previous items may contain other fragments of the datagram.
                 _ if content == ItemContent::Fragment
-                    || !reader.fragments.is_empty() =>
+                    || !reader.reassembler.is_empty() =>
                 {
-                    reader.fragments = Reassembler::default();
+                    reader.reassembler = Reassembler::default();
                     None
                 }
                 content => Some(content),
             };
-            let sum = match &content {
-                Some(ItemContent::Packet(packet)) => packet.sum(item),
+            let hash = match &content {
+                Some(ItemContent::Packet(packet)) => packet.hash(item),
                 _ => 0,
             };
-            items.push(ScannedItem { at, len, content, sum });
-            at = next;
+            items.push(ScannedItem { offset, len, content, hash });
+            offset = next;
         }
-        Ok(Some(Self { start, bytes, items, end: at }))
+        Ok(Some(Self { start, bytes, items, end: offset }))
     }
 }

@@ -1,4 +1,4 @@
-//! The lidars of a capture, with statistics.
+//! The topics of a capture, with statistics.
 
 use logtool_core::{TimeRange, TopicId};
 
@@ -10,13 +10,13 @@ use crate::{
     lidar::Probe,
 };
 
-/// The maximum number of topics, more than a network of lidars has.
+/// The maximum number of topics. A network of lidars has fewer.
 const MAX_TOPICS: usize = 256;
 
 /// The topics, in the order of their first packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TopicStatsTable {
-    pub(super) counted: Vec<TopicStats>,
+    pub(super) stats: Vec<TopicStats>,
 }
 
 /// A topic with its statistics.
@@ -37,17 +37,17 @@ pub(super) struct TopicStats {
 
 impl TopicStatsTable {
     /// Adds a packet, and returns its topic, or `None` if there are too many topics.
-    pub(super) fn packet(
+    pub(super) fn add(
         &mut self,
         packet: &LidarPacket,
         payload: &[u8],
     ) -> Option<TopicId> {
-        let known = self.counted.iter().position(|c| c.sender == packet.sender);
-        let index = match known {
+        let index = self.stats.iter().position(|stats| stats.sender == packet.sender);
+        let index = match index {
             Some(index) => index,
-            None if self.counted.len() >= MAX_TOPICS => return None,
+            None if self.stats.len() >= MAX_TOPICS => return None,
             None => {
-                self.counted.push(TopicStats {
+                self.stats.push(TopicStats {
                     sender: packet.sender,
                     records: 0,
                     bytes: 0,
@@ -56,20 +56,20 @@ impl TopicStatsTable {
                     probe: Probe::default(),
                     clock: PositionClock::default(),
                 });
-                self.counted.len() - 1
+                self.stats.len() - 1
             }
         };
-        let counted = self.counted.get_mut(index)?;
-        counted.records += 1;
-        if packet.sender.is_position {
-            counted.clock.add(payload, packet.time)
-        } else {
-            counted.probe.add(payload, packet.time)
-        }
-        counted.bytes += payload.len() as u64;
+        let stats = self.stats.get_mut(index)?;
+        stats.records += 1;
+        stats.bytes += payload.len() as u64;
         match packet.time {
-            NO_TIME => counted.without_time += 1,
-            time => counted.time = counted.time.cover(&TimeRange::from_timestamp(time)),
+            NO_TIME => stats.without_time += 1,
+            time => stats.time = stats.time.cover(&TimeRange::from_timestamp(time)),
+        }
+        if packet.sender.is_position {
+            stats.clock.add(payload, packet.time)
+        } else {
+            stats.probe.add(payload, packet.time)
         }
         Some(TopicId(index as u32))
     }

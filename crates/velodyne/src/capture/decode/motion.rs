@@ -3,12 +3,12 @@
 //! ```text
 //! 14    three times: gyro u16 | temperature u16 | acceleration x u16 | acceleration y u16
 //! ```
-//! Each value has 12 bits in two's complement. The steps are 0.09766 deg/s, 0.1453 °C
-//! from 25 °C on, and 0.001221 g (HDL-32E manual 63-9113, appendix B; VeloView uses the
-//! same values). The upper four bits are 0, 1, 2 and 3 in all packets of an HDL-32E.
-//! Other lidars have no motion sensors and send zeros, which is how the data is
-//! recognized. The orientation of the three pairs of axes is shown in figure B2 of the
-//! manual. The values are not rotated here.
+//! Each value has 12 bits in two's complement. The steps are 0.09766 deg/s, 0.1453 °C, and
+//! 0.001221 g. The value zero is a temperature of 25 °C. (HDL-32E manual 63-9113, appendix
+//! B; VeloView uses the same values.) In all packets of an HDL-32E, the upper four bits of
+//! the four values are 0, 1, 2 and 3. Other lidars have no motion sensors and send zeros.
+//! The orientation of the three pairs of axes is shown in figure B2 of the manual. The
+//! values are not rotated here.
 
 use std::sync::Arc;
 
@@ -21,32 +21,33 @@ use crate::points::UNIT;
 /// The number of columns.
 pub(crate) const COUNT: usize = 12;
 
+/// The offset of the motion data in a position packet.
 const START: usize = 14;
 
 /// The name, the unit, the step and the offset of each value.
-const NUMBERS: [(&str, &str, f64, f64); COUNT] = {
+const VALUES: [(&str, &str, f64, f64); COUNT] = {
     const GYRO: f64 = 0.097_66;
-    const WARMTH: f64 = 0.145_3;
-    const FORCE: f64 = 0.001_221;
+    const TEMPERATURE: f64 = 0.145_3;
+    const ACCELERATION: f64 = 0.001_221;
     [
         ("gyro_1", "deg/s", GYRO, 0.0),
-        ("temperature_1", "degC", WARMTH, 25.0),
-        ("acceleration_1_x", "g", FORCE, 0.0),
-        ("acceleration_1_y", "g", FORCE, 0.0),
+        ("temperature_1", "degC", TEMPERATURE, 25.0),
+        ("acceleration_1_x", "g", ACCELERATION, 0.0),
+        ("acceleration_1_y", "g", ACCELERATION, 0.0),
         ("gyro_2", "deg/s", GYRO, 0.0),
-        ("temperature_2", "degC", WARMTH, 25.0),
-        ("acceleration_2_x", "g", FORCE, 0.0),
-        ("acceleration_2_y", "g", FORCE, 0.0),
+        ("temperature_2", "degC", TEMPERATURE, 25.0),
+        ("acceleration_2_x", "g", ACCELERATION, 0.0),
+        ("acceleration_2_y", "g", ACCELERATION, 0.0),
         ("gyro_3", "deg/s", GYRO, 0.0),
-        ("temperature_3", "degC", WARMTH, 25.0),
-        ("acceleration_3_x", "g", FORCE, 0.0),
-        ("acceleration_3_y", "g", FORCE, 0.0),
+        ("temperature_3", "degC", TEMPERATURE, 25.0),
+        ("acceleration_3_x", "g", ACCELERATION, 0.0),
+        ("acceleration_3_y", "g", ACCELERATION, 0.0),
     ]
 };
 
 /// Returns the columns.
 pub(crate) fn fields() -> impl Iterator<Item = Field> {
-    NUMBERS.iter().map(|(name, unit, ..)| {
+    VALUES.iter().map(|(name, unit, ..)| {
         let metadata = [(UNIT.to_owned(), (*unit).to_owned())].into();
         Field::new(*name, DataType::Float32, true).with_metadata(metadata)
     })
@@ -57,15 +58,16 @@ pub(crate) fn fields() -> impl Iterator<Item = Field> {
 pub(crate) fn motion(bytes: &[u8]) -> Option<[f32; COUNT]> {
     let mut reader = ByteReader::new(bytes.get(START..)?);
     let mut motion = [0.0; COUNT];
-    for (index, (value, number)) in (0_u16..).zip(motion.iter_mut().zip(&NUMBERS)) {
+    for (index, (value, (_, _, step, offset))) in
+        (0_u16..).zip(motion.iter_mut().zip(&VALUES))
+    {
         let word = reader.u16()?;
         if word >> 12 != index % 4 {
             return None;
         }
-        // Shift the sign bit to the position of that of 16 bits.
+        // Drops the upper four bits and extends the sign of the lower twelve bits.
         let steps = (word << 4).cast_signed() >> 4;
-        let (.., step, zero) = number;
-        *value = (f64::from(steps) * step + zero) as f32;
+        *value = (f64::from(steps) * step + offset) as f32;
     }
     Some(motion)
 }
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn packet_without_motion_data_has_null_motion() {
+    fn packet_without_motion_data_has_no_motion() {
         assert_eq!(motion(&[0; 512]), None);
         assert_eq!(motion(&[0; 20]), None);
     }

@@ -4,7 +4,7 @@
 //! ```text
 //!  14   motion data of an HDL-32E, see [`motion`](super::motion)
 //! 198   time u32, us past the hour
-//! 202   pulse each second: 0 none, 1 synchronizing, 2 locked, 3 error
+//! 202   pulse u8, of each second: 0 absent, 1 synchronizing, 2 locked, 3 error
 //! 206   a sentence of NMEA 0183: $GPRMC or $GPGGA, ended by a line break or NUL
 //! ```
 //! (VLP-16 manual 63-9243, 9.4.2.) 512 bytes.
@@ -19,7 +19,7 @@ use arrow_array::{
     },
 };
 use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
-use logtool_core::{ByteReader, DamageKind, Decoder, Record, Result};
+use logtool_core::{ByteReader, DamageKind, Decoder, Record};
 use nmea::{ParseResult, sentences::rmc::RmcStatusOfFix};
 
 use crate::{
@@ -31,24 +31,30 @@ use crate::{
     rows::{RowBuilders, RowsDecoder},
 };
 
-/// NMEA 0183 allows sentences of 82 characters, but receivers send longer ones.
-const MAX_SENTENCE: usize = 160;
+/// The maximum length of a sentence that is parsed. NMEA 0183 allows 82 characters, but
+/// receivers send longer sentences.
+const MAX_SENTENCE_LEN: usize = 160;
 
 /// The pulse state of a synchronized clock.
 pub(crate) const LOCKED: u8 = 2;
+
+/// The offsets of the time and of the state of the pulse.
+const STAMP_START: usize = 198;
+const PULSE_START: usize = 202;
 
 /// A parsed position packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Position {
     /// Microseconds past the hour.
     pub(crate) stamp: u32,
+    /// The state of the pulse of the receiver, e.g. [`LOCKED`].
     pub(crate) pulse: u8,
     /// The unparsed sentence.
     pub(crate) sentence: Option<String>,
     pub(crate) fix: PositionFix,
 }
 
-/// The values of a sentence, as far as it contains them.
+/// The values of a sentence. Those that it does not contain are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PositionFix {
     /// Nanoseconds since 1970, if the sentence contains a date.
@@ -66,15 +72,18 @@ pub(crate) struct PositionFix {
 }
 
 impl Position {
-    /// Parses the position packet `bytes`.
+    /// Parses the position packet `bytes`, or returns `None` if it is too short.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let stamp = ByteReader::new(bytes.get(198..)?).u32()?;
-        let pulse = *bytes.get(202)?;
-        let rest = bytes.get(NMEA_START..)?;
+        let stamp = ByteReader::new(bytes.get(STAMP_START..)?).u32()?;
+        let pulse = *bytes.get(PULSE_START)?;
         let is_end = |byte: &u8| matches!(byte, 0 | b'\r' | b'\n');
-        let sentence = rest.split(is_end).next().filter(|s| s.starts_with(b"$"));
-        let sentence = sentence.map(|s| String::from_utf8_lossy(s).into_owned());
-        let fix = sentence.as_deref().map(fix).unwrap_or_default();
+        let sentence = bytes
+            .get(NMEA_START..)?
+            .split(is_end)
+            .next()
+            .filter(|sentence| sentence.starts_with(b"$"))
+            .map(|sentence| String::from_utf8_lossy(sentence).into_owned());
+        let fix = sentence.as_deref().map(PositionFix::parse).unwrap_or_default();
         Some(Self { stamp, pulse, sentence, fix })
     }
 
@@ -89,61 +98,66 @@ impl Position {
     }
 }
 
-fn fix(sentence: &str) -> PositionFix {
-    if sentence.len() > MAX_SENTENCE {
-        return PositionFix::default();
-    }
-    match nmea::parse_str(sentence) {
-        Ok(ParseResult::RMC(rmc)) => {
-            let moment = rmc.fix_date.zip(rmc.fix_time);
-            let moment = moment.map(|(date, time)| date.and_time(time).and_utc());
-            PositionFix {
-                utc_nanos: moment.and_then(|moment| moment.timestamp_nanos_opt()),
-                nanos_of_day: rmc.fix_time.and_then(|time| {
+impl PositionFix {
+    /// Parses `sentence`. The values of an unknown sentence, or of one with a wrong
+    /// checksum, are `None`.
+    fn parse(sentence: &str) -> Self {
+        if sentence.len() > MAX_SENTENCE_LEN {
+            return Self::default();
+        }
+        match nmea::parse_str(sentence) {
+            Ok(ParseResult::RMC(rmc)) => {
+                let utc = rmc
+                    .fix_date
+                    .zip(rmc.fix_time)
+                    .map(|(date, time)| date.and_time(time).and_utc());
+                Self {
+                    utc_nanos: utc.and_then(|utc| utc.timestamp_nanos_opt()),
+                    nanos_of_day: rmc.fix_time.and_then(|time| {
+                        time.signed_duration_since(Default::default()).num_nanoseconds()
+                    }),
+                    is_valid: Some(rmc.status_of_fix != RmcStatusOfFix::Invalid),
+                    latitude: rmc.lat,
+                    longitude: rmc.lon,
+                    speed: rmc.speed_over_ground,
+                    course: rmc.true_course,
+                    ..Self::default()
+                }
+            }
+            Ok(ParseResult::GGA(gga)) => Self {
+                nanos_of_day: gga.fix_time.and_then(|time| {
                     time.signed_duration_since(Default::default()).num_nanoseconds()
                 }),
-                is_valid: Some(rmc.status_of_fix != RmcStatusOfFix::Invalid),
-                latitude: rmc.lat,
-                longitude: rmc.lon,
-                speed: rmc.speed_over_ground,
-                course: rmc.true_course,
-                ..PositionFix::default()
-            }
+                is_valid: gga.fix_type.map(|fix_type| fix_type.is_valid()),
+                latitude: gga.latitude,
+                longitude: gga.longitude,
+                altitude: gga.altitude,
+                satellites: gga.fix_satellites,
+                ..Self::default()
+            },
+            _ => Self::default(),
         }
-        Ok(ParseResult::GGA(gga)) => PositionFix {
-            nanos_of_day: gga.fix_time.and_then(|time| {
-                time.signed_duration_since(Default::default()).num_nanoseconds()
-            }),
-            is_valid: gga.fix_type.map(|kind| kind.is_valid()),
-            latitude: gga.latitude,
-            longitude: gga.longitude,
-            altitude: gga.altitude,
-            satellites: gga.fix_satellites,
-            ..PositionFix::default()
-        },
-        // Another sentence, or a wrong checksum: only its text is kept.
-        _ => PositionFix::default(),
     }
 }
 
 /// Returns the columns.
 pub(crate) fn fields() -> Vec<Field> {
-    let unit = |name: &str, kind: DataType, unit: &str| {
+    let field_with_unit = |name: &str, kind: DataType, unit: &str| {
         let metadata = [(UNIT.to_owned(), unit.to_owned())].into();
         Field::new(name, kind, true).with_metadata(metadata)
     };
     let utc = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
     let mut fields = vec![
-        unit("stamp", DataType::UInt32, "us past the hour"),
+        field_with_unit("stamp", DataType::UInt32, "us past the hour"),
         Field::new("pulse", DataType::Utf8, true),
         Field::new("sentence", DataType::Utf8, true),
         Field::new("utc", utc, true),
         Field::new("is_valid", DataType::Boolean, true),
-        unit("latitude", DataType::Float64, "deg"),
-        unit("longitude", DataType::Float64, "deg"),
-        unit("speed", DataType::Float32, "knot"),
-        unit("course", DataType::Float32, "deg"),
-        unit("altitude", DataType::Float32, "m"),
+        field_with_unit("latitude", DataType::Float64, "deg"),
+        field_with_unit("longitude", DataType::Float64, "deg"),
+        field_with_unit("speed", DataType::Float32, "knot"),
+        field_with_unit("course", DataType::Float32, "deg"),
+        field_with_unit("altitude", DataType::Float32, "m"),
         Field::new("satellites", DataType::UInt32, true),
     ];
     fields.extend(motion::fields());
@@ -153,12 +167,9 @@ pub(crate) fn fields() -> Vec<Field> {
 }
 
 /// Returns a decoder of the columns of `schema` that are selected in `is_selected`.
-pub(crate) fn decoder(
-    schema: &SchemaRef,
-    is_selected: &[bool],
-) -> Result<Box<dyn Decoder>> {
+pub(crate) fn decoder(schema: &SchemaRef, is_selected: &[bool]) -> Box<dyn Decoder> {
     let rows = PositionRows {
-        wanted: is_selected.to_vec(),
+        is_selected: is_selected.to_vec(),
         stamp: UInt32Builder::new(),
         pulse: StringBuilder::new(),
         sentence: StringBuilder::new(),
@@ -173,11 +184,11 @@ pub(crate) fn decoder(
         motion: MotionColumns::default(),
         data: FixedSizeBinaryBuilder::new(POSITION_BYTES as i32),
     };
-    Ok(RowsDecoder::decoder(schema, is_selected, rows))
+    RowsDecoder::decoder(schema, is_selected, rows)
 }
 
 struct PositionRows {
-    wanted: Vec<bool>,
+    is_selected: Vec<bool>,
     stamp: UInt32Builder,
     pulse: StringBuilder,
     sentence: StringBuilder,
@@ -197,7 +208,7 @@ impl RowBuilders for PositionRows {
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
         let undecodable = DamageKind::Undecodable;
         let position = Position::parse(record.payload).ok_or(undecodable)?;
-        // `append_value` only fails for values of another length.
+        // `append_value` only fails if the value does not have the length of a packet.
         self.data.append_value(record.payload).map_err(|_| undecodable)?;
         let fix = position.fix;
         self.stamp.append_value(position.stamp);
@@ -232,8 +243,8 @@ impl RowBuilders for PositionRows {
         let data: ArrayRef = Arc::new(self.data.finish());
         let columns = values.into_iter().chain(self.motion.finish()).chain([data]);
         columns
-            .zip(&self.wanted)
-            .map(|(c, is_selected)| is_selected.then_some(c))
+            .zip(&self.is_selected)
+            .map(|(column, is_selected)| is_selected.then_some(column))
             .collect()
     }
 }
@@ -267,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn sentence_with_a_wrong_checksum_keeps_only_its_text() {
+    fn sentence_with_a_wrong_checksum_has_only_its_text() {
         let sentence = b"$GPRMC,214106,A,3707.8178,N,12139.2690,W,,,230715,,,D*05";
         let position = Position::parse(&packet(sentence)).unwrap();
         assert_eq!(position.fix, PositionFix::default());

@@ -15,7 +15,7 @@ use crate::{
 /// The name of the format.
 pub(crate) const FORMAT_NAME: &str = "pcap";
 
-/// The encoding of the payloads, which are those of the datagrams.
+/// The encoding of the records. The payload of a record is that of a datagram.
 pub(crate) const ENCODING: &str = "velodyne";
 
 /// Returns the name of the topics of position packets or data packets.
@@ -33,7 +33,7 @@ pub(crate) fn definition(is_position: bool) -> &'static str {
     if is_position { definition::POSITION } else { definition::DATA }
 }
 
-/// Returns the columns.
+/// Returns the columns of position packets or data packets.
 pub(crate) fn schema(is_position: bool) -> SchemaRef {
     if is_position {
         rows::schema(position::fields())
@@ -42,7 +42,7 @@ pub(crate) fn schema(is_position: bool) -> SchemaRef {
     }
 }
 
-/// Returns a decoder.
+/// Returns a decoder of position packets or data packets.
 pub(crate) fn decoder(
     is_position: bool,
     columns: &Columns,
@@ -50,7 +50,7 @@ pub(crate) fn decoder(
     let schema = schema(is_position);
     let is_selected = rows::selected_columns(&schema, columns)?;
     if is_position {
-        return position::decoder(&schema, &is_selected);
+        return Ok(position::decoder(&schema, &is_selected));
     }
     let rows = DataRows(PacketColumns::new(&is_selected));
     Ok(RowsDecoder::decoder(&schema, &is_selected, rows))

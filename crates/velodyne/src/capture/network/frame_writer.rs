@@ -1,10 +1,10 @@
 //! Writes frames like those of a lidar: Ethernet, IP, UDP.
 //!
 //! ```text
-//! Ethernet   to | from | type u16                                   14 bytes
-//! IPv4       RFC 791, without options                               20 bytes
-//! IPv6       RFC 8200, without extension headers               40 bytes
-//! UDP        ports | length | checksum (RFC 768)                     8 bytes
+//! Ethernet   destination | source | type u16     14 bytes
+//! IPv4       RFC 791, without options            20 bytes
+//! IPv6       RFC 8200, without extensions        40 bytes
+//! UDP        ports | length | checksum (RFC 768)  8 bytes
 //! ```
 //! Numbers are big-endian. A Velodyne lidar broadcasts, by default from 192.168.1.201
 //! (VLP-16 manual 63-9243, 9.1). Its hardware addresses start with 60:76:88.
@@ -13,13 +13,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::capture::network::link::Mac;
 
-/// The maximum payload of a datagram over IPv4.
+/// The maximum length of the payload of a datagram over IPv4.
 pub(crate) const MAX_PAYLOAD: usize = 65_507;
 
 /// The factory-default address of a lidar.
 pub(crate) const FACTORY_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 201));
 
-/// The hardware address for a lidar whose own is unknown.
+/// The hardware address that is written for a lidar whose own is unknown.
 pub(crate) const DEFAULT_MAC: Mac = Mac([0x60, 0x76, 0x88, 0, 0, 1]);
 
 const BROADCAST_MAC: Mac = Mac([0xff; 6]);
@@ -28,18 +28,18 @@ const ALL_HOSTS_MAC: Mac = Mac([0x33, 0x33, 0, 0, 0, 1]);
 const ALL_HOSTS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
 const UDP: u8 = 17;
-const HOPS: u8 = 64;
+const HOP_LIMIT: u8 = 64;
 
 /// Returns the length of the frame of a datagram with `payload` from `address`.
-pub(crate) fn len(address: IpAddr, payload: &[u8]) -> usize {
-    let ip = if address.is_ipv4() { 20 } else { 40 };
-    14 + ip + 8 + payload.len()
+pub(crate) fn frame_len(address: IpAddr, payload: &[u8]) -> usize {
+    let ip_header_len = if address.is_ipv4() { 20 } else { 40 };
+    14 + ip_header_len + 8 + payload.len()
 }
 
 /// Appends the frame of a datagram with `payload` to `out`. It is sent by the device with
-/// `mac` and `address`, from and to `port`. The payload is not longer than
+/// `mac` and `address`, from and to `port`. The payload must not be longer than
 /// [`MAX_PAYLOAD`]. The `identification` distinguishes it from an equal datagram.
-pub(crate) fn append(
+pub(crate) fn append_frame(
     out: &mut Vec<u8>,
     (mac, address, port): (Mac, IpAddr, u16),
     identification: u16,
@@ -51,7 +51,7 @@ pub(crate) fn append(
             let addresses = [address.octets(), Ipv4Addr::BROADCAST.octets()];
             let addresses = addresses.as_flattened();
             append_link(out, mac, BROADCAST_MAC, 0x0800);
-            out.extend(v4(udp_len, identification, addresses));
+            out.extend(v4_header(udp_len, identification, addresses));
             out.extend(addresses);
             append_datagram(out, addresses, port, udp_len, payload);
         }
@@ -59,29 +59,41 @@ pub(crate) fn append(
             let addresses = [address.octets(), ALL_HOSTS.octets()];
             let addresses = addresses.as_flattened();
             append_link(out, mac, ALL_HOSTS_MAC, 0x86dd);
-            let [high, low] = udp_len.to_be_bytes();
+            // The identification is the flow label.
             let [label_high, label_low] = identification.to_be_bytes();
-            out.extend([0x60, 0, label_high, label_low, high, low, UDP, HOPS]);
+            out.extend([0x60, 0, label_high, label_low]);
+            out.extend(udp_len.to_be_bytes());
+            out.extend([UDP, HOP_LIMIT]);
             out.extend(addresses);
             append_datagram(out, addresses, port, udp_len, payload);
         }
     }
 }
 
-fn append_link(out: &mut Vec<u8>, from: Mac, to: Mac, kind: u16) {
-    out.extend(to.0);
-    out.extend(from.0);
-    out.extend(kind.to_be_bytes());
+fn append_link(out: &mut Vec<u8>, source: Mac, destination: Mac, ethertype: u16) {
+    out.extend(destination.0);
+    out.extend(source.0);
+    out.extend(ethertype.to_be_bytes());
 }
 
 /// Returns the IPv4 header without the addresses at its end. Packets that must not be
 /// fragmented may have any identification (RFC 6864, 4.1).
-fn v4(udp_len: u16, identification: u16, addresses: &[u8]) -> [u8; 12] {
-    const DO_NOT_CUT: u16 = 0x4000;
-    let words = [0x4500, 20 + udp_len, identification, DO_NOT_CUT];
-    let hops = u16::from_be_bytes([HOPS, UDP]);
-    let [a, b, c, d] = words;
-    let header = |sum: u16| [a, b, c, d, hops, sum].map(u16::to_be_bytes);
+fn v4_header(udp_len: u16, identification: u16, addresses: &[u8]) -> [u8; 12] {
+    const VERSION_AND_LEN: u16 = 0x4500;
+    const DO_NOT_FRAGMENT: u16 = 0x4000;
+    let total_len = 20 + udp_len;
+    let hops_and_protocol = u16::from_be_bytes([HOP_LIMIT, UDP]);
+    let header = |sum: u16| {
+        [
+            VERSION_AND_LEN,
+            total_len,
+            identification,
+            DO_NOT_FRAGMENT,
+            hops_and_protocol,
+            sum,
+        ]
+        .map(u16::to_be_bytes)
+    };
     let sum = checksum(&[header(0).as_flattened(), addresses]);
     let mut bytes = [0; 12];
     bytes.copy_from_slice(header(sum).as_flattened());
@@ -96,11 +108,16 @@ fn append_datagram(
     payload: &[u8],
 ) {
     let header = |sum: u16| [port, port, udp_len, sum].map(u16::to_be_bytes);
-    // The checksum covers a pseudo header: addresses, protocol and length.
-    let pseudo = [[0, UDP], udp_len.to_be_bytes()];
-    let unsummed = header(0);
-    let parts = [addresses, pseudo.as_flattened(), unsummed.as_flattened(), payload];
-    // Zero means that there is no checksum.
+    // The checksum also covers a pseudo header: addresses, protocol and length.
+    let protocol_and_len = [[0, UDP], udp_len.to_be_bytes()];
+    let header_without_sum = header(0);
+    let parts = [
+        addresses,
+        protocol_and_len.as_flattened(),
+        header_without_sum.as_flattened(),
+        payload,
+    ];
+    // In the header, zero means that there is no checksum.
     let sum = match checksum(&parts) {
         0 => 0xffff,
         sum => sum,
@@ -109,16 +126,18 @@ fn append_datagram(
     out.extend(payload);
 }
 
-/// Returns the Internet checksum (RFC 1071) of `parts`. All parts except the last have an
-/// even length. The byte order of the words only changes the byte order of the sum (2,
-/// B), and several words can be added at once (2, C).
+/// Returns the Internet checksum (RFC 1071) of `parts`. All parts except the last must have
+/// an even length.
 pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
+    // The byte order of the words only changes the byte order of the sum (RFC 1071, 2, B),
+    // and several words can be added at once (2, C).
     let mut sum = 0_u64;
     for part in parts {
-        let (words, rest) = part.as_chunks();
+        let (words, remainder) = part.as_chunks();
         let words = words.iter().map(|word| u64::from(u32::from_le_bytes(*word)));
-        let rest = rest.iter().rev().fold(0, |rest, byte| rest << 8 | u64::from(*byte));
-        sum += words.sum::<u64>() + rest;
+        let remainder =
+            remainder.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        sum += words.sum::<u64>() + remainder;
     }
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -147,21 +166,22 @@ mod tests {
     #[test]
     fn frames_round_trip() {
         let v6 = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xc9));
-        for (address, ip) in [(FACTORY_ADDRESS, 14), (v6, 14)] {
+        for address in [FACTORY_ADDRESS, v6] {
             let mut frame = Vec::new();
-            append(&mut frame, (DEFAULT_MAC, address, 2368), 0, b"odd");
-            assert_eq!(frame.len(), len(address, b"odd"));
-            let IpPacket::Udp { source, destination, bytes } = ip::packet(&frame, ip)
+            append_frame(&mut frame, (DEFAULT_MAC, address, 2368), 0, b"odd");
+            assert_eq!(frame.len(), frame_len(address, b"odd"));
+            let IpPacket::Udp { source, destination, bytes } =
+                ip::parse_packet(&frame, 14)
             else {
-                panic!("no datagram")
+                panic!("not a datagram")
             };
             assert_eq!(source, address);
             let addresses = [source, destination];
             let udp = &mut frame[bytes.clone()].to_vec();
-            assert_eq!(udp_checksum::is_right(udp, addresses), Some(true));
+            assert_eq!(udp_checksum::is_correct(udp, addresses), Some(true));
             udp[9] ^= 0x10;
-            assert_eq!(udp_checksum::is_right(udp, addresses), Some(false));
-            let datagram = ip::datagram(&frame, bytes).unwrap();
+            assert_eq!(udp_checksum::is_correct(udp, addresses), Some(false));
+            let datagram = ip::parse_datagram(&frame, bytes).unwrap();
             assert_eq!(&frame[datagram.payload], b"odd");
             assert_eq!((datagram.source_port, datagram.destination_port), (2368, 2368));
         }

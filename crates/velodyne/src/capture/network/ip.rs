@@ -16,23 +16,23 @@ pub(crate) enum IpPacket {
     Fragment(Fragment),
     /// Another protocol.
     Other,
-    /// The packet declares a greater length than there are bytes.
+    /// The packet is incomplete: it declares a greater length than there are bytes.
     Short,
 }
 
 /// A fragment of a UDP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    pub(crate) datagram: DatagramKey,
-    /// The offset in the UDP packet.
+    pub(crate) key: DatagramKey,
+    /// The offset of the fragment in the UDP packet.
     pub(crate) offset: u32,
     /// Whether more fragments follow.
     pub(crate) has_next: bool,
-    /// The position in the frame.
+    /// The position of the fragment's bytes in the frame.
     pub(crate) bytes: Range<usize>,
 }
 
-/// The fields that all fragments of a packet have in common.
+/// The fields that are the same in all fragments of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DatagramKey {
     pub(crate) source: IpAddr,
@@ -52,18 +52,18 @@ const UDP: u8 = 17;
 /// The length of the UDP header.
 pub(crate) const UDP_HEADER: usize = 8;
 
-/// Parses the IP packet at `at` of `frame`.
-pub(crate) fn packet(frame: &[u8], at: usize) -> IpPacket {
-    match frame.get(at).map(|byte| byte >> 4) {
-        Some(4) => v4(frame, at),
-        Some(6) => v6(frame, at),
+/// Parses the IP packet that starts at `start` of `frame`.
+pub(crate) fn parse_packet(frame: &[u8], start: usize) -> IpPacket {
+    match frame.get(start).map(|byte| byte >> 4) {
+        Some(4) => parse_v4(frame, start),
+        Some(6) => parse_v6(frame, start),
         Some(_) => IpPacket::Other,
         None => IpPacket::Short,
     }
 }
 
 /// Parses the UDP packet at `bytes` of `frame`, or returns `None` if it is invalid.
-pub(crate) fn datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
+pub(crate) fn parse_datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
     let udp = frame.get(bytes.clone())?;
     let len = usize::from(u16_at(udp, 4)?);
     let payload = bytes.start + UDP_HEADER..bytes.start + len;
@@ -87,37 +87,39 @@ pub(crate) fn declared_udp(
 }
 
 /// Returns the identification of the IPv4 packet, or the flow label of the IPv6 packet,
-/// at `at` of `frame`.
-pub(crate) fn identification(frame: &[u8], at: usize) -> u32 {
-    let header = frame.get(at..).unwrap_or_default();
+/// that starts at `start` of `frame`.
+pub(crate) fn identification(frame: &[u8], start: usize) -> u32 {
+    let header = frame.get(start..).unwrap_or_default();
     match header {
         [0x40..=0x4f, _, _, _, high, low, ..] => {
             u16::from_be_bytes([*high, *low]).into()
         }
-        [0x60..=0x6f, top, high, low, ..] => {
-            u32::from_be_bytes([0, *top & 15, *high, *low])
+        [0x60..=0x6f, highest, high, low, ..] => {
+            u32::from_be_bytes([0, *highest & 15, *high, *low])
         }
         _ => 0,
     }
 }
 
-fn v4(frame: &[u8], at: usize) -> IpPacket {
-    let fixed_header = frame.get(at..at + 20).and_then(<[u8]>::first_chunk::<20>);
+fn parse_v4(frame: &[u8], start: usize) -> IpPacket {
+    let fixed_header = frame.get(start..).and_then(<[u8]>::first_chunk::<20>);
     let Some(fixed_header) = fixed_header else { return IpPacket::Short };
-    let header = usize::from(fixed_header[0] & 15) * 4;
-    let total = match u16::from_be_bytes([fixed_header[2], fixed_header[3]]) {
-        // The network card was to fill in the length: use all bytes.
-        0 => frame.len() - at,
-        total => usize::from(total),
+    let header_len = usize::from(fixed_header[0] & 15) * 4;
+    let total_len = match u16::from_be_bytes([fixed_header[2], fixed_header[3]]) {
+        // The frame was captured on the sending computer, before its network card filled
+        // in the length.
+        0 => frame.len() - start,
+        len => usize::from(len),
     };
-    if header < 20 || total < header || fixed_header[9] != UDP {
+    if header_len < 20 || total_len < header_len || fixed_header[9] != UDP {
         return IpPacket::Other;
     }
-    if at + header > frame.len() {
+    if start + header_len > frame.len() {
         return IpPacket::Short;
     }
-    let is_short = at + total > frame.len();
-    let bytes = at + header..(at + total).min(frame.len());
+    let end = start + total_len;
+    let is_short = end > frame.len();
+    let bytes = start + header_len..end.min(frame.len());
     let address = |i: usize| {
         let [a, b, c, d] = [
             fixed_header[i],
@@ -128,73 +130,70 @@ fn v4(frame: &[u8], at: usize) -> IpPacket {
         IpAddr::V4(Ipv4Addr::new(a, b, c, d))
     };
     let (source, destination) = (address(12), address(16));
-    let fragment = u16::from_be_bytes([fixed_header[6], fixed_header[7]]);
-    let (offset, has_next) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 != 0);
+    let fragment_field = u16::from_be_bytes([fixed_header[6], fixed_header[7]]);
+    let offset = u32::from(fragment_field & 0x1fff) * 8;
+    let has_next = fragment_field & 0x2000 != 0;
     if offset == 0 && !has_next {
-        // The length in the UDP header may be valid even if this one is too large: the
-        // VLP-16 declares 1234 bytes for its position packets of 540 bytes.
+        // The length in the UDP header may be valid even if the length in the IP header
+        // is too large: the VLP-16 declares 1234 bytes for its position packets of 540
+        // bytes.
         return IpPacket::Udp { source, destination, bytes };
     }
     if is_short {
         return IpPacket::Short;
     }
     let id = u16::from_be_bytes([fixed_header[4], fixed_header[5]]).into();
-    let datagram = DatagramKey { source, destination, id };
-    IpPacket::Fragment(Fragment { datagram, offset, has_next, bytes })
+    let key = DatagramKey { source, destination, id };
+    IpPacket::Fragment(Fragment { key, offset, has_next, bytes })
 }
 
-fn v6(frame: &[u8], at: usize) -> IpPacket {
-    let fixed_header = frame.get(at..at + 40).and_then(<[u8]>::first_chunk::<40>);
+fn parse_v6(frame: &[u8], start: usize) -> IpPacket {
+    let fixed_header = frame.get(start..).and_then(<[u8]>::first_chunk::<40>);
     let Some(fixed_header) = fixed_header else { return IpPacket::Short };
-    let end =
-        at + 40 + usize::from(u16::from_be_bytes([fixed_header[4], fixed_header[5]]));
+    let payload_len = u16::from_be_bytes([fixed_header[4], fixed_header[5]]);
+    let end = start + 40 + usize::from(payload_len);
     let is_short = end > frame.len();
     let end = end.min(frame.len());
     let address = |i: usize| {
         let bytes = fixed_header.get(i..).and_then(<[u8]>::first_chunk::<16>);
-        IpAddr::V6(bytes.map_or(Ipv6Addr::UNSPECIFIED, |b| Ipv6Addr::from(*b)))
+        IpAddr::V6(bytes.map_or(Ipv6Addr::UNSPECIFIED, |bytes| Ipv6Addr::from(*bytes)))
     };
     let (source, destination) = (address(8), address(24));
-    let (mut next, mut start) = (fixed_header[6], at + 40);
+    let (mut protocol, mut start) = (fixed_header[6], start + 40);
     // Each extension header has at least 8 bytes, so the loop ends.
     while start < end {
-        let rest = frame.get(start..end).unwrap_or_default();
-        match next {
+        let header = frame.get(start..end).unwrap_or_default();
+        match protocol {
             UDP => return IpPacket::Udp { source, destination, bytes: start..end },
             // Hop-by-hop, routing and destination options.
             0 | 43 | 60 => {
-                let [kind, len, ..] = rest else { break };
-                (next, start) = (*kind, start + 8 + 8 * usize::from(*len));
+                let [next, len, ..] = header else { break };
+                (protocol, start) = (*next, start + 8 + 8 * usize::from(*len));
             }
             // Authentication.
             51 => {
-                let [kind, len, ..] = rest else { break };
-                (next, start) = (*kind, start + 8 + 4 * usize::from(*len));
+                let [next, len, ..] = header else { break };
+                (protocol, start) = (*next, start + 8 + 4 * usize::from(*len));
             }
+            // A fragment.
             44 => {
-                let [kind, _, high, low, a, b, c, d, ..] = rest else { break };
-                if *kind != UDP {
+                let [next, _, high, low, a, b, c, d, ..] = header else { break };
+                if *next != UDP {
                     return IpPacket::Other;
                 }
-                let offset_field = u16::from_be_bytes([*high, *low]);
-                let (offset, has_next) =
-                    (u32::from(offset_field & 0xfff8), offset_field & 1 != 0);
+                let bytes = start + 8..end;
+                let fragment_field = u16::from_be_bytes([*high, *low]);
+                let offset = u32::from(fragment_field & 0xfff8);
+                let has_next = fragment_field & 1 != 0;
                 if offset == 0 && !has_next {
-                    let bytes = start + 8..end;
                     return IpPacket::Udp { source, destination, bytes };
                 }
                 if is_short {
                     return IpPacket::Short;
                 }
                 let id = u32::from_be_bytes([*a, *b, *c, *d]);
-                let datagram = DatagramKey { source, destination, id };
-                let bytes = start + 8..end;
-                return IpPacket::Fragment(Fragment {
-                    datagram,
-                    offset,
-                    has_next,
-                    bytes,
-                });
+                let key = DatagramKey { source, destination, id };
+                return IpPacket::Fragment(Fragment { key, offset, has_next, bytes });
             }
             _ => return IpPacket::Other,
         }
@@ -202,20 +201,21 @@ fn v6(frame: &[u8], at: usize) -> IpPacket {
     if is_short { IpPacket::Short } else { IpPacket::Other }
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..)?.first_chunk().map(|u16_at| u16::from_be_bytes(*u16_at))
+fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+    bytes.get(offset..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// An IPv4 packet with `options` and `payload`.
+    /// Creates an IPv4 packet with `options` and `payload`. `fragment` is the field with the
+    /// flags and the fragment offset.
     fn v4_packet(fragment: u16, options: &[u8], payload: &[u8]) -> Vec<u8> {
-        let header = 20 + options.len();
-        let total = (header + payload.len()) as u16;
-        let mut bytes = vec![0x40 | (header / 4) as u8, 0];
-        bytes.extend(total.to_be_bytes());
+        let header_len = 20 + options.len();
+        let total_len = (header_len + payload.len()) as u16;
+        let mut bytes = vec![0x40 | (header_len / 4) as u8, 0];
+        bytes.extend(total_len.to_be_bytes());
         bytes.extend([0x12, 0x34]);
         bytes.extend(fragment.to_be_bytes());
         bytes.extend([64, UDP, 0, 0, 192, 168, 1, 201, 255, 255, 255, 255]);
@@ -223,28 +223,29 @@ mod tests {
     }
 
     const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 201));
-    const ALL: IpAddr = IpAddr::V4(Ipv4Addr::BROADCAST);
+    const BROADCAST: IpAddr = IpAddr::V4(Ipv4Addr::BROADCAST);
 
     #[test]
     fn options_are_skipped_and_trailing_bytes_are_ignored() {
         let mut bytes = v4_packet(0, &[1, 1, 1, 0], &[7; 10]);
         bytes.extend([0xde, 0xad, 0xbe, 0xef]);
-        let udp = |bytes| IpPacket::Udp { source: SOURCE, destination: ALL, bytes };
-        assert_eq!(packet(&bytes, 0), udp(24..34));
+        let udp =
+            |bytes| IpPacket::Udp { source: SOURCE, destination: BROADCAST, bytes };
+        assert_eq!(parse_packet(&bytes, 0), udp(24..34));
         // All available bytes: the UDP header determines whether they are complete.
-        assert_eq!(packet(&bytes[..33], 0), udp(24..33));
-        assert_eq!(packet(&bytes[..23], 0), IpPacket::Short);
+        assert_eq!(parse_packet(&bytes[..33], 0), udp(24..33));
+        assert_eq!(parse_packet(&bytes[..23], 0), IpPacket::Short);
     }
 
     #[test]
     fn fragment_has_its_offset_and_identification() {
         let IpPacket::Fragment(fragment) =
-            packet(&v4_packet(0x2000 | 100, &[], &[7; 16]), 0)
+            parse_packet(&v4_packet(0x2000 | 100, &[], &[7; 16]), 0)
         else {
-            panic!("no piece");
+            panic!("not a fragment");
         };
         assert_eq!((fragment.offset, fragment.has_next), (800, true));
-        assert_eq!((fragment.datagram.id, fragment.bytes), (0x1234, 20..36));
+        assert_eq!((fragment.key.id, fragment.bytes), (0x1234, 20..36));
     }
 
     #[test]
@@ -253,23 +254,23 @@ mod tests {
         bytes.extend([0; 15]);
         bytes.push(1);
         bytes.extend([0; 16]);
-        bytes.extend([UDP, 0, 0, 0, 0, 0, 0, 0]); // hop by hop
+        bytes.extend([UDP, 0, 0, 0, 0, 0, 0, 0]); // hop-by-hop options
         bytes.extend([7; 16]);
         let source = IpAddr::V6(Ipv6Addr::LOCALHOST);
         let destination = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         let udp = |bytes| IpPacket::Udp { source, destination, bytes };
-        assert_eq!(packet(&bytes, 0), udp(48..64));
-        assert_eq!(packet(&bytes[..63], 0), udp(48..63));
-        assert_eq!(packet(&bytes[..47], 0), IpPacket::Short);
+        assert_eq!(parse_packet(&bytes, 0), udp(48..64));
+        assert_eq!(parse_packet(&bytes[..63], 0), udp(48..63));
+        assert_eq!(parse_packet(&bytes[..47], 0), IpPacket::Short);
     }
 
     #[test]
     fn datagram_length_is_checked_against_the_available_bytes() {
         let bytes = [9, 64, 9, 64, 0, 10, 0, 0, 1, 2, 3];
-        let udp = datagram(&bytes, 0..11).unwrap();
+        let udp = parse_datagram(&bytes, 0..11).unwrap();
         assert_eq!((udp.source_port, udp.destination_port), (2368, 2368));
         assert_eq!(udp.payload, 8..10);
-        assert_eq!(datagram(&bytes, 0..9), None);
+        assert_eq!(parse_datagram(&bytes, 0..9), None);
         assert_eq!(declared_udp(&bytes, 0..9), Some(([2368; 2], 2, &[1][..])));
         assert_eq!(declared_udp(&bytes, 0..7), None);
     }

@@ -17,7 +17,7 @@ impl fmt::Display for Mac {
     }
 }
 
-/// The contents of a frame.
+/// The payload of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkPayload {
     /// An IP packet that starts at this byte of the frame.
@@ -26,7 +26,7 @@ pub(crate) enum LinkPayload {
     Other,
     /// The link type is unknown.
     UnknownLink,
-    /// The frame is too short.
+    /// The frame ends before its payload.
     Short,
 }
 
@@ -42,23 +42,23 @@ const LINUX_SLL2: u16 = 276;
 /// The Ethernet types of VLAN tags: single, nested, and an older value.
 const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 
-/// The maximum number of nested tags.
+/// The maximum number of nested VLAN tags.
 const MAX_TAGS: usize = 8;
 
-/// Returns the contents of `frame` from a link of type `link`.
+/// Returns the payload of `frame`, which was captured on a link of the type `link`.
 pub(crate) fn link_payload(link: u16, frame: &[u8]) -> LinkPayload {
     match link {
-        ETHERNET => by_ethertype(frame, 12),
-        LINUX_SLL => by_ethertype(frame, 14),
+        ETHERNET => payload_by_ethertype(frame, 12),
+        LINUX_SLL => payload_by_ethertype(frame, 14),
         LINUX_SLL2 => match ethertype(frame, 0) {
             Some(kind) if is_ip(kind) => LinkPayload::Ip(20),
-            Some(kind) if VLAN.contains(&kind) => by_ethertype(frame, 22),
+            Some(kind) if VLAN.contains(&kind) => payload_by_ethertype(frame, 22),
             Some(_) => LinkPayload::Other,
             None => LinkPayload::Short,
         },
         IPV4 | IPV6 => LinkPayload::Ip(0),
         link if RAW.contains(&link) => LinkPayload::Ip(0),
-        NULL | LOOP => by_family(frame),
+        NULL | LOOP => payload_by_family(frame),
         _ => LinkPayload::UnknownLink,
     }
 }
@@ -66,21 +66,21 @@ pub(crate) fn link_payload(link: u16, frame: &[u8]) -> LinkPayload {
 /// Returns the source hardware address of `frame`, if its link type has such addresses.
 pub(crate) fn source_mac(link: u16, frame: &[u8]) -> Option<Mac> {
     const MAC_LEN: u8 = 6;
-    let at = match link {
+    let offset = match link {
         ETHERNET => 6,
         LINUX_SLL if frame.get(4..6) == Some(&[0, MAC_LEN]) => 6,
         LINUX_SLL2 if frame.get(11) == Some(&MAC_LEN) => 12,
         _ => return None,
     };
-    frame.get(at..)?.first_chunk().copied().map(Mac)
+    frame.get(offset..)?.first_chunk().copied().map(Mac)
 }
 
-/// Parses the Ethernet type at `at`, and skips VLAN tags.
-fn by_ethertype(frame: &[u8], mut at: usize) -> LinkPayload {
+/// Returns the payload according to the Ethernet type at `offset`. VLAN tags are skipped.
+fn payload_by_ethertype(frame: &[u8], mut offset: usize) -> LinkPayload {
     for _ in 0..=MAX_TAGS {
-        match ethertype(frame, at) {
-            Some(kind) if is_ip(kind) => return LinkPayload::Ip(at + 2),
-            Some(kind) if VLAN.contains(&kind) => at += 4,
+        match ethertype(frame, offset) {
+            Some(kind) if is_ip(kind) => return LinkPayload::Ip(offset + 2),
+            Some(kind) if VLAN.contains(&kind) => offset += 4,
             Some(_) => return LinkPayload::Other,
             None => return LinkPayload::Short,
         }
@@ -88,9 +88,9 @@ fn by_ethertype(frame: &[u8], mut at: usize) -> LinkPayload {
     LinkPayload::Other
 }
 
-/// Parses the address family, a `u32` in the byte order of the capturing host: IPv4 is
-/// always 2, IPv6 is 10, 24, 28 or 30.
-fn by_family(frame: &[u8]) -> LinkPayload {
+/// Returns the payload according to the address family at the start of the frame, a `u32`
+/// in the byte order of the capturing host: IPv4 is always 2, IPv6 is 10, 24, 28 or 30.
+fn payload_by_family(frame: &[u8]) -> LinkPayload {
     let Some(family) = frame.first_chunk() else { return LinkPayload::Short };
     let family = u32::from_le_bytes(*family);
     match family.min(family.swap_bytes()) {
@@ -99,18 +99,19 @@ fn by_family(frame: &[u8]) -> LinkPayload {
     }
 }
 
-fn ethertype(frame: &[u8], at: usize) -> Option<u16> {
-    frame.get(at..)?.first_chunk().map(|kind| u16::from_be_bytes(*kind))
+fn ethertype(frame: &[u8], offset: usize) -> Option<u16> {
+    frame.get(offset..)?.first_chunk().map(|kind| u16::from_be_bytes(*kind))
 }
 
-fn is_ip(kind: u16) -> bool {
-    matches!(kind, 0x0800 | 0x86dd)
+fn is_ip(ethertype: u16) -> bool {
+    matches!(ethertype, 0x0800 | 0x86dd)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Creates a frame with `types` after the hardware addresses.
     fn ethernet(types: &[u8]) -> Vec<u8> {
         [&[0; 12], types].concat()
     }
@@ -135,6 +136,7 @@ mod tests {
     fn source_address_is_read_if_the_link_has_addresses() {
         let mac =
             |link, frame: &[u8]| source_mac(link, frame).map(|mac| mac.to_string());
+        // Each byte is its own offset.
         let frame: Vec<u8> = (0..24).collect();
         assert_eq!(mac(ETHERNET, &frame).as_deref(), Some("06:07:08:09:0a:0b"));
         assert_eq!(mac(ETHERNET, &frame[..11]), None);
@@ -155,8 +157,8 @@ mod tests {
 
     #[test]
     fn number_of_vlan_tags_is_bounded() {
-        let endless = ethernet(&[0x81, 0x00, 0, 0].repeat(100));
-        assert_eq!(link_payload(ETHERNET, &endless), LinkPayload::Other);
+        let frame = ethernet(&[0x81, 0x00, 0, 0].repeat(100));
+        assert_eq!(link_payload(ETHERNET, &frame), LinkPayload::Other);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Detects duplicate packets, which occur behind the mirror port of a switch.
+//! Detects duplicate packets, which the mirror port of a switch sends.
 //!
 //! A lidar never sends the same bytes twice within a millisecond, because each packet
 //! contains its time in microseconds and the azimuth. The packets that this crate writes
@@ -12,24 +12,24 @@ use twox_hash::XxHash3_64;
 
 use crate::capture::packets::sender::Sender;
 
-/// The maximum time between duplicates, in nanoseconds. A mirror port takes microseconds.
+/// The possible time between duplicates, in nanoseconds. A mirror port takes microseconds.
 const DELAY: RangeInclusive<i64> = -1_000_000..=1_000_000;
 
-/// The number of remembered packets per sender. Other packets may come between
-/// duplicates.
-const REMEMBERED: usize = 4;
+/// The maximum number of packets that are stored for each sender. Other packets may come
+/// between duplicates.
+const MAX_PACKETS: usize = 4;
 
-/// The maximum number of senders.
+/// The maximum number of senders whose packets are stored.
 const MAX_SENDERS: usize = 256;
 
 /// Returns whether packets with these times may be duplicates.
-pub(crate) fn is_soon(before: Timestamp, time: Timestamp) -> bool {
-    DELAY.contains(&time.as_nanos().saturating_sub(before.as_nanos()))
+pub(crate) fn may_be_duplicates(first: Timestamp, second: Timestamp) -> bool {
+    DELAY.contains(&second.as_nanos().saturating_sub(first.as_nanos()))
 }
 
 /// Returns the hash that identifies duplicates. It covers the payload and the
 /// identification of the IP packet, because a mirror port copies both.
-pub(crate) fn sum(payload: &[u8], identification: u32) -> u64 {
+pub(crate) fn packet_hash(payload: &[u8], identification: u32) -> u64 {
     XxHash3_64::oneshot_with_seed(identification.into(), payload)
 }
 
@@ -45,9 +45,9 @@ struct SenderHistory {
 }
 
 impl SenderHistory {
-    /// Returns whether packets of `sender` may be duplicates of these packets. A mirror
-    /// port sends them to another interface, and from its own hardware address.
-    fn sends_as(&self, sender: &Sender) -> bool {
+    /// Returns whether packets of `sender` may be duplicates of these packets. Duplicates
+    /// may have another interface and another hardware address, that of the mirror port.
+    fn may_include(&self, sender: &Sender) -> bool {
         let key =
             |sender: &Sender| (sender.device.address, sender.port, sender.is_position);
         key(&self.sender) == key(sender)
@@ -55,16 +55,15 @@ impl SenderHistory {
 }
 
 impl DuplicateFilter {
-    /// Adds a packet with this [`sum`], and returns whether it is a duplicate.
+    /// Adds a packet with this [`packet_hash`], and returns whether it is a duplicate.
     pub(crate) fn is_duplicate(
         &mut self,
         sender: &Sender,
         time: Timestamp,
-        sum: u64,
+        hash: u64,
     ) -> bool {
-        let index_of_sender =
-            self.0.iter().position(|index_of_sender| index_of_sender.sends_as(sender));
-        let index = index_of_sender.unwrap_or_else(|| {
+        let index = self.0.iter().position(|history| history.may_include(sender));
+        let index = index.unwrap_or_else(|| {
             if self.0.len() == MAX_SENDERS {
                 self.0.remove(0);
             }
@@ -74,16 +73,16 @@ impl DuplicateFilter {
         let Some(SenderHistory { packets, .. }) = self.0.get_mut(index) else {
             return false;
         };
-        let is_equal = |(before, other): &(Timestamp, u64)| {
-            *other == sum && is_soon(*before, time)
+        let is_equal = |(previous_time, previous_hash): &(Timestamp, u64)| {
+            *previous_hash == hash && may_be_duplicates(*previous_time, time)
         };
         if packets.iter().any(is_equal) {
             return true;
         }
-        if packets.len() == REMEMBERED {
+        if packets.len() == MAX_PACKETS {
             packets.remove(0);
         }
-        packets.push((time, sum));
+        packets.push((time, hash));
         false
     }
 
@@ -111,18 +110,18 @@ mod tests {
             duplicate_filter.is_duplicate(
                 sender,
                 Timestamp::from_nanos(micros * 1_000),
-                sum(payload, 0),
+                packet_hash(payload, 0),
             )
         };
         assert!(!is_duplicate(&sender, 0, b"first"));
         assert!(!is_duplicate(&other, 1, b"first"));
         assert!(!is_duplicate(&sender, 3, b"second"));
-        // A mirror port has another interface.
+        // The mirror port is captured at another interface.
         let mirror = Device { interface: 1, ..device };
         assert!(is_duplicate(&Sender { device: mirror, ..sender }, 5, b"first"));
         assert!(is_duplicate(&sender, 7, b"second"));
         assert!(!is_duplicate(&sender, 2_000, b"second"));
-        // The packet is forgotten after this number of others.
+        // The packet is forgotten after four others.
         for payload in [b"a", b"b", b"c", b"d"] {
             assert!(!is_duplicate(&sender, 2_010, payload));
         }

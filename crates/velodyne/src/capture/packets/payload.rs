@@ -11,7 +11,7 @@ use crate::{
 /// The length of a position packet.
 pub(crate) const POSITION_BYTES: usize = 512;
 
-/// The position of the NMEA sentence in a position packet.
+/// The offset of the NMEA sentence in a position packet.
 pub(crate) const NMEA_START: usize = 206;
 
 /// The classification of a datagram.
@@ -21,12 +21,12 @@ pub(crate) enum Payload {
     Data,
     /// A position packet.
     Position,
-    /// A data packet in which some blocks, but not most, have unknown flags.
+    /// A data packet in which at most half of the blocks have unknown flags.
     Corrupted,
     /// A payload with the length of a data packet and unknown flags.
     WrongFlags,
     /// A payload with the length and the port of a packet of a lidar that contains only
-    /// zeros. It is not a packet, as each packet has a time.
+    /// zeros. It is not a packet, because each packet has a time.
     Zeros,
     /// A packet of a lidar of another manufacturer.
     OtherLidar(Manufacturer),
@@ -72,15 +72,15 @@ fn other_lidar(ports: [u16; 2], bytes: &[u8]) -> Option<Payload> {
 
 /// The minimum length of a frame with a packet of a lidar: a position packet and the
 /// headers of UDP and IPv4.
-pub(crate) const LEAST_FRAME: usize = POSITION_BYTES + 8 + 20;
+pub(crate) const MIN_FRAME_BYTES: usize = POSITION_BYTES + 8 + 20;
 
 /// Returns whether a payload of `len` bytes, sent from and to `ports`, may be a data
 /// packet or a position packet. `bytes` is its captured part.
-pub(crate) fn may_be(ports: [u16; 2], len: usize, bytes: &[u8]) -> bool {
+pub(crate) fn may_be_lidar_packet(ports: [u16; 2], len: usize, bytes: &[u8]) -> bool {
     match len {
         DATA_BYTES => {
             bytes.chunks(BLOCK_BYTES).take(BLOCKS).enumerate().all(|(index, block)| {
-                match block.first_chunk().map(|f| u16::from_le_bytes(*f)) {
+                match block.first_chunk().map(|flag| u16::from_le_bytes(*flag)) {
                     Some(flag) if Bank::from_flag(flag).is_some() => true,
                     Some(flag) => index > 0 && matches!(flag, 0 | 0xffff),
                     None => true,
@@ -89,28 +89,28 @@ pub(crate) fn may_be(ports: [u16; 2], len: usize, bytes: &[u8]) -> bool {
         }
         POSITION_BYTES => {
             let sentence = bytes.get(NMEA_START..).unwrap_or_default();
-            let is_sentence = sentence.iter().zip(b"$GP").all(|(a, b)| a == b);
-            ports.contains(&POSITION_PORT) || !sentence.is_empty() && is_sentence
+            let agrees = sentence.iter().zip(b"$GP").all(|(byte, start)| byte == start);
+            ports.contains(&POSITION_PORT) || !sentence.is_empty() && agrees
         }
         _ => false,
     }
 }
 
 /// The offsets at which a data packet may start in a frame or in a pcapng block: after
-/// the headers of any link, of IP and of UDP.
-const STARTS: std::ops::RangeInclusive<usize> = 8..=160;
+/// the headers of any link, of IP and of UDP. The headers have even lengths.
+const PACKET_OFFSETS: std::ops::RangeInclusive<usize> = 8..=160;
 
-/// Returns whether `bytes` contains a data packet at any offset, whatever the headers
-/// before it.
-pub(crate) fn holds_packet(bytes: &[u8]) -> bool {
-    STARTS.step_by(2).any(|start| {
+/// Returns whether `bytes`, a frame or a pcapng block, contains a data packet, whatever the
+/// headers before it.
+pub(crate) fn contains_data_packet(bytes: &[u8]) -> bool {
+    PACKET_OFFSETS.step_by(2).any(|start| {
         let packet = bytes.get(start..start.saturating_add(DATA_BYTES));
         packet.and_then(Firings::new).is_some_and(is_data)
     })
 }
 
-/// Returns whether the first block has a known flag, and all other blocks have one or are
-/// empty. The VLS-128 leaves some blocks empty.
+/// Returns whether the first block has a known flag, and each other block has a known flag
+/// or is empty. The VLS-128 leaves some blocks empty.
 pub(crate) fn is_data(firings: Firings<'_>) -> bool {
     let flags = firings.flags();
     let is_known = |flag: &u16| Bank::from_flag(*flag).is_some();
@@ -125,7 +125,8 @@ mod tests {
 
     fn packet() -> [u8; DATA_BYTES] {
         let mut bytes = [0; DATA_BYTES];
-        bytes.chunks_exact_mut(100).for_each(|b| b[..2].copy_from_slice(&[255, 238]));
+        let blocks = bytes.chunks_exact_mut(BLOCK_BYTES);
+        blocks.for_each(|block| block[..2].copy_from_slice(&[0xff, 0xee]));
         bytes
     }
 
@@ -142,24 +143,24 @@ mod tests {
     }
 
     #[test]
-    fn captured_part_decides_whether_it_may_be_a_packet() {
-        assert!(may_be([9, 9999], 1_206, &packet()[..1_000]));
-        assert!(may_be([9, 9999], 1_206, &[]));
-        assert!(!may_be([2368, 2368], 1_206, &[0x12, 0xee]));
-        assert!(!may_be([2368, 2368], 1_200, &packet()[..1_000]));
+    fn captured_part_decides_whether_a_payload_may_be_a_packet() {
+        assert!(may_be_lidar_packet([9, 9999], 1_206, &packet()[..1_000]));
+        assert!(may_be_lidar_packet([9, 9999], 1_206, &[]));
+        assert!(!may_be_lidar_packet([2368, 2368], 1_206, &[0x12, 0xee]));
+        assert!(!may_be_lidar_packet([2368, 2368], 1_200, &packet()[..1_000]));
         let mut position = [0; 300];
-        assert!(may_be([8308, 8308], 512, &position));
-        assert!(!may_be([9, 9], 512, &position));
+        assert!(may_be_lidar_packet([8308, 8308], 512, &position));
+        assert!(!may_be_lidar_packet([9, 9], 512, &position));
         position[206..209].copy_from_slice(b"$GP");
-        assert!(may_be([9, 9], 512, &position));
+        assert!(may_be_lidar_packet([9, 9], 512, &position));
     }
 
     #[test]
-    fn data_packet_is_found_after_unrelated_headers() {
+    fn data_packet_is_found_after_unknown_headers() {
         let frame = |packet: &[u8]| [&[0; 42], packet, &[0; 4]].concat();
-        assert!(holds_packet(&frame(&packet())));
-        assert!(!holds_packet(&frame(&packet()[..1_100])));
-        assert!(!holds_packet(&[0xff; 1_500]));
+        assert!(contains_data_packet(&frame(&packet())));
+        assert!(!contains_data_packet(&frame(&packet()[..1_100])));
+        assert!(!contains_data_packet(&[0xff; 1_500]));
     }
 
     #[test]

@@ -76,9 +76,9 @@ impl<'t> SenderInfo<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PositionClockInfo<'t> {
-    /// The state of most packets.
+    /// The state that most packets indicate.
     pub state: ClockState,
-    /// How many packets state it.
+    /// A description of the number of packets that indicate this state.
     pub evidence: &'t str,
 }
 
@@ -98,21 +98,25 @@ impl fmt::Display for PositionClockInfo<'_> {
 
 /// Adds the sender to the metadata of `topic`, and the index of the capture `interface`
 /// if the capture has several.
-pub(crate) fn state_sender(sender: &Sender, interface: Option<u32>, topic: &mut Topic) {
-    let mut state = |key: &str, value| topic.metadata.insert(key.to_owned(), value);
-    state(ADDRESS, sender.device.address.to_string());
-    state(PORT, sender.port.to_string());
+pub(crate) fn add_sender_metadata(
+    sender: &Sender,
+    interface: Option<u32>,
+    topic: &mut Topic,
+) {
+    let mut insert = |key: &str, value| topic.metadata.insert(key.to_owned(), value);
+    insert(ADDRESS, sender.device.address.to_string());
+    insert(PORT, sender.port.to_string());
     if let Some(mac) = sender.device.mac {
-        state(MAC, mac.to_string());
+        insert(MAC, mac.to_string());
     }
     if let Some(interface) = interface {
-        state(INTERFACE, interface.to_string());
+        insert(INTERFACE, interface.to_string());
     }
 }
 
-/// Adds the state of the lidar's clock in its position packets to the metadata of
-/// `topic`.
-pub(crate) fn state_position_clock(
+/// Adds the state of the lidar's clock, as its position packets state it, to the metadata
+/// of `topic`.
+pub(crate) fn add_position_clock_metadata(
     state: ClockState,
     evidence: String,
     topic: &mut Topic,

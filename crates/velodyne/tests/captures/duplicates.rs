@@ -1,13 +1,12 @@
-//! Duplicate frames from the mirror port of a switch, and fragments without the rest of
-//! their datagrams.
+//! Duplicate frames from the mirror port of a switch, and fragments of incomplete datagrams.
 
 use bytes::Bytes;
 use logtool_core::Log as _;
 
-use crate::{count, frames, opened, sample};
+use crate::{count, frames, open_and_read, sample};
 
-/// Returns the capture with each frame duplicated, `micros` later.
-fn mirrored(bytes: &[u8], micros: u32) -> Bytes {
+/// Returns the capture `bytes` with a duplicate of each frame, `micros` later.
+fn with_duplicates(bytes: &[u8], micros: u32) -> Bytes {
     let mut out = bytes[..24].to_vec();
     for frame in frames(bytes) {
         let frame = &bytes[frame];
@@ -29,19 +28,21 @@ fn duplicate_packets_are_read_once() {
     ] {
         let Some(bytes) = sample(name) else { continue };
         let bytes = bytes.slice(..frames(&bytes).last().unwrap().end);
-        let (plain, once) = opened(bytes.clone());
+        let (plain, packets_once) = open_and_read(bytes.clone());
         for micros in [0, 7] {
-            let (log, packets_by_topic) = opened(mirrored(&bytes, micros));
-            assert!(packets_by_topic == once, "{name}");
+            let (log, packets_by_topic) =
+                open_and_read(with_duplicates(&bytes, micros));
+            assert!(packets_by_topic == packets_once, "{name}");
             assert_eq!(log.manifest().damage, [], "{name}");
-            let sensor = |log: &dyn logtool_core::Log| {
+            let lidars = |log: &dyn logtool_core::Log| {
                 let topics = log.manifest().topics.iter();
                 topics
-                    .map(|topic| topic.metadata.get("model").cloned())
+                    .map(|topic| topic.metadata.get("lidar").cloned())
                     .collect::<Vec<_>>()
             };
-            assert_eq!(sensor(&log), sensor(&plain));
+            assert_eq!(lidars(&log), lidars(&plain));
             match packets {
+                // Duplicates of fragments are not counted as duplicate packets.
                 Some(packets) => assert_eq!(count(&log, "packets"), packets),
                 None => assert_eq!(
                     count(&log, "packets_that_came_twice"),
@@ -52,8 +53,13 @@ fn duplicate_packets_are_read_once() {
     }
 }
 
-/// Returns a frame with the fragment `bytes` at `offset` of a UDP datagram.
-pub(super) fn piece(micros: u32, offset: u16, has_next: bool, bytes: &[u8]) -> Vec<u8> {
+/// Returns a frame of a pcap with the fragment `bytes` at `offset` of a UDP datagram.
+pub(super) fn fragment(
+    micros: u32,
+    offset: u16,
+    has_next: bool,
+    bytes: &[u8],
+) -> Vec<u8> {
     let len = 14 + 20 + bytes.len();
     let mut out = vec![];
     for word in [1, micros, len as u32, len as u32] {
@@ -71,31 +77,32 @@ pub(super) fn piece(micros: u32, offset: u16, has_next: bool, bytes: &[u8]) -> V
 
 #[test]
 fn lost_fragments_do_not_affect_later_datagrams() {
-    // A position packet of 512 bytes after 8 of UDP (520 = 0x208), to port 8308 (0x2074).
-    let mut whole = vec![0x20, 0x74, 0x20, 0x74, 2, 8, 0, 0];
-    whole.extend([0; 206 - 14]);
-    whole.extend([1; 14]);
-    whole.extend(b"$GPRMC");
-    whole.resize(520, 0);
-    let (first, last) = whole.split_at(256);
-    let other = vec![9; last.len()];
+    // A position packet of 512 bytes after the UDP header of 8 bytes (520 = 0x208), from and
+    // to port 8308 (0x2074).
+    let mut datagram = vec![0x20, 0x74, 0x20, 0x74, 2, 8, 0, 0];
+    datagram.extend([0; 206 - 14]);
+    datagram.extend([1; 14]);
+    datagram.extend(b"$GPRMC");
+    datagram.resize(520, 0);
+    let (first, last) = datagram.split_at(256);
+    let different_last = vec![9; last.len()];
     let file = [
         &[
             0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1,
             0, 0, 0,
         ][..],
         // Two fragments that are not from a lidar: no damage.
-        &piece(0, 256, false, last),
-        &piece(1, 49_152, false, &[3; 64]),
-        // Another last fragment of the same datagram drops the previous ones. It may be
-        // from a packet, and becomes damage when it is dropped in turn.
-        &piece(2, 256, false, &other),
-        &piece(3, 256, false, last),
-        &piece(4, 0, true, first),
+        &fragment(0, 256, false, last),
+        &fragment(1, 49_152, false, &[3; 64]),
+        // A different last fragment of the same datagram drops the previous fragments. It
+        // may be from a packet, so it is damage when the next fragment drops it.
+        &fragment(2, 256, false, &different_last),
+        &fragment(3, 256, false, last),
+        &fragment(4, 0, true, first),
     ]
     .concat();
-    let (log, packets) = opened(file.into());
+    let (log, packets) = open_and_read(file.into());
     assert_eq!(log.manifest().damage.len(), 1);
     assert_eq!(packets["position"].len(), 1);
-    assert_eq!(&*packets["position"][0].1, &whole[8..]);
+    assert_eq!(&*packets["position"][0].1, &datagram[8..]);
 }

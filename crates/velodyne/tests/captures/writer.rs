@@ -1,14 +1,14 @@
-//! Captures that are written from selections, merges and other logs.
+//! Writes captures from captures and `.vel` logs.
 
 use super::*;
 
-/// Returns all logged records of `log`, written as a log of `format`.
-fn rewritten(log: &dyn Log, format: &dyn Format) -> Result<Bytes, Error> {
+/// Writes all logged records of `log` to a log of `format`.
+fn rewrite(log: &dyn Log, format: &dyn Format) -> Result<Bytes, Error> {
     let selection =
         Selection { topics: log.manifest().logged_topics(), ..Selection::default() };
-    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
+    let slice = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     let (mut out, options) = (std::io::Cursor::new(vec![]), WriteOptions::default());
-    let mut sink = format.writer(Box::new(&mut out), &[extract], &options)?;
+    let mut sink = format.writer(Box::new(&mut out), &[slice], &options)?;
     let mut block = Block::default();
     for part in log.manifest().plan(&selection, u64::MAX) {
         let mut cursor = log.read(&part, &selection)?;
@@ -25,14 +25,13 @@ fn written_capture_has_the_packets_and_times_of_its_source() {
     let Some(packets) = packets() else { return };
     for name in ["std.pcapng", "ipfrag.pcap", "ipv6.pcap", "sll2.pcap", "vlan.pcap"] {
         let (log, _) = read(name);
-        let (copy, read_packets) = opened(rewritten(&log, &FORMAT).unwrap());
+        let (copy, read_packets) = open_and_read(rewrite(&log, &FORMAT).unwrap());
         assert_eq!(copy.manifest().damage, [], "{name}");
         let read_packets = &read_packets["velodyne_packets"];
-        let same = |read_packets: &(Timestamp, Bytes), packet: &(i64, Bytes)| {
-            read_packets.0.as_nanos() == packet.0 && read_packets.1 == packet.1
-        };
         assert_eq!(read_packets.len(), packets.len(), "{name}");
-        assert!(read_packets.iter().zip(&packets).all(|(a, b)| same(a, b)), "{name}");
+        for ((time, bytes), (nanos, packet)) in read_packets.iter().zip(&packets) {
+            assert!(time.as_nanos() == *nanos && bytes == packet, "{name}");
+        }
         let sender = |log: &CaptureLog| {
             let metadata = &log.manifest().topics[0].metadata;
             (metadata["address"].clone(), metadata["port"].clone())
@@ -40,7 +39,7 @@ fn written_capture_has_the_packets_and_times_of_its_source() {
         assert_eq!(sender(&copy), sender(&log), "{name}");
     }
     let (log, _) = read("simplepackets.pcapng");
-    let err = rewritten(&log, &FORMAT).unwrap_err();
+    let err = rewrite(&log, &FORMAT).unwrap_err();
     assert_eq!(err.kind(), ErrorKind::Unsupported);
 }
 
@@ -48,20 +47,20 @@ fn written_capture_has_the_packets_and_times_of_its_source() {
 fn packets_keep_their_times_in_a_vel_log() {
     let Some(packets) = packets() else { return };
     let (log, _) = read("ns.pcap");
-    let bytes = rewritten(&log, &vel::FORMAT).unwrap();
+    let bytes = rewrite(&log, &vel::FORMAT).unwrap();
     let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
     let offset = log.manifest().clock.to_unix.as_ref().unwrap().offset_nanos;
     // The last full second before the first packet, because GPS messages have no fraction
     // of a second.
     assert_eq!(offset, packets[0].0 / 1_000_000_000 * 1_000_000_000);
-    let back = rewritten(&log, &FORMAT).unwrap();
-    let (_, packets_by_topic) = opened(back);
+    let capture = rewrite(&log, &FORMAT).unwrap();
+    let (_, packets_by_topic) = open_and_read(capture);
     let captured = &packets_by_topic["velodyne_packets"];
     assert_eq!(captured.len(), 60);
     for ((time, bytes), (nanos, packet)) in captured.iter().zip(&packets) {
         assert!(time.as_nanos() == *nanos && bytes == packet);
     }
     let (log, _) = read("noise_two_sensors.pcap");
-    let err = rewritten(&log, &vel::FORMAT).unwrap_err();
+    let err = rewrite(&log, &vel::FORMAT).unwrap_err();
     assert!(err.to_string().contains("one lidar"), "{err}");
 }
