@@ -5,8 +5,8 @@
 //! | `i8` `i16` `i32` | `int32` |
 //! | `u8` `u16` `u32` | `uint32` |
 //! | `i64`, `u64`, `f32`, `f64`, bool | `int64`, `uint64`, `float`, `double`, `bool` |
-//! | characters of a fixed number, a string | `string`, invalid UTF-8 as U+FFFD |
-//! | bytes of any number | `bytes` |
+//! | a fixed number of characters, a string | `string`, invalid UTF-8 as U+FFFD |
+//! | a variable number of bytes | `bytes` |
 //! | an array, a list | `repeated`, packed for numbers |
 //! | a nested type | a message |
 //! | a timestamp, a duration | `google.protobuf.Timestamp`, `Duration` |
