@@ -199,6 +199,26 @@ fn wrong_statistics_are_found() {
 }
 
 #[test]
+fn statistics_are_not_compared_without_the_chunks_over_the_limit() {
+    let mut options = WriterOptions::default();
+    (options.compression, options.chunk_bytes) = (Compression::None, 100_000);
+    let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let schema = file.schema("a/B", "ros1msg", b"uint8[] x\n").unwrap();
+    let channel = file.channel("/x", schema, "ros1", BTreeMap::new()).unwrap();
+    let time = Timestamp::from_nanos(1);
+    for len in [200_000, 5] {
+        file.write(channel, 0, time, time, &vec![0; len]).unwrap();
+    }
+    let bytes: Bytes = file.finish().unwrap().into_inner().into();
+    let mut options = OpenOptions::default();
+    options.record_bytes = 80_000;
+    let log = McapLog::open(Arc::new(bytes), options).unwrap();
+    let findings = logtool_core::check(&log, &|_| {}).unwrap();
+    let names: Vec<_> = findings.iter().map(|finding| finding.code.name).collect();
+    assert!(!names.contains(&"mcap.statistics"), "{names:?}");
+}
+
+#[test]
 fn wrong_checksums_of_data_and_summary_are_found() {
     let with_crc = |added: u8| {
         codes_after(|b| {

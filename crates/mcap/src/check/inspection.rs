@@ -104,8 +104,7 @@ impl ChunkInspection {
             totals.check_undeclared(&reports, findings);
         }
         totals.check_declarations(findings);
-        let is_damaged = reports.values().any(|report| report.is_damaged);
-        if self.layout.is_complete && !is_damaged {
+        if are_all_chunks_read && self.layout.is_complete {
             totals.check_statistics(findings);
         }
         Ok(())
