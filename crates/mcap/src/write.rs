@@ -165,7 +165,7 @@ impl<W: Output> Writer<W> {
     /// Adds a channel of `topic` with messages of `schema` in this `encoding`.
     ///
     /// # Errors
-    /// `Limit` if there are already 65,535 channels.
+    /// `Limit` if there are already 65,536 channels.
     pub fn channel(
         &mut self,
         topic: &str,
@@ -185,15 +185,19 @@ impl<W: Output> Writer<W> {
         &mut self,
         channel: Channel,
     ) -> Option<ChannelHandle> {
-        let is_free = self.channel_index(channel.id).is_none() && channel.id < u16::MAX;
+        let is_free = self.channel_index(channel.id).is_none();
         is_free.then(|| self.add_channel(channel))
     }
 
     /// Returns a channel id that is not in use.
     fn free_channel_id(&self) -> Result<u16> {
-        let free_id = u16::try_from(self.by_id.len()).ok().filter(|id| *id < u16::MAX);
+        let after_others = u16::try_from(self.by_id.len()).ok();
+        let free_id = after_others.or_else(|| {
+            let unused = self.by_id.iter().position(Option::is_none)?;
+            u16::try_from(unused).ok()
+        });
         free_id.ok_or_else(|| {
-            let message = "an MCAP file cannot have more than 65,535 channels";
+            let message = "an MCAP file cannot have more than 65,536 channels";
             Error::new(ErrorKind::Limit, message)
         })
     }
@@ -381,4 +385,28 @@ fn nanos(time: Timestamp) -> Result<u64> {
         );
         Error::new(ErrorKind::Limit, message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn last_ids_can_be_copied_and_leave_the_others_free() {
+        let mut file =
+            Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+        let last = Schema { id: u16::MAX, name: "a".to_owned(), ..Schema::default() };
+        assert_eq!(file.schema_with_id(last), Some(SchemaHandle(u16::MAX)));
+        assert_eq!(file.schema("b", "ros1msg", b"").unwrap(), SchemaHandle(1));
+        let last = Channel { id: u16::MAX, ..Channel::default() };
+        assert_eq!(file.channel_with_id(last.clone()), Some(ChannelHandle(u16::MAX)));
+        assert_eq!(file.channel_with_id(last), None);
+        for id in [0, 1] {
+            let schema = SchemaHandle::default();
+            let channel = file.channel("/x", schema, "ros1", BTreeMap::new());
+            assert_eq!(channel.unwrap(), ChannelHandle(id));
+        }
+    }
 }

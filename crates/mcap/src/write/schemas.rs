@@ -85,7 +85,9 @@ impl Schemas {
     /// Returns a schema id that is not in use.
     fn free_id(&self) -> Result<u16> {
         let last_id = self.by_id.last_key_value().map_or(0, |(id, _)| *id);
-        let free_id = last_id.checked_add(1).filter(|id| *id < u16::MAX);
+        let free_id = last_id
+            .checked_add(1)
+            .or_else(|| (1..=u16::MAX).find(|id| !self.by_id.contains_key(id)));
         free_id.ok_or_else(|| {
             let message = "an MCAP file cannot have more than 65,535 schemas";
             Error::new(ErrorKind::Limit, message)
