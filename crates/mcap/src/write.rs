@@ -262,8 +262,8 @@ impl<W: Output> Writer<W> {
         records.add(op::METADATA, |content| {
             content.text(name).text_map(metadata);
         });
-        let (at, len) = (self.output.position(), records.bytes().len() as u64);
-        self.metadata.push((name.to_owned(), at, len));
+        let (offset, len) = (self.output.position(), records.bytes().len() as u64);
+        self.metadata.push((name.to_owned(), offset, len));
         self.output.append(records.bytes())
     }
 

@@ -73,12 +73,12 @@ impl LayoutMessages {
     /// payload does not match the layout.
     #[must_use]
     pub fn put(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
-        let before = out.len();
-        let fits = run::run(&self.program, payload, out).is_some();
-        if !fits {
-            out.truncate(before);
+        let old_len = out.len();
+        let matches_layout = run::run(&self.program, payload, out).is_some();
+        if !matches_layout {
+            out.truncate(old_len);
         }
-        fits
+        matches_layout
     }
 }
 

@@ -136,18 +136,17 @@ fn check_chunk_indexes(layout: &FileLayout, findings: &mut Findings) {
     let chunk_indexes = &layout.summary.chunk_indexes;
     let chunks_by_offset: HashMap<u64, &ChunkEntry> =
         layout.chunks.iter().map(|chunk| (chunk.bytes.start, chunk)).collect();
-    for (at, index) in chunk_indexes {
+    for (index_offset, index) in chunk_indexes {
+        let mut add = |finding: Finding| {
+            findings.add(finding.with_bytes(*index_offset..*index_offset));
+        };
         let Some(chunk) = chunks_by_offset.get(&index.chunk_offset) else {
             let message = format!("it declares byte {}", index.chunk_offset);
-            findings.add(
-                Finding::new(&code::CHUNK_INDEX_PLACE, message).with_bytes(*at..*at),
-            );
+            add(Finding::new(&code::CHUNK_INDEX_PLACE, message));
             continue;
         };
         if let Some(message) = first_difference(index, chunk) {
-            findings.add(
-                Finding::new(&code::CHUNK_INDEX_DIFFERS, message).with_bytes(*at..*at),
-            );
+            add(Finding::new(&code::CHUNK_INDEX_DIFFERS, message));
         }
         let message_indexes = chunk
             .message_indexes
@@ -157,8 +156,7 @@ fn check_chunk_indexes(layout: &FileLayout, findings: &mut Findings) {
         for (channel, offset) in &index.message_index_offsets {
             if !message_indexes.contains(&(*channel, *offset)) {
                 let message = format!("channel {channel} at byte {offset}");
-                let finding = Finding::new(&code::MESSAGE_INDEX_PLACE, message);
-                findings.add(finding.with_bytes(*at..*at));
+                add(Finding::new(&code::MESSAGE_INDEX_PLACE, message));
             }
         }
     }
@@ -204,7 +202,7 @@ fn first_difference(index: &ChunkIndex, chunk: &ChunkEntry) -> Option<String> {
 
 /// Compares the statistics that do not depend on the contents of chunks.
 fn check_record_counts(layout: &FileLayout, findings: &mut Findings) {
-    let Some((at, declared)) = &layout.summary.statistics else { return };
+    let Some((offset, declared)) = &layout.summary.statistics else { return };
     let actual = [layout.chunks.len(), layout.attachments.len(), layout.metadata.len()];
     let names = ["chunks", "attachments", "metadata records"];
     let declared = [declared.chunks, declared.attachments, declared.metadata];
@@ -212,7 +210,8 @@ fn check_record_counts(layout: &FileLayout, findings: &mut Findings) {
         if declared as usize != actual {
             let message =
                 format!("{declared} {name} are declared, but there are {actual}");
-            findings.add(Finding::new(&code::STATISTICS, message).with_bytes(*at..*at));
+            let finding = Finding::new(&code::STATISTICS, message);
+            findings.add(finding.with_bytes(*offset..*offset));
         }
     }
 }
@@ -225,7 +224,7 @@ fn check_declared_ranges(
 ) -> Result<()> {
     let attachments: HashSet<&Range<u64>> = layout.attachments.iter().collect();
     let metadata: HashSet<&Range<u64>> = layout.metadata.iter().collect();
-    for (at, op, bytes) in &layout.summary.declared_ranges {
+    for (offset, op, bytes) in &layout.summary.declared_ranges {
         let is_present = match *op {
             op::ATTACHMENT => attachments.contains(bytes),
             op::METADATA => metadata.contains(bytes),
@@ -237,8 +236,8 @@ fn check_declared_ranges(
             let (start, end) = (bytes.start, bytes.end);
             let message =
                 format!("a record with the opcode {op:#04x} at {start}..{end}");
-            findings
-                .add(Finding::new(&code::INDEX_PLACE, message).with_bytes(*at..*at));
+            let finding = Finding::new(&code::INDEX_PLACE, message);
+            findings.add(finding.with_bytes(*offset..*offset));
         }
     }
     Ok(())

@@ -106,7 +106,8 @@ impl VerbatimChunks {
         let position = &part.bytes;
         let index =
             self.chunks.binary_search_by_key(&position.start, |chunk| chunk.start);
-        let is_chunk = index.is_ok_and(|at| self.chunks.get(at) == Some(position));
+        let is_chunk =
+            index.is_ok_and(|index| self.chunks.get(index) == Some(position));
         if !is_chunk || position.end - position.start > chunk::max_record_len(options) {
             return Ok(None);
         }

@@ -172,9 +172,8 @@ fn number(primitive: Primitive, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn time(is_signed: bool, seconds: u32, nanos: u32, out: &mut Vec<u8>) {
-    let wide_value = |value: u32| match is_signed {
-        true => i64::from(value as i32) as u64,
-        false => u64::from(value),
+    let wide_value = |value: u32| {
+        if is_signed { i64::from(value as i32) as u64 } else { u64::from(value) }
     };
     for (number, value) in [(1, seconds), (2, nanos)] {
         if value != 0 {

@@ -169,7 +169,7 @@ fn file(name: &str, fields: Vec<Field>, enums: Vec<Enum>) -> File {
     let mut imports: Vec<String> = Vec::new();
     for field in &fields {
         let file = match field.type_name.strip_prefix(".foxglove.") {
-            Some(one) if !one.contains('.') => file_name(one),
+            Some(type_name) if !type_name.contains('.') => file_name(type_name),
             None if field.type_name == TIMESTAMP => TIMESTAMP_FILE.to_owned(),
             _ => continue,
         };
