@@ -48,7 +48,7 @@ pub(crate) struct McapSink<'w> {
     doubtful: DoubtfulNotes,
 }
 
-/// The state of one selection.
+/// The state of writing one of the selections.
 struct SliceState {
     /// The output channel of each selected stream of each topic.
     channels: BTreeMap<(TopicId, u32), OutputChannel>,

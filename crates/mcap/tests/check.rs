@@ -320,7 +320,7 @@ fn attachments_and_unknown_records_are_checked() {
         assert_eq!(codes[..count], ["mcap.attachment.crc"][..count]);
         assert_eq!(codes[count..], ["mcap.summary.missing"]);
     }
-    // The metadata record gets an unknown opcode, then one for private use.
+    // The metadata record gets an unknown opcode, then one for applications.
     let codes_with_opcode = |op: u8| {
         codes_after(|b| {
             let at = content(b, METADATA, 0) - 9;

@@ -94,7 +94,7 @@ fn file_without_chunks_satisfies_laws() {
 
 #[test]
 fn records_with_unknown_opcodes_are_skipped() {
-    // Records for private use after the header and before the end of the data.
+    // Records of an application after the header and before the end of the data.
     let custom_record = |op: u8| [&[op, 5, 0, 0, 0, 0, 0, 0, 0][..], b"hello"].concat();
     let whole = without_chunks();
     let header = 8 + 9 + u64::from_le_bytes(whole[9..17].try_into().unwrap()) as usize;

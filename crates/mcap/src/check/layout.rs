@@ -230,7 +230,7 @@ impl FileLayout {
                         .map(|(declared_op, range)| (bytes.start, declared_op, range)),
                 );
             }
-            // Opcodes from 0x80 on are for private use (MCAP specification, "Opcodes").
+            // Opcodes from 0x80 on are for applications (MCAP specification, "Opcodes").
             0x10..=0x7f => {
                 let message = format!("the opcode is {op:#04x}");
                 findings.add(

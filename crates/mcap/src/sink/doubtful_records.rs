@@ -15,12 +15,12 @@ const SOURCE_BYTES: &str = "source_bytes";
 const REASON: &str = "reason";
 const ATTACHMENT: &str = "attachment";
 
-/// These metadata records of a file that is being written.
+/// The notes for the metadata records of a file that is being written.
 #[derive(Debug, Default)]
 pub(super) struct DoubtfulNotes {
     /// The labels of the topics of each selection.
     topics: Vec<Vec<String>>,
-    /// The metadata records of chunks, by selection and byte range.
+    /// The notes on chunks, by selection and byte range.
     messages: BTreeMap<(usize, u64, u64), BTreeMap<String, String>>,
     attachments: Vec<BTreeMap<String, String>>,
     /// The number of affected messages.

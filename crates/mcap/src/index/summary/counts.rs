@@ -17,8 +17,8 @@ pub(super) struct MessageCounts {
 }
 
 impl MessageCounts {
-    /// Adds a message outside chunks. `content` is the content of its record, or the first
-    /// bytes of it.
+    /// Adds a message outside chunks. `content` is the content of its record, or at least
+    /// its channel id.
     pub(super) fn add_message(&mut self, content: &[u8]) {
         if let Some(channel) = ByteReader::new(content).u16() {
             *self.outside_chunks.entry(channel).or_default() += 1;

@@ -55,8 +55,8 @@ impl Ranges {
         }
     }
 
-    /// Returns the types of those fields of `struct_type` whose ranges do not fit in their
-    /// current type.
+    /// Returns the required types of the fields of `struct_type` whose ranges do not fit in
+    /// their current type.
     pub(super) fn types(&self, struct_type: &StructType) -> IntegerTypes {
         let mut struct_type = struct_type.clone();
         let types = self.0.iter().filter_map(|(path, range)| {
