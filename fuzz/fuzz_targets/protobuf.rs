@@ -48,11 +48,11 @@ fuzz_target!(|input: Input| {
     };
     let _ = (files.to_string(), labels(&files));
     let Ok(mut reader) = MessageReader::new(&files, &name) else { return };
-    let shape = reader.shape().clone();
-    if shape.check().is_err() {
+    let struct_type = reader.struct_type().clone();
+    if struct_type.check().is_err() {
         return;
     }
-    let mut row = Branch::new(&ValueType::Struct(shape));
+    let mut row = Branch::new(&ValueType::Struct(struct_type));
     for payload in input.payloads.iter().take(64) {
         let before = row.len();
         match reader.read(payload, &mut row, MOST) {

@@ -6,17 +6,19 @@ use logtool_core::TopicId;
 
 use crate::wire::{Channel, Schema};
 
-/// The channels in the order of their declarations. The
-/// [stream](logtool_core::Record::stream) of a record is an index into them.
+/// The schemas and channels that a file declares.
 #[derive(Debug, Default)]
 pub(crate) struct ChannelTable {
-    schemas: HashMap<u16, KnownSchema>,
-    /// The indices of distinct schema contents.
-    numbers_by_schema: HashMap<(String, String, Vec<u8>), SchemaIndex>,
-    pub(crate) channels: Vec<ChannelEntry>,
+    schemas: HashMap<u16, DeclaredSchema>,
+    /// The distinct schemas: name, encoding and data.
+    distinct_schemas: HashMap<(String, String, Vec<u8>), SchemaIndex>,
+    /// The channels in the order of their declarations. The
+    /// [stream](logtool_core::Record::stream) of a record is an index into them.
+    pub(crate) channels: Vec<DeclaredChannel>,
+    /// The stream of each channel, by channel id.
     by_id: HashMap<u16, usize>,
     topics: HashMap<TopicKey, TopicId>,
-    /// The channels of each topic.
+    /// The streams of each topic.
     by_topic: Vec<Vec<usize>>,
     /// The number of declarations that contradict earlier ones.
     pub(crate) conflicts: u64,
@@ -26,21 +28,21 @@ pub(crate) struct ChannelTable {
 /// schema, if there is one.
 type TopicKey = (String, String, Option<SchemaIndex>);
 
-/// The index of a distinct schema content. (A file may have 65,535 channels with one
-/// schema of several megabytes, which is neither copied nor hashed for each channel.)
+/// The index of a distinct schema. It stands for the schema in keys, because a file may
+/// have 65,536 channels with one schema of several megabytes.
 type SchemaIndex = usize;
 
 /// A declared schema.
 #[derive(Debug)]
-struct KnownSchema {
-    number: SchemaIndex,
+struct DeclaredSchema {
+    index: SchemaIndex,
     schema: Arc<Schema>,
     position: Range<u64>,
 }
 
-/// A channel with its schema and its topic.
+/// A declared channel with its schema and its topic.
 #[derive(Clone, Debug)]
-pub(crate) struct ChannelEntry {
+pub(crate) struct DeclaredChannel {
     pub(crate) channel: Channel,
     pub(crate) schema: Arc<Schema>,
     /// The byte range that declares the schema: its record, or the compressed chunk
@@ -50,62 +52,64 @@ pub(crate) struct ChannelEntry {
 }
 
 impl ChannelTable {
-    /// Adds a schema, which is declared at `position`.
-    pub(crate) fn schema(&mut self, schema: Schema, position: Range<u64>) {
+    /// Adds a schema, which is declared at `position`, unless its id is declared already.
+    pub(crate) fn add_schema(&mut self, schema: Schema, position: Range<u64>) {
         match self.schemas.get(&schema.id) {
             Some(existing) => self.conflicts += u64::from(*existing.schema != schema),
             None => {
                 let Schema { id, name, encoding, data } = schema.clone();
-                let next = self.numbers_by_schema.len();
-                let number = *self
-                    .numbers_by_schema
+                let next_index = self.distinct_schemas.len();
+                let index = *self
+                    .distinct_schemas
                     .entry((name, encoding, data))
-                    .or_insert(next);
+                    .or_insert(next_index);
                 let schema = Arc::new(schema);
-                self.schemas.insert(id, KnownSchema { number, schema, position });
+                self.schemas.insert(id, DeclaredSchema { index, schema, position });
             }
         }
     }
 
-    /// Adds a channel.
-    pub(crate) fn channel(&mut self, channel: Channel) {
+    /// Adds a channel, unless its id is declared already. Its schema must have been added
+    /// before.
+    pub(crate) fn add_channel(&mut self, channel: Channel) {
         let existing =
-            self.by_id.get(&channel.id).and_then(|at| self.channels.get(*at));
+            self.stream(channel.id).and_then(|stream| self.channels.get(stream));
         if let Some(existing) = existing {
             self.conflicts += u64::from(existing.channel != channel);
             return;
         }
-        let existing = self.schemas.get(&channel.schema);
-        let number = existing.map(|existing| existing.number);
+        let declared_schema = self.schemas.get(&channel.schema);
+        let schema_index = declared_schema.map(|declared| declared.index);
         let schema =
-            existing.map(|existing| existing.schema.clone()).unwrap_or_default();
+            declared_schema.map(|declared| declared.schema.clone()).unwrap_or_default();
         let schema_position =
-            existing.map_or(0..0, |existing| existing.position.clone());
-        let key = (channel.topic.clone(), channel.encoding.clone(), number);
-        let new = TopicId(self.topics.len() as u32);
-        let topic = *self.topics.entry(key).or_insert(new);
-        self.by_id.insert(channel.id, self.channels.len());
-        if topic == new {
+            declared_schema.map_or(0..0, |declared| declared.position.clone());
+        let key = (channel.topic.clone(), channel.encoding.clone(), schema_index);
+        let next_topic = TopicId(self.topics.len() as u32);
+        let topic = *self.topics.entry(key).or_insert(next_topic);
+        if topic == next_topic {
             self.by_topic.push(Vec::new());
         }
-        if let Some(channels_of_topic) = self.by_topic.get_mut(topic.index()) {
-            channels_of_topic.push(self.channels.len());
+        let stream = self.channels.len();
+        self.by_id.insert(channel.id, stream);
+        if let Some(streams) = self.by_topic.get_mut(topic.index()) {
+            streams.push(stream);
         }
-        self.channels.push(ChannelEntry { channel, schema, schema_position, topic });
+        self.channels.push(DeclaredChannel { channel, schema, schema_position, topic });
     }
 
     /// Returns the stream of the channel `id`.
-    pub(crate) fn stream(&self, id: u16) -> Option<usize> {
+    fn stream(&self, id: u16) -> Option<usize> {
         self.by_id.get(&id).copied()
     }
 
     /// Returns the topic of the channel `id`.
     pub(crate) fn topic(&self, id: u16) -> Option<TopicId> {
-        self.channels.get(self.stream(id)?).map(|entry| entry.topic)
+        self.channels.get(self.stream(id)?).map(|declared| declared.topic)
     }
 
     /// Returns the number of topics.
-    pub(crate) fn topics(&self) -> usize {
+    pub(crate) fn topic_count(&self) -> usize {
         self.topics.len()
     }
 
@@ -113,7 +117,7 @@ impl ChannelTable {
     pub(crate) fn topic_channels(
         &self,
         topic: TopicId,
-    ) -> impl Iterator<Item = (usize, &ChannelEntry)> {
+    ) -> impl Iterator<Item = (usize, &DeclaredChannel)> {
         let streams = self.by_topic.get(topic.index()).into_iter().flatten();
         streams.filter_map(|stream| Some((*stream, self.channels.get(*stream)?)))
     }

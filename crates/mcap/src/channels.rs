@@ -8,11 +8,13 @@ use logtool_rosmsg::{Derivation, DerivedTopics, PointColumns};
 /// The streams and topics of channels, and the topics that are derived from them.
 #[derive(Debug)]
 pub(crate) struct Channels {
+    /// The stream and the topic of each channel, by channel id.
     by_id: HashMap<u16, (u32, TopicId)>,
     /// The topic, the stream and the id of each channel, in ascending order.
     by_topic: Vec<(TopicId, u32, u16)>,
-    /// The ids of all channels, including channels that an excerpt leaves out.
-    known: IdSet,
+    /// The ids of all channels of the file, including channels that an excerpt leaves
+    /// out.
+    all_ids: IdSet,
     pub(crate) derived: DerivedTopics,
 }
 
@@ -27,17 +29,18 @@ impl Channels {
         let mut by_topic: Vec<(TopicId, u32, u16)> =
             with_streams.map(|(stream, (id, topic))| (*topic, stream, *id)).collect();
         by_topic.sort_unstable();
-        let known = channels.iter().map(|(id, _)| u32::from(*id)).collect();
-        Self { by_id, by_topic, known, derived: derived_of(topics) }
+        let all_ids = channels.iter().map(|(id, _)| u32::from(*id)).collect();
+        Self { by_id, by_topic, all_ids, derived: derived_topics(topics) }
     }
 
-    /// Sets the ids of all channels. Messages of channels without a topic are skipped.
-    pub(crate) fn with_known(mut self, known: IdSet) -> Self {
-        self.known = known;
+    /// Sets the ids of all channels of the file, if these channels are an excerpt. Messages
+    /// of channels that are only in `all_ids` are skipped, and are not reported as damage.
+    pub(crate) fn with_all_ids(mut self, all_ids: IdSet) -> Self {
+        self.all_ids = all_ids;
         self
     }
 
-    /// Sets columns of points that are known.
+    /// Sets the columns of points that are known without inspecting messages.
     pub(crate) fn with_point_columns(mut self, columns: Vec<PointColumns>) -> Self {
         self.derived = self.derived.with_point_columns(columns);
         self
@@ -45,14 +48,15 @@ impl Channels {
 
     /// Returns the ids of the channels of `topic`.
     pub(crate) fn of_topic(&self, topic: TopicId) -> impl Iterator<Item = u16> {
-        let first = self.by_topic.partition_point(|(before, ..)| *before < topic);
-        let rest = self.by_topic.get(first..).unwrap_or_default().iter();
-        rest.take_while(move |(of, ..)| *of == topic).map(|(.., id)| *id)
+        let first = self.by_topic.partition_point(|(other, ..)| *other < topic);
+        let following = self.by_topic.get(first..).unwrap_or_default().iter();
+        following.take_while(move |(other, ..)| *other == topic).map(|(.., id)| *id)
     }
 
-    /// Returns the ids of all channels.
-    pub(crate) fn known(&self) -> &IdSet {
-        &self.known
+    /// Returns the ids of all channels of the file, including channels that an excerpt
+    /// leaves out.
+    pub(crate) fn all_ids(&self) -> &IdSet {
+        &self.all_ids
     }
 
     /// Returns the stream and the topic of the channel `id`.
@@ -62,7 +66,7 @@ impl Channels {
 }
 
 /// Returns the topics that are derived from the logged topics among `topics`.
-pub(crate) fn derived_of(topics: &[Topic]) -> DerivedTopics {
+pub(crate) fn derived_topics(topics: &[Topic]) -> DerivedTopics {
     let logged_topics =
         topics.iter().filter(|topic| topic.origin == TopicOrigin::Logged);
     DerivedTopics::new(logged_topics.map(Derivation::from_topic))

@@ -17,30 +17,30 @@ use crate::check::layout::FileLayout;
 
 pub(crate) use self::{codes::CODES, inspection::ChunkInspection};
 
-/// The file to be checked.
+/// The file to be checked, and the results of the index pass.
 #[derive(Clone)]
 pub(crate) struct CheckInput {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) options: OpenOptions,
-    /// The damaged ranges outside chunks, as found by the index pass.
+    /// The damaged ranges outside chunks, in the order of the file.
     pub(crate) damaged_ranges: Arc<[Damage]>,
-    /// The byte ranges of the chunks, as found by the index pass.
+    /// The byte ranges of the chunks, in the order of the file.
     pub(crate) chunks: Vec<Range<u64>>,
 }
 
 /// Checks all records outside chunks. The returned inspection checks the chunks while
 /// they are read.
-pub(crate) fn check(
-    log: CheckInput,
+pub(crate) fn check_outside_chunks(
+    input: CheckInput,
     findings: &mut Findings,
 ) -> Result<ChunkInspection> {
-    let layout = FileLayout::read(&log, findings)?;
-    summary::check(&log, &layout, findings)?;
-    Ok(ChunkInspection::new(log, layout))
+    let layout = FileLayout::read(&input, findings)?;
+    summary::check(&input, &layout, findings)?;
+    Ok(ChunkInspection::new(input, layout))
 }
 
-/// Adds a finding for each topic whose schema the index pass found unusable.
-pub(crate) fn schemas(manifest: &Manifest, findings: &mut Findings) {
+/// Adds a finding for each topic whose schema is unusable according to the `manifest`.
+pub(crate) fn check_schemas(manifest: &Manifest, findings: &mut Findings) {
     let unusable =
         manifest.damage.iter().filter(|damage| damage.kind == DamageKind::Definition);
     for (topic, damage) in unusable.filter_map(|damage| Some((damage.topic?, damage))) {

@@ -1,6 +1,6 @@
 //! Decompresses chunks, as far as possible.
 //!
-//! The declared size of a chunk is only used for the first allocation.
+//! The declared length of the records is only used for the first allocation.
 
 use std::{
     io::{self, Read},
@@ -15,17 +15,17 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 use crate::{
     contents::{self, ContentItem},
     resync,
-    wire::{self, Chunk, RECORD_HEADER_LEN, op},
+    wire::{self, CHUNK_HEADER_LEN, Chunk, RECORD_HEADER_LEN, op},
 };
 
-/// The maximum size of the first allocation, regardless of the declared size.
+/// The maximum size of the first allocation, regardless of the declared length.
 const MAX_FIRST_ALLOCATION: u64 = 4 << 20;
 
 /// The number of bytes that are decompressed at a time if the data may be damaged.
 const READ_BYTES: usize = 256;
 
-/// The maximum number of characters of a compression name in messages.
-const MAX_NAME_CHARS: usize = 40;
+/// The maximum number of characters of a compression name in texts for users.
+pub(crate) const MAX_NAME_CHARS: usize = 40;
 
 /// The compression of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +84,8 @@ impl Compression {
         }
     }
 
-    /// Compresses `bytes` into `buffer` if that is empty. Returns the result, and a
-    /// buffer that can be reused.
+    /// Compresses `bytes` into `buffer`, which must be empty. Returns the compressed
+    /// bytes, and the buffer that is free now.
     pub(crate) fn compress(
         self,
         bytes: Vec<u8>,
@@ -130,7 +130,7 @@ pub(crate) struct DecompressedChunk {
     /// The length of the compressed records, in bytes.
     pub(crate) compressed_len: u64,
     /// Whether the records were decompressed to their end.
-    pub(crate) is_ended: bool,
+    pub(crate) is_fully_decompressed: bool,
     /// Whether the file ends before the end of the chunk.
     is_cut: bool,
     header: HeaderState,
@@ -158,84 +158,103 @@ impl DecompressedChunk {
         Self::with_header(record, limit).or_else(|| without_header(record, limit))
     }
 
-    /// Returns the byte range in the file of `records` of the chunk at `chunk`: the
-    /// whole chunk if it is compressed.
+    /// Returns the byte range in the file of the records at `records_range` of this
+    /// chunk: the whole chunk if it is compressed. The chunk is at `chunk_range`.
     pub(crate) fn file_range(
         &self,
-        chunk: Range<u64>,
-        records: &Range<usize>,
+        chunk_range: Range<u64>,
+        records_range: &Range<usize>,
     ) -> Range<u64> {
         match self.records_start {
-            Some(at) => {
-                let at = chunk.start + at as u64;
-                at + records.start as u64..at + records.end as u64
+            Some(records_start) => {
+                let start = chunk_range.start + records_start as u64;
+                start + records_range.start as u64..start + records_range.end as u64
             }
-            None => chunk,
+            None => chunk_range,
         }
     }
 
     /// Decompresses a chunk according to its header.
     fn with_header(record: &Bytes, limit: usize) -> Option<Self> {
-        let (opcode, len) = wire::record_header(record)?;
+        let (opcode, content_len) = wire::record_header(record)?;
         let content = record.get(RECORD_HEADER_LEN..)?;
         let chunk = Chunk::parse(content)?;
-        let start = chunk.compressed_start();
-        let rest = content.len().checked_sub(start)? as u64;
-        let by_record = len.checked_sub(start as u64);
+        let compressed_start = chunk.compressed_start();
+        let available_len = content.len().checked_sub(compressed_start)? as u64;
+        // The length of the compressed records follows from the length of the record, and
+        // is also a field of its own.
+        let len_by_record = content_len.checked_sub(compressed_start as u64);
         let compression = Compression::from_name(chunk.compression);
-        let is_right = opcode == op::CHUNK && by_record == Some(chunk.compressed_len);
-        let is_cut = chunk.compressed_len > rest
-            && (is_right || by_record.is_some_and(|len| len > rest));
+        let is_consistent =
+            opcode == op::CHUNK && len_by_record == Some(chunk.compressed_len);
+        let is_cut = chunk.compressed_len > available_len
+            && (is_consistent || len_by_record.is_some_and(|len| len > available_len));
         // Random bytes look like chunks with unknown compressions.
-        if !is_right
+        if !is_consistent
             && (compression.is_none()
-                || opcode != op::CHUNK && chunk.compressed_len != rest)
+                || opcode != op::CHUNK && chunk.compressed_len != available_len)
         {
             return None;
         }
-        let at = RECORD_HEADER_LEN + start;
-        let declared = record.slice(at..at + chunk.compressed.len());
-        let is_longer = rest > chunk.compressed_len && len == content.len() as u64;
-        let extended = (opcode == op::CHUNK && is_longer)
-            .then(|| decompress(compression, &declared, chunk.size, limit, false))
+        let records_start = RECORD_HEADER_LEN + compressed_start;
+        let declared_bytes =
+            record.slice(records_start..records_start + chunk.compressed.len());
+        // Fields that a later specification adds may follow the records. Only records that
+        // match the header prove that these bytes are not a part of the records.
+        let may_be_extended = opcode == op::CHUNK
+            && available_len > chunk.compressed_len
+            && content_len == content.len() as u64;
+        let extended = may_be_extended
+            .then(|| {
+                let len = chunk.uncompressed_len;
+                decompress(compression, &declared_bytes, len, limit, false)
+            })
             .filter(|(records, result)| {
                 *result == Decompression::Complete && matches_header(&chunk, records)
             });
-        let is_right = is_right || extended.is_some();
-        let compressed = if is_right { declared } else { record.slice(at..) };
+        let is_consistent = is_consistent || extended.is_some();
+        let compressed =
+            if is_consistent { declared_bytes } else { record.slice(records_start..) };
         let (records, result) = extended.unwrap_or_else(|| {
-            decompress(compression, &compressed, chunk.size, limit, is_cut)
+            decompress(compression, &compressed, chunk.uncompressed_len, limit, is_cut)
         });
-        let is_size_correct = records.len() as u64 == chunk.size;
+        let is_length_correct = records.len() as u64 == chunk.uncompressed_len;
         let has_checksum = chunk.crc != 0;
-        let fits = has_checksum && crc32fast::hash(&records) == chunk.crc;
-        // Both lengths may be wrong.
-        let is_cut = is_cut && !(is_size_correct && fits);
-        let is_ended = result == Decompression::Complete && !is_cut;
+        let matches_checksum = has_checksum && crc32fast::hash(&records) == chunk.crc;
+        // If the records are complete, both lengths of the compressed records are wrong.
+        let is_cut = is_cut && !(is_length_correct && matches_checksum);
+        let is_fully_decompressed = result == Decompression::Complete && !is_cut;
         let result = match result {
-            Decompression::Complete if is_size_correct && (fits || !has_checksum) => {
+            Decompression::Complete
+                if is_length_correct && (matches_checksum || !has_checksum) =>
+            {
                 Decompression::Complete
             }
-            Decompression::Complete if is_size_correct => Decompression::WrongChecksum,
+            Decompression::Complete if is_length_correct => {
+                Decompression::WrongChecksum
+            }
             Decompression::Complete
-                if fits || !has_checksum && are_valid_records(&records) =>
+                if matches_checksum || !has_checksum && are_valid_records(&records) =>
             {
                 Decompression::Complete
             }
             Decompression::Complete => Decompression::Damaged,
             result => result,
         };
-        // A record that ends too early is not reported as misstated.
+        // A truncated record is reported as truncated, and not as contradictory.
         let is_contradictory = result == Decompression::Complete
             && !is_cut
-            && (!is_right || !is_size_correct || chunk.compressed_len > rest);
+            && (!is_consistent
+                || !is_length_correct
+                || chunk.compressed_len > available_len);
+        let is_uncompressed = compression == Some(Compression::None);
         Some(Self {
             records,
-            records_start: (compression == Some(Compression::None)).then_some(at),
+            records_start: is_uncompressed.then_some(records_start),
             result,
             compression: record.slice_ref(chunk.compression),
             compressed_len: compressed.len() as u64,
-            is_ended,
+            is_fully_decompressed,
             is_cut,
             header: if is_contradictory {
                 HeaderState::Contradictory
@@ -247,34 +266,35 @@ impl DecompressedChunk {
 
     /// Returns the damage that affects the whole chunk, which is at `position`.
     pub(crate) fn damage(&self, position: &Range<u64>) -> Option<Damage> {
-        let damage = |kind| Some(Damage::new(kind, position.clone()));
-        match (self.result, self.header) {
-            _ if self.is_cut => damage(DamageKind::Truncated),
-            (Decompression::Complete, HeaderState::Consistent) => None,
+        let whole_chunk = |kind| Damage::new(kind, position.clone());
+        let damage = match (self.result, self.header) {
+            _ if self.is_cut => whole_chunk(DamageKind::Truncated),
+            (Decompression::Complete, HeaderState::Consistent) => return None,
             (Decompression::Complete, HeaderState::Contradictory) => {
                 let reason = "the header of the chunk contradicts its contents";
-                damage(DamageKind::Index).map(|damage| damage.with_reason(reason))
+                whole_chunk(DamageKind::Index).with_reason(reason)
             }
             (Decompression::Complete, HeaderState::Damaged(len)) => {
                 let first_bytes =
                     position.start..position.end.min(position.start + len as u64);
                 let reason = "the header of the chunk is damaged";
-                Some(Damage::new(DamageKind::Garbled, first_bytes).with_reason(reason))
+                Damage::new(DamageKind::Garbled, first_bytes).with_reason(reason)
             }
-            (Decompression::OverLimit, _) => damage(DamageKind::OverLimit),
-            (Decompression::WrongChecksum, _) => damage(DamageKind::Doubtful),
-            (Decompression::Damaged, _) => damage(DamageKind::Garbled),
+            (Decompression::OverLimit, _) => whole_chunk(DamageKind::OverLimit),
+            (Decompression::WrongChecksum, _) => whole_chunk(DamageKind::Doubtful),
+            (Decompression::Damaged, _) => whole_chunk(DamageKind::Garbled),
             (Decompression::UnknownCompression, _) => {
                 let name = logtool_core::decode_text(&self.compression);
                 let name: String = name.chars().take(MAX_NAME_CHARS).collect();
                 let reason = format!("the chunk has the unknown compression {name:?}");
-                damage(DamageKind::Garbled).map(|damage| damage.with_reason(reason))
+                whole_chunk(DamageKind::Garbled).with_reason(reason)
             }
-        }
+        };
+        Some(damage)
     }
 
-    /// Returns true if the available records cannot be compared with the checksum
-    /// because others are damaged: some of them may be wrong.
+    /// Returns true if the checksum cannot verify the available records, because it also
+    /// covers records that are lost. The available ones may be wrong.
     pub(crate) fn is_unverified(&self) -> bool {
         self.result == Decompression::Damaged
             && !self.is_cut
@@ -286,73 +306,60 @@ impl DecompressedChunk {
         self.damage(&(0..0)).is_none()
     }
 
-    /// Returns true if the whole chunk is damaged.
-    fn is_lost(&self) -> bool {
-        let is_broken = matches!(
+    /// Returns true if the last records are lost.
+    fn lacks_last_records(&self) -> bool {
+        let is_incomplete = matches!(
             self.result,
             Decompression::Damaged
                 | Decompression::UnknownCompression
                 | Decompression::OverLimit
         );
-        self.is_cut || is_broken
+        self.is_cut || is_incomplete
     }
 
-    /// Returns true if a missing record at `range` is already covered by the damage of
-    /// the whole chunk, because the decompressed records end there.
-    pub(crate) fn is_reported(&self, range: &Range<usize>) -> bool {
-        range.end == self.records.len() && self.is_lost()
+    /// Returns true if the damage of the whole chunk already covers an incomplete record
+    /// at `range`, because the decompressed records end there.
+    pub(crate) fn covers_damage_at(&self, range: &Range<usize>) -> bool {
+        range.end == self.records.len() && self.lacks_last_records()
     }
 }
 
-/// Returns the compression of a chunk and the offset of its compressed data, found by
-/// the magic bytes of the data and not by the header. `record` is the record of the
-/// chunk, or the first bytes of it. (A header has 40 bytes and the name of the
-/// compression.)
+/// Finds the compressed data of a chunk by their magic bytes instead of by the header of
+/// the chunk. Returns the compression, and the offset of the data. `record` is the record
+/// of the chunk, or the first bytes of it.
 pub(crate) fn find_compressed_data(record: &[u8]) -> Option<(Compression, usize)> {
     [Compression::Lz4, Compression::Zstd].into_iter().find_map(|compression| {
-        let at = RECORD_HEADER_LEN + 40 + compression.name().len();
-        record.get(at..)?.starts_with(compression.magic()).then_some((compression, at))
+        let start = RECORD_HEADER_LEN + CHUNK_HEADER_LEN + compression.name().len();
+        let data = record.get(start..)?;
+        data.starts_with(compression.magic()).then_some((compression, start))
     })
 }
 
 /// Decompresses a chunk whose header is unreadable.
 fn without_header(record: &Bytes, limit: usize) -> Option<DecompressedChunk> {
-    let (compression, at, records, result) = match find_compressed_data(record) {
-        Some((compression, at)) => {
-            let (records, result) =
-                decompress(Some(compression), &record.slice(at..), 0, limit, false);
-            (compression, at, records, result)
-        }
-        None => {
-            let at = resync::next(record, true)?;
-            let records = record.slice(at..record.len().min(at + limit));
-            let is_over = record.len() > at + limit;
-            let result = if is_over {
-                Decompression::OverLimit
-            } else {
-                Decompression::Complete
-            };
-            (Compression::None, at, records, result)
-        }
+    let (compression, start) = match find_compressed_data(record) {
+        Some(compression_and_start) => compression_and_start,
+        None => (Compression::None, resync::find_in_bytes(record, true)?),
     };
+    let compressed = record.slice(start..);
+    let (records, result) = decompress(Some(compression), &compressed, 0, limit, false);
     Some(DecompressedChunk {
-        records_start: (compression == Compression::None).then_some(at),
+        records_start: (compression == Compression::None).then_some(start),
         result,
         compression: Bytes::from_static(compression.name().as_bytes()),
-        compressed_len: (record.len() - at) as u64,
-        is_ended: false,
+        compressed_len: compressed.len() as u64,
+        is_fully_decompressed: false,
         is_cut: false,
-        header: HeaderState::Damaged(at),
+        header: HeaderState::Damaged(start),
         records,
     })
 }
 
-/// Returns true if `records` have the declared size and checksum. Then the record of
-/// the chunk may be longer than its known fields, because of fields that a later
-/// specification adds.
+/// Returns true if `records` have the declared length and match the declared checksum. If
+/// no checksum is declared, they must be valid records instead.
 fn matches_header(chunk: &Chunk<'_>, records: &[u8]) -> bool {
     let has_checksum = chunk.crc != 0;
-    records.len() as u64 == chunk.size
+    records.len() as u64 == chunk.uncompressed_len
         && (has_checksum && crc32fast::hash(records) == chunk.crc
             || !has_checksum && are_valid_records(records))
 }
@@ -366,12 +373,12 @@ fn are_valid_records(records: &[u8]) -> bool {
     are_valid
 }
 
-/// Decompresses `compressed`, which should result in `size` bytes. `is_cut` means that the
-/// end of `compressed` is missing. Returns all data before any damage.
+/// Decompresses `compressed`, which should result in `declared_len` bytes. `is_cut` means
+/// that the end of `compressed` is missing. Returns all data before any damage.
 fn decompress(
     compression: Option<Compression>,
     compressed: &Bytes,
-    size: u64,
+    declared_len: u64,
     limit: usize,
     is_cut: bool,
 ) -> (Bytes, Decompression) {
@@ -381,55 +388,70 @@ fn decompress(
             (compressed.slice(..limit), Decompression::OverLimit)
         }
         Some(Compression::None) => (compressed.clone(), Decompression::Complete),
-        Some(Compression::Lz4) => lz4(compressed, size, limit, is_cut),
-        Some(Compression::Zstd) => zstd(compressed, size, limit),
+        Some(Compression::Lz4) => {
+            decompress_lz4(compressed, declared_len, limit, is_cut)
+        }
+        Some(Compression::Zstd) => decompress_zstd(compressed, declared_len, limit),
     }
 }
 
-fn lz4(
+fn decompress_lz4(
     compressed: &[u8],
-    size: u64,
+    declared_len: u64,
     limit: usize,
     is_cut: bool,
 ) -> (Bytes, Decompression) {
-    let declared = usize::try_from(size).unwrap_or(usize::MAX);
-    let capacity = declared.min(MAX_FIRST_ALLOCATION as usize).min(limit);
+    let declared_len = usize::try_from(declared_len).unwrap_or(usize::MAX);
+    let capacity = declared_len.min(MAX_FIRST_ALLOCATION as usize).min(limit);
     let mut records = OutputBuffer::with_buffer(BytesMut::new(), capacity);
-    let result =
-        match logtool_lz4::unpack(compressed, declared, limit, is_cut, &mut records) {
-            // Only the end mark is missing; the header of the chunk declares the length of
-            // the records.
-            Frame::Whole | Frame::Ended => Decompression::Complete,
-            Frame::Cut | Frame::Broken => Decompression::Damaged,
-            Frame::Doubtful => Decompression::WrongChecksum,
-            Frame::OverLimit => Decompression::OverLimit,
-        };
+    let outcome =
+        logtool_lz4::unpack(compressed, declared_len, limit, is_cut, &mut records);
+    let result = match outcome {
+        // `Ended`: only the end mark or the checksum after it is missing. The length
+        // of the records is compared with the header of the chunk in any case.
+        Frame::Whole | Frame::Ended => Decompression::Complete,
+        Frame::Cut | Frame::Broken => Decompression::Damaged,
+        Frame::Doubtful => Decompression::WrongChecksum,
+        Frame::OverLimit => Decompression::OverLimit,
+    };
     (records.into_buffer().freeze(), result)
 }
 
-/// Decompresses in one call if the declared size is correct, otherwise as far as
+/// The maximum ratio of declared to compressed length for which the declared length is
+/// allocated at once.
+const MAX_TRUSTED_RATIO: u64 = 1024;
+
+/// Decompresses in one call if the declared length is correct, otherwise as far as
 /// possible.
-fn zstd(compressed: &[u8], size: u64, limit: usize) -> (Bytes, Decompression) {
-    if size <= limit as u64
-        && size <= 1024 * compressed.len() as u64
-        && let Ok(records) = zstd::bulk::decompress(compressed, size as usize)
+fn decompress_zstd(
+    compressed: &[u8],
+    declared_len: u64,
+    limit: usize,
+) -> (Bytes, Decompression) {
+    if declared_len <= limit as u64
+        && declared_len <= MAX_TRUSTED_RATIO * compressed.len() as u64
+        && let Ok(records) = zstd::bulk::decompress(compressed, declared_len as usize)
     {
         return (records.into(), Decompression::Complete);
     }
     match zstd::stream::read::Decoder::with_buffer(compressed) {
-        Ok(decoder) => read(decoder, size, limit),
+        Ok(decoder) => read_all(decoder, declared_len, limit),
         Err(_) => (Bytes::new(), Decompression::Damaged),
     }
 }
 
-/// Reads to the end or to the first error. An error discards the data of the same call,
-/// so each call reads only a few bytes.
-fn read(mut from: impl Read, size: u64, limit: usize) -> (Bytes, Decompression) {
-    let mut records =
-        Vec::with_capacity(size.min(MAX_FIRST_ALLOCATION).min(limit as u64) as usize);
+/// Reads `decoder` to its end or to the first error. An error discards the data of the
+/// same call, so each call reads only a few bytes.
+fn read_all(
+    mut decoder: impl Read,
+    declared_len: u64,
+    limit: usize,
+) -> (Bytes, Decompression) {
+    let capacity = declared_len.min(MAX_FIRST_ALLOCATION).min(limit as u64);
+    let mut records = Vec::with_capacity(capacity as usize);
     let mut buffer = [0; READ_BYTES];
     let result = loop {
-        match from.read(&mut buffer) {
+        match decoder.read(&mut buffer) {
             Ok(0) => break Decompression::Complete,
             Ok(len) => records.extend_from_slice(buffer.get(..len).unwrap_or_default()),
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}

@@ -14,25 +14,25 @@ pub(crate) enum ContentItem<'b> {
 
 /// Calls `visit` for all records in `bytes`, and for damaged ranges between them.
 pub(crate) fn for_each_record(bytes: &[u8], mut visit: impl FnMut(ContentItem<'_>)) {
-    let mut at = 0;
-    while at < bytes.len() {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let record = wire::record(rest).filter(|(op, _)| *op != 0);
-        let end = match record {
+    let mut offset = 0;
+    while offset < bytes.len() {
+        let remaining = bytes.get(offset..).unwrap_or_default();
+        // 0x00 is not a valid opcode (MCAP specification, "Opcodes").
+        offset = match wire::record(remaining).filter(|(op, _)| *op != 0) {
             Some((op, content)) => {
-                let start = at + wire::RECORD_HEADER_LEN;
-                let position = start..start + content.len();
-                let end = position.end;
-                visit(ContentItem::Record(op, content, position));
+                let start = offset + wire::RECORD_HEADER_LEN;
+                let end = start + content.len();
+                visit(ContentItem::Record(op, content, start..end));
                 end
             }
             None => {
-                let skip = resync::next(rest.get(1..).unwrap_or_default(), true);
-                let end = skip.map_or(bytes.len(), |skip| at + 1 + skip);
-                visit(ContentItem::Damaged(at..end));
+                let following = remaining.get(1..).unwrap_or_default();
+                let next_record = resync::find_in_bytes(following, true);
+                let end =
+                    next_record.map_or(bytes.len(), |position| offset + 1 + position);
+                visit(ContentItem::Damaged(offset..end));
                 end
             }
         };
-        at = end;
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct McapCursor {
     remaining: RemainingContent,
 }
 
-/// The unread rest of the part.
+/// The content of a part that is not read yet.
 enum RemainingContent {
     /// A chunk at this byte range.
     Chunk(Arc<dyn Source>, Range<u64>),
@@ -30,7 +30,7 @@ enum RemainingContent {
     Records {
         scanner: RecordScanner,
         damaged_ranges: Arc<[Damage]>,
-        gap: DamagedRangeCursor,
+        next_damaged_range: DamagedRangeCursor,
     },
     Done,
 }
@@ -40,7 +40,7 @@ struct MessageReader {
     channels: Arc<Channels>,
     selection: Selection,
     /// Whether topics are selected that are derived from messages.
-    has_derived: bool,
+    selects_derived: bool,
     options: OpenOptions,
     /// Checks chunks while they are read.
     inspection: Option<Arc<ChunkInspection>>,
@@ -59,14 +59,14 @@ impl McapCursor {
         Self { reader, remaining: RemainingContent::Chunk(source.clone(), position) }
     }
 
-    /// Lets `inspection` check the chunks that this cursor reads.
+    /// Sets the inspection that checks the chunks while they are read.
     pub(crate) fn with_inspection(mut self, inspection: Arc<ChunkInspection>) -> Self {
         self.reader.inspection = Some(inspection);
         self
     }
 
-    /// Creates a cursor for the records at `position`, which are outside chunks and may
-    /// contain some of the damaged ranges `damaged_ranges`.
+    /// Creates a cursor for the records at `position`, which are outside chunks. The
+    /// cursor skips and reports those of the `damaged_ranges` that are there.
     pub(crate) fn records(
         source: &Arc<dyn Source>,
         position: Range<u64>,
@@ -76,12 +76,12 @@ impl McapCursor {
         options: OpenOptions,
     ) -> Self {
         let reader = MessageReader::new(channels, selection, options);
-        let gap = DamagedRangeCursor::new(&damaged_ranges, position.start);
+        let next_damaged_range =
+            DamagedRangeCursor::new(&damaged_ranges, position.start);
         let scanner = RecordScanner::new(source.clone(), position, options);
-        Self {
-            reader,
-            remaining: RemainingContent::Records { scanner, damaged_ranges, gap },
-        }
+        let remaining =
+            RemainingContent::Records { scanner, damaged_ranges, next_damaged_range };
+        Self { reader, remaining }
     }
 }
 
@@ -100,16 +100,22 @@ impl Cursor for McapCursor {
             }
             RemainingContent::Chunk(source, position) => {
                 let bytes = source.read_at(position.clone())?;
-                reader.chunk(block, position.clone(), &bytes);
+                reader.read_chunk(block, position.clone(), &bytes);
                 *remaining = RemainingContent::Done;
                 Ok(true)
             }
-            RemainingContent::Records { scanner, damaged_ranges, gap } => {
+            RemainingContent::Records {
+                scanner,
+                damaged_ranges,
+                next_damaged_range,
+            } => {
                 let start = scanner.position();
-                scanner.fill(block, |block, bytes, used| {
-                    let at = start + used as u64;
-                    let gap = gap.step(damaged_ranges, at);
-                    gap.unwrap_or_else(|| reader.step(block, at, bytes, used))
+                scanner.fill(block, |block, bytes, scanned_len| {
+                    let offset = start + scanned_len as u64;
+                    let skipped = next_damaged_range.step(damaged_ranges, offset);
+                    skipped.unwrap_or_else(|| {
+                        reader.read_record(block, offset, bytes, scanned_len)
+                    })
                 })
             }
         }
@@ -122,39 +128,36 @@ impl MessageReader {
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
-        let has_derived = channels.derived.is_wanted(&selection.topics);
-        Self { channels, selection, has_derived, options, inspection: None }
+        let selects_derived = channels.derived.is_wanted(&selection.topics);
+        Self { channels, selection, selects_derived, options, inspection: None }
     }
 
-    /// Reads the record at `used` of `bytes`, which is at offset `at` of the file.
-    fn step(
+    /// Reads the record after the first `scanned_len` of `bytes`, which is at `offset` of
+    /// the file.
+    fn read_record(
         &self,
         block: &mut Block,
-        at: u64,
+        offset: u64,
         bytes: &[u8],
         scanned_len: usize,
     ) -> ScanStep {
-        let rest = bytes.get(scanned_len..).unwrap_or_default();
-        let Some((op, len)) = wire::record_header(rest) else {
+        let remaining = bytes.get(scanned_len..).unwrap_or_default();
+        let Some((op, content_len)) = wire::record_header(remaining) else {
             return ScanStep::Partial { len: RECORD_HEADER_LEN };
         };
-        let len = usize::try_from(len)
+        let len = usize::try_from(content_len)
             .unwrap_or(usize::MAX)
             .saturating_add(RECORD_HEADER_LEN);
         if op != op::MESSAGE {
-            // An attachment may be longer than the limit for records in memory.
+            // The content is not needed. An attachment may be longer than the limit for
+            // records in memory.
             return ScanStep::Whole { len };
         }
-        let Some(content) = rest.get(RECORD_HEADER_LEN..len) else {
+        let Some(content) = remaining.get(RECORD_HEADER_LEN..len) else {
             return ScanStep::Partial { len };
         };
-        let file = at..at + len as u64;
-        self.message(
-            block,
-            content,
-            scanned_len + RECORD_HEADER_LEN..scanned_len + len,
-            file,
-        );
+        let content_range = scanned_len + RECORD_HEADER_LEN..scanned_len + len;
+        self.add_message(block, content, content_range, offset..offset + len as u64);
         ScanStep::Whole { len }
     }
 
@@ -164,7 +167,7 @@ impl MessageReader {
     }
 
     /// Reads the chunk at `position`, as far as possible.
-    fn chunk(&self, block: &mut Block, position: Range<u64>, bytes: &Bytes) {
+    fn read_chunk(&self, block: &mut Block, position: Range<u64>, bytes: &Bytes) {
         let Some(decompressed) =
             DecompressedChunk::new(bytes, self.options.record_bytes as usize)
         else {
@@ -177,24 +180,24 @@ impl MessageReader {
         }
         let records = decompressed.records.clone();
         match decompressed.records_start {
-            Some(at) => block.reset(records.clone(), position.start + at as u64),
+            Some(start) => block.reset(records.clone(), position.start + start as u64),
             None => block.reset_decompressed(records.clone(), position.start),
         }
-        let file =
+        let file_range =
             |range: &Range<usize>| decompressed.file_range(position.clone(), range);
         contents::for_each_record(&records, |item| match item {
             ContentItem::Record(op::MESSAGE, content, range) => {
-                let file = file(&range);
-                self.message(block, content, range, file);
+                let file_range = file_range(&range);
+                self.add_message(block, content, range, file_range);
             }
             ContentItem::Record(..) => {}
-            ContentItem::Damaged(range) if decompressed.is_reported(&range) => {}
+            ContentItem::Damaged(range) if decompressed.covers_damage_at(&range) => {}
             ContentItem::Damaged(range) => {
-                block.report(Damage::new(DamageKind::Garbled, file(&range)));
+                block.report(Damage::new(DamageKind::Garbled, file_range(&range)));
             }
         });
         if decompressed.is_unverified() {
-            let reason = "the checksum covers damaged data";
+            let reason = "the checksum also covers records that are lost";
             let doubtful = Damage::new(DamageKind::Doubtful, position.clone());
             block.report(doubtful.with_reason(reason));
         }
@@ -203,36 +206,37 @@ impl MessageReader {
         }
     }
 
-    /// Adds the message whose `content` is at `range` of the block and at `file` of the
-    /// file, if it is selected.
-    fn message(
+    /// Adds a message and the records that are derived from it to `block`, as far as they
+    /// are selected. The `content` of the message is at `content_range` of the block; the
+    /// damage of a message that cannot be read is reported at `file_range`.
+    fn add_message(
         &self,
         block: &mut Block,
         content: &[u8],
-        range: Range<usize>,
-        file: Range<u64>,
+        content_range: Range<usize>,
+        file_range: Range<u64>,
     ) {
         let Some((channel, time)) = wire::message(content) else {
-            let lost = Damage::new(DamageKind::Undecodable, file);
+            let lost = Damage::new(DamageKind::Undecodable, file_range);
             return block.report(lost.with_records(1, None));
         };
         let Some((stream, topic)) = self.channels.get(channel) else {
-            if self.channels.known().contains(channel.into()) {
+            if self.channels.all_ids().contains(channel.into()) {
                 return;
             }
-            let lost = Damage::new(DamageKind::UnknownTopic, file);
+            let lost = Damage::new(DamageKind::UnknownTopic, file_range);
             return block.report(lost.with_records(1, None));
         };
         let time = timestamp(time);
-        if self.has_derived {
-            // After the channel id and the header bytes.
-            let payload = range.start + 2 + PAYLOAD_HEADER_LEN as usize..range.end;
+        // The payload of a record is the content after the channel id (`u16`).
+        let payload = content_range.start + 2..content_range.end;
+        if self.selects_derived {
+            let data = payload.start + PAYLOAD_HEADER_LEN as usize..payload.end;
             let (derived, topic_and_stream) = (&self.channels.derived, (topic, stream));
-            derived.derive(block, &self.selection, topic_and_stream, time, payload);
+            derived.derive(block, &self.selection, topic_and_stream, time, data);
         }
         if self.selection.contains(topic, time) {
-            // Everything after the channel id.
-            block.push_from_stream(topic, stream, time, range.start + 2..range.end);
+            block.push_from_stream(topic, stream, time, payload);
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The parts of schemas and channels that are needed to check whether they are
-//! consistent.
+//! Declarations of schemas and channels in a form that is cheap to store and compare.
 
 use crate::wire::{Channel, Schema, op};
 
@@ -8,10 +7,9 @@ use crate::wire::{Channel, Schema, op};
 pub(crate) struct Declaration {
     pub(crate) kind: DeclarationKind,
     pub(crate) id: u16,
-    /// The checksum and the length of the known fields, except for those in `kind`. It
-    /// does not depend on the order of metadata or on fields that a later specification
-    /// adds.
-    checksum: (u32, usize),
+    /// The CRC-32 and the length of the fields that are not in `kind` or `id`. They do not
+    /// depend on the order of metadata or on fields that a later specification adds.
+    checksum_and_len: (u32, usize),
 }
 
 /// The kind of a declaration.
@@ -34,7 +32,7 @@ impl Declaration {
         Self {
             kind: DeclarationKind::Schema,
             id: *id,
-            checksum: (hasher.finalize(), len),
+            checksum_and_len: (hasher.finalize(), len),
         }
     }
 
@@ -44,11 +42,12 @@ impl Declaration {
         Self {
             kind: DeclarationKind::Channel(topic.clone(), *schema),
             id: *id,
-            checksum: (crc32fast::hash(fields.as_bytes()), fields.len()),
+            checksum_and_len: (crc32fast::hash(fields.as_bytes()), fields.len()),
         }
     }
 
-    /// Parses the declaration in a record with the opcode `op`.
+    /// Parses the declaration in a record with the opcode `op`, which is that of a schema
+    /// or of a channel.
     pub(crate) fn parse(op: u8, content: &[u8]) -> Option<Self> {
         match op {
             op::SCHEMA => {
@@ -66,12 +65,13 @@ impl Declaration {
         }
     }
 
-    /// Returns the id of the channel, if this is a channel.
-    pub(crate) fn channel(&self) -> Option<u16> {
+    /// Returns the id, if this is a channel.
+    pub(crate) fn channel_id(&self) -> Option<u16> {
         matches!(self.kind, DeclarationKind::Channel(..)).then_some(self.id)
     }
 
-    /// Returns true if this has the same kind and id as `other`, but is different.
+    /// Returns true if this and `other` declare the same id of a schema or of a channel
+    /// with different contents.
     pub(crate) fn contradicts(&self, other: &Self) -> bool {
         self.key() == other.key() && self != other
     }

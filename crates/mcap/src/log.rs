@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
-    ops::Range,
     sync::Arc,
 };
 
@@ -34,14 +33,16 @@ pub struct McapLog {
     manifest: Arc<Manifest>,
     options: OpenOptions,
     channels: Arc<Channels>,
+    /// The damaged ranges between records outside chunks.
     damaged_ranges: Arc<[Damage]>,
-    /// The offsets of the chunks.
-    chunks: Vec<u64>,
+    /// The offsets of the chunks, in ascending order.
+    chunk_starts: Vec<u64>,
     profile: String,
     /// The reason why no message can be read, if that is the case.
     unreadable: Option<String>,
-    /// The types of integers in JSON messages that their schemas do not imply.
-    integers: Arc<BTreeMap<u32, IntegerTypes>>,
+    /// The types of the integers in JSON messages that differ from the types that the
+    /// schema implies, by topic.
+    integer_types: Arc<BTreeMap<u32, IntegerTypes>>,
     /// Whether there may be messages whose time cannot be represented.
     may_have_null_times: bool,
 }
@@ -58,7 +59,7 @@ impl McapLog {
         log.with_integer_types()
     }
 
-    /// Opens a file whose manifest is known, without reading the file.
+    /// Opens a file for which `manifest` was built before, without reading the file.
     ///
     /// # Errors
     /// `Malformed` if the manifest is not from an MCAP file.
@@ -72,15 +73,15 @@ impl McapLog {
     }
 
     /// Examines the integers in the first JSON messages, because schemas do not declare
-    /// their size. Stores the types of those that do not fit the default type in the
+    /// their size. If some do not fit in the default type, their types are stored in the
     /// manifest.
     fn with_integer_types(mut self) -> Result<Self> {
-        let integers = lookahead::integer_types(&self);
-        if integers.is_empty() {
+        let integer_types = lookahead::integer_types(&self);
+        if integer_types.is_empty() {
             return Ok(self);
         }
         let mut manifest = Manifest::clone(&self.manifest);
-        for (topic, types) in &integers {
+        for (topic, types) in &integer_types {
             if let Some(topic) = manifest.topics.get_mut(*topic as usize) {
                 let columns = Columns::default();
                 let decoder = messages::decoder(topic, &columns, Some(types))?;
@@ -89,10 +90,11 @@ impl McapLog {
         }
         let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
         manifest.format_state = Manifest::encode_state(&FormatState {
-            integers: integers.clone(),
+            integer_types: integer_types.clone(),
             ..format_state
         })?;
-        (self.manifest, self.integers) = (Arc::new(manifest), integers.into());
+        self.manifest = Arc::new(manifest);
+        self.integer_types = integer_types.into();
         Ok(self)
     }
 
@@ -102,40 +104,26 @@ impl McapLog {
         format_state: FormatState,
         options: OpenOptions,
     ) -> Self {
-        let parts = manifest.parts.iter().zip(&format_state.chunks);
+        let parts = manifest.parts.iter().zip(&format_state.is_chunk);
         let chunks = parts.filter(|(_, is_chunk)| **is_chunk);
-        let chunks = chunks.map(|(part, _)| part.bytes.start).collect();
-        let FormatState {
-            channels,
-            known_channels,
-            damaged_ranges,
-            profile,
-            unreadable,
-            integers,
-            may_have_null_times,
-            point_columns,
-            ..
-        } = format_state;
-        let channels = Channels::new(&channels, &manifest.topics);
-        let channels = channels.with_point_columns(point_columns);
-        let channels = Arc::new(match known_channels.is_empty() {
-            true => channels,
-            false => channels.with_known(known_channels),
-        });
-        let damaged_ranges = damaged_ranges.into();
-        let mut parts = manifest.parts.iter();
-        let may_have_null_times =
-            may_have_null_times || parts.any(|part| null_time::may_be_in(&part.time));
+        let chunk_starts = chunks.map(|(part, _)| part.bytes.start).collect();
+        let mut channels = Channels::new(&format_state.channels, &manifest.topics)
+            .with_point_columns(format_state.point_columns);
+        if !format_state.all_channel_ids.is_empty() {
+            channels = channels.with_all_ids(format_state.all_channel_ids);
+        }
+        let may_have_null_times = format_state.may_have_null_times
+            || manifest.parts.iter().any(|part| null_time::is_in_range(&part.time));
         Self {
             source,
             manifest,
             options,
-            channels,
-            damaged_ranges,
-            chunks,
-            profile,
-            unreadable,
-            integers: integers.into(),
+            channels: Arc::new(channels),
+            damaged_ranges: format_state.damaged_ranges.into(),
+            chunk_starts,
+            profile: format_state.profile,
+            unreadable: format_state.unreadable,
+            integer_types: format_state.integer_types.into(),
             may_have_null_times,
         }
     }
@@ -159,11 +147,12 @@ impl Log for McapLog {
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        let decoder = match self.channels.derived.decoder(self, topic, columns) {
+        let derived_decoder = self.channels.derived.decoder(self, topic, columns);
+        let decoder = match derived_decoder {
             Some(decoder) => decoder?,
             None => {
-                let integers = self.integers.get(&topic.0);
-                messages::decoder(self.manifest.topic(topic)?, columns, integers)?
+                let integer_types = self.integer_types.get(&topic.0);
+                messages::decoder(self.manifest.topic(topic)?, columns, integer_types)?
             }
         };
         Ok(if self.may_have_null_times {
@@ -176,32 +165,37 @@ impl Log for McapLog {
     fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         let topics = &selection.topics;
         let derived = &self.channels.derived;
-        // Readers number derived topics by the topics that they are derived from.
+        // The ids of derived topics follow from the logged topics when the excerpt is
+        // opened, so a topic is included together with the topics derived from it, and with
+        // the topic that it is derived from.
         let included = derived.with_relatives(topics);
         let ids: Vec<TopicId> = included.ids(self.manifest.topics.len()).collect();
-        let channels = ids.iter().zip((0..).map(TopicId)).flat_map(|(id, topic)| {
-            self.channels.of_topic(*id).map(move |channel| (channel, topic))
-        });
+        let ids_in_excerpt = || (0..).map(TopicId);
+        let channels =
+            ids.iter().zip(ids_in_excerpt()).flat_map(|(id, id_in_excerpt)| {
+                self.channels.of_topic(*id).map(move |channel| (channel, id_in_excerpt))
+            });
         let channels = channels.collect();
-        let integers = ids
-            .iter()
-            .zip(0..)
-            .filter_map(|(id, topic)| Some((topic, self.integers.get(&id.0)?.clone())));
-        let integers = integers.collect();
+        let integer_types =
+            ids.iter().zip(ids_in_excerpt()).filter_map(|(id, id_in_excerpt)| {
+                let types = self.integer_types.get(&id.0)?;
+                Some((id_in_excerpt.0, types.clone()))
+            });
+        let integer_types = integer_types.collect();
         let point_columns = derived.point_columns(self, topics, &included)?;
         let mut excerpt = self.manifest.excerpt(&included, included.clone(), parts);
         let starts = excerpt.manifest.parts.iter().map(|part| part.bytes.start);
-        let is_chunk = |start| self.chunks.binary_search(&start).is_ok();
+        let is_chunk = |start| self.chunk_starts.binary_search(&start).is_ok();
         excerpt.manifest.format_state = Manifest::encode_state(&FormatState {
             profile: self.profile.clone(),
             channels,
-            known_channels: self.channels.known().clone(),
-            schemas: Vec::new(),
-            chunks: starts.map(is_chunk).collect(),
+            all_channel_ids: self.channels.all_ids().clone(),
+            schema_ids: Vec::new(),
+            is_chunk: starts.map(is_chunk).collect(),
             damaged_ranges: damage_within(&self.damaged_ranges, parts),
             metadata: Vec::new(),
             attachments: Vec::new(),
-            integers,
+            integer_types,
             unreadable: self.unreadable.clone(),
             may_have_null_times: self.may_have_null_times,
             point_columns,
@@ -223,79 +217,76 @@ impl Log for McapLog {
     }
 
     fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
-        check::schemas(&self.manifest, findings);
-        let (source, damaged_ranges) =
-            (self.source.clone(), self.damaged_ranges.clone());
-        let starts = self.chunks.iter();
-        let chunks = starts.filter_map(|start| {
-            let parts = &self.manifest.parts;
-            let index = parts.binary_search_by_key(start, |part| part.bytes.start);
-            Some(parts.get(index.ok()?)?.bytes.clone())
-        });
-        let chunks = chunks.collect();
-        let input =
-            CheckInput { source, options: self.options, damaged_ranges, chunks };
-        let inspection = Arc::new(check::check(input, findings)?);
-        Ok(Some(Box::new(McapInspection { log: self.clone(), inspection })))
+        check::check_schemas(&self.manifest, findings);
+        let chunk_parts = self.manifest.parts.iter().filter(|part| self.is_chunk(part));
+        let input = CheckInput {
+            source: self.source.clone(),
+            options: self.options,
+            damaged_ranges: self.damaged_ranges.clone(),
+            chunks: chunk_parts.map(|part| part.bytes.clone()).collect(),
+        };
+        let chunks = Arc::new(check::check_outside_chunks(input, findings)?);
+        Ok(Some(Box::new(McapInspection { log: self.clone(), chunks })))
     }
 }
 
-/// A file that is checked while it is read.
+/// An inspection of a file, whose chunks are checked while they are read.
 struct McapInspection {
     log: McapLog,
-    inspection: Arc<ChunkInspection>,
+    chunks: Arc<ChunkInspection>,
 }
 
 impl Inspection for McapInspection {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let cursors = self.log.cursors(part, selection);
-        let cursors =
-            cursors.map(|cursor| cursor.with_inspection(self.inspection.clone()));
+        let cursors = cursors.map(|cursor| cursor.with_inspection(self.chunks.clone()));
         Ok(Box::new(ChainedCursor { cursors: cursors.collect() }))
     }
 
     fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()> {
-        self.inspection.finish(findings)
+        self.chunks.finish(findings)
     }
 }
 
 impl McapLog {
-    /// Returns the cursors of all parts of the manifest in `part`.
+    /// Returns true if `part` of the manifest is a chunk.
+    fn is_chunk(&self, part: &Part) -> bool {
+        self.chunk_starts.binary_search(&part.bytes.start).is_ok()
+    }
+
+    /// Returns the cursors of the parts of the manifest that `part` consists of.
     fn cursors(
         &self,
         part: &Part,
         selection: &Selection,
     ) -> impl Iterator<Item = McapCursor> {
-        let parts = &self.manifest.parts;
-        let first = parts
-            .partition_point(|inner_part| inner_part.bytes.start < part.bytes.start);
-        let inner_parts = parts.get(first..).unwrap_or_default().iter();
-        let inner_parts = inner_parts
-            .take_while(move |inner_part| inner_part.bytes.end <= part.bytes.end);
-        inner_parts.map(|inner_part| self.cursor(inner_part.bytes.clone(), selection))
+        let indices = self.manifest.parts_within(&part.bytes);
+        let parts = self.manifest.parts.get(indices).unwrap_or_default();
+        parts.iter().map(|part| self.cursor(part, selection))
     }
 
-    fn cursor(&self, bytes: Range<u64>, selection: &Selection) -> McapCursor {
+    /// Returns the cursor of `part` of the manifest.
+    fn cursor(&self, part: &Part, selection: &Selection) -> McapCursor {
         let (channels, selection) = (self.channels.clone(), selection.clone());
-        let (source, options) = (&self.source, self.options);
-        match self.chunks.binary_search(&bytes.start) {
-            Ok(_) => McapCursor::chunk(source, bytes, channels, selection, options),
-            Err(_) => {
-                let damaged_ranges = self.damaged_ranges.clone();
-                McapCursor::records(
-                    source,
-                    bytes,
-                    damaged_ranges,
-                    channels,
-                    selection,
-                    options,
-                )
-            }
+        let (source, bytes) = (&self.source, part.bytes.clone());
+        let options = self.options;
+        if self.is_chunk(part) {
+            McapCursor::chunk(source, bytes, channels, selection, options)
+        } else {
+            let damaged_ranges = self.damaged_ranges.clone();
+            McapCursor::records(
+                source,
+                bytes,
+                damaged_ranges,
+                channels,
+                selection,
+                options,
+            )
         }
     }
 }
 
-/// Reads several parts, one after the other.
+/// Reads several parts one after the other.
 struct ChainedCursor {
     cursors: VecDeque<McapCursor>,
 }

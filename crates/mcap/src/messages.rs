@@ -17,32 +17,33 @@ use logtool_rosmsg::{Definition, TopicMetadata, describe};
 
 use crate::{
     messages::{
-        cdr::{CDR, CdrDecoder},
-        json::{IntegerTypes, JSON, JsonReader},
+        cdr::CdrDecoder,
+        json::{IntegerTypes, JsonReader},
     },
     schema_encoding::schema_encoding,
 };
 
 /// Returns a decoder of the messages of `topic` that outputs the selected `columns`.
-/// Without a usable schema, the column has the raw bytes. JSON messages have `integers`
-/// with types other than those implied by the schema.
+/// Without a usable schema, the only column besides the time has the raw bytes.
+/// `integer_types` are the types of integers in JSON messages that differ from the types
+/// that the schema implies.
 pub(crate) fn decoder(
     topic: &Topic,
     columns: &Columns,
-    integers: Option<&IntegerTypes>,
+    integer_types: Option<&IntegerTypes>,
 ) -> Result<Box<dyn Decoder>> {
     if let Some(Ok(reader)) = protobuf::reader(topic) {
-        return tree_decoder(reader.shape().clone(), reader, topic, columns);
+        return tree_decoder(reader.struct_type().clone(), reader, topic, columns);
     }
     if let Some(reader) = json_reader(topic) {
-        let reader = match integers {
+        let reader = match integer_types {
             Some(types) => reader.with_types(types),
             None => reader,
         };
         return tree_decoder(reader.struct_type().clone(), reader, topic, columns);
     }
     match layout(topic) {
-        Some(Ok(layout)) if topic.encoding == CDR.0 => {
+        Some(Ok(layout)) if topic.encoding == cdr::MESSAGE_ENCODING => {
             Ok(Box::new(CdrDecoder::new(&layout, topic.header_len, columns)?))
         }
         Some(Ok(layout)) => Ok(Box::new(LayoutDecoder::new(&layout, columns)?)),
@@ -64,36 +65,40 @@ fn tree_decoder(
 
 /// Returns a reader of the messages of `topic`, if they are JSON.
 pub(crate) fn json_reader(topic: &Topic) -> Option<JsonReader> {
-    (topic.encoding == JSON.0).then(|| {
-        let schema = schema_encoding(topic).unwrap_or_default();
-        let text = if schema == JSON.1 { topic.definition.as_str() } else { "" };
-        JsonReader::new(&topic.type_name, text)
+    (topic.encoding == json::MESSAGE_ENCODING).then(|| {
+        let encoding = schema_encoding(topic).unwrap_or_default();
+        let has_json_schema = encoding == json::SCHEMA_ENCODING;
+        let schema = if has_json_schema { topic.definition.as_str() } else { "" };
+        JsonReader::new(&topic.type_name, schema)
     })
 }
 
-/// Returns the layout of the messages of `topic`, including the header bytes except for
-/// CDR. Returns `None` if the encoding is not supported, and an error if the schema is
-/// malformed.
+/// Returns the layout of the messages of `topic`. For ROS 1, it is the layout of whole
+/// payloads, including the header bytes; for CDR, it is that of converted messages without
+/// the header bytes. Returns `None` if the encoding has no layouts, and an error if the
+/// schema is malformed.
 pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
-    let schema = schema_encoding(topic).unwrap_or_default();
-    match (topic.encoding.as_str(), schema) {
-        ("ros1", "ros1msg") => {}
-        CDR => return Some(cdr::layout(topic)),
-        _ => return None,
+    let schema_encoding = schema_encoding(topic).unwrap_or_default();
+    match (topic.encoding.as_str(), schema_encoding) {
+        ("ros1", "ros1msg") => {
+            let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
+            let described = describe(&topic.type_name, md5sum, &topic.definition);
+            Some(described.and_then(|described| with_message_header(&described.layout)))
+        }
+        (cdr::MESSAGE_ENCODING, cdr::SCHEMA_ENCODING) => Some(cdr::layout(topic)),
+        _ => None,
     }
-    let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
-    let described = describe(&topic.type_name, md5sum, &topic.definition);
-    Some(described.and_then(|described| with_message_header(&described.layout)))
 }
 
-/// Returns the definition of a well-known ROS type and its schema encoding, if `topic`
+/// Returns the definition and the schema encoding of a well-known ROS type, if `topic`
 /// has such a type with an empty definition. Recorders write an empty definition if
 /// they do not find the definition of a type.
-pub(crate) fn missing_definition(topic: &Topic) -> Option<(String, &'static str)> {
-    let schema = schema_encoding(topic).unwrap_or_default();
-    let is_empty = topic.definition.trim().is_empty() && topic.descriptor.is_empty();
-    let (text, encoding) = match (topic.encoding.as_str(), schema) {
-        _ if !is_empty => return None,
+pub(crate) fn well_known_definition(topic: &Topic) -> Option<(String, &'static str)> {
+    if !topic.definition.trim().is_empty() || !topic.descriptor.is_empty() {
+        return None;
+    }
+    let schema_encoding = schema_encoding(topic).unwrap_or_default();
+    let (text, encoding) = match (topic.encoding.as_str(), schema_encoding) {
         ("ros1", "ros1msg" | "") => {
             let definition = match TopicMetadata::new(&topic.metadata).md5sum {
                 None | Some("*") => Definition::by_name(&topic.type_name)?,
@@ -101,30 +106,30 @@ pub(crate) fn missing_definition(topic: &Topic) -> Option<(String, &'static str)
             };
             (definition.text(), "ros1msg")
         }
-        (encoding, schema)
-            if encoding == CDR.0 && (schema == CDR.1 || schema.is_empty()) =>
-        {
-            (Definition::common_ros2_text(&topic.type_name)?, CDR.1)
+        (cdr::MESSAGE_ENCODING, cdr::SCHEMA_ENCODING | "") => {
+            (Definition::common_ros2_text(&topic.type_name)?, cdr::SCHEMA_ENCODING)
         }
         _ => return None,
     };
     (!text.is_empty()).then_some((text, encoding))
 }
 
-/// Returns the reason why the JSON schema of `topic` cannot be parsed, if it has one.
-pub(crate) fn unusable_json_schema(topic: &Topic) -> Option<String> {
-    let schema = schema_encoding(topic).unwrap_or_default();
-    let text = topic.definition_bytes().trim_ascii();
-    if (topic.encoding.as_str(), schema) != JSON || text.is_empty() {
+/// Returns the reason why the JSON schema of `topic` cannot be parsed, or `None` if it can
+/// be parsed or the topic has no JSON schema.
+pub(crate) fn json_schema_error(topic: &Topic) -> Option<String> {
+    let has_json_schema = topic.encoding == json::MESSAGE_ENCODING
+        && schema_encoding(topic) == Some(json::SCHEMA_ENCODING);
+    let schema = topic.definition_bytes().trim_ascii();
+    if !has_json_schema || schema.is_empty() {
         return None;
     }
-    let parsed = serde_json::from_slice::<serde_json::Value>(text);
+    let parsed = serde_json::from_slice::<serde_json::Value>(schema);
     parsed.err().map(|err| format!("its schema is not JSON: {err}"))
 }
 
-/// Returns `layout` with preceding hidden fields for the header bytes.
+/// Returns `layout` with hidden fields for the header bytes before its fields.
 fn with_message_header(layout: &Layout) -> Result<Arc<Layout>> {
-    let hidden = |name: &str, primitive| LayoutField {
+    let hidden_field = |name: &str, primitive| LayoutField {
         name: name.to_owned(),
         kind: LayoutKind::Primitive(primitive),
         count: None,
@@ -132,9 +137,9 @@ fn with_message_header(layout: &Layout) -> Result<Arc<Layout>> {
         role: FieldRole::Hidden,
     };
     let mut fields = vec![
-        hidden("sequence", Primitive::U32),
-        hidden("log_time", Primitive::U64),
-        hidden("publish_time", Primitive::U64),
+        hidden_field("sequence", Primitive::U32),
+        hidden_field("log_time", Primitive::U64),
+        hidden_field("publish_time", Primitive::U64),
     ];
     fields.extend(layout.fields.iter().cloned());
     let with_message_header = Layout::from_fields(layout.name.clone(), fields)?;

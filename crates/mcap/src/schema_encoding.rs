@@ -17,7 +17,8 @@ pub fn set_schema_encoding(metadata: &mut BTreeMap<String, String>, encoding: &s
     metadata.insert(KEY.to_owned(), encoding.to_owned());
 }
 
-/// Removes the schema encoding of `topic`, whose definition gets another encoding.
+/// Removes the schema encoding of `topic`. This is needed if the definition of the topic is
+/// replaced by one in another encoding.
 pub fn remove_schema_encoding(topic: &mut Topic) {
     topic.metadata.remove(KEY);
 }

@@ -19,14 +19,14 @@ use crate::{
     declaration::Declaration,
     format_state::{FORMAT_NAME, FormatState, STREAM_KEYS},
     messages::{
-        cdr::CDR,
+        cdr,
         ros2::{self, Translation},
     },
     schema_encoding::schema_encoding,
     sink::{
         chunk_read_ahead::ChunkReadAhead,
         doubtful_records::DoubtfulNotes,
-        options::{check_names, compression, may_copy, profile},
+        options::{check_renamed_topics, compression, may_copy_chunks, profile},
         verbatim_chunks::VerbatimChunks,
     },
     wire::{Channel, PAYLOAD_HEADER_LEN, Schema, timestamp},
@@ -39,40 +39,44 @@ use crate::{
 /// Writes the messages of several selections.
 pub(crate) struct McapSink<'w> {
     writer: Writer<Box<dyn Output + 'w>>,
-    extracts: Vec<SelectionState>,
+    slices: Vec<SliceState>,
     remarks: Vec<String>,
     /// A buffer for translated messages.
     translated: Vec<u8>,
     /// Whether the checksums of attachments are verified.
-    is_careful: bool,
+    verifies_attachments: bool,
     doubtful: DoubtfulNotes,
 }
 
-/// The state of one selection.
-struct SelectionState {
+/// The state of writing one of the selections.
+struct SliceState {
     /// The output channel of each selected stream of each topic.
     channels: BTreeMap<(TopicId, u32), OutputChannel>,
+    /// Whether each topic is derived from another one.
     is_derived: Vec<bool>,
     /// The transcoders of the topics whose messages are translated.
-    translations: BTreeMap<TopicId, Transcoder>,
-    left_out: Vec<Damage>,
-    /// The byte ranges of attachment records.
+    transcoders: BTreeMap<TopicId, Transcoder>,
+    /// The messages that were dropped because they cannot be translated.
+    dropped: Vec<Damage>,
+    /// The byte ranges of attachment records in the source file.
     attachments: Vec<Range<u64>>,
-    /// The clock offset of this selection.
+    /// The change of the times of this selection.
     shift: ClockTransform,
-    /// The chunks that can be copied unchanged, if there are any.
+    /// The chunks of the source file, if some may be copied unchanged.
     verbatim: Option<Arc<VerbatimChunks>>,
-    /// Those of them that are read in advance.
+    /// The reader of these chunks, if the caller announced which parts it will copy.
     read_ahead: Option<ChunkReadAhead>,
 }
 
 /// The output channel of a stream.
 struct OutputChannel {
     channel: ChannelHandle,
+    /// The number of bytes in each payload before the message.
     header_len: u32,
+    /// Whether the stream is from an MCAP file.
     is_mcap: bool,
     /// The sequence number of the next message without one.
-    sequence: u32,
+    next_sequence: u32,
 }
 
 impl<'w> McapSink<'w> {
@@ -86,67 +90,62 @@ impl<'w> McapSink<'w> {
         extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
-        check_names(extracts, options)?;
-        let mut writing = WriterOptions::default();
+        check_renamed_topics(extracts, options)?;
+        let mut writer_options = WriterOptions::default();
         if let Some(name) = &options.compression {
-            writing.compression = compression(name)?;
+            writer_options.compression = compression(name)?;
         }
-        let states = extracts.iter().map(|extract| {
+        let format_states = extracts.iter().map(|extract| {
             let is_mcap = extract.manifest.format == FORMAT_NAME;
             is_mcap
                 .then(|| extract.manifest.decode_state::<FormatState>(FORMAT_NAME))
                 .transpose()
         });
-        let states = states.collect::<Result<Vec<_>>>()?;
-        writing.profile = profile(extracts, &states, options);
+        let format_states = format_states.collect::<Result<Vec<_>>>()?;
+        writer_options.profile = profile(extracts, &format_states, options);
+        // Nothing is written if a topic cannot be translated.
         let translations =
             extracts.iter().map(|extract| translations(extract, options));
         let translations = translations.collect::<Result<Vec<_>>>()?;
-        let mut writer = Writer::new(out, writing)?;
-        let (mut state, mut remarks) = (Vec::new(), Vec::new());
+        let mut writer = Writer::new(out, writer_options)?;
+        let (mut slices, mut remarks) = (Vec::new(), Vec::new());
         for ((extract, format_state), translations) in
-            extracts.iter().zip(states).zip(translations)
+            extracts.iter().zip(format_states).zip(translations)
         {
             remarks.extend(
                 translations
                     .values()
                     .filter_map(|translation| translation.remark.clone()),
             );
-            let mcap_state =
-                format_state.as_ref().filter(|_| may_copy(extracts, options));
-            state.push(SelectionState::new(
-                &mut writer,
-                extract,
-                translations,
-                options,
-                mcap_state,
-            )?);
-            for (name, metadata) in
-                format_state.iter().flat_map(|format_state| &format_state.metadata)
-            {
-                writer.metadata(name, metadata)?;
+            let verbatim = match &format_state {
+                Some(format_state) if may_copy_chunks(extracts, options) => {
+                    VerbatimChunks::new(extract, format_state, options)?
+                }
+                _ => None,
+            };
+            let mut slice =
+                SliceState::new(&mut writer, extract, translations, options, verbatim)?;
+            if let Some(format_state) = format_state {
+                for (name, metadata) in &format_state.metadata {
+                    writer.metadata(name, metadata)?;
+                }
+                slice.attachments = format_state.attachments;
             }
-            let attachments = format_state
-                .map(|format_state| format_state.attachments)
-                .unwrap_or_default();
-            if let Some(state) = state.last_mut() {
-                state.attachments = attachments;
-            }
+            slices.push(slice);
         }
-        for (state, shift) in state.iter_mut().zip(&options.shifts) {
-            state.shift = *shift;
+        for (slice, shift) in slices.iter_mut().zip(&options.shifts) {
+            slice.shift = *shift;
         }
-        // New metadata records follow the existing ones, e.g. those about the origin of
-        // the file.
+        // New metadata records, e.g. the provenance, follow those of the source files.
         for (name, metadata) in &options.metadata {
             writer.metadata(name, metadata)?;
         }
         Ok(Self {
             writer,
-            extracts: state,
+            slices,
             remarks,
             translated: Vec::new(),
-            is_careful: options.is_repair,
+            verifies_attachments: options.is_repair,
             doubtful: DoubtfulNotes::new(extracts),
         })
     }
@@ -154,13 +153,13 @@ impl<'w> McapSink<'w> {
 
 impl RecordSink for McapSink<'_> {
     fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
-        let Some(state) = self.extracts.get_mut(slice_index) else {
+        let Some(slice) = self.slices.get_mut(slice_index) else {
             let message = format!("there is no selection {slice_index}");
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
         let key = (record.topic, record.stream);
-        let Some(output) = state.channels.get_mut(&key) else {
-            if state.is_derived.get(record.topic.index()) == Some(&true) {
+        let Some(output) = slice.channels.get_mut(&key) else {
+            if slice.is_derived.get(record.topic.index()) == Some(&true) {
                 return Ok(());
             }
             let (topic, stream) = (record.topic.0, record.stream);
@@ -175,31 +174,32 @@ impl RecordSink for McapSink<'_> {
                 )
                 .with_offset(record.offset)
             })?;
-        let (sequence, published) = match output.message_header(&record) {
-            Some((sequence, published)) => {
-                (sequence, timestamp(shifted_time(published, state.shift)))
+        let (sequence, publish_time) = match output.message_header(&record) {
+            Some((sequence, publish_time)) => {
+                (sequence, timestamp(shifted_time(publish_time, slice.shift)))
             }
             None => {
-                output.sequence = output.sequence.wrapping_add(1);
-                (output.sequence.wrapping_sub(1), record.time)
+                let sequence = output.next_sequence;
+                output.next_sequence = sequence.wrapping_add(1);
+                (sequence, record.time)
             }
         };
-        let data = match state.translations.get(&record.topic) {
+        let data = match slice.transcoders.get(&record.topic) {
             None => data,
             Some(transcoder) => {
                 self.translated.clear();
                 if !transcoder.to_cdr(data, &mut self.translated) {
-                    record.undecodable_damage().add_to(&mut state.left_out);
+                    record.undecodable_damage().add_to(&mut slice.dropped);
                     return Ok(());
                 }
                 &self.translated
             }
         };
-        self.writer.write(output.channel, sequence, record.time, published, data)
+        self.writer.write(output.channel, sequence, record.time, publish_time, data)
     }
 
     fn copies_parts(&self, slice_index: usize) -> bool {
-        self.extracts.get(slice_index).is_some_and(|state| state.verbatim.is_some())
+        self.slices.get(slice_index).is_some_and(|slice| slice.verbatim.is_some())
     }
 
     fn expect_parts(
@@ -208,8 +208,8 @@ impl RecordSink for McapSink<'_> {
         parts: Vec<Part>,
         source: &Arc<dyn Source>,
     ) {
-        let Some(state) = self.extracts.get_mut(slice_index) else { return };
-        state.read_ahead = state.verbatim.as_ref().map(|verbatim| {
+        let Some(slice) = self.slices.get_mut(slice_index) else { return };
+        slice.read_ahead = slice.verbatim.as_ref().map(|verbatim| {
             ChunkReadAhead::new(verbatim.clone(), source.clone(), parts)
         });
     }
@@ -220,18 +220,15 @@ impl RecordSink for McapSink<'_> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let Some(state) = self.extracts.get_mut(slice_index) else { return Ok(None) };
-        let Some(verbatim) = &state.verbatim else { return Ok(None) };
-        let read_ahead = state.read_ahead.as_mut();
+        let Some(slice) = self.slices.get_mut(slice_index) else { return Ok(None) };
+        let Some(verbatim) = &slice.verbatim else { return Ok(None) };
+        let read_ahead = slice.read_ahead.as_mut();
         let chunk =
             match read_ahead.and_then(|read_ahead| read_ahead.take(part.bytes.start)) {
                 Some(chunk) => chunk?,
                 None => verbatim.chunk(part, source)?,
             };
-        match chunk {
-            Some(chunk) => self.writer.copy(chunk).map(Some),
-            None => Ok(None),
-        }
+        chunk.map(|chunk| self.writer.copy_chunk(chunk)).transpose()
     }
 
     fn copy_attachments(
@@ -239,40 +236,45 @@ impl RecordSink for McapSink<'_> {
         slice_index: usize,
         source: &dyn Source,
     ) -> Result<()> {
-        let Some(state) = self.extracts.get(slice_index) else { return Ok(()) };
-        let positions = state.attachments.clone();
-        let shift = state.shift;
-        for position in positions {
+        let Some(slice) = self.slices.get(slice_index) else { return Ok(()) };
+        for position in &slice.attachments {
             let is_doubtful =
-                self.is_careful && !has_valid_checksum(source, &position)?;
-            let sum = if is_doubtful { ChecksumMode::Drop } else { ChecksumMode::Keep };
-            let name = self.writer.attach(source, position.clone(), shift, sum)?;
+                self.verifies_attachments && !has_valid_checksum(source, position)?;
+            let checksum_mode =
+                if is_doubtful { ChecksumMode::Remove } else { ChecksumMode::Keep };
+            let name = self.writer.copy_attachment(
+                source,
+                position.clone(),
+                slice.shift,
+                checksum_mode,
+            )?;
             if is_doubtful {
-                self.doubtful.attachment(name, &position);
+                self.doubtful.add_attachment(name, position);
             }
         }
         Ok(())
     }
 
     fn note_doubtful(&mut self, slice_index: usize, records: &DoubtfulRecords) {
-        self.doubtful.records(slice_index, records);
+        self.doubtful.add_records(slice_index, records);
     }
 
     fn dropped_records(&self, slice_index: usize) -> &[Damage] {
-        self.extracts.get(slice_index).map_or(&[], |state| &state.left_out)
+        self.slices.get(slice_index).map_or(&[], |slice| &slice.dropped)
     }
 
     fn remarks(&self) -> Vec<String> {
-        let translations =
-            self.extracts.iter().flat_map(|selected| selected.translations.values());
-        let unrepresentable: u64 = translations.map(Transcoder::times_after_2038).sum();
-        let remark = format!(
-            "{unrepresentable} times are after 2038-01-19, which ROS 2 cannot represent; readers \
-             take them as times before 1970"
-        );
-        let remark = (unrepresentable > 0).then_some(remark);
-        let doubtful = self.doubtful.remarks();
-        self.remarks.iter().cloned().chain(remark).chain(doubtful).collect()
+        let transcoders =
+            self.slices.iter().flat_map(|slice| slice.transcoders.values());
+        let late_times: u64 = transcoders.map(Transcoder::times_after_2038).sum();
+        let late_times_remark = (late_times > 0).then(|| {
+            format!(
+                "{late_times} times are after 2038-01-19, which ROS 2 cannot represent; readers \
+                 take them as times before 1970"
+            )
+        });
+        let remarks = self.remarks.iter().cloned().chain(late_times_remark);
+        remarks.chain(self.doubtful.remarks()).collect()
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
@@ -288,87 +290,72 @@ impl OutputChannel {
             return None;
         }
         let mut reader = ByteReader::new(record.payload);
-        let (sequence, _, published) = (reader.u32()?, reader.u64()?, reader.u64()?);
-        Some((sequence, published))
+        let (sequence, _log_time, publish_time) =
+            (reader.u32()?, reader.u64()?, reader.u64()?);
+        Some((sequence, publish_time))
     }
 }
 
-impl SelectionState {
+impl SliceState {
+    /// Adds the channels of the selected streams of `extract` to the file. `verbatim` are the
+    /// chunks that may be copied.
     fn new<W: Output>(
         writer: &mut Writer<W>,
         extract: &LogSlice<'_>,
         translations: BTreeMap<TopicId, Translation>,
         options: &WriteOptions,
-        mcap_state: Option<&FormatState>,
+        mut verbatim: Option<VerbatimChunks>,
     ) -> Result<Self> {
         let LogSlice { manifest, selection } = extract;
-        let mut verbatim = match mcap_state {
-            Some(format_state) => VerbatimChunks::new(extract, format_state, options)?,
-            None => None,
-        };
         let mut channels = BTreeMap::new();
         let is_mcap = manifest.format == FORMAT_NAME;
         for (stream, id, metadata) in streams(manifest) {
             let topic = manifest.topic(id)?;
-            let is_wanted =
-                topic.origin != TopicOrigin::Derived && selection.topics.contains(id);
-            if !is_wanted {
-                if let Some(verbatim) = &mut verbatim
-                    && topic.origin != TopicOrigin::Derived
-                {
+            if topic.origin == TopicOrigin::Derived {
+                continue;
+            }
+            if !selection.topics.contains(id) {
+                if let Some(verbatim) = &mut verbatim {
                     verbatim.set_channel(stream, None);
                 }
                 continue;
             }
             let name = options.rename.get(&*topic.label()).unwrap_or(&topic.name);
-            let channel = match translations.get(&id) {
-                Some(Translation { type_name, definition, .. }) => {
-                    let (encoding, schema_encoding) = CDR;
+            let copied_channel = verbatim.as_mut().and_then(|verbatim| {
+                channel_with_same_ids(writer, verbatim, stream, (id, topic), &metadata)
+            });
+            let channel = match (copied_channel, translations.get(&id)) {
+                (Some(channel), _) => channel,
+                (None, Some(Translation { type_name, definition, .. })) => {
                     let schema = writer.schema(
                         type_name,
-                        schema_encoding,
+                        cdr::SCHEMA_ENCODING,
                         definition.as_bytes(),
                     )?;
                     let is_latched = topic.is_latched(stream);
-                    let words = ros2::channel_metadata(&metadata, is_latched);
-                    writer.channel(name, schema, encoding, words)?
+                    let metadata = ros2::channel_metadata(&metadata, is_latched);
+                    writer.channel(name, schema, cdr::MESSAGE_ENCODING, metadata)?
                 }
-                None => {
-                    let ids =
-                        verbatim.as_ref().and_then(|verbatim| verbatim.ids(stream));
-                    let mcap_state =
-                        ids.and_then(|ids| same_channel(writer, topic, ids, &metadata));
-                    if let Some(verbatim) = &mut verbatim {
-                        verbatim.set_channel(stream, mcap_state.as_ref().map(|_| id));
-                    }
-                    match mcap_state {
-                        Some((mcap_state, declarations)) => {
-                            if let Some(verbatim) = &mut verbatim {
-                                verbatim.declare(declarations);
-                            }
-                            mcap_state
-                        }
-                        None => {
-                            let schema = schema(writer, manifest, topic)?;
-                            writer.channel(name, schema, &topic.encoding, metadata)?
-                        }
-                    }
+                (None, None) => {
+                    let schema = unchanged_schema(writer, manifest, topic)?;
+                    writer.channel(name, schema, &topic.encoding, metadata)?
                 }
             };
             let header_len = topic.header_len;
-            let output = OutputChannel { channel, header_len, is_mcap, sequence: 0 };
+            let output =
+                OutputChannel { channel, header_len, is_mcap, next_sequence: 0 };
             channels.insert((id, stream), output);
         }
         let topics = manifest.topics.iter();
         let is_derived = topics.map(|topic| topic.origin == TopicOrigin::Derived);
-        let translations = translations.into_iter();
-        let translations =
-            translations.map(|(id, translation)| (id, translation.transcoder));
+        let transcoders = translations.into_iter();
+        let transcoders =
+            transcoders.map(|(id, translation)| (id, translation.transcoder));
         Ok(Self {
             channels,
             is_derived: is_derived.collect(),
-            translations: translations.collect(),
-            left_out: Vec::new(),
+            transcoders: transcoders.collect(),
+            dropped: Vec::new(),
             attachments: Vec::new(),
             shift: ClockTransform::default(),
             verbatim: verbatim.map(Arc::new),
@@ -377,34 +364,55 @@ impl SelectionState {
     }
 }
 
-/// Declares the channel of `topic` and its schema with the same ids as in the source
-/// file. Returns the channel and both declarations, or `None` if an id is not free.
-fn same_channel<W: Output>(
+/// Adds the channel of `stream` and its schema with the same ids as in the source file.
+/// Stores in `verbatim` whether this was possible. Returns `None` if an id is not free.
+fn channel_with_same_ids<W: Output>(
+    writer: &mut Writer<W>,
+    verbatim: &mut VerbatimChunks,
+    stream: u32,
+    (topic_id, topic): (TopicId, &Topic),
+    metadata: &BTreeMap<String, String>,
+) -> Option<ChannelHandle> {
+    let ids = verbatim.ids(stream);
+    let added = ids.and_then(|ids| add_with_ids(writer, topic, ids, metadata));
+    verbatim.set_channel(stream, added.as_ref().map(|_| topic_id));
+    let (channel, declarations) = added?;
+    verbatim.declare(declarations);
+    Some(channel)
+}
+
+/// Adds the channel of `topic` and its schema with these ids of the channel and of the
+/// schema. Returns the channel and both declarations, or `None` if an id is not free.
+fn add_with_ids<W: Output>(
     writer: &mut Writer<W>,
     topic: &Topic,
-    (id, schema): (u16, u16),
+    (channel_id, schema_id): (u16, u16),
     metadata: &BTreeMap<String, String>,
 ) -> Option<(ChannelHandle, Vec<Declaration>)> {
     let mut declarations = Vec::new();
-    if schema != 0 {
+    if schema_id != 0 {
         let schema = Schema {
-            id: schema,
+            id: schema_id,
             name: topic.type_name.clone(),
             encoding: schema_encoding(topic)?.to_owned(),
             data: topic.definition_bytes().to_vec(),
         };
         declarations.push(Declaration::from_schema(&schema));
-        writer.same_schema(schema)?;
+        writer.schema_with_id(schema)?;
     }
-    let (name, encoding) = (topic.name.clone(), topic.encoding.clone());
-    let metadata = metadata.clone();
-    let channel = Channel { id, schema, topic: name, encoding, metadata };
+    let channel = Channel {
+        id: channel_id,
+        schema: schema_id,
+        topic: topic.name.clone(),
+        encoding: topic.encoding.clone(),
+        metadata: metadata.clone(),
+    };
     declarations.push(Declaration::from_channel(&channel));
-    Some((writer.same_channel(channel)?, declarations))
+    Some((writer.channel_with_id(channel)?, declarations))
 }
 
-/// Declares the unchanged schema of `topic`; returns no schema if the topic has none.
-fn schema<W: Output>(
+/// Adds the unchanged schema of `topic`. Returns no schema if the topic has none.
+fn unchanged_schema<W: Output>(
     writer: &mut Writer<W>,
     manifest: &Manifest,
     topic: &Topic,
@@ -417,8 +425,8 @@ fn schema<W: Output>(
     writer.schema(&topic.type_name, &encoding, definition)
 }
 
-/// Returns the translations of the selected topics of `extract`, if a translation is
-/// requested.
+/// Returns the translations of the selected topics of `extract` that are of ROS 1, if a
+/// translation is requested.
 fn translations(
     extract: &LogSlice<'_>,
     options: &WriteOptions,
@@ -436,32 +444,31 @@ fn translations(
 /// Returns the streams of `manifest`: index, topic and metadata. A topic without
 /// streams is one stream.
 fn streams(manifest: &Manifest) -> Vec<(u32, TopicId, BTreeMap<String, String>)> {
-    let properties = (0..).zip(&manifest.streams);
-    let mut streams_of_topics: Vec<_> = properties
-        .map(|(number, stream)| (number, stream.topic, channel_metadata(stream)))
+    let streams = (0..).zip(&manifest.streams);
+    let mut streams: Vec<_> = streams
+        .map(|(index, stream)| (index, stream.topic, channel_metadata(stream)))
         .collect();
-    let has_streams: TopicSet =
+    let topics_with_streams: TopicSet =
         manifest.streams.iter().map(|stream| stream.topic).collect();
     let topics_without_streams =
-        manifest.topics().filter(|(id, _)| !has_streams.contains(*id));
-    streams_of_topics
-        .extend(topics_without_streams.map(|(id, _)| (0, id, BTreeMap::new())));
-    streams_of_topics
+        manifest.topics().filter(|(id, _)| !topics_with_streams.contains(*id));
+    streams.extend(topics_without_streams.map(|(id, _)| (0, id, BTreeMap::new())));
+    streams
 }
 
-/// Returns the channel metadata of `stream`, without the properties that the channel
-/// record itself has.
+/// Returns the channel metadata of `stream`, without the entries that are other fields of
+/// the channel record.
 fn channel_metadata(stream: &Stream) -> BTreeMap<String, String> {
-    let properties = stream.metadata.iter();
-    let properties = properties.filter(|(key, _)| !STREAM_KEYS.contains(&key.as_str()));
-    let properties = properties.filter_map(|(key, value)| match value {
+    let entries = stream.metadata.iter();
+    let entries = entries.filter(|(key, _)| !STREAM_KEYS.contains(&key.as_str()));
+    let entries = entries.filter_map(|(key, value)| match value {
         Value::Text(text) => Some((key.clone(), text.clone())),
         _ => None,
     });
-    properties.collect()
+    entries.collect()
 }
 
-/// Returns the schema encoding of `topic`.
+/// Returns the schema encoding of `topic`, or an error if it is unknown.
 fn required_schema_encoding(manifest: &Manifest, topic: &Topic) -> Result<String> {
     if let Some(encoding) = schema_encoding(topic) {
         return Ok(encoding.to_owned());

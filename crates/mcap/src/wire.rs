@@ -23,9 +23,9 @@ pub(crate) const FOOTER_LEN: usize = RECORD_HEADER_LEN + 20;
 /// The number of bytes in a message record before its data.
 pub(crate) const MESSAGE_HEADER_LEN: usize = 22;
 
-/// The number of these bytes that are part of a payload: all except the channel id.
-/// They are the sequence number (`u32`), the log time and the publish time (`u64` each,
-/// in nanoseconds).
+/// The number of bytes before the data in the payload of a record, which is a message
+/// without its channel id. They are the sequence number (`u32`), the log time and the
+/// publish time (`u64` each, in nanoseconds).
 pub(crate) const PAYLOAD_HEADER_LEN: u32 = 20;
 
 /// The opcodes.
@@ -134,16 +134,18 @@ pub(crate) fn timestamp(nanos: u64) -> Timestamp {
 /// A chunk of compressed records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'b> {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    /// The declared first log time of its messages.
+    pub(crate) start_time: u64,
+    /// The declared last log time of its messages.
+    pub(crate) end_time: u64,
     /// The declared length of the decompressed records.
-    pub(crate) size: u64,
+    pub(crate) uncompressed_len: u64,
     /// The CRC-32 of the decompressed records; 0 for no checksum.
     pub(crate) crc: u32,
     pub(crate) compression: &'b [u8],
     /// The declared length of the compressed records.
     pub(crate) compressed_len: u64,
-    /// The available compressed records.
+    /// The compressed records. They are shorter than declared if the record is truncated.
     pub(crate) compressed: &'b [u8],
 }
 
@@ -151,60 +153,75 @@ impl<'b> Chunk<'b> {
     /// Parses the content of a chunk record, or its first part.
     pub(crate) fn parse(content: &'b [u8]) -> Option<Self> {
         let mut reader = ByteReader::new(content);
-        let (start, end, size, crc) =
-            (reader.u64()?, reader.u64()?, reader.u64()?, reader.u32()?);
+        let (start_time, end_time) = (reader.u64()?, reader.u64()?);
+        let (uncompressed_len, crc) = (reader.u64()?, reader.u32()?);
         let compression = length_prefixed(&mut reader)?;
         let compressed_len = reader.u64()?;
-        let rest = reader.remaining();
-        let len = usize::try_from(compressed_len).unwrap_or(usize::MAX).min(rest.len());
-        let compressed = rest.get(..len)?;
-        Some(Self { start, end, size, crc, compression, compressed_len, compressed })
+        let remaining = reader.remaining();
+        let available_len =
+            usize::try_from(compressed_len).unwrap_or(usize::MAX).min(remaining.len());
+        let compressed = remaining.get(..available_len)?;
+        Some(Self {
+            start_time,
+            end_time,
+            uncompressed_len,
+            crc,
+            compression,
+            compressed_len,
+            compressed,
+        })
     }
 
     /// Returns the offset of the compressed records in the content.
     pub(crate) fn compressed_start(&self) -> usize {
-        40 + self.compression.len()
+        CHUNK_HEADER_LEN + self.compression.len()
     }
 }
+
+/// The length of the fields before the records of a chunk, without the name of the
+/// compression.
+pub(crate) const CHUNK_HEADER_LEN: usize = 8 + 8 + 8 + 4 + 4 + 8;
 
 /// The chunk index record of a chunk in the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkIndex {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    /// The offset of the record of the chunk.
-    pub(crate) at: u64,
-    /// The length of this record.
-    pub(crate) len: u64,
+    /// The first log time of the messages of the chunk.
+    pub(crate) start_time: u64,
+    /// The last log time of the messages of the chunk.
+    pub(crate) end_time: u64,
+    /// The offset of the chunk record.
+    pub(crate) chunk_offset: u64,
+    /// The length of the chunk record, including its header.
+    pub(crate) chunk_len: u64,
     /// The channels of its messages, with the offsets of their message indexes.
-    pub(crate) channels: Vec<(u16, u64)>,
+    pub(crate) message_index_offsets: Vec<(u16, u64)>,
     /// The length of its message indexes, which follow the chunk.
-    pub(crate) index_len: u64,
+    pub(crate) message_indexes_len: u64,
     pub(crate) compression: String,
     pub(crate) compressed_len: u64,
-    pub(crate) size: u64,
+    pub(crate) uncompressed_len: u64,
 }
 
 impl ChunkIndex {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
         let mut reader = ByteReader::new(content);
-        let (start, end, at, len) =
-            (reader.u64()?, reader.u64()?, reader.u64()?, reader.u64()?);
-        let mut offsets = ByteReader::new(length_prefixed(&mut reader)?);
-        let mut channels = Vec::new();
-        while let (Some(channel), Some(at)) = (offsets.u16(), offsets.u64()) {
-            channels.push((channel, at));
+        let (start_time, end_time) = (reader.u64()?, reader.u64()?);
+        let (chunk_offset, chunk_len) = (reader.u64()?, reader.u64()?);
+        let mut pairs = ByteReader::new(length_prefixed(&mut reader)?);
+        let mut message_index_offsets = Vec::new();
+        while let (Some(channel), Some(offset)) = (pairs.u16(), pairs.u64()) {
+            message_index_offsets.push((channel, offset));
         }
         Some(Self {
-            start,
-            end,
-            at,
-            len,
-            channels,
-            index_len: reader.u64()?,
+            start_time,
+            end_time,
+            chunk_offset,
+            chunk_len,
+            message_index_offsets,
+            message_indexes_len: reader.u64()?,
             compression: text(&mut reader)?.into_owned(),
             compressed_len: reader.u64()?,
-            size: reader.u64()?,
+            uncompressed_len: reader.u64()?,
         })
     }
 }
@@ -218,66 +235,76 @@ pub(crate) struct Statistics {
     pub(crate) chunks: u32,
     /// The first and the last log time.
     pub(crate) times: (u64, u64),
-    /// The number of messages of each channel.
-    pub(crate) of_channels: BTreeMap<u16, u64>,
+    /// The number of messages of each channel; empty if the file does not declare it.
+    pub(crate) channel_counts: BTreeMap<u16, u64>,
 }
 
 impl Statistics {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
         let mut reader = ByteReader::new(content);
         let messages = reader.u64()?;
-        reader.bytes(2 + 4)?; // the number of schemas and of channels
+        reader.bytes(2 + 4)?; // the numbers of schemas and of channels
         let (attachments, metadata, chunks) =
             (reader.u32()?, reader.u32()?, reader.u32()?);
         let times = (reader.u64()?, reader.u64()?);
-        let mut counts = ByteReader::new(length_prefixed(&mut reader)?);
-        let mut of_channels = BTreeMap::new();
-        while let (Some(channel), Some(count)) = (counts.u16(), counts.u64()) {
-            of_channels.insert(channel, count);
+        let mut pairs = ByteReader::new(length_prefixed(&mut reader)?);
+        let mut channel_counts = BTreeMap::new();
+        while let (Some(channel), Some(count)) = (pairs.u16(), pairs.u64()) {
+            channel_counts.insert(channel, count);
         }
-        Some(Self { messages, attachments, metadata, chunks, times, of_channels })
+        Some(Self { messages, attachments, metadata, chunks, times, channel_counts })
     }
 
     /// Returns the number of messages of each channel, or `None` if the file does not
     /// declare it: "An empty map indicates that this statistic is not available" (MCAP
     /// specification, "Statistics").
-    pub(crate) fn counts(&self) -> Option<&BTreeMap<u16, u64>> {
-        let is_stated = self.messages == 0 || !self.of_channels.is_empty();
-        is_stated.then_some(&self.of_channels)
+    pub(crate) fn declared_channel_counts(&self) -> Option<&BTreeMap<u16, u64>> {
+        let is_declared = self.messages == 0 || !self.channel_counts.is_empty();
+        is_declared.then_some(&self.channel_counts)
     }
 }
 
-/// Returns the entries of a message index, each with a time and an offset in the chunk.
-pub(crate) fn message_index(content: &[u8]) -> Option<&[u8]> {
+/// Returns the entries of a message index as bytes: for each message the log time, and
+/// the offset of its record in the decompressed chunk (`u64` each).
+pub(crate) fn message_index_entries(content: &[u8]) -> Option<&[u8]> {
     let mut reader = ByteReader::new(content);
     reader.u16()?; // the channel
     length_prefixed(&mut reader)
 }
 
-/// Parses a footer: the offset of the summary (0 for no summary), and its CRC-32 (0 for
-/// no checksum).
-pub(crate) fn footer(content: &[u8]) -> Option<(u64, u32)> {
-    footer_with_offsets(content).map(|(summary, _, crc)| (summary, crc))
+/// The footer of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Footer {
+    /// The offset of the summary; 0 for no summary.
+    pub(crate) summary_start: u64,
+    /// The offset of the summary offset records; 0 for none.
+    pub(crate) summary_offsets_start: u64,
+    /// The CRC-32 of the summary; 0 for no checksum.
+    pub(crate) summary_crc: u32,
 }
 
-/// Like [`footer`], but with the offset of the summary offset records (0 for none) in
-/// between.
-pub(crate) fn footer_with_offsets(content: &[u8]) -> Option<(u64, u64, u32)> {
-    let mut reader = ByteReader::new(content);
-    Some((reader.u64()?, reader.u64()?, reader.u32()?))
+impl Footer {
+    pub(crate) fn parse(content: &[u8]) -> Option<Self> {
+        let mut reader = ByteReader::new(content);
+        Some(Self {
+            summary_start: reader.u64()?,
+            summary_offsets_start: reader.u64()?,
+            summary_crc: reader.u32()?,
+        })
+    }
 }
 
 /// Returns the opcode and the byte range of the record that an attachment index, a
 /// metadata index or a summary offset declares.
 pub(crate) fn declared_range(op: u8, content: &[u8]) -> Option<(u8, Range<u64>)> {
     let mut reader = ByteReader::new(content);
-    let kind = match op {
+    let declared_op = match op {
         op::ATTACHMENT_INDEX => op::ATTACHMENT,
         op::METADATA_INDEX => op::METADATA,
         _ => reader.u8()?,
     };
-    let (at, len) = (reader.u64()?, reader.u64()?);
-    Some((kind, at..at.checked_add(len)?))
+    let (start, len) = (reader.u64()?, reader.u64()?);
+    Some((declared_op, start..start.checked_add(len)?))
 }
 
 /// The fields of an attachment except for its data.
@@ -288,7 +315,7 @@ pub(crate) struct Attachment {
     pub(crate) name: String,
     pub(crate) media_type: String,
     /// The length of the data in bytes.
-    pub(crate) len: u64,
+    pub(crate) data_len: u64,
 }
 
 impl Attachment {
@@ -298,21 +325,21 @@ impl Attachment {
         let (log_time, create_time) = (reader.u64()?, reader.u64()?);
         let (name, media_type) = (text(&mut reader)?, text(&mut reader)?);
         let (name, media_type) = (name.into_owned(), media_type.into_owned());
-        Some(Self { log_time, create_time, name, media_type, len: reader.u64()? })
+        Some(Self { log_time, create_time, name, media_type, data_len: reader.u64()? })
     }
 }
 
 /// Returns the offset of the checksum in the content of an attachment record. `content`
 /// is the whole content or its first part. Fields that a later specification adds
 /// follow the checksum.
-pub(crate) fn attachment_crc(content: &[u8]) -> Option<u64> {
+pub(crate) fn attachment_crc_offset(content: &[u8]) -> Option<u64> {
     let mut reader = ByteReader::new(content);
     reader.bytes(8 + 8)?; // log time and creation time
     let (name, media_type) =
         (length_prefixed(&mut reader)?, length_prefixed(&mut reader)?);
-    let len = reader.u64()?;
-    let fields = 8 + 8 + 4 + name.len() + 4 + media_type.len() + 8;
-    len.checked_add(fields as u64)
+    let data_len = reader.u64()?;
+    let data_start = 8 + 8 + 4 + name.len() + 4 + media_type.len() + 8;
+    data_len.checked_add(data_start as u64)
 }
 
 /// Parses a metadata record: its name and its entries.
@@ -321,7 +348,7 @@ pub(crate) fn metadata(content: &[u8]) -> Option<(String, BTreeMap<String, Strin
     Some((text(&mut reader)?.into_owned(), string_map(&mut reader)?))
 }
 
-/// Reads a `u32` length, and that number of bytes.
+/// Reads a `u32` length and that number of bytes.
 fn length_prefixed<'b>(reader: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = reader.u32()?;
     reader.bytes(len as usize)

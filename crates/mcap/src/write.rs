@@ -39,7 +39,7 @@ pub struct WriterOptions {
     pub profile: String,
     /// The compression of chunks.
     pub compression: Compression,
-    /// A chunk ends when its uncompressed records exceed this number of bytes.
+    /// The number of bytes of uncompressed records after which a chunk ends.
     pub chunk_bytes: u32,
 }
 
@@ -79,8 +79,9 @@ pub struct Writer<W> {
     by_id: Vec<Option<usize>>,
     current_chunk: ChunkBuilder,
     queue: TaskQueue<Result<FinishedChunk>>,
-    /// Buffers of chunks that are written.
+    /// Empty buffers that later chunks can use.
     buffers: Vec<Vec<u8>>,
+    /// The chunks that were written, for the summary.
     chunks: Vec<ChunkIndex>,
     /// The metadata records: name, offset and length.
     metadata: Vec<(String, u64, u64)>,
@@ -96,10 +97,11 @@ pub struct SchemaHandle(u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelHandle(u16);
 
+/// A channel, and the state of writing it.
 #[derive(Debug)]
 struct ChannelState {
     channel: Channel,
-    /// Whether a chunk declares it already.
+    /// Whether the data section declares it already.
     is_declared: bool,
     messages: u64,
 }
@@ -154,16 +156,16 @@ impl<W: Output> Writer<W> {
         self.schemas.add(name, encoding, data).map(SchemaHandle)
     }
 
-    /// Adds a schema with the id that it has in another file, if the id is not in use
-    /// for a different schema.
-    pub(crate) fn same_schema(&mut self, schema: Schema) -> Option<SchemaHandle> {
-        self.schemas.add_same(schema).map(SchemaHandle)
+    /// Adds a schema with the id that it has in another file. Returns `None` if the id is
+    /// in use for a different schema.
+    pub(crate) fn schema_with_id(&mut self, schema: Schema) -> Option<SchemaHandle> {
+        self.schemas.add_with_id(schema).map(SchemaHandle)
     }
 
     /// Adds a channel of `topic` with messages of `schema` in this `encoding`.
     ///
     /// # Errors
-    /// `Limit` if there are already 65,535 channels.
+    /// `Limit` if there are already 65,536 channels.
     pub fn channel(
         &mut self,
         topic: &str,
@@ -171,29 +173,46 @@ impl<W: Output> Writer<W> {
         encoding: &str,
         metadata: BTreeMap<String, String>,
     ) -> Result<ChannelHandle> {
-        let id = number(self.by_id.len(), "channels")?;
+        let id = self.free_channel_id()?;
         let (topic, encoding) = (topic.to_owned(), encoding.to_owned());
         let channel = Channel { id, schema: schema.0, topic, encoding, metadata };
-        Ok(self.declare(channel))
+        Ok(self.add_channel(channel))
     }
 
-    /// Adds a channel with the id that it has in another file, if the id is not in use.
-    pub(crate) fn same_channel(&mut self, channel: Channel) -> Option<ChannelHandle> {
-        let is_free = self.index_of(channel.id).is_none() && channel.id < u16::MAX;
-        is_free.then(|| self.declare(channel))
+    /// Adds a channel with the id that it has in another file. Returns `None` if the id is
+    /// in use.
+    pub(crate) fn channel_with_id(
+        &mut self,
+        channel: Channel,
+    ) -> Option<ChannelHandle> {
+        let is_free = self.channel_index(channel.id).is_none();
+        is_free.then(|| self.add_channel(channel))
+    }
+
+    /// Returns a channel id that is not in use.
+    fn free_channel_id(&self) -> Result<u16> {
+        let after_others = u16::try_from(self.by_id.len()).ok();
+        let free_id = after_others.or_else(|| {
+            let unused = self.by_id.iter().position(Option::is_none)?;
+            u16::try_from(unused).ok()
+        });
+        free_id.ok_or_else(|| {
+            let message = "an MCAP file cannot have more than 65,536 channels";
+            Error::new(ErrorKind::Limit, message)
+        })
     }
 
     /// Returns the index in `channels` of the channel `id`.
-    fn index_of(&self, id: u16) -> Option<usize> {
+    fn channel_index(&self, id: u16) -> Option<usize> {
         *self.by_id.get(usize::from(id))?
     }
 
-    fn declare(&mut self, channel: Channel) -> ChannelHandle {
+    fn add_channel(&mut self, channel: Channel) -> ChannelHandle {
         let handle = ChannelHandle(channel.id);
         let id = usize::from(channel.id);
         self.by_id.resize(self.by_id.len().max(id + 1), None);
-        if let Some(output) = self.by_id.get_mut(id) {
-            *output = Some(self.channels.len());
+        if let Some(index) = self.by_id.get_mut(id) {
+            *index = Some(self.channels.len());
         }
         self.channels.push(ChannelState { channel, is_declared: false, messages: 0 });
         handle
@@ -214,22 +233,13 @@ impl<W: Output> Writer<W> {
         data: &[u8],
     ) -> Result<()> {
         let (log_time, publish_time) = (nanos(log_time)?, nanos(publish_time)?);
-        let index = self.index_of(channel.0);
-        let Some(declared) = index.and_then(|index| self.channels.get_mut(index))
-        else {
-            let message = format!("there is no channel {} in this file", channel.0);
+        let index = self.channel_index(channel.0);
+        let Some(state) = index.and_then(|index| self.channels.get_mut(index)) else {
+            let message = format!("the channel {} is not from this file", channel.0);
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
-        if !declared.is_declared {
-            declared.is_declared = true;
-            let schema = declared.channel.schema;
-            let schema = self.schemas.get(schema);
-            schema
-                .into_iter()
-                .for_each(|schema| self.current_chunk.records.schema(schema));
-            self.current_chunk.records.channel(&declared.channel);
-        }
-        declared.messages += 1;
+        state.declare_once(&self.schemas, &mut self.current_chunk.records);
+        state.messages += 1;
         self.statistics.count(1, log_time, log_time);
         self.current_chunk.message(channel.0, sequence, log_time, publish_time, data);
         if self.current_chunk.len() > self.options.chunk_bytes as usize {
@@ -250,22 +260,22 @@ impl<W: Output> Writer<W> {
         self.flush()?;
         let mut records = Records::default();
         records.add(op::METADATA, |content| {
-            content.text(name).texts(metadata);
+            content.text(name).text_map(metadata);
         });
-        let (at, len) = (self.output.position(), records.bytes().len() as u64);
-        self.metadata.push((name.to_owned(), at, len));
+        let (offset, len) = (self.output.position(), records.bytes().len() as u64);
+        self.metadata.push((name.to_owned(), offset, len));
         self.output.append(records.bytes())
     }
 
-    /// Ends the current chunk if it has messages, and compresses and writes all chunks.
-    /// All messages so far are in the output then.
+    /// Ends the current chunk if it has messages, and writes all chunks, so that the output
+    /// contains all messages so far.
     ///
     /// # Errors
     /// `Io` if writing fails.
     pub fn flush(&mut self) -> Result<()> {
         self.end_chunk()?;
-        while let Some(compressed) = self.queue.wait() {
-            self.write_chunk(compressed?)?;
+        while let Some(finished) = self.queue.wait() {
+            self.write_chunk(finished?)?;
         }
         self.output.flush()
     }
@@ -276,52 +286,50 @@ impl<W: Output> Writer<W> {
     /// `Io` if writing fails.
     pub fn finish(mut self) -> Result<W> {
         self.flush()?;
-        let mut end = Records::default();
-        end.add(op::DATA_END, |content| {
-            content.u32(0);
+        let mut data_end = Records::default();
+        data_end.add(op::DATA_END, |content| {
+            content.u32(0); // no checksum
         });
-        self.output.append(end.bytes())?;
-        let start = self.output.position();
+        self.output.append(data_end.bytes())?;
+        let summary_start = self.output.position();
         let mut summary = Records::default();
         let mut groups = Vec::new();
-        let mut group = |summary: &mut Records, op: u8, add: &dyn Fn(&mut Records)| {
-            let from = summary.bytes().len() as u64;
-            add(summary);
-            let to = summary.bytes().len() as u64;
-            if to > from {
-                groups.push((op, start + from, to - from));
+        let mut add_group = |op: u8, add_records: &dyn Fn(&mut Records)| {
+            let start = summary.bytes().len() as u64;
+            add_records(&mut summary);
+            let len = summary.bytes().len() as u64 - start;
+            if len > 0 {
+                groups.push((op, summary_start + start, len));
             }
         };
-        group(&mut summary, op::SCHEMA, &|records| {
+        add_group(op::SCHEMA, &|records| {
             self.schemas.iter().for_each(|schema| records.schema(schema));
         });
-        group(&mut summary, op::CHANNEL, &|records| {
-            let channels = self.channels.iter();
-            channels.for_each(|declared| records.channel(&declared.channel));
+        add_group(op::CHANNEL, &|records| {
+            self.channels.iter().for_each(|state| records.channel(&state.channel));
         });
-        group(&mut summary, op::STATISTICS, &|records| self.add_statistics(records));
-        group(&mut summary, op::CHUNK_INDEX, &|records| {
+        add_group(op::STATISTICS, &|records| self.add_statistics(records));
+        add_group(op::CHUNK_INDEX, &|records| {
             self.chunks.iter().for_each(|chunk| records.chunk_index(chunk));
         });
-        group(&mut summary, op::ATTACHMENT_INDEX, &|records| {
-            self.attachments
-                .iter()
-                .for_each(|attachments| records.attachment_index(attachments));
+        add_group(op::ATTACHMENT_INDEX, &|records| {
+            let attachments = self.attachments.iter();
+            attachments.for_each(|attachment| records.attachment_index(attachment));
         });
-        group(&mut summary, op::METADATA_INDEX, &|records| {
-            for (name, at, len) in &self.metadata {
+        add_group(op::METADATA_INDEX, &|records| {
+            for (name, offset, len) in &self.metadata {
                 records.add(op::METADATA_INDEX, |content| {
-                    content.u64(*at).u64(*len).text(name);
+                    content.u64(*offset).u64(*len).text(name);
                 });
             }
         });
-        let offsets = start + summary.bytes().len() as u64;
-        for (op, at, len) in groups {
+        let offsets_start = summary_start + summary.bytes().len() as u64;
+        for (op, start, len) in groups {
             summary.add(op::SUMMARY_OFFSET, |content| {
-                content.u8(op).u64(at).u64(len);
+                content.u8(op).u64(start).u64(len);
             });
         }
-        summary.footer(start, offsets);
+        summary.footer(summary_start, offsets_start);
         self.output.append(summary.bytes())?;
         self.output.append(&MAGIC)?;
         self.output.into_inner()
@@ -330,17 +338,33 @@ impl<W: Output> Writer<W> {
     /// Adds the statistics record.
     fn add_statistics(&self, records: &mut Records) {
         let (first, last) = self.statistics.times.unwrap_or_default();
-        let counts = self.channels.iter().filter(|channel| channel.messages > 0);
+        let used_channels = self.channels.iter().filter(|state| state.messages > 0);
         records.add(op::STATISTICS, |content| {
             content.u64(self.statistics.messages).u16(self.schemas.len() as u16);
             content.u32(self.channels.len() as u32).u32(self.attachments.len() as u32);
             content.u32(self.metadata.len() as u32).u32(self.chunks.len() as u32);
-            content.u64(first).u64(last).length_prefixed(|map| {
-                for ChannelState { channel, messages, .. } in counts {
-                    map.u16(channel.id).u64(*messages);
+            content.u64(first).u64(last).length_prefixed(|counts| {
+                for ChannelState { channel, messages, .. } in used_channels {
+                    counts.u16(channel.id).u64(*messages);
                 }
             });
         });
+    }
+}
+
+impl ChannelState {
+    /// Adds the declarations of the channel and of its schema to `records`, unless the file
+    /// already has them.
+    #[inline]
+    fn declare_once(&mut self, schemas: &Schemas, records: &mut Records) {
+        if self.is_declared {
+            return;
+        }
+        self.is_declared = true;
+        if let Some(schema) = schemas.get(self.channel.schema) {
+            records.schema(schema);
+        }
+        records.channel(&self.channel);
     }
 }
 
@@ -352,7 +376,7 @@ impl Statistics {
     }
 }
 
-/// Converts a time to that of MCAP files.
+/// Converts a time to the form in MCAP files.
 fn nanos(time: Timestamp) -> Result<u64> {
     u64::try_from(time.as_nanos()).map_err(|_| {
         let message = format!(
@@ -363,12 +387,26 @@ fn nanos(time: Timestamp) -> Result<u64> {
     })
 }
 
-fn number(number: usize, items: &str) -> Result<u16> {
-    let number = u16::try_from(number).ok().filter(|number| *number < u16::MAX);
-    number.ok_or_else(|| {
-        Error::new(
-            ErrorKind::Limit,
-            format!("an MCAP file cannot have more than 65,535 {items}"),
-        )
-    })
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn last_ids_can_be_copied_and_leave_the_others_free() {
+        let mut file =
+            Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+        let last = Schema { id: u16::MAX, name: "a".to_owned(), ..Schema::default() };
+        assert_eq!(file.schema_with_id(last), Some(SchemaHandle(u16::MAX)));
+        assert_eq!(file.schema("b", "ros1msg", b"").unwrap(), SchemaHandle(1));
+        let last = Channel { id: u16::MAX, ..Channel::default() };
+        assert_eq!(file.channel_with_id(last.clone()), Some(ChannelHandle(u16::MAX)));
+        assert_eq!(file.channel_with_id(last), None);
+        for id in [0, 1] {
+            let schema = SchemaHandle::default();
+            let channel = file.channel("/x", schema, "ros1", BTreeMap::new());
+            assert_eq!(channel.unwrap(), ChannelHandle(id));
+        }
+    }
 }

@@ -11,7 +11,7 @@ use logtool_mcap::{Compression, McapLog, Writer, WriterOptions};
 
 const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 
-/// Opcodes.
+/// The opcodes of records.
 const CHANNEL: u8 = 4;
 const MESSAGE: u8 = 5;
 const CHUNK: u8 = 6;
@@ -30,11 +30,11 @@ fn file(compression: Compression) -> Vec<u8> {
     (options.compression, options.chunk_bytes) = (compression, 200);
     let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
     let schema = file.schema("std_msgs/String", "ros1msg", b"string data\n").unwrap();
-    let channel_one = file.channel("/one", schema, "ros1", BTreeMap::new()).unwrap();
+    let one = file.channel("/one", schema, "ros1", BTreeMap::new()).unwrap();
     let two = file.channel("/two", schema, "ros1", BTreeMap::new()).unwrap();
     for number in 0..20_u32 {
         let time = Timestamp::from_nanos(1_000 + i64::from(number) * 10);
-        let channel = if number % 2 == 0 { channel_one } else { two };
+        let channel = if number % 2 == 0 { one } else { two };
         file.write(channel, number, time, time, b"\x01\0\0\0x").unwrap();
     }
     let metadata = BTreeMap::from([("a".to_owned(), "b".to_owned())]);
@@ -187,14 +187,35 @@ fn empty_summary_group_is_valid() {
 
 #[test]
 fn wrong_statistics_are_found() {
-    // messages u64, 2, 4, 4, 4, 4, first u64, last u64
-    for at in [0, 14, 18, 26, 34] {
+    // messages u64, schemas u16, channels u32, attachments u32, metadata u32, chunks u32,
+    // first time u64, last time u64
+    for field in [0, 14, 18, 26, 34] {
         let codes = codes_after(|b| {
-            let at = content(b, STATISTICS, 0) + at;
+            let at = content(b, STATISTICS, 0) + field;
             add(b, at, 1)
         });
-        assert_eq!(codes, ["mcap.statistics"], "{at}");
+        assert_eq!(codes, ["mcap.statistics"], "{field}");
     }
+}
+
+#[test]
+fn statistics_are_not_compared_without_the_chunks_over_the_limit() {
+    let mut options = WriterOptions::default();
+    (options.compression, options.chunk_bytes) = (Compression::None, 100_000);
+    let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();
+    let schema = file.schema("a/B", "ros1msg", b"uint8[] x\n").unwrap();
+    let channel = file.channel("/x", schema, "ros1", BTreeMap::new()).unwrap();
+    let time = Timestamp::from_nanos(1);
+    for len in [200_000, 5] {
+        file.write(channel, 0, time, time, &vec![0; len]).unwrap();
+    }
+    let bytes: Bytes = file.finish().unwrap().into_inner().into();
+    let mut options = OpenOptions::default();
+    options.record_bytes = 80_000;
+    let log = McapLog::open(Arc::new(bytes), options).unwrap();
+    let findings = logtool_core::check(&log, &|_| {}).unwrap();
+    let names: Vec<_> = findings.iter().map(|finding| finding.code.name).collect();
+    assert!(!names.contains(&"mcap.statistics"), "{names:?}");
 }
 
 #[test]
@@ -245,22 +266,22 @@ fn inconsistent_channels_and_schemas_are_found() {
         let name = b"\x04\0\0\0/one";
         b.windows(8).position(|at| at == name).unwrap() - 4
     };
-    let forget_crc = |b: &mut [u8]| {
+    let remove_crc = |b: &mut [u8]| {
         let at = content(b, CHUNK, 0) + 24;
         b[at..at + 4].fill(0);
     };
     let codes = codes_after(|b| {
-        let (in_chunk_at, other) = (in_chunk(b), content(b, CHANNEL, 0));
+        let (in_chunk_at, in_summary_at) = (in_chunk(b), content(b, CHANNEL, 0));
         b[in_chunk_at + 2] = 9;
-        b[other + 2] = 9;
-        forget_crc(b);
+        b[in_summary_at + 2] = 9;
+        remove_crc(b);
     });
     assert_eq!(codes, ["mcap.channel.schema"]);
     let codes = codes_after(|b| {
-        let (in_chunk_at, other) = (in_chunk(b), content(b, CHANNEL, 0));
+        let (in_chunk_at, in_summary_at) = (in_chunk(b), content(b, CHANNEL, 0));
         b[in_chunk_at + 2] = 0;
-        b[other + 2] = 0;
-        forget_crc(b);
+        b[in_summary_at + 2] = 0;
+        remove_crc(b);
     });
     assert_eq!(codes, ["mcap.channel.schemaless"]);
     // The summary has a different topic.
@@ -280,7 +301,7 @@ fn inconsistent_channels_and_schemas_are_found() {
         let head = [&[MESSAGE, 27][..], &[0; 7], &[0, 0]].concat();
         let message = b[at..].windows(head.len()).position(|bytes| bytes == head);
         b[at + message.unwrap() + 9] = 77;
-        forget_crc(b);
+        remove_crc(b);
     });
     assert!(codes.contains(&"mcap.channel.undeclared"), "{codes:?}");
 }
@@ -299,14 +320,16 @@ fn attachments_and_unknown_records_are_checked() {
         assert_eq!(codes[..count], ["mcap.attachment.crc"][..count]);
         assert_eq!(codes[count..], ["mcap.summary.missing"]);
     }
-    // The metadata record gets an unknown opcode, then one for private use.
-    let become_one = |op: u8| {
+    // The metadata record gets an unknown opcode, then one for applications.
+    let codes_with_opcode = |op: u8| {
         codes_after(|b| {
             let at = content(b, METADATA, 0) - 9;
             b[at] = op;
         })
     };
-    let lost = ["mcap.index.place", "mcap.statistics"];
-    assert_eq!(become_one(0x20), [lost[0], "mcap.record.unknown", lost[1]]);
-    assert_eq!(become_one(0x80), lost);
+    assert_eq!(
+        codes_with_opcode(0x20),
+        ["mcap.index.place", "mcap.record.unknown", "mcap.statistics"]
+    );
+    assert_eq!(codes_with_opcode(0x80), ["mcap.index.place", "mcap.statistics"]);
 }

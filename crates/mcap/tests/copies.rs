@@ -106,7 +106,7 @@ fn chunks(bytes: &Bytes) -> Vec<Range<usize>> {
     chunks
 }
 
-fn packed(bytes: &Bytes) -> Vec<&[u8]> {
+fn chunk_bytes(bytes: &Bytes) -> Vec<&[u8]> {
     chunks(bytes).into_iter().map(|chunk| &bytes[chunk]).collect()
 }
 
@@ -114,12 +114,13 @@ fn packed(bytes: &Bytes) -> Vec<&[u8]> {
 fn copy_of_whole_file_has_identical_chunks() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let bytes = file(compression);
-        for careful in [false, true] {
+        for is_repair in [false, true] {
             let mut options = WriteOptions::default();
-            options.is_repair = careful;
-            let (copy, in_parts) = extract(&bytes, &Selection::default(), &options);
-            assert_eq!(in_parts, 60, "{compression:?}");
-            assert_eq!(packed(&copy), packed(&bytes));
+            options.is_repair = is_repair;
+            let (copy, verbatim_count) =
+                extract(&bytes, &Selection::default(), &options);
+            assert_eq!(verbatim_count, 60, "{compression:?}");
+            assert_eq!(chunk_bytes(&copy), chunk_bytes(&bytes));
             assert_eq!(messages(&copy), messages(&bytes));
             let channels = |bytes: &Bytes| {
                 let streams = open(bytes).manifest().streams.clone();
@@ -136,11 +137,14 @@ fn chunks_in_selected_time_range_are_copied() {
     let at = Timestamp::from_nanos;
     let time = TimeRange { start: at(1_013), end: at(1_033) };
     let selection = Selection { time, ..Selection::default() };
-    let (part, in_parts) = extract(&bytes, &selection, &WriteOptions::default());
+    let (part, verbatim_count) = extract(&bytes, &selection, &WriteOptions::default());
     let mut expected = messages(&bytes);
     expected.retain(|(time, ..)| (1_013..1_033).contains(time));
     assert_eq!(messages(&part), expected);
-    assert!(in_parts > 0 && in_parts < expected.len() as u64, "{in_parts}");
+    assert!(
+        verbatim_count > 0 && verbatim_count < expected.len() as u64,
+        "{verbatim_count}"
+    );
     // The channels of copied chunks are declared before them, for readers that do not
     // use the summary.
     let mut cut_bytes = part.to_vec();
@@ -155,15 +159,15 @@ fn changed_topics_or_compression_are_not_copied_as_chunks() {
     let log = open(&bytes);
     let topics = [log.manifest().topic_id("/a").unwrap()].into_iter().collect();
     let one_topic = Selection { topics, ..Selection::default() };
-    let (some, in_parts) = extract(&bytes, &one_topic, &WriteOptions::default());
+    let (some, verbatim_count) = extract(&bytes, &one_topic, &WriteOptions::default());
     assert_eq!(messages(&some).len(), 40);
-    assert!((1..40).contains(&in_parts), "chunks with only /a: {in_parts}");
+    assert!((1..40).contains(&verbatim_count), "chunks with only /a: {verbatim_count}");
     let (mut lz4, mut renamed) = (WriteOptions::default(), WriteOptions::default());
     lz4.compression = Some("lz4".to_owned());
     renamed.rename = BTreeMap::from([("/a".to_owned(), "/c".to_owned())]);
     for options in [lz4, renamed] {
-        let (copy, in_parts) = extract(&bytes, &Selection::default(), &options);
-        assert_eq!((messages(&copy).len(), in_parts), (60, 0));
+        let (copy, verbatim_count) = extract(&bytes, &Selection::default(), &options);
+        assert_eq!((messages(&copy).len(), verbatim_count), (60, 0));
     }
 }
 
@@ -174,10 +178,10 @@ fn chunk_with_wrong_times_is_not_copied() {
     let at = chunks(&bytes.clone().into())[0].start + 9;
     bytes[at] ^= 1;
     let bytes = Bytes::from(bytes);
-    let (copy, in_parts) =
+    let (copy, verbatim_count) =
         extract(&bytes, &Selection::default(), &WriteOptions::default());
     assert_eq!(messages(&copy), messages(&bytes));
-    assert_eq!(in_parts, 57, "all chunks except the first, which has 3 messages");
+    assert_eq!(verbatim_count, 57, "all chunks except the first, which has 3 messages");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
     (messages, damage)
 }
 
-/// Returns the codes that `check` finds, without duplicates.
+/// Returns the codes of the findings of `check`, without duplicates.
 fn codes(log: &McapLog) -> Vec<&'static str> {
     let findings = logtool_core::check(log, &|_| {}).unwrap();
     let mut names: Vec<_> = findings.iter().map(|finding| finding.code.name).collect();
@@ -226,18 +226,19 @@ fn unknown_compression_is_named() {
     // All chunks, and their entries in the summary if there is one.
     let sound = file(Compression::Lz4);
     let end = open(&sound).manifest().parts.last().unwrap().bytes.end as usize;
-    let mut selection = sound.clone();
+    let mut all_unknown = sound.clone();
     let name = b"\x03\0\0\0lz4";
-    for at in 0..selection.len() - name.len() {
-        if selection[at..].starts_with(name) {
-            selection[at + 4..at + 7].copy_from_slice(b"xyz");
+    for at in 0..all_unknown.len() - name.len() {
+        if all_unknown[at..].starts_with(name) {
+            all_unknown[at + 4..at + 7].copy_from_slice(b"xyz");
         }
     }
-    // The summary has no checksum.
-    let crc = selection.len() - 8 - 4;
-    selection[crc..crc + 4].fill(0);
+    // The checksum of the summary is removed, so that the summary is still used.
+    let crc = all_unknown.len() - 8 - 4;
+    all_unknown[crc..crc + 4].fill(0);
+    let without_summary = &all_unknown[..end];
     for (bytes, access) in
-        [(&selection[..], LogAccess::Indexed), (&selection[..end], LogAccess::Damaged)]
+        [(&all_unknown[..], LogAccess::Indexed), (without_summary, LogAccess::Damaged)]
     {
         let log = open(bytes);
         assert_eq!(log.manifest().access, access);
@@ -250,7 +251,7 @@ fn unknown_compression_is_named() {
         assert!(codes(&log).contains(&"mcap.chunk.packing"));
     }
     // Only the summary declares the unknown compression, so it is not used.
-    let mut lying = selection[..].to_vec();
-    lying[..end].copy_from_slice(&sound[..end]);
-    assert_eq!(read(&open(&lying)).0, numbers());
+    let mut contradictory = all_unknown.clone();
+    contradictory[..end].copy_from_slice(&sound[..end]);
+    assert_eq!(read(&open(&contradictory)).0, numbers());
 }

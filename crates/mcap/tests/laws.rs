@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, DamageKind, Log as _, LogAccess, OpenOptions, Selection, Timestamp,
-    conformance,
+    Block, DamageKind, Log as _, LogAccess, MetadataKey, OpenOptions, Selection,
+    Timestamp, Value, conformance,
 };
 use logtool_mcap::{Compression, FORMAT, McapLog, Writer, WriterOptions};
 
@@ -94,7 +94,7 @@ fn file_without_chunks_satisfies_laws() {
 
 #[test]
 fn records_with_unknown_opcodes_are_skipped() {
-    // Records for private use after the header and before the end of the data.
+    // Records of an application after the header and before the end of the data.
     let custom_record = |op: u8| [&[op, 5, 0, 0, 0, 0, 0, 0, 0][..], b"hello"].concat();
     let whole = without_chunks();
     let header = 8 + 9 + u64::from_le_bytes(whole[9..17].try_into().unwrap()) as usize;
@@ -222,6 +222,22 @@ fn shared_schema_is_not_stored_for_each_channel() {
     let decoder = log.decoder(last, &logtool_core::Columns::default()).unwrap();
     assert_eq!(decoder.schema(), &log.manifest().topics[999].schema);
     assert_eq!(read(&log), (1_000, vec![]));
+}
+
+#[test]
+fn long_metadata_record_is_read_from_file_with_summary() {
+    let mut file =
+        Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
+    let text = "x".repeat(2 << 20);
+    let metadata = BTreeMap::from([("key".to_owned(), text.clone())]);
+    file.metadata("long", &metadata).unwrap();
+    let log = open(&file.finish().unwrap().into_inner().into());
+    let manifest = log.manifest();
+    assert_eq!(manifest.access, LogAccess::Indexed);
+    let key: String = MetadataKey::MetadataRecords.into();
+    let Value::Map(records) = &manifest.metadata[&key] else { panic!("not a map") };
+    let Value::Map(record) = &records["long"] else { panic!("not a map") };
+    assert!(record["key"] == Value::Text(text));
 }
 
 #[test]

@@ -150,9 +150,9 @@ fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
     (messages, damage)
 }
 
-/// Asserts that all of the file is read, without damage or errors.
+/// Asserts that the whole file is read without damage, and that `check` reports no errors.
 #[track_caller]
-fn reads_as_all(bytes: Vec<u8>) -> McapLog {
+fn assert_complete(bytes: Vec<u8>) -> McapLog {
     let log = open(bytes);
     let all: Vec<u8> = (0..(CHUNKS * MESSAGES) as u8).collect();
     assert_eq!(read(&log), (all, vec![]));
@@ -193,7 +193,7 @@ fn incomplete_summary_is_completed_from_data() {
             has_channel_counts: is_set(5),
             ..ALL
         };
-        reads_as_all(file(parts));
+        assert_complete(file(parts));
     }
 }
 
@@ -203,8 +203,8 @@ fn unknown_trailing_fields_are_ignored() {
         for padding in [&b"\x01\xff\xff"[..], b"\0", &[0xab; 40]] {
             let parts = Parts { padding, is_zstd, ..ALL };
             let padded = file(parts);
-            reads_as_all(padded.clone());
-            reads_as_all(file(Parts { has_channels: false, ..parts }));
+            assert_complete(padded.clone());
+            assert_complete(file(Parts { has_channels: false, ..parts }));
             // Without a summary, the whole file is scanned.
             let mut scanned = padded;
             let footer = scanned.len() - MAGIC.len() - 20;

@@ -81,7 +81,7 @@ pub struct Enum {
 }
 
 /// The numbers of field types (`FieldDescriptorProto.Type`).
-#[allow(missing_docs)] // they say it themselves
+#[allow(missing_docs)] // the names explain themselves
 pub mod kind {
     pub const DOUBLE: u32 = 1;
     pub const FLOAT: u32 = 2;

@@ -5,8 +5,8 @@
 //! | `i8` `i16` `i32` | `int32` |
 //! | `u8` `u16` `u32` | `uint32` |
 //! | `i64`, `u64`, `f32`, `f64`, bool | `int64`, `uint64`, `float`, `double`, `bool` |
-//! | characters of a fixed number, a string | `string`, invalid UTF-8 as U+FFFD |
-//! | bytes of any number | `bytes` |
+//! | a fixed number of characters, a string | `string`, invalid UTF-8 as U+FFFD |
+//! | a variable number of bytes | `bytes` |
 //! | an array, a list | `repeated`, packed for numbers |
 //! | a nested type | a message |
 //! | a timestamp, a duration | `google.protobuf.Timestamp`, `Duration` |
@@ -73,12 +73,12 @@ impl LayoutMessages {
     /// payload does not match the layout.
     #[must_use]
     pub fn put(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
-        let before = out.len();
-        let fits = run::run(&self.program, payload, out).is_some();
-        if !fits {
-            out.truncate(before);
+        let old_len = out.len();
+        let matches_layout = run::run(&self.program, payload, out).is_some();
+        if !matches_layout {
+            out.truncate(old_len);
         }
-        fits
+        matches_layout
     }
 }
 

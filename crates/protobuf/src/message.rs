@@ -46,7 +46,7 @@ impl MessageReader {
     }
 
     /// Returns the structure of the rows.
-    pub fn shape(&self) -> &StructType {
+    pub fn struct_type(&self) -> &StructType {
         &self.struct_type
     }
 }

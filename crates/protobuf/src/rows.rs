@@ -1,5 +1,5 @@
-//! Converting rows of tables to messages of protocol buffers, with a field for each column by its
-//! name. It is used for records that are not payloads of a known layout.
+//! Converting rows of tables to messages of protocol buffers. The message has a field with the name
+//! of each column. This is used for records that are not payloads of a known layout.
 //!
 //! A time is an integer in the unit of its column. A null value is not written.
 
@@ -18,7 +18,7 @@ use logtool_core::{Error, ErrorKind, Result, TIME_UNIT_KEY, UniqueNames};
 
 use crate::{
     descriptor::{Field, File, FileSet, Message, PROTO3, kind},
-    wire::{FIXED32, FIXED64, key_of, put_bytes, put_number, put_varint},
+    wire::{FIXED32, FIXED64, append_bytes, append_number, append_varint, field_key},
 };
 
 /// A message type, and the conversion of table rows to its messages.
@@ -55,9 +55,9 @@ impl RowMessages {
             field.oneof = Some(oneofs.len() as u32);
             oneofs.push(format!("_{}", field.name));
             fields.push(field);
-            let is_micros =
+            let is_in_micros =
                 column.metadata().get(TIME_UNIT_KEY).is_some_and(|unit| unit == "us");
-            divisors.push(if is_micros { 1_000 } else { 1 });
+            divisors.push(if is_in_micros { 1_000 } else { 1 });
         }
         let name = UniqueNames::default().make_unique(name);
         let message =
@@ -111,34 +111,38 @@ fn put(column: &ArrayRef, row: usize, number: u32, divisor: i64, out: &mut Vec<u
     match column.data_type() {
         DataType::Timestamp(..) => {
             let nanos = value!(TimestampNanosecondType);
-            put_number(out, number, nanos.div_euclid(divisor) as u64);
+            append_number(out, number, nanos.div_euclid(divisor) as u64);
         }
-        DataType::Int64 => put_number(out, number, value!(Int64Type) as u64),
-        DataType::Int16 => put_number(out, number, i64::from(value!(Int16Type)) as u64),
-        DataType::Int32 => put_number(out, number, i64::from(value!(Int32Type)) as u64),
-        DataType::UInt8 => put_number(out, number, value!(UInt8Type).into()),
-        DataType::UInt16 => put_number(out, number, value!(UInt16Type).into()),
-        DataType::UInt32 => put_number(out, number, value!(UInt32Type).into()),
-        DataType::UInt64 => put_number(out, number, value!(UInt64Type)),
+        DataType::Int64 => append_number(out, number, value!(Int64Type) as u64),
+        DataType::Int16 => {
+            append_number(out, number, i64::from(value!(Int16Type)) as u64)
+        }
+        DataType::Int32 => {
+            append_number(out, number, i64::from(value!(Int32Type)) as u64)
+        }
+        DataType::UInt8 => append_number(out, number, value!(UInt8Type).into()),
+        DataType::UInt16 => append_number(out, number, value!(UInt16Type).into()),
+        DataType::UInt32 => append_number(out, number, value!(UInt32Type).into()),
+        DataType::UInt64 => append_number(out, number, value!(UInt64Type)),
         DataType::Float32 => {
-            put_varint(out, key_of(number, FIXED32));
+            append_varint(out, field_key(number, FIXED32));
             out.extend_from_slice(&value!(Float32Type).to_le_bytes());
         }
         DataType::Float64 => {
-            put_varint(out, key_of(number, FIXED64));
+            append_varint(out, field_key(number, FIXED64));
             out.extend_from_slice(&value!(Float64Type).to_le_bytes());
         }
         DataType::Boolean => {
-            put_number(out, number, column.as_boolean().value(row).into());
+            append_number(out, number, column.as_boolean().value(row).into());
         }
         DataType::Utf8 => {
-            put_bytes(out, number, column.as_string::<i32>().value(row).as_bytes());
+            append_bytes(out, number, column.as_string::<i32>().value(row).as_bytes());
         }
         DataType::Binary => {
-            put_bytes(out, number, column.as_binary::<i32>().value(row));
+            append_bytes(out, number, column.as_binary::<i32>().value(row));
         }
         DataType::FixedSizeBinary(_) => {
-            put_bytes(out, number, column.as_fixed_size_binary().value(row));
+            append_bytes(out, number, column.as_fixed_size_binary().value(row));
         }
         _ => {}
     }

@@ -4,7 +4,7 @@
 //! message  field*
 //! field    key varint: number << 3 | wire type; then
 //!          0 varint | 1 eight bytes | 2 varint length, bytes | 3 … 4 group | 5 four bytes
-//! varint   7 bits a byte, the lowest first; the top bit says that more follow (at most 10)
+//! varint   7 bits per byte, the lowest first; the top bit is set if more bytes follow (at most 10)
 //! ```
 //! (Protocol Buffers documentation, "Encoding".)
 
@@ -13,7 +13,7 @@ use logtool_core::ByteReader;
 /// The maximum number of a field.
 pub(crate) const MAX_NUMBER: u32 = (1 << 29) - 1;
 
-/// Wire types.
+/// The wire types.
 pub(crate) const VARINT: u32 = 0;
 pub(crate) const FIXED64: u32 = 1;
 pub(crate) const SIZED: u32 = 2;
@@ -55,7 +55,7 @@ pub(crate) fn field<'b>(reader: &mut ByteReader<'b>) -> Option<(u32, Wire<'b>)> 
     let (number, wire) = key(reader)?;
     let value = match wire {
         3 => {
-            pass_group(reader, number)?;
+            skip_group(reader, number)?;
             Wire::Group
         }
         wire => value(reader, wire)?,
@@ -84,19 +84,19 @@ fn value<'b>(reader: &mut ByteReader<'b>, wire: u32) -> Option<Wire<'b>> {
     })
 }
 
-/// Reads a length, and as many bytes.
+/// Reads a length and that number of bytes.
 fn length_prefixed<'b>(reader: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = varint(reader)?;
     reader.bytes(usize::try_from(len).ok()?)
 }
 
 /// Skips to the end of the group with the number `number`.
-fn pass_group(reader: &mut ByteReader<'_>, number: u32) -> Option<()> {
-    let mut open = vec![number];
-    while let Some(inner) = open.last() {
+fn skip_group(reader: &mut ByteReader<'_>, number: u32) -> Option<()> {
+    let mut open_groups = vec![number];
+    while let Some(innermost) = open_groups.last() {
         match key(reader)? {
-            (number, 3) => open.push(number),
-            (number, 4) if number == *inner => drop(open.pop()),
+            (number, 3) => open_groups.push(number),
+            (number, 4) if number == *innermost => drop(open_groups.pop()),
             (_, wire) => drop(value(reader, wire)?),
         }
     }
@@ -105,7 +105,7 @@ fn pass_group(reader: &mut ByteReader<'_>, number: u32) -> Option<()> {
 
 /// Appends a varint to `out`.
 #[inline]
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn append_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -113,31 +113,52 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Returns the key of a field.
-pub(crate) fn key_of(number: u32, wire: u32) -> u64 {
+/// Calls `visit` with the number and the value of each field of `message`. Returns `None` if the
+/// message is malformed, or `visit` rejects a field by returning `None`.
+pub(crate) fn for_each_field<'b>(
+    message: &'b [u8],
+    mut visit: impl FnMut(u32, Wire<'b>) -> Option<()>,
+) -> Option<()> {
+    let mut reader = ByteReader::new(message);
+    while !reader.remaining().is_empty() {
+        let (number, value) = field(&mut reader)?;
+        visit(number, value)?;
+    }
+    Some(())
+}
+
+/// Returns the key of a field with this number and wire type.
+pub(crate) fn field_key(number: u32, wire: u32) -> u64 {
     u64::from(number) << 3 | u64::from(wire)
 }
 
 /// Appends a varint field.
-pub(crate) fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
-    put_varint(out, key_of(number, VARINT));
-    put_varint(out, value);
+pub(crate) fn append_number(out: &mut Vec<u8>, number: u32, value: u64) {
+    append_varint(out, field_key(number, VARINT));
+    append_varint(out, value);
 }
 
 /// Appends a string or bytes field.
-pub(crate) fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
-    put_varint(out, key_of(number, SIZED));
-    put_varint(out, bytes.len() as u64);
+pub(crate) fn append_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    append_varint(out, field_key(number, SIZED));
+    append_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
+/// Appends a string or bytes field, unless it is empty.
+pub(crate) fn append_unless_empty(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    if !bytes.is_empty() {
+        append_bytes(out, number, bytes);
+    }
+}
+
 /// Appends a field with the contents that `fill` writes, preceded by their length.
-pub(crate) fn put_sized(
+pub(crate) fn append_sized(
     out: &mut Vec<u8>,
     number: u32,
     fill: impl FnOnce(&mut Vec<u8>),
 ) {
-    put_varint(out, key_of(number, SIZED));
+    append_varint(out, field_key(number, SIZED));
     let start = out.len();
     out.push(0);
     fill(out);
@@ -155,7 +176,7 @@ pub(crate) fn end_sized(out: &mut Vec<u8>, start: usize) {
         return;
     }
     let mut prefix = Vec::with_capacity(10);
-    put_varint(&mut prefix, len as u64);
+    append_varint(&mut prefix, len as u64);
     out.splice(start..=start, prefix);
 }
 
@@ -170,15 +191,15 @@ mod tests {
         assert_eq!(field(&mut reader), Some((1, Wire::Varint(150))));
         assert_eq!(field(&mut reader), Some((2, Wire::Sized(b"testing"))));
         let mut out = Vec::new();
-        put_number(&mut out, 1, 150);
-        put_bytes(&mut out, 2, b"testing");
+        append_number(&mut out, 1, 150);
+        append_bytes(&mut out, 2, b"testing");
         assert_eq!(out, b"\x08\x96\x01\x12\x07testing");
     }
 
     #[test]
     fn length_of_several_bytes_moves_the_contents() {
         let mut out = Vec::new();
-        put_sized(&mut out, 1, |out| out.extend_from_slice(&[7; 300]));
+        append_sized(&mut out, 1, |out| out.extend_from_slice(&[7; 300]));
         assert_eq!(out[..4], [0x0a, 0xac, 0x02, 7]);
         assert_eq!(out.len(), 303);
     }

@@ -12,13 +12,14 @@ use crate::{
     wire::{self, RECORD_HEADER_LEN, op, timestamp},
 };
 
-/// The maximum length of an index that is checked, in bytes.
+/// The maximum length of a message index that is checked, in bytes.
 const MAX_INDEX_LEN: u64 = 64 << 20;
 
-/// The summary of a checked chunk.
+/// The results of checking a chunk.
 #[derive(Default)]
-pub(super) struct ChunkSummary {
+pub(super) struct ChunkReport {
     pub(super) findings: Findings,
+    /// The schemas and channels that the chunk declares.
     pub(super) declared: Vec<Declaration>,
     /// The ids of the channels that the chunk declares.
     channels: BTreeSet<u16>,
@@ -34,13 +35,13 @@ pub(super) struct ChunkSummary {
 /// The offset of a message record in the chunk, its channel id, and its log time.
 type MessagePosition = (u64, u16, u64);
 
-/// Checks the chunk `chunk`, whose decompressed content is `decompressed`.
+/// Checks `chunk`, whose decompressed content is `decompressed`.
 pub(super) fn check(
     chunk: &ChunkEntry,
     decompressed: &DecompressedChunk,
     source: &dyn Source,
-) -> Result<ChunkSummary> {
-    let mut summary = ChunkSummary::default();
+) -> Result<ChunkReport> {
+    let mut report = ChunkReport::default();
     let mut messages: Vec<MessagePosition> = Vec::new();
     contents::for_each_record(&decompressed.records, |item| match item {
         ContentItem::Record(op::MESSAGE, content, range) => {
@@ -50,40 +51,39 @@ pub(super) fn check(
                     channel,
                     time,
                 ));
-                summary.message(channel, time);
+                report.count_message(channel, time);
             }
         }
         ContentItem::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
             let declared = Declaration::parse(op, content);
-            summary.channels.extend(declared.as_ref().and_then(Declaration::channel));
-            summary.declared.extend(declared);
+            report.channels.extend(declared.as_ref().and_then(Declaration::channel_id));
+            report.declared.extend(declared);
         }
         ContentItem::Record(op, ..) => {
             let message =
                 format!("a chunk contains a record with the opcode {op:#04x}");
             let finding = Finding::new(&code::RECORD_UNKNOWN, message);
-            summary.findings.add(finding.with_bytes(chunk.bytes.clone()));
+            report.findings.add(finding.with_bytes(chunk.bytes.clone()));
         }
-        ContentItem::Damaged(_) => summary.is_damaged = true,
+        ContentItem::Damaged(_) => report.is_damaged = true,
     });
-    summary.check_header(chunk, decompressed);
-    if !summary.is_damaged {
-        summary.check_indexes(chunk, &messages, source)?;
+    report.check_header(chunk, decompressed);
+    if !report.is_damaged {
+        report.check_indexes(chunk, &messages, source)?;
     }
-    Ok(summary)
+    Ok(report)
 }
 
-impl ChunkSummary {
-    fn message(&mut self, channel: u16, time: u64) {
+impl ChunkReport {
+    fn count_message(&mut self, channel: u16, time: u64) {
         let is_declared = || self.channels.contains(&channel);
         self.counts.entry(channel).or_insert_with(|| (0, is_declared())).0 += 1;
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first.min(time), last.max(time)));
     }
 
-    /// Checks the size, the checksum and the times.
+    /// Compares the length, the checksum and the times in the header with the records.
     fn check_header(&mut self, chunk: &ChunkEntry, decompressed: &DecompressedChunk) {
-        let (start, end, size, compression) = &chunk.header;
         let bytes = || chunk.bytes.clone();
         match decompressed.result {
             Decompression::Complete => {}
@@ -93,7 +93,7 @@ impl ChunkSummary {
                     .add(Finding::new(&code::CHUNK_CRC, message).with_bytes(bytes()));
             }
             Decompression::UnknownCompression => {
-                let message = format!("the compression is {compression:?}");
+                let message = format!("the compression is {:?}", chunk.compression);
                 self.findings.add(
                     Finding::new(&code::CHUNK_PACKING, message).with_bytes(bytes()),
                 );
@@ -101,62 +101,67 @@ impl ChunkSummary {
             }
             Decompression::Damaged | Decompression::OverLimit => self.is_damaged = true,
         }
-        let actual = decompressed.records.len() as u64;
-        if decompressed.is_ended && actual != *size {
-            let message = format!("it declares {size} bytes, but has {actual}");
+        let (declared, actual) =
+            (chunk.uncompressed_len, decompressed.records.len() as u64);
+        if decompressed.is_fully_decompressed && actual != declared {
+            let message = format!("it declares {declared} bytes, but has {actual}");
             self.findings
                 .add(Finding::new(&code::CHUNK_SIZE, message).with_bytes(bytes()));
         }
-        let outside = self.times.filter(|(first, last)| first < start || last > end);
-        if let Some((first, last)) = outside {
+        let times_outside = self.times.filter(|(first, last)| {
+            *first < chunk.start_time || *last > chunk.end_time
+        });
+        if let Some((first, last)) = times_outside {
             let first = TimeRange::from_timestamp(timestamp(first));
-            let real = first.cover(&TimeRange::from_timestamp(timestamp(last)));
+            let actual_times = first.cover(&TimeRange::from_timestamp(timestamp(last)));
             let message = "it has messages outside its declared time range";
             let finding = Finding::new(&code::CHUNK_TIME, message).with_bytes(bytes());
-            self.findings.add(finding.with_time(real));
+            self.findings.add(finding.with_time(actual_times));
         }
     }
 
-    /// Checks the message indexes that follow the chunk.
+    /// Compares the message indexes that follow the chunk with its `messages`.
     fn check_indexes(
         &mut self,
         chunk: &ChunkEntry,
         messages: &[MessagePosition],
         source: &dyn Source,
     ) -> Result<()> {
-        let mut indexed: BTreeMap<u16, u64> = BTreeMap::new();
-        for (channel, bytes) in &chunk.indexes {
+        if chunk.message_indexes.is_empty() {
+            return Ok(()); // message indexes are optional
+        }
+        let mut indexed_counts: BTreeMap<u16, u64> = BTreeMap::new();
+        for (channel, bytes) in &chunk.message_indexes {
             if bytes.end - bytes.start > MAX_INDEX_LEN {
                 return Ok(());
             }
             let record = source.read_at(bytes.clone())?;
             let content = record.get(RECORD_HEADER_LEN..).unwrap_or_default();
-            let mut entries =
-                ByteReader::new(wire::message_index(content).unwrap_or_default());
-            let count = indexed.entry(*channel).or_default();
-            while let (Some(time), Some(at)) = (entries.u64(), entries.u64()) {
+            let mut entries = ByteReader::new(
+                wire::message_index_entries(content).unwrap_or_default(),
+            );
+            let count = indexed_counts.entry(*channel).or_default();
+            while let (Some(time), Some(offset)) = (entries.u64(), entries.u64()) {
                 *count += 1;
                 let index =
-                    messages.binary_search_by_key(&at, |(position, ..)| *position);
-                let entry = index.ok().and_then(|index| messages.get(index));
-                if entry != Some(&(at, *channel, time)) {
+                    messages.binary_search_by_key(&offset, |(position, ..)| *position);
+                let message_at_offset =
+                    index.ok().and_then(|index| messages.get(index));
+                if message_at_offset != Some(&(offset, *channel, time)) {
                     let message = format!(
                         "no message of channel {channel} with the time {time} is at byte \
-                         {at} of the chunk"
+                         {offset} of the chunk"
                     );
                     let finding = Finding::new(&code::MESSAGE_INDEX_OFFSET, message);
                     self.findings.add(finding.with_bytes(bytes.clone()));
                 }
             }
         }
-        if chunk.indexes.is_empty() {
-            return Ok(()); // message indexes are optional
-        }
         for (channel, (actual, _)) in &self.counts {
-            let listed = indexed.get(channel).copied().unwrap_or(0);
-            if listed != *actual {
+            let indexed = indexed_counts.get(channel).copied().unwrap_or(0);
+            if indexed != *actual {
                 let message = format!(
-                    "it lists {listed} messages of channel {channel}, but the chunk has {actual}"
+                    "it lists {indexed} messages of channel {channel}, but the chunk has {actual}"
                 );
                 let finding = Finding::new(&code::MESSAGE_INDEX_COUNT, message);
                 self.findings.add(finding.with_bytes(chunk.bytes.clone()));

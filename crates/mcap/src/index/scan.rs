@@ -10,17 +10,17 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, WindowRea
 use crate::{
     chunk::{self, Compression, DecompressedChunk},
     contents::{self, ContentItem},
-    index::{ChannelStatistics, FIRST_RECORD, IndexPass, PartEntry},
+    index::{ChannelStatistics, FIRST_RECORD_START, IndexPass, PartEntry},
     resync,
     wire::{self, MAGIC, RECORD_HEADER_LEN, op, timestamp},
 };
 
 /// The maximum number of consecutive records with unknown opcodes.
-const MAX_UNKNOWN: usize = 16;
-/// The approximate length of a range without chunks.
+const MAX_UNKNOWN_RECORDS: usize = 16;
+/// The approximate length of a part without chunks.
 const PART_LEN: u64 = 1 << 20;
-/// The maximum length of a declaration that is stored.
-const MAX_DECLARATION: u64 = 64 << 20;
+/// The maximum length of a header, a metadata record, a schema or a channel that is read.
+const MAX_DECLARATION_LEN: u64 = 64 << 20;
 /// The maximum number of damaged ranges that are skipped separately.
 const MAX_DAMAGED_RANGES: usize = 1 << 16;
 
@@ -33,126 +33,128 @@ pub(super) fn scan(
     let mut scan = Scan {
         pass: IndexPass::default(),
         counts: BTreeMap::new(),
-        open: None,
+        current_part: None,
         options,
     };
-    let mut at = FIRST_RECORD;
-    while at < len {
-        let first_bytes = window.read_at(at, resync::INSPECTED_LEN)?;
-        if at + MAGIC.len() as u64 == len && first_bytes[..] == MAGIC {
+    let mut offset = FIRST_RECORD_START;
+    while offset < len {
+        let first_bytes = window.read_at(offset, resync::INSPECTED_LEN)?;
+        if offset + MAGIC.len() as u64 == len && first_bytes[..] == MAGIC {
             break;
         }
-        match resync::record(
-            first_bytes.get(..resync::INSPECTED_LEN).unwrap_or(&first_bytes),
-            len - at,
-        ) {
-            Some(record_len) => {
-                scan.record(window, at, record_len)?;
-                at += record_len;
-            }
-            None => match (
-                contradictory_chunk_len(window, at, len)?,
-                unknown_record_len(window, at, len)?,
-            ) {
-                (Some(record_len), _) => {
-                    scan.close(at);
-                    scan.chunk(window, at, record_len)?;
-                    at += record_len;
-                }
-                (None, Some(record_len)) => at += record_len,
-                (None, None) => at = scan.skip_damage(window, at, len)?,
-            },
+        let first_bytes = resync::inspected_bytes(&first_bytes);
+        let record_len = resync::plausible_record_len(first_bytes, len - offset);
+        if let Some(record_len) = record_len {
+            scan.add_record(window, offset, record_len)?;
+            offset += record_len;
+        } else if let Some(record_len) = contradictory_chunk_len(window, offset, len)? {
+            scan.add_chunk(window, offset, record_len)?;
+            offset += record_len;
+        } else if let Some(record_len) = unknown_record_len(window, offset, len)? {
+            offset += record_len;
+        } else {
+            offset = scan.skip_damage(window, offset, len)?;
         }
     }
-    scan.close(at.min(len));
+    scan.end_part(offset.min(len));
     let Scan { mut pass, counts, .. } = scan;
     pass.counts = Some(counts);
     Ok(pass)
 }
 
+/// The state of a scan.
 struct Scan {
     pass: IndexPass,
     counts: BTreeMap<u16, ChannelStatistics>,
-    /// The current range without chunks.
-    open: Option<PartEntry>,
+    /// The current part without chunks. Its end is not known yet.
+    current_part: Option<PartEntry>,
     options: OpenOptions,
 }
 
 impl Scan {
-    /// Processes the record of `record_len` bytes at `at`.
-    fn record(
+    /// Adds the record of `record_len` bytes at `offset`.
+    fn add_record(
         &mut self,
         window: &mut WindowReader<'_>,
-        at: u64,
+        offset: u64,
         record_len: u64,
     ) -> Result<()> {
-        let head = window.read_at(at, RECORD_HEADER_LEN)?;
-        match head.first().copied().unwrap_or_default() {
-            op::CHUNK => {
-                self.close(at);
-                self.chunk(window, at, record_len)?;
-            }
+        let range = offset..offset + record_len;
+        let header = window.read_at(offset, RECORD_HEADER_LEN)?;
+        let op = header.first().copied().unwrap_or_default();
+        match op {
+            op::CHUNK => self.add_chunk(window, offset, record_len)?,
             op::MESSAGE => {
-                let content =
-                    window.read_at(at, RECORD_HEADER_LEN + wire::MESSAGE_HEADER_LEN)?;
-                let content = content.get(RECORD_HEADER_LEN..).unwrap_or_default();
+                let record = window
+                    .read_at(offset, RECORD_HEADER_LEN + wire::MESSAGE_HEADER_LEN)?;
+                let content = record.get(RECORD_HEADER_LEN..).unwrap_or_default();
                 let Some((channel, time)) = wire::message(content) else {
                     return Ok(());
                 };
-                let is_long = |part: &PartEntry| at - part.bytes.start >= PART_LEN;
-                if self.open.as_ref().is_some_and(is_long) {
-                    self.close(at);
+                let is_long = |part: &PartEntry| offset - part.bytes.start >= PART_LEN;
+                if self.current_part.as_ref().is_some_and(is_long) {
+                    self.end_part(offset);
                 }
-                self.open
-                    .get_or_insert_with(|| part(at, false))
+                self.current_part
+                    .get_or_insert_with(|| PartEntry::new(offset..offset, false))
                     .add_message(channel, time);
-                self.count(channel, time, record_len - (RECORD_HEADER_LEN + 2) as u64);
+                self.count_message(
+                    channel,
+                    time,
+                    record_len - RECORD_HEADER_LEN as u64,
+                );
             }
             op::SCHEMA | op::CHANNEL | op::HEADER | op::METADATA
-                if record_len <= MAX_DECLARATION =>
+                if record_len > MAX_DECLARATION_LEN =>
             {
-                let bytes = window.read_at(at, record_len as usize)?;
+                self.pass.add_length_remark(op, &range);
+            }
+            op::SCHEMA | op::CHANNEL | op::HEADER | op::METADATA => {
+                let bytes = window.read_at(offset, record_len as usize)?;
                 if let Some((op, content)) = wire::record(&bytes) {
-                    self.declare(op, content, at..at + record_len);
+                    self.add_declaration(op, content, range);
                 }
             }
-            op::ATTACHMENT => self.pass.attachments.push(at..at + record_len),
+            op::ATTACHMENT => self.pass.attachments.push(range),
             _ => {}
         }
         Ok(())
     }
 
-    fn declare(&mut self, op: u8, content: &[u8], position: Range<u64>) {
+    /// Adds a schema, a channel, a header or a metadata record, which is at `position`.
+    fn add_declaration(&mut self, op: u8, content: &[u8], position: Range<u64>) {
         let table = &mut self.pass.table;
         match op {
             op::SCHEMA => {
-                let schema = wire::Schema::parse(content);
-                schema
-                    .into_iter()
-                    .for_each(|schema| table.schema(schema, position.clone()));
+                if let Some(schema) = wire::Schema::parse(content) {
+                    table.add_schema(schema, position);
+                }
             }
             op::CHANNEL => {
-                let channel = wire::Channel::parse(content);
-                channel.into_iter().for_each(|channel| table.channel(channel));
+                if let Some(channel) = wire::Channel::parse(content) {
+                    table.add_channel(channel);
+                }
             }
-            _ => self.pass.add_metadata(op, content),
+            _ => self.pass.add_header_or_metadata(op, content),
         }
     }
 
-    /// Reads the chunk of `record_len` bytes at `at`, or the first bytes of one.
-    fn chunk(
+    /// Adds the chunk of `record_len` bytes at `offset`, or the first bytes of one, and
+    /// ends the current part before it.
+    fn add_chunk(
         &mut self,
         window: &mut WindowReader<'_>,
-        at: u64,
+        offset: u64,
         record_len: u64,
     ) -> Result<()> {
-        let position = at..at + record_len;
+        self.end_part(offset);
+        let position = offset..offset + record_len;
         let limit = self.options.record_bytes as usize;
         if record_len > chunk::max_record_len(self.options) {
             self.add_lost_range(Damage::new(DamageKind::OverLimit, position));
             return Ok(());
         }
-        let bytes = window.read_at(at, record_len as usize)?;
+        let bytes = window.read_at(offset, record_len as usize)?;
         let bytes = bytes.slice(..bytes.len().min(record_len as usize));
         let Some(decompressed) = DecompressedChunk::new(&bytes, limit) else {
             let kind = match wire::record_header(&bytes) {
@@ -162,106 +164,109 @@ impl Scan {
             self.add_lost_range(Damage::new(kind, position));
             return Ok(());
         };
-        decompressed
-            .damage(&position)
-            .into_iter()
-            .for_each(|damage| self.damage(damage));
-        let name = logtool_core::decode_text(&decompressed.compression);
-        self.pass.add_chunk(
-            &name,
+        if let Some(damage) = decompressed.damage(&position) {
+            self.add_damage(damage);
+        }
+        let compression = logtool_core::decode_text(&decompressed.compression);
+        self.pass.count_chunk(
+            &compression,
             decompressed.compressed_len,
             decompressed.records.len() as u64,
         );
-        let mut part = part(at, true);
-        part.bytes.end = position.end;
+        let mut part = PartEntry::new(position.clone(), true);
         contents::for_each_record(&decompressed.records, |item| match item {
             ContentItem::Record(op::MESSAGE, content, _) => {
                 if let Some((channel, time)) = wire::message(content) {
                     part.add_message(channel, time);
-                    self.count(channel, time, content.len() as u64 - 2);
+                    self.count_message(channel, time, content.len() as u64);
                 }
             }
             ContentItem::Record(op, content, range) => {
-                self.declare(
-                    op,
-                    content,
-                    decompressed.file_range(position.clone(), &range),
-                );
+                let file_range = decompressed.file_range(position.clone(), &range);
+                self.add_declaration(op, content, file_range);
             }
-            ContentItem::Damaged(range) if decompressed.is_reported(&range) => {}
+            ContentItem::Damaged(range) if decompressed.covers_damage_at(&range) => {}
             ContentItem::Damaged(_) => {
-                self.damage(Damage::new(DamageKind::Garbled, position.clone()))
+                self.add_damage(Damage::new(DamageKind::Garbled, position.clone()))
             }
         });
-        self.pass.part_entries.push(part);
+        self.pass.parts.push(part);
         Ok(())
     }
 
-    fn count(&mut self, channel: u16, time: u64, bytes: u64) {
-        let count = self.counts.entry(channel).or_default();
-        count.records += 1;
-        *count.bytes.get_or_insert(0) += bytes;
+    /// Adds a message, whose content has `content_len` bytes, to the statistics of its
+    /// channel.
+    fn count_message(&mut self, channel: u16, time: u64, content_len: u64) {
+        let statistics = self.counts.entry(channel).or_default();
+        statistics.records += 1;
+        // The payload of a record is the content after the channel id (`u16`).
+        *statistics.bytes.get_or_insert(0) += content_len - 2;
         let time = TimeRange::from_timestamp(timestamp(time));
-        count.time = Some(count.time.map_or(time, |range| range.cover(&time)));
+        statistics.time =
+            Some(statistics.time.map_or(time, |range| range.cover(&time)));
     }
 
-    /// Skips damaged bytes at `at`. Returns the offset at which reading continues.
+    /// Skips damaged bytes at `offset` of a file of `len` bytes. Returns the offset at which
+    /// the scan continues.
     fn skip_damage(
         &mut self,
         window: &mut WindowReader<'_>,
-        at: u64,
+        offset: u64,
         len: u64,
     ) -> Result<u64> {
-        let next = if self.pass.damaged_ranges.len() < MAX_DAMAGED_RANGES {
-            resync::search(window, at + 1, len)?
+        let next_record = if self.pass.damaged_ranges.len() < MAX_DAMAGED_RANGES {
+            resync::find_in_file(window, offset + 1, len)?
         } else {
             None
         };
-        let end = next.unwrap_or(len);
-        let head = wire::record_header(&window.read_at(at, RECORD_HEADER_LEN)?);
-        let is_known = |(op, _): (u8, u64)| (1..=op::DATA_END).contains(&op);
-        let is_cut = next.is_none() && head.is_none_or(is_known);
-        let first_bytes = window.read_at(at, resync::INSPECTED_LEN)?;
-        let is_short = end - at <= chunk::max_record_len(self.options);
-        let is_marked = is_short && chunk::find_compressed_data(&first_bytes).is_some();
-        if is_marked || is_cut && head.is_some_and(|(op, _)| op == op::CHUNK) {
-            // Some or all of its records may be intact.
-            self.close(at);
-            self.chunk(window, at, end - at)?;
+        let end = next_record.unwrap_or(len);
+        let header = wire::record_header(&window.read_at(offset, RECORD_HEADER_LEN)?);
+        let is_known_op = |(op, _): (u8, u64)| (1..=op::LAST).contains(&op);
+        let is_cut = next_record.is_none() && header.is_none_or(is_known_op);
+        let is_cut_chunk = is_cut && header.is_some_and(|(op, _)| op == op::CHUNK);
+        let first_bytes = window.read_at(offset, resync::INSPECTED_LEN)?;
+        let is_in_limit = end - offset <= chunk::max_record_len(self.options);
+        let has_compressed_data =
+            is_in_limit && chunk::find_compressed_data(&first_bytes).is_some();
+        if has_compressed_data || is_cut_chunk {
+            // Some or all records of the chunk may be intact.
+            self.add_chunk(window, offset, end - offset)?;
             return Ok(end);
         }
         let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
-        self.add_lost_range(Damage::new(kind, at..end));
+        self.add_lost_range(Damage::new(kind, offset..end));
         Ok(end)
     }
 
-    /// Stores `damage` to a range that cannot be read.
+    /// Stores the `damage` of a range that cannot be read.
     fn add_lost_range(&mut self, damage: Damage) {
-        // Damage is reported by the cursor of the range that contains it.
-        self.open.get_or_insert_with(|| part(damage.bytes.start, false));
+        // The range must be in a part, because the cursor of the part reports the damage.
+        let start = damage.bytes.start;
+        self.current_part.get_or_insert_with(|| PartEntry::new(start..start, false));
         self.pass.damaged_ranges.push(damage.clone());
-        self.damage(damage);
+        self.add_damage(damage);
     }
 
-    fn damage(&mut self, damage: Damage) {
+    fn add_damage(&mut self, damage: Damage) {
         damage.add_to(&mut self.pass.damage);
     }
 
-    /// Ends the current range without chunks.
-    fn close(&mut self, at: u64) {
-        if let Some(mut part) = self.open.take() {
-            part.bytes.end = at;
-            self.pass.part_entries.push(part);
+    /// Ends the current part without chunks at `end`, if there is one.
+    fn end_part(&mut self, end: u64) {
+        if let Some(mut part) = self.current_part.take() {
+            part.bytes.end = end;
+            self.pass.parts.push(part);
         }
     }
 }
 
-fn part(at: u64, is_chunk: bool) -> PartEntry {
-    let channels = Some(BTreeSet::new());
-    PartEntry { bytes: at..at, is_chunk, channels, time: TimeRange::EMPTY }
-}
-
 impl PartEntry {
+    /// Creates a part without messages.
+    fn new(bytes: Range<u64>, is_chunk: bool) -> Self {
+        let (channels, time) = (Some(BTreeSet::new()), TimeRange::EMPTY);
+        Self { bytes, is_chunk, channels, time }
+    }
+
     fn add_message(&mut self, channel: u16, time: u64) {
         self.time = self.time.cover(&TimeRange::from_timestamp(timestamp(time)));
         if let Some(channels) = &mut self.channels {
@@ -270,73 +275,79 @@ impl PartEntry {
     }
 }
 
-/// Returns the length of the chunk at `at` whose header contradicts itself: according
-/// to the length of the record or of the compressed data, whichever is followed by
+/// Returns the length of the chunk record at `offset`, if the header contradicts itself:
+/// the length according to the record or to the compressed data, whichever is followed by
 /// another record or by the end.
 fn contradictory_chunk_len(
     window: &mut WindowReader<'_>,
-    at: u64,
+    offset: u64,
     len: u64,
 ) -> Result<Option<u64>> {
-    let first_bytes = window.read_at(at, resync::INSPECTED_LEN)?;
-    let first_bytes =
-        first_bytes.get(..resync::INSPECTED_LEN).unwrap_or(&first_bytes).to_vec();
-    let Some((op, content)) =
-        wire::record_header(&first_bytes).filter(|(op, _)| *op <= op::LAST)
+    let first_bytes = window.read_at(offset, resync::INSPECTED_LEN)?;
+    let first_bytes = resync::inspected_bytes(&first_bytes);
+    let Some((op, content_len)) =
+        wire::record_header(first_bytes).filter(|(op, _)| *op <= op::LAST)
     else {
         return Ok(None);
     };
     let chunk = first_bytes.get(RECORD_HEADER_LEN..).and_then(wire::Chunk::parse);
-    let is_known =
+    let has_known_compression =
         |chunk: &wire::Chunk<'_>| Compression::from_name(chunk.compression).is_some();
-    let Some(chunk) = chunk.filter(is_known) else { return Ok(None) };
-    let by_packed = chunk.compressed_len.checked_add(chunk.compressed_start() as u64);
-    // For any other opcode, both lengths must agree.
-    let lengths = if op == op::CHUNK {
-        [Some(content), by_packed]
+    let Some(chunk) = chunk.filter(has_known_compression) else { return Ok(None) };
+    let len_by_compressed_data =
+        chunk.compressed_len.checked_add(chunk.compressed_start() as u64);
+    // If the opcode is damaged, both lengths must agree.
+    let content_lengths = if op == op::CHUNK {
+        [Some(content_len), len_by_compressed_data]
     } else {
-        [by_packed.filter(|len| *len == content), None]
+        [len_by_compressed_data.filter(|len| *len == content_len), None]
     };
-    for content in lengths.into_iter().flatten() {
-        let record_len = content
+    for content_len in content_lengths.into_iter().flatten() {
+        let record_len = content_len
             .checked_add(RECORD_HEADER_LEN as u64)
-            .filter(|record_len| *record_len <= len - at);
+            .filter(|record_len| *record_len <= len - offset);
         let Some(record_len) = record_len else { continue };
-        let next = window.peek(at + record_len, resync::INSPECTED_LEN)?;
-        let next = next.get(..resync::INSPECTED_LEN).unwrap_or(&next);
-        let is_end = at + record_len + MAGIC.len() as u64 == len && *next == MAGIC;
-        if is_end || resync::record(next, len - at - record_len).is_some() {
+        let end = offset + record_len;
+        let following = window.peek(end, resync::INSPECTED_LEN)?;
+        if is_record_or_end(resync::inspected_bytes(&following), len - end) {
             return Ok(Some(record_len));
         }
     }
     Ok(None)
 }
 
-/// Returns the length of the record at `at` if it has an unknown opcode, which readers
-/// must skip ("Unknown opcodes", and those from 0x80 on, which are for applications:
-/// MCAP specification, "Records"). It must be followed by known records or by the end.
+/// Returns the length of the record at `offset` if it has an unknown opcode. Readers must
+/// skip such records (MCAP specification, "Records"). It must be followed by known records
+/// or by the end, perhaps after other unknown records.
 fn unknown_record_len(
     window: &mut WindowReader<'_>,
-    at: u64,
+    offset: u64,
     len: u64,
 ) -> Result<Option<u64>> {
-    let mut next = at;
-    for _ in 0..MAX_UNKNOWN {
+    let mut first_len = None;
+    let mut next = offset;
+    for _ in 0..MAX_UNKNOWN_RECORDS {
         let first_bytes = window.read_at(next, resync::INSPECTED_LEN)?;
-        let first_bytes =
-            first_bytes.get(..resync::INSPECTED_LEN).unwrap_or(&first_bytes);
-        let is_end = next + MAGIC.len() as u64 == len && *first_bytes == MAGIC;
-        if next > at && (is_end || resync::record(first_bytes, len - next).is_some()) {
-            let first = window.read_at(at, RECORD_HEADER_LEN)?;
-            return Ok(wire::record_header(&first)
-                .map(|(_, content)| RECORD_HEADER_LEN as u64 + content));
+        let first_bytes = resync::inspected_bytes(&first_bytes);
+        if first_len.is_some() && is_record_or_end(first_bytes, len - next) {
+            return Ok(first_len);
         }
         let record_len = wire::record_header(first_bytes)
             .filter(|(op, _)| *op > op::LAST)
-            .and_then(|(_, content)| content.checked_add(RECORD_HEADER_LEN as u64))
+            .and_then(|(_, content_len)| {
+                content_len.checked_add(RECORD_HEADER_LEN as u64)
+            })
             .filter(|record_len| *record_len <= len - next);
         let Some(record_len) = record_len else { return Ok(None) };
+        first_len.get_or_insert(record_len);
         next += record_len;
     }
     Ok(None)
+}
+
+/// Returns true if a plausible record starts with `first_bytes`, or if they are the magic
+/// bytes at the end of the file. `remaining_len` bytes of the file remain.
+fn is_record_or_end(first_bytes: &[u8], remaining_len: u64) -> bool {
+    let is_end = remaining_len == MAGIC.len() as u64 && *first_bytes == MAGIC;
+    is_end || resync::plausible_record_len(first_bytes, remaining_len).is_some()
 }

@@ -11,23 +11,27 @@ use logtool_core::{
 };
 use logtool_rosmsg::{Definition, Encoding, MAX_UNPACKED, Transcoder};
 
-/// The message encoding and the schema encoding of ROS 2.
-pub(crate) const CDR: (&str, &str) = ("cdr", "ros2msg");
+/// The encoding of messages of ROS 2.
+pub(crate) const MESSAGE_ENCODING: &str = "cdr";
 
-/// A batch ends after this number of bytes of messages.
-const MAX_WAITING: usize = 16 << 20;
+/// The encoding of their schemas.
+pub(crate) const SCHEMA_ENCODING: &str = "ros2msg";
 
-/// Converts messages to the layout of ROS 1, and decodes that to columns.
+/// The number of bytes of converted messages after which a batch ends.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// Converts messages to the encoding of ROS 1, and decodes the result to columns.
 #[derive(Debug)]
 pub(crate) struct CdrDecoder {
     transcoder: Transcoder,
     columns: LayoutDecoder,
     /// The number of bytes in each payload before the message.
     header_len: usize,
+    /// The converted messages.
     block: Block,
-    /// The number of bytes of messages in the current batch. Compressed messages have
-    /// many more bytes than their records.
-    waiting: usize,
+    /// The number of bytes of converted messages in the current batch. They must be
+    /// limited here, because compressed messages have many more bytes than their records.
+    batch_bytes: usize,
 }
 
 /// Returns the layout of the messages of `topic` after their conversion.
@@ -57,7 +61,7 @@ impl CdrDecoder {
             columns: LayoutDecoder::new(layout, columns)?,
             header_len: header_len as usize,
             block: Block::default(),
-            waiting: 0,
+            batch_bytes: 0,
         })
     }
 }
@@ -68,12 +72,13 @@ impl Decoder for CdrDecoder {
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
-        // A converted message is not longer than in CDR. The size of decompressed
-        // messages is limited.
-        let (mut bytes, mut entries) = (Vec::new(), Vec::with_capacity(run.len()));
-        let mut offset = None;
+        // A converted message is not longer than the message in CDR, and the total size of
+        // decompressed messages is limited.
+        let mut bytes = Vec::new();
+        let mut converted_records = Vec::with_capacity(run.len());
+        let mut first_offset = None;
         for record in run.records() {
-            offset.get_or_insert(record.offset);
+            first_offset.get_or_insert(record.offset);
             let message = record.payload.get(self.header_len..).unwrap_or_default();
             let start = bytes.len();
             let limit = MAX_UNPACKED.saturating_sub(start);
@@ -92,12 +97,15 @@ impl Decoder for CdrDecoder {
             if remainder.extra_bytes > 0 {
                 record.extra_bytes_damage(remainder.extra_bytes).add_to(damage);
             }
-            entries.push((record, start..bytes.len()));
+            converted_records.push((record, start..bytes.len()));
         }
-        let Some(offset) = offset.filter(|_| !entries.is_empty()) else { return };
-        self.waiting = self.waiting.saturating_add(bytes.len());
-        self.block.reset_decompressed(Bytes::from(bytes), offset);
-        for (record, range) in entries {
+        let Some(first_offset) = first_offset else { return };
+        if converted_records.is_empty() {
+            return;
+        }
+        self.batch_bytes = self.batch_bytes.saturating_add(bytes.len());
+        self.block.reset_decompressed(Bytes::from(bytes), first_offset);
+        for (record, range) in converted_records {
             self.block.push(record.topic, record.time, range);
         }
         for run in self.block.runs() {
@@ -110,16 +118,16 @@ impl Decoder for CdrDecoder {
     }
 
     fn is_full(&self) -> bool {
-        self.waiting >= MAX_WAITING
+        self.batch_bytes >= BATCH_BYTES
     }
 
     fn take(&mut self) -> Result<RecordBatch> {
-        self.waiting = 0;
+        self.batch_bytes = 0;
         self.columns.take()
     }
 
     fn discard_rows(&mut self) -> Result<()> {
-        self.waiting = 0;
+        self.batch_bytes = 0;
         self.columns.discard_rows()
     }
 }

@@ -1,5 +1,5 @@
-//! Decodes JSON messages to columns according to their schema, or to a text column
-//! without a usable schema.
+//! Decodes JSON messages to columns according to their schema. Without a usable schema,
+//! the messages are decoded to a text column.
 
 mod node;
 mod numbers;
@@ -19,17 +19,21 @@ use crate::messages::json::{
 
 pub(crate) use crate::messages::json::range::IntegerTypes;
 
-/// The message encoding and the schema encoding of JSON.
-pub(crate) const JSON: (&str, &str) = ("json", "jsonschema");
+/// The encoding of JSON messages.
+pub(crate) const MESSAGE_ENCODING: &str = "json";
 
-/// The column of messages without a usable schema.
-const TEXT: &str = "json";
+/// The encoding of their schemas.
+pub(crate) const SCHEMA_ENCODING: &str = "jsonschema";
+
+/// The name of the column of messages without a usable schema.
+const TEXT_COLUMN: &str = "json";
 
 /// Reads JSON messages.
 #[derive(Debug)]
 pub(crate) struct JsonReader {
+    /// The type of the rows.
     struct_type: StructType,
-    /// The same type; `None` if messages are stored as text.
+    /// The same type with lookup of fields by name; `None` if messages are stored as text.
     named_type: Option<NamedType>,
 }
 
@@ -51,13 +55,13 @@ impl JsonReader {
                 }
             }
             None => {
-                let fields = vec![(TEXT.to_owned(), ValueType::Text)];
+                let fields = vec![(TEXT_COLUMN.to_owned(), ValueType::Text)];
                 Self { struct_type: StructType { type_name, fields }, named_type: None }
             }
         }
     }
 
-    /// Uses `types` for integers.
+    /// Changes the types of integers to `types`.
     pub(crate) fn with_types(mut self, types: &IntegerTypes) -> Self {
         if self.named_type.is_some() {
             range::apply(types, &mut self.struct_type);
@@ -66,31 +70,31 @@ impl JsonReader {
         self
     }
 
-    /// Returns true if the type has integers, whose range is unknown.
+    /// Returns true if the type has integers.
     pub(crate) fn has_integers(&self) -> bool {
-        self.named_type.is_some()
-            && self.struct_type.fields.iter().any(|(_, of)| has_integers(of))
+        let mut fields = self.struct_type.fields.iter();
+        fields.any(|(_, value_type)| has_integers(value_type))
     }
 
     pub(crate) fn struct_type(&self) -> &StructType {
         &self.struct_type
     }
 
-    /// Reads `payload`, and records the ranges of its integers in `ranges`.
+    /// Reads `payload` into `row`, and records the ranges of its integers in `ranges`.
     fn read_object(
         &self,
         payload: &[u8],
         row: &mut Branch,
-        max_record_len: u64,
+        max_items: u64,
         mut ranges: Option<&mut Ranges>,
     ) -> Option<RowSummary> {
-        let struct_type = self.named_type.as_ref()?;
-        let before = row.len();
-        let reading = ReadState::new(max_record_len, ranges.as_deref_mut());
-        reading.read(payload, struct_type, row).or_else(|| {
+        let named_type = self.named_type.as_ref()?;
+        let row_count = row.len();
+        let state = ReadState::new(max_items, ranges.as_deref_mut());
+        state.read(payload, named_type, row).or_else(|| {
             let quoted = numbers::quote_special_values(payload)?;
-            row.truncate(before);
-            ReadState::new(max_record_len, ranges).read(&quoted, struct_type, row)
+            row.truncate(row_count);
+            ReadState::new(max_items, ranges).read(&quoted, named_type, row)
         })
     }
 }
@@ -100,19 +104,20 @@ impl TreeReader for JsonReader {
         &mut self,
         payload: &[u8],
         row: &mut Branch,
-        max_record_len: u64,
+        max_items: u64,
     ) -> Option<RowSummary> {
         if self.named_type.is_none() {
             row.field(0)?.push(Scalar::Bytes(payload))?;
             row.close();
             return Some(RowSummary::default());
         }
-        self.read_object(payload, row, max_record_len, None)
+        self.read_object(payload, row, max_items, None)
     }
 }
 
-/// The maximum number of list elements that are examined for the ranges of integers.
-const MAX_EXAMINED: u64 = 1 << 20;
+/// The maximum number of list elements in a message that is examined for the ranges of its
+/// integers.
+const MAX_EXAMINED_ITEMS: u64 = 1 << 20;
 
 /// Records the ranges of the integers of messages.
 #[derive(Debug)]
@@ -132,21 +137,23 @@ impl RangeReader {
     /// Records the ranges of the integers of `payload`, as far as it can be read.
     pub(crate) fn read(&mut self, payload: &[u8]) {
         let Self { reader, row, ranges } = self;
-        let _ = reader.read_object(payload, row, MAX_EXAMINED, Some(ranges));
+        let _ = reader.read_object(payload, row, MAX_EXAMINED_ITEMS, Some(ranges));
         row.truncate(0);
     }
 
-    /// Returns the types that hold the integers and differ from the types implied by
-    /// the schema.
+    /// Returns the types of the fields whose integers do not fit in the types that the
+    /// schema implies.
     pub(crate) fn types(&self) -> IntegerTypes {
         self.ranges.types(&self.reader.struct_type)
     }
 }
 
-fn has_integers(struct_type: &ValueType) -> bool {
-    match struct_type {
+fn has_integers(value_type: &ValueType) -> bool {
+    match value_type {
         ValueType::I64 | ValueType::U64 => true,
-        ValueType::Struct(inner) => inner.fields.iter().any(|(_, of)| has_integers(of)),
+        ValueType::Struct(inner) => {
+            inner.fields.iter().any(|(_, value_type)| has_integers(value_type))
+        }
         ValueType::List(item) => has_integers(item),
         _ => false,
     }

@@ -17,9 +17,9 @@ use crate::{
 /// twice.
 const LOOKAHEAD_BYTES: u64 = 8 << 20;
 
-/// Returns the types of the integers in the first messages of each topic of `log` that
-/// differ from the types implied by the schema. Errors are ignored here: they are
-/// reported when the messages are read.
+/// Returns the types of the integers that do not fit in the types that the schema implies,
+/// by topic, from the first messages of `log`. Errors are ignored here: they are reported
+/// when the messages are read.
 pub(crate) fn integer_types(log: &dyn Log) -> BTreeMap<u32, IntegerTypes> {
     let readers = log.manifest().topics().filter_map(|(id, topic)| {
         let reader = messages::json_reader(topic)?;
@@ -27,16 +27,20 @@ pub(crate) fn integer_types(log: &dyn Log) -> BTreeMap<u32, IntegerTypes> {
     });
     let mut readers: HashMap<TopicId, RangeReader> = readers.collect();
     if !readers.is_empty() {
-        let _ = examine(log, &mut readers);
+        let _ = examine_messages(log, &mut readers);
     }
     let types = readers.into_iter().map(|(topic, reader)| (topic.0, reader.types()));
     types.filter(|(_, types)| !types.is_empty()).collect()
 }
 
-fn examine(log: &dyn Log, readers: &mut HashMap<TopicId, RangeReader>) -> Result<()> {
+/// Passes the first messages of the topics of `readers` to their readers.
+fn examine_messages(
+    log: &dyn Log,
+    readers: &mut HashMap<TopicId, RangeReader>,
+) -> Result<()> {
     let topics = TopicSet::from_iter(readers.keys().copied());
     let selection = Selection { topics, ..Selection::default() };
-    let mut left = LOOKAHEAD_BYTES;
+    let mut remaining_bytes = LOOKAHEAD_BYTES;
     let mut block = Block::default();
     for part in log.manifest().plan(&selection, 0) {
         let mut cursor = log.read(&part, &selection)?;
@@ -47,8 +51,8 @@ fn examine(log: &dyn Log, readers: &mut HashMap<TopicId, RangeReader>) -> Result
                     reader.read(payload.unwrap_or_default());
                 }
             }
-            match left.checked_sub(block.bytes().len() as u64) {
-                Some(rest) => left = rest,
+            match remaining_bytes.checked_sub(block.bytes().len() as u64) {
+                Some(remaining) => remaining_bytes = remaining,
                 None => return Ok(()),
             }
         }

@@ -1,15 +1,15 @@
-//! Messages whose time cannot be represented: it is null in columns and reported as
-//! damage.
+//! Messages whose log time cannot be represented. Their time is null in columns, and is
+//! reported as damage.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{Damage, DamageKind, Decoder, Result, Run, TimeRange, Timestamp};
 
 /// The reason in the damage of such a message.
-const WHY: &str = "its log time is after 2262-04-11 23:47:16.854775806 UTC";
+const REASON: &str = "its log time is after 2262-04-11 23:47:16.854775806 UTC";
 
-/// Returns true if records in this time range may have such a time.
-pub(crate) fn may_be_in(time: &TimeRange) -> bool {
+/// Returns true if the time range of a part includes such a time.
+pub(crate) fn is_in_range(time: &TimeRange) -> bool {
     time.end == Timestamp::MAX
 }
 
@@ -25,7 +25,7 @@ impl Decoder for NullTimeDecoder {
         for record in run.records().filter(|record| record.time == Timestamp::MAX) {
             let mismatch =
                 record.undecodable_damage().with_kind(DamageKind::TypeMismatch);
-            mismatch.with_reason(WHY).add_to(damage);
+            mismatch.with_reason(REASON).add_to(damage);
         }
         self.0.append(run, damage);
     }

@@ -1,21 +1,22 @@
-//! Translates topics of ROS 1 for a file for ROS 2.
+//! Translates topics of ROS 1 for ROS 2.
 
 use std::collections::BTreeMap;
 
 use logtool_core::{Error, ErrorKind, Result, Topic};
 use logtool_rosmsg::{ConnectionMetadata, TopicMetadata, Transcoder, describe};
 
-use crate::messages::cdr::CDR;
+use crate::messages::cdr;
 
-/// The profile of such a file.
+/// The profile of a file for ROS 2.
 pub(crate) const PROFILE: &str = "ros2";
 
-/// The metadata key with the quality of service that the publisher offers.
-const QOS: &str = "offered_qos_profiles";
+/// The metadata key of the quality of service that the publisher offers.
+const QOS_KEY: &str = "offered_qos_profiles";
 
-/// Reliable and durable, in the form that rosbags-convert 0.11 writes for latched
-/// connections, with the numbers of rosbag2 (metadata version 8).
-const LATCHED: &str = "\
+/// A reliable and transient local quality of service, in the form that rosbags-convert
+/// 0.11 writes for latched connections: the policies are numbers, as in rosbag2 (metadata
+/// version 8).
+const LATCHED_QOS: &str = "\
 - avoid_ros_namespace_conventions: false
   deadline: {nsec: 4294967295, sec: 2147483647}
   depth: 0
@@ -26,7 +27,7 @@ const LATCHED: &str = "\
   liveliness_lease_duration: {nsec: 4294967295, sec: 2147483647}
   reliability: 1";
 
-/// The maximum number of names in a note.
+/// The maximum number of names in a remark.
 const MAX_NAMES: usize = 5;
 
 /// The translation of a topic of ROS 1 for ROS 2.
@@ -36,7 +37,7 @@ pub(crate) struct Translation {
     pub(crate) type_name: String,
     pub(crate) definition: String,
     pub(crate) transcoder: Transcoder,
-    /// A note for the user.
+    /// A remark for the user.
     pub(crate) remark: Option<String>,
 }
 
@@ -48,9 +49,9 @@ impl Translation {
     /// `Unsupported` if the encoding is not CDR; `Malformed` if the definition of the
     /// topic cannot be parsed.
     pub(crate) fn new(topic: &Topic, encoding: &str) -> Result<Option<Self>> {
-        if encoding != CDR.0 {
+        if encoding != cdr::MESSAGE_ENCODING {
             let message = format!(
-                "messages cannot be translated to {encoding:?}, only to \"cdr\""
+                "messages cannot be translated to the encoding {encoding:?}, only to \"cdr\""
             );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
@@ -70,24 +71,26 @@ impl Translation {
                         Transcoder::to_ros2(&described.layout)?
                     },
                     remark: if is_log {
-                        Some(log_remark(topic))
+                        Some(omitted_fields_remark(topic))
                     } else {
-                        remark(topic, &described.definition.ros2_misnamed())
+                        invalid_names_remark(
+                            topic,
+                            &described.definition.ros2_misnamed(),
+                        )
                     },
                 })
             });
         translation.map(Some).map_err(|err| {
-            let (label, because) = (topic.label(), err.message());
-            let message = format!(
-                "the topic {label:?} cannot be translated for ROS 2: {because}"
-            );
+            let (label, reason) = (topic.label(), err.message());
+            let message =
+                format!("the topic {label:?} cannot be translated for ROS 2: {reason}");
             Error::new(err.kind(), message)
         })
     }
 }
 
-/// Returns a note about the fields of log messages that ROS 2 does not have.
-fn log_remark(topic: &Topic) -> String {
+/// Returns a remark about the fields of log messages that ROS 2 does not have.
+fn omitted_fields_remark(topic: &Topic) -> String {
     let label = topic.label();
     format!(
         "the topic {label:?}: frame_id and topics are omitted, because rcl_interfaces/msg/Log \
@@ -95,43 +98,46 @@ fn log_remark(topic: &Topic) -> String {
     )
 }
 
-/// Returns a note about names of a topic that ROS 2 does not allow.
-fn remark(topic: &Topic, misnamed: &[String]) -> Option<String> {
-    let (first, rest) = misnamed.split_at_checked(MAX_NAMES).unwrap_or((misnamed, &[]));
-    let rest_count = match rest.len() {
+/// Returns a remark about the names in the type of `topic` that ROS 2 does not allow, if
+/// there are any.
+fn invalid_names_remark(topic: &Topic, invalid_names: &[String]) -> Option<String> {
+    if invalid_names.is_empty() {
+        return None;
+    }
+    let (listed, unlisted) =
+        invalid_names.split_at_checked(MAX_NAMES).unwrap_or((invalid_names, &[]));
+    let and_more = match unlisted.len() {
         0 => String::new(),
-        rest_count => format!(" and {rest_count} more"),
+        count => format!(" and {count} more"),
     };
-    let (label, names) = (topic.label(), first.join(", "));
-    (!first.is_empty()).then(|| {
-        format!(
-            "the topic {label:?}: names that ROS 2 does not allow are kept: {names}{rest_count}"
-        )
-    })
+    let (label, names) = (topic.label(), listed.join(", "));
+    Some(format!(
+        "the topic {label:?}: names that ROS 2 does not allow are kept: {names}{and_more}"
+    ))
 }
 
-/// Returns the metadata of a channel for ROS 2, from the metadata `words` of a channel
-/// of ROS 1: the publisher, and a quality of service for latched topics.
+/// Returns the metadata of a channel for ROS 2, from the metadata of a channel of ROS 1:
+/// the publisher, and a quality of service for latched topics.
 pub(crate) fn channel_metadata(
-    words: &BTreeMap<String, String>,
+    ros1_metadata: &BTreeMap<String, String>,
     is_latched: bool,
 ) -> BTreeMap<String, String> {
-    let caller = ConnectionMetadata::from_strings(words).caller;
-    let metadata = ConnectionMetadata { caller, ..ConnectionMetadata::default() };
+    let caller = ConnectionMetadata::from_strings(ros1_metadata).caller;
+    let publisher = ConnectionMetadata { caller, ..ConnectionMetadata::default() };
     let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
     let mut metadata: BTreeMap<String, String> =
-        metadata.entries().map(owned).collect();
+        publisher.entries().map(owned).collect();
     if is_latched {
-        metadata.insert(QOS.to_owned(), LATCHED.to_owned());
+        metadata.insert(QOS_KEY.to_owned(), LATCHED_QOS.to_owned());
     }
     metadata
 }
 
-/// Returns true if the metadata `words` of a channel declare that its last message is
+/// Returns true if the metadata of a channel of ROS 2 declare that its last message is
 /// delivered to late subscribers. rosbag2 writes the durability as a number or as a
 /// word.
 pub(crate) fn is_latched(metadata: &BTreeMap<String, String>) -> bool {
-    let profiles = metadata.get(QOS).map_or("", String::as_str);
+    let profiles = metadata.get(QOS_KEY).map_or("", String::as_str);
     let mut durabilities = profiles.split(['\n', ',', '{', '}']).filter_map(|pair| {
         let (key, value) = pair.trim().trim_start_matches("- ").split_once(':')?;
         (key.trim() == "durability").then_some(value.trim())

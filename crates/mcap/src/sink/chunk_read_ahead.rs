@@ -6,7 +6,7 @@ use logtool_core::{Part, Result, Source, TaskQueue};
 
 use crate::{sink::verbatim_chunks::VerbatimChunks, write::VerbatimChunk};
 
-/// The chunks of a log that will be copied, in the order of the file.
+/// The chunks of a log that are expected to be copied, in the order of the file.
 pub(super) struct ChunkReadAhead {
     verbatim: Arc<VerbatimChunks>,
     source: Arc<dyn Source>,
@@ -21,7 +21,7 @@ pub(super) struct ChunkReadAhead {
 
 impl ChunkReadAhead {
     /// Creates a reader of those chunks among `parts` of `source` that can be copied. With
-    /// a single thread nothing is read in advance.
+    /// a single thread, no chunk is read in advance.
     pub(super) fn new(
         verbatim: Arc<VerbatimChunks>,
         source: Arc<dyn Source>,
@@ -44,10 +44,11 @@ impl ChunkReadAhead {
     pub(super) fn take(&mut self, start: u64) -> Option<Result<Option<VerbatimChunk>>> {
         loop {
             self.submit(start);
-            let next = self.submitted.front().copied().filter(|next| *next <= start)?;
+            let chunk_start =
+                self.submitted.front().copied().filter(|first| *first <= start)?;
             self.submitted.pop_front();
             let chunk = self.chunks.wait()?;
-            if next == start {
+            if chunk_start == start {
                 self.submit(start);
                 return Some(chunk);
             }

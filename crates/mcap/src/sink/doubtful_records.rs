@@ -1,5 +1,5 @@
-//! Records in a new file which messages and attachments had a wrong checksum in the
-//! source file: one metadata record for each checksum.
+//! Metadata records that list the messages and attachments with a wrong checksum in the
+//! source file: one record for each checksum.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -8,18 +8,19 @@ use logtool_core::{DoubtfulRecords, LogSlice, Output, Result};
 use crate::write::Writer;
 
 /// The name of the metadata records.
-const NAME: &str = "logtool.doubtful";
+const RECORD_NAME: &str = "logtool.doubtful";
 
-/// Keys that are not topics.
+/// The keys of the metadata records that are not topics.
 const SOURCE_BYTES: &str = "source_bytes";
 const REASON: &str = "reason";
+const ATTACHMENT: &str = "attachment";
 
-/// The metadata records of a file that is being written.
+/// The notes for the metadata records of a file that is being written.
 #[derive(Debug, Default)]
 pub(super) struct DoubtfulNotes {
     /// The labels of the topics of each selection.
     topics: Vec<Vec<String>>,
-    /// The metadata records of chunks, by selection and byte range.
+    /// The notes on chunks, by selection and byte range.
     messages: BTreeMap<(usize, u64, u64), BTreeMap<String, String>>,
     attachments: Vec<BTreeMap<String, String>>,
     /// The number of affected messages.
@@ -28,19 +29,24 @@ pub(super) struct DoubtfulNotes {
 
 impl DoubtfulNotes {
     pub(super) fn new(extracts: &[LogSlice<'_>]) -> Self {
-        let names = |extract: &LogSlice<'_>| {
+        let labels = |extract: &LogSlice<'_>| {
             let topics = extract.manifest.topics.iter();
             topics.map(|topic| topic.label().into_owned()).collect()
         };
-        Self { topics: extracts.iter().map(names).collect(), ..Self::default() }
+        Self { topics: extracts.iter().map(labels).collect(), ..Self::default() }
     }
 
     /// Adds messages of the selection with the index `slice_index`.
-    pub(super) fn records(&mut self, slice_index: usize, records: &DoubtfulRecords) {
+    pub(super) fn add_records(
+        &mut self,
+        slice_index: usize,
+        records: &DoubtfulRecords,
+    ) {
         let DoubtfulRecords { bytes, topic, records, time } = records;
-        let name =
-            self.topics.get(slice_index).and_then(|names| names.get(topic.index()));
-        let Some(name) = name else { return };
+        let topics = self.topics.get(slice_index);
+        let Some(label) = topics.and_then(|labels| labels.get(topic.index())) else {
+            return;
+        };
         let key = (slice_index, bytes.start, bytes.end);
         let note = self.messages.entry(key).or_insert_with(|| {
             note(bytes, "the checksum of the chunk does not match its messages")
@@ -48,31 +54,31 @@ impl DoubtfulNotes {
         let (first, last) = (time.start.as_nanos(), time.end.as_nanos() - 1);
         let noun = if *records == 1 { "message" } else { "messages" };
         note.insert(
-            name.clone(),
+            label.clone(),
             format!("{records} {noun}, log_time {first} to {last}"),
         );
         self.count += records;
     }
 
     /// Adds the attachment `name`, whose record is at `position` of the source file.
-    pub(super) fn attachment(&mut self, name: String, position: &Range<u64>) {
+    pub(super) fn add_attachment(&mut self, name: String, position: &Range<u64>) {
         let mut note =
             note(position, "the checksum of the attachment does not match its data");
-        note.insert("attachment".to_owned(), name);
+        note.insert(ATTACHMENT.to_owned(), name);
         self.attachments.push(note);
     }
 
-    /// Returns notes for the user.
+    /// Returns remarks for the user.
     pub(super) fn remarks(&self) -> Vec<String> {
         let messages = (self.count > 0).then(|| {
             let noun = if self.count == 1 { "message" } else { "messages" };
             format!(
-                "{} {noun} with a wrong checksum, listed in metadata records called {NAME}",
+                "{} {noun} with a wrong checksum, listed in metadata records called {RECORD_NAME}",
                 self.count
             )
         });
         let attachments = self.attachments.iter().filter_map(|note| {
-            let name = note.get("attachment")?;
+            let name = note.get(ATTACHMENT)?;
             Some(format!(
                 "the attachment {name:?} had a wrong checksum and is written without one"
             ))
@@ -83,7 +89,7 @@ impl DoubtfulNotes {
     /// Writes the metadata records.
     pub(super) fn write<W: Output>(&self, writer: &mut Writer<W>) -> Result<()> {
         let notes = self.messages.values().chain(&self.attachments);
-        notes.into_iter().try_for_each(|note| writer.metadata(NAME, note))
+        notes.into_iter().try_for_each(|note| writer.metadata(RECORD_NAME, note))
     }
 }
 

@@ -6,39 +6,47 @@ use logtool_core::{
 
 use crate::{chunk::Compression, format_state::FormatState, messages::ros2};
 
-/// Returns true if chunks may be copied, because names, times and encodings do not
-/// change.
-pub(super) fn may_copy(extracts: &[LogSlice<'_>], options: &WriteOptions) -> bool {
-    let is_as_is = options.rename.is_empty() && options.payload_encoding.is_none();
-    extracts.len() == 1 && is_as_is && !options.changes_times
+/// Returns true if chunks may be copied unchanged: there is a single input, and names,
+/// times and encodings do not change.
+pub(super) fn may_copy_chunks(
+    extracts: &[LogSlice<'_>],
+    options: &WriteOptions,
+) -> bool {
+    extracts.len() == 1
+        && options.rename.is_empty()
+        && options.payload_encoding.is_none()
+        && !options.changes_times
 }
 
-/// Returns the profile of a file that contains `extracts`.
+/// Returns the profile of a file that contains `extracts`, if all of them have the same
+/// profile; otherwise an empty string. `format_states` are the states of MCAP files.
 pub(super) fn profile(
     extracts: &[LogSlice<'_>],
-    states: &[Option<FormatState>],
+    format_states: &[Option<FormatState>],
     options: &WriteOptions,
 ) -> String {
-    let profiles =
-        extracts.iter().zip(states).map(|(extract, format_state)| match format_state {
-            Some(format_state) => format_state.profile.as_str(),
-            None if has_ros1_connections(extract.manifest) => "ros1",
-            None => "",
+    let input_profiles =
+        extracts.iter().zip(format_states).map(|(extract, format_state)| {
+            match format_state {
+                Some(format_state) => format_state.profile.as_str(),
+                None if has_ros1_connections(extract.manifest) => "ros1",
+                None => "",
+            }
         });
-    let profiles = profiles.map(|profiles| match profiles {
+    let output_profiles = input_profiles.map(|profile| match profile {
         "ros1" if options.payload_encoding.is_some() => ros2::PROFILE,
-        profiles => profiles,
+        profile => profile,
     });
-    let mut profiles = profiles.collect::<Vec<_>>();
+    let mut profiles = output_profiles.collect::<Vec<_>>();
     profiles.dedup();
     match profiles[..] {
-        [one] => one.to_owned(),
+        [only_profile] => only_profile.to_owned(),
         _ => String::new(),
     }
 }
 
-/// Returns true if the messages of the log came through connections of ROS 1, which
-/// have ids. They then have the metadata that the profile requires.
+/// Returns true if all messages of the log are from connections of ROS 1, which have ids.
+/// Such connections have the metadata that the profile requires.
 fn has_ros1_connections(manifest: &Manifest) -> bool {
     let mut topics = manifest.topics.iter();
     let mut streams = manifest.streams.iter();
@@ -49,8 +57,8 @@ fn has_ros1_connections(manifest: &Manifest) -> bool {
         && streams.all(|stream| stream.metadata.contains_key("id"))
 }
 
-/// Checks that there is a topic for every new name.
-pub(super) fn check_names(
+/// Checks that every topic to be renamed exists.
+pub(super) fn check_renamed_topics(
     extracts: &[LogSlice<'_>],
     options: &WriteOptions,
 ) -> Result<()> {
@@ -70,7 +78,7 @@ pub(super) fn check_names(
 pub(super) fn compression(name: &str) -> Result<Compression> {
     Compression::from_name(name.as_bytes()).ok_or_else(|| {
         let message = format!(
-            "unknown compression {name:?}; MCAP supports \"none\", \"lz4\" and \"zstd\""
+            "the compression {name:?} is unknown; MCAP supports \"none\", \"lz4\" and \"zstd\""
         );
         Error::new(ErrorKind::Unsupported, message)
     })

@@ -1,8 +1,8 @@
-//! Chunks that can be copied unchanged.
+//! Finds the chunks that can be copied unchanged.
 //!
-//! This requires that all messages of the chunk are selected, that channels and schemas
-//! have the same ids in the new file, and that the chunk is valid, which is verified by
-//! decompressing it.
+//! This requires that all messages of the chunk are selected, that its channels and
+//! schemas have the same ids in the new file, and that the chunk is valid, which is
+//! verified by decompressing it.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -21,29 +21,29 @@ use crate::{
     write::{ChunkProperties, VerbatimChunk},
 };
 
-/// The chunks of a selection that can be copied.
+/// The chunks of a selection, and the information that decides which of them can be copied.
 #[derive(Debug)]
 pub(super) struct VerbatimChunks {
     /// The channel id and the schema id of each stream.
     ids: Vec<(u16, u16)>,
-    /// The topics of the channels that have the same id in the new file; `None` for an
-    /// id of another channel.
+    /// The topic of each channel, by channel id; `None` if the channel is not selected or
+    /// has another id in the new file.
     channel_topics: BTreeMap<u16, Option<TopicId>>,
     /// The schemas and channels that have the same ids in the new file, by opcode and id.
     declared: BTreeMap<(u8, u16), Declaration>,
     selection: Selection,
-    /// The byte ranges of the chunks.
+    /// The byte ranges of the chunks, in the order of the file.
     chunks: Vec<Range<u64>>,
-    /// The requested compression.
+    /// The requested compression; `None` for any.
     compression: Option<Compression>,
 }
 
 /// For each channel, the times of its messages and their offsets in the chunk.
-type Index = BTreeMap<u16, Vec<(u64, u64)>>;
+type MessageIndexes = BTreeMap<u16, Vec<(u64, u64)>>;
 
 impl VerbatimChunks {
     /// Creates the collection for `extract`, whose private state is `format_state`. Returns
-    /// `None` if its channels cannot be declared identically.
+    /// `None` if its channels cannot be declared identically in another file.
     ///
     /// # Errors
     /// `Unsupported` for an unknown compression.
@@ -52,15 +52,15 @@ impl VerbatimChunks {
         format_state: &FormatState,
         options: &WriteOptions,
     ) -> Result<Option<Self>> {
-        if format_state.schemas.len() != format_state.channels.len() {
+        if format_state.schema_ids.len() != format_state.channels.len() {
             return Ok(None);
         }
         let LogSlice { manifest, selection } = extract;
-        let channels = format_state.channels.iter().map(|(id, _)| *id);
-        let chunks = manifest.parts.iter().zip(&format_state.chunks);
-        let chunks = chunks.filter(|(_, is_chunk)| **is_chunk);
+        let channel_ids = format_state.channels.iter().map(|(id, _)| *id);
+        let parts = manifest.parts.iter().zip(&format_state.is_chunk);
+        let chunks = parts.filter(|(_, is_chunk)| **is_chunk);
         Ok(Some(Self {
-            ids: channels.zip(format_state.schemas.iter().copied()).collect(),
+            ids: channel_ids.zip(format_state.schema_ids.iter().copied()).collect(),
             channel_topics: BTreeMap::new(),
             declared: BTreeMap::new(),
             selection: selection.clone(),
@@ -74,14 +74,15 @@ impl VerbatimChunks {
         self.ids.get(stream as usize).copied()
     }
 
-    /// Stores the topic of the channel `stream` if the channel keeps its id in the new
-    /// file, or `None` if it does not. Chunks with messages of such a channel are not
-    /// copied.
+    /// Stores the topic of the channel of `stream`. `topic` is `None` if the channel is not
+    /// selected or has another id in the new file; then chunks with its messages are not
+    /// copied. The same applies if streams with different topics have the same channel id.
     pub(super) fn set_channel(&mut self, stream: u32, topic: Option<TopicId>) {
         if let Some((channel, _)) = self.ids(stream) {
-            let topic_of_channel = self.channel_topics.entry(channel).or_insert(topic);
-            *topic_of_channel = topic_of_channel
-                .filter(|topic_of_channel| topic == Some(*topic_of_channel));
+            let channel_topic = self.channel_topics.entry(channel).or_insert(topic);
+            if *channel_topic != topic {
+                *channel_topic = None;
+            }
         }
     }
 
@@ -104,70 +105,83 @@ impl VerbatimChunks {
         let options = OpenOptions::default();
         let position = &part.bytes;
         let index =
-            self.chunks.binary_search_by_key(&position.start, |chunk_position| {
-                chunk_position.start
-            });
-        let is_chunk = index.is_ok_and(|at| self.chunks.get(at) == Some(position));
+            self.chunks.binary_search_by_key(&position.start, |chunk| chunk.start);
+        let is_chunk =
+            index.is_ok_and(|index| self.chunks.get(index) == Some(position));
         if !is_chunk || position.end - position.start > chunk::max_record_len(options) {
             return Ok(None);
         }
         let record = source.read_at(position.clone())?;
-        let Some(ChunkHeader { start, end, size, crc, compression, compressed_len }) =
-            chunk_header(&record)
-        else {
+        let Some(chunk) = complete_chunk(&record) else { return Ok(None) };
+        let Some(compression) = Compression::from_name(chunk.compression) else {
             return Ok(None);
         };
-        let known = Compression::from_name(compression.as_bytes());
-        let is_requested =
-            self.compression.is_none_or(|requested| known == Some(requested));
-        if known.is_none() || !is_requested {
+        if self.compression.is_some_and(|requested| compression != requested) {
             return Ok(None);
         }
         let limit = options.record_bytes as usize;
-        let Some(mut index) = self.messages(&record, limit) else { return Ok(None) };
-        index.values_mut().for_each(|entries| entries.sort_by_key(|(time, _)| *time));
-        let times = index.values().flatten().map(|(time, _)| *time);
+        let Some(mut indexes) = self.index_messages(&record, limit) else {
+            return Ok(None);
+        };
+        indexes.values_mut().for_each(|entries| entries.sort_by_key(|(time, _)| *time));
+        let times = indexes.values().flatten().map(|(time, _)| *time);
         let (first, last) = (times.clone().min(), times.max());
-        if (first, last) != (Some(start), Some(end)) || !self.selects_all(&index) {
+        if (first, last) != (Some(chunk.start_time), Some(chunk.end_time))
+            || !self.selects_all(&indexes)
+        {
             return Ok(None);
         }
-        let properties = ChunkProperties { start, end, size, crc, index };
-        Ok(Some(VerbatimChunk { record, compression, compressed_len, properties }))
+        let properties = ChunkProperties {
+            start_time: chunk.start_time,
+            end_time: chunk.end_time,
+            uncompressed_len: chunk.uncompressed_len,
+            crc: chunk.crc,
+            message_indexes: indexes,
+        };
+        // The name is copied, because uncompressed chunks have one of two names.
+        let name = logtool_core::decode_text(chunk.compression).into_owned();
+        let compressed_len = chunk.compressed_len;
+        Ok(Some(VerbatimChunk {
+            record,
+            compression: name,
+            compressed_len,
+            properties,
+        }))
     }
 
-    /// Returns the messages of the chunk, if it is valid and contains only messages and
-    /// their declarations.
-    fn messages(&self, record: &Bytes, limit: usize) -> Option<Index> {
+    /// Returns the message indexes of the chunk, if it is valid and contains only messages
+    /// and declarations that do not contradict those of the new file.
+    fn index_messages(&self, record: &Bytes, limit: usize) -> Option<MessageIndexes> {
         let decompressed = DecompressedChunk::new(record, limit)?;
         if decompressed.result != Decompression::Complete || !decompressed.is_sound() {
             return None;
         }
-        let (mut index, mut is_sound) = (Index::new(), true);
+        let (mut indexes, mut can_be_copied) = (MessageIndexes::new(), true);
         contents::for_each_record(&decompressed.records, |item| match item {
             ContentItem::Record(op::MESSAGE, content, range) => {
                 match wire::message(content) {
                     Some((channel, time)) => {
-                        let at = (range.start - RECORD_HEADER_LEN) as u64;
-                        index.entry(channel).or_default().push((time, at));
+                        let offset = (range.start - RECORD_HEADER_LEN) as u64;
+                        indexes.entry(channel).or_default().push((time, offset));
                     }
-                    None => is_sound = false,
+                    None => can_be_copied = false,
                 }
             }
             ContentItem::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
-                // An id with another declaration would change its meaning.
-                is_sound &= Declaration::parse(op, content).is_some_and(|new| {
+                // In the new file, an id must not have two different declarations.
+                can_be_copied &= Declaration::parse(op, content).is_some_and(|new| {
                     let declared = self.declared.get(&new.key());
                     declared.is_none_or(|declared| *declared == new)
                 });
             }
-            ContentItem::Record(..) | ContentItem::Damaged(_) => is_sound = false,
+            ContentItem::Record(..) | ContentItem::Damaged(_) => can_be_copied = false,
         });
-        (is_sound && !index.is_empty()).then_some(index)
+        (can_be_copied && !indexes.is_empty()).then_some(indexes)
     }
 
-    /// Returns true if all messages in `index` are selected and keep their channel ids.
-    fn selects_all(&self, index: &Index) -> bool {
-        index.iter().all(|(channel, entries)| {
+    /// Returns true if all messages in `indexes` are selected and keep their channel ids.
+    fn selects_all(&self, indexes: &MessageIndexes) -> bool {
+        indexes.iter().all(|(channel, entries)| {
             let topic = self.channel_topics.get(channel).copied().flatten();
             topic.is_some_and(|topic| self.selection.topics.contains(topic))
                 && entries
@@ -177,31 +191,13 @@ impl VerbatimChunks {
     }
 }
 
-/// The header of a chunk.
-struct ChunkHeader {
-    start: u64,
-    end: u64,
-    size: u64,
-    crc: u32,
-    compression: String,
-    compressed_len: u64,
-}
-
-/// Parses the header of the chunk in `record`, if the chunk is complete.
-fn chunk_header(record: &Bytes) -> Option<ChunkHeader> {
+/// Parses the chunk in `record`, if the record consists of the known fields of a complete
+/// chunk.
+fn complete_chunk(record: &[u8]) -> Option<Chunk<'_>> {
     let (op::CHUNK, content) = wire::record(record)? else { return None };
-    let Chunk { start, end, size, crc, compression, compressed_len, compressed } =
-        Chunk::parse(content)?;
+    let chunk = Chunk::parse(content)?;
     let is_complete = RECORD_HEADER_LEN + content.len() == record.len()
-        && compressed.len() as u64 == compressed_len
-        && content.len() - compressed.len() == 40 + compression.len();
-    let compression = str::from_utf8(compression).ok()?.to_owned();
-    is_complete.then_some(ChunkHeader {
-        start,
-        end,
-        size,
-        crc,
-        compression,
-        compressed_len,
-    })
+        && chunk.compressed.len() as u64 == chunk.compressed_len
+        && content.len() == chunk.compressed_start() + chunk.compressed.len();
+    is_complete.then_some(chunk)
 }

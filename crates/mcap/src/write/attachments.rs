@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use logtool_core::{
-    ClockTransform, Error, ErrorKind, Output, Result, Source, Timestamp,
+    ByteReader, ClockTransform, Error, ErrorKind, Output, Result, Source, Timestamp,
 };
 
 use crate::{
@@ -11,81 +12,93 @@ use crate::{
     write::{Writer, encode::Records},
 };
 
-/// The maximum number of bytes that are read for the name of an attachment.
-const MAX_HEAD: u64 = 1 << 20;
+/// The number of bytes in which the name and the media type of an attachment must be.
+const MAX_HEADER_LEN: u64 = 1 << 20;
+/// The number of bytes that are read at a time to verify a checksum.
+const WINDOW_BYTES: u64 = 1 << 20;
 
-/// An attachment that was written, with the position of its record.
+/// The length of a time in bytes.
+const TIME_LEN: u64 = 8;
+/// The length of a checksum in bytes.
+const CHECKSUM_LEN: u64 = 4;
+
+/// An attachment that was written.
 #[derive(Debug)]
 pub(super) struct WrittenAttachment {
-    at: u64,
-    len: u64,
+    /// The offset and the length of its record.
+    record_offset: u64,
+    record_len: u64,
     attachment: Attachment,
 }
 
 impl<W: Output> Writer<W> {
-    /// Copies the attachment record at `position` of `source`. Its log time is changed by
+    /// Copies the attachment record at `position` of `source`, with its log time changed by
     /// `shift`. Returns the name of the attachment.
     ///
     /// # Errors
     /// `Malformed` if the record is not an attachment; `Io` if reading or writing
     /// fails.
-    pub(crate) fn attach(
+    pub(crate) fn copy_attachment(
         &mut self,
         source: &dyn Source,
         position: Range<u64>,
         shift: ClockTransform,
-        sum: ChecksumMode,
+        checksum_mode: ChecksumMode,
     ) -> Result<String> {
         let malformed = || {
-            let message = "the attachment is malformed";
+            let message = "the fields of the attachment exceed its record";
             Error::new(ErrorKind::Malformed, message).with_offset(position.start)
         };
-        let end = position.end.min(position.start.saturating_add(MAX_HEAD));
-        let first_bytes = source
-            .read_at(position.start..end)
-            .map_err(|err| Error::new(ErrorKind::Io, "reading").with_source(err))?;
-        let content = first_bytes.get(RECORD_HEADER_LEN..).ok_or_else(malformed)?;
-        let mut attachment = Attachment::parse(content).ok_or_else(malformed)?;
+        let content = read_header(source, &position)?;
+        let mut attachment = Attachment::parse(&content).ok_or_else(malformed)?;
         self.flush()?;
-        let (at, len) = (self.output.position(), position.end - position.start);
-        let log_time = attachment.log_time;
-        attachment.log_time = shifted_time(log_time, shift);
-        if attachment.log_time == log_time && sum == ChecksumMode::Keep {
+        let record_offset = self.output.position();
+        let record_len = position.end - position.start;
+        let old_time = attachment.log_time;
+        let new_time = shifted_time(old_time, shift);
+        attachment.log_time = new_time;
+        if new_time == old_time && checksum_mode == ChecksumMode::Keep {
             self.output.append_from(source, position)?;
         } else {
-            let time_at = position.start + RECORD_HEADER_LEN as u64;
-            let after = time_at + TIME_LEN;
-            let (sum_at, stored) =
-                stored_checksum(source, &position, content).ok_or_else(malformed)?;
-            let sum = match sum {
-                ChecksumMode::Keep => stored,
-                ChecksumMode::Drop => 0,
+            let time_start = position.start + RECORD_HEADER_LEN as u64;
+            let time_end = time_start + TIME_LEN;
+            let (checksum_start, old_checksum) =
+                stored_checksum(source, &position, &content)?.ok_or_else(malformed)?;
+            let trailing_len = checksum_start - time_end;
+            let checksum = match checksum_mode {
+                ChecksumMode::Keep => {
+                    updated_checksum(old_checksum, old_time, new_time, trailing_len)
+                }
+                ChecksumMode::Remove => NO_CHECKSUM,
             };
-            let change = Change {
-                before: log_time,
-                is: attachment.log_time,
-                rest: sum_at - after,
-            };
-            self.output.append_from(source, position.start..time_at)?;
-            self.output.append(&attachment.log_time.to_le_bytes())?;
-            self.output.append_from(source, after..sum_at)?;
-            self.output.append(&change.apply_to(sum).to_le_bytes())?;
-            // Fields that a later specification adds are not part of the checksum.
-            self.output.append_from(source, sum_at + SUM_LEN..position.end)?;
+            self.output.append_from(source, position.start..time_start)?;
+            self.output.append(&new_time.to_le_bytes())?;
+            self.output.append_from(source, time_end..checksum_start)?;
+            self.output.append(&checksum.to_le_bytes())?;
+            // The checksum does not cover the fields that a later specification adds.
+            self.output
+                .append_from(source, checksum_start + CHECKSUM_LEN..position.end)?;
         }
         let name = attachment.name.clone();
-        self.attachments.push(WrittenAttachment { at, len, attachment });
+        self.attachments.push(WrittenAttachment {
+            record_offset,
+            record_len,
+            attachment,
+        });
         Ok(name)
     }
 }
 
+/// The value of the checksum field of an attachment without a checksum.
+const NO_CHECKSUM: u32 = 0;
+
 /// How the checksum of an attachment is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChecksumMode {
-    /// The checksum is kept.
+    /// The copy has the same checksum, updated for a changed time.
     Keep,
-    /// The checksum is wrong, so the copy has none.
-    Drop,
+    /// The copy has no checksum.
+    Remove,
 }
 
 /// Returns true if the attachment record at `position` of `source` has a correct checksum,
@@ -97,47 +110,53 @@ pub(crate) fn has_valid_checksum(
     source: &dyn Source,
     position: &Range<u64>,
 ) -> Result<bool> {
-    const PIECE_LEN: u64 = 1 << 20;
-    let read = |bytes: Range<u64>| {
-        let read = source.read_at(bytes);
-        read.map_err(|err| Error::new(ErrorKind::Io, "reading").with_source(err))
-    };
-    let first_bytes = read(
-        position.start..position.end.min(position.start.saturating_add(MAX_HEAD)),
-    )?;
-    let content = first_bytes.get(RECORD_HEADER_LEN..).unwrap_or_default();
-    let (end, stored) = match stored_checksum(source, position, content) {
-        Some((end, stored)) if stored != 0 => (end, stored),
+    let content = read_header(source, position)?;
+    let (checksum_start, stored) = match stored_checksum(source, position, &content)? {
+        Some((start, stored)) if stored != NO_CHECKSUM => (start, stored),
         _ => return Ok(true),
     };
     let mut hasher = crc32fast::Hasher::new();
-    let mut at = position.start + RECORD_HEADER_LEN as u64;
-    while at < end {
-        let next = end.min(at + PIECE_LEN);
-        hasher.update(&read(at..next)?);
-        at = next;
+    let mut offset = position.start + RECORD_HEADER_LEN as u64;
+    while offset < checksum_start {
+        let end = checksum_start.min(offset + WINDOW_BYTES);
+        hasher.update(&read_source(source, offset..end)?);
+        offset = end;
     }
     Ok(hasher.finalize() == stored)
 }
 
+/// Returns the first bytes of the content of the attachment record at `position` of
+/// `source`.
+fn read_header(source: &dyn Source, position: &Range<u64>) -> Result<Bytes> {
+    let end = position.end.min(position.start.saturating_add(MAX_HEADER_LEN));
+    let first_bytes = read_source(source, position.start..end)?;
+    Ok(first_bytes.slice(RECORD_HEADER_LEN.min(first_bytes.len())..))
+}
+
+/// Reads `bytes` of `source`. The error states that reading failed, and not writing.
+fn read_source(source: &dyn Source, bytes: Range<u64>) -> Result<Bytes> {
+    source.read_at(bytes).map_err(|err| {
+        Error::new(ErrorKind::Io, "the attachment cannot be read").with_source(err)
+    })
+}
+
 /// Returns the offset and the value of the checksum of the attachment record at `position`
-/// of `source`, whose content starts with `content`.
+/// of `source`, whose content starts with `content`. Returns `None` if the record ends
+/// before its checksum.
 fn stored_checksum(
     source: &dyn Source,
     position: &Range<u64>,
     content: &[u8],
-) -> Option<(u64, u32)> {
-    let start = position.start + RECORD_HEADER_LEN as u64;
-    let at = start.checked_add(wire::attachment_crc(content)?)?;
-    let end = at.checked_add(SUM_LEN).filter(|end| *end <= position.end)?;
-    let sum = source.read_at(at..end).ok()?;
-    Some((at, u32::from_le_bytes(sum.as_ref().try_into().ok()?)))
+) -> Result<Option<(u64, u32)>> {
+    let content_start = position.start + RECORD_HEADER_LEN as u64;
+    let range = wire::attachment_crc_offset(content)
+        .and_then(|offset| content_start.checked_add(offset))
+        .and_then(|start| Some(start..start.checked_add(CHECKSUM_LEN)?))
+        .filter(|range| range.end <= position.end);
+    let Some(range) = range else { return Ok(None) };
+    let stored = ByteReader::new(&read_source(source, range.clone())?).u32();
+    Ok(stored.map(|stored| (range.start, stored)))
 }
-
-/// The length of a time in bytes.
-const TIME_LEN: u64 = 8;
-/// The length of a checksum in bytes.
-const SUM_LEN: u64 = 4;
 
 /// Changes a time of a file by `shift`. MCAP has no times before 1970; 0 means no time.
 pub(crate) fn shifted_time(time: u64, shift: ClockTransform) -> u64 {
@@ -149,40 +168,39 @@ pub(crate) fn shifted_time(time: u64, shift: ClockTransform) -> u64 {
     }
 }
 
-/// A change of the first bytes of data with a checksum.
-struct Change {
-    before: u64,
-    is: u64,
-    /// The number of bytes after the changed ones.
-    rest: u64,
-}
-
-impl Change {
-    /// Returns the CRC-32 of the changed data if `sum` is the CRC-32 of the original
-    /// data. A wrong checksum stays wrong. (0 means no checksum.)
-    fn apply_to(&self, sum: u32) -> u32 {
-        let checksum_of = |time: u64| {
-            let mut hasher = crc32fast::Hasher::new();
-            hasher.update(&time.to_le_bytes());
-            // The bytes after the change contribute the same to both.
-            hasher.combine(&crc32fast::Hasher::new_with_initial_len(0, self.rest));
-            hasher.finalize()
-        };
-        if sum == 0 { 0 } else { sum ^ checksum_of(self.before) ^ checksum_of(self.is) }
+/// Returns the CRC-32 of data after a change of the time at its start. `checksum` is the
+/// CRC-32 before the change; a wrong checksum stays wrong. The time is followed by
+/// `trailing_len` bytes.
+fn updated_checksum(
+    checksum: u32,
+    old_time: u64,
+    new_time: u64,
+    trailing_len: u64,
+) -> u32 {
+    if checksum == NO_CHECKSUM {
+        return NO_CHECKSUM;
     }
+    // The trailing bytes contribute the same to both checksums, so they can be zeros.
+    let checksum_with = |time: u64| {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&time.to_le_bytes());
+        hasher.combine(&crc32fast::Hasher::new_with_initial_len(0, trailing_len));
+        hasher.finalize()
+    };
+    checksum ^ checksum_with(old_time) ^ checksum_with(new_time)
 }
 
 impl Records {
-    pub(super) fn attachment_index(&mut self, attachments: &WrittenAttachment) {
-        let WrittenAttachment { at, len, attachment } = attachments;
+    pub(super) fn attachment_index(&mut self, written: &WrittenAttachment) {
+        let WrittenAttachment { record_offset, record_len, attachment } = written;
         self.add(op::ATTACHMENT_INDEX, |content| {
             content
-                .u64(*at)
-                .u64(*len)
+                .u64(*record_offset)
+                .u64(*record_len)
                 .u64(attachment.log_time)
                 .u64(attachment.create_time);
             content
-                .u64(attachment.len)
+                .u64(attachment.data_len)
                 .text(&attachment.name)
                 .text(&attachment.media_type);
         });

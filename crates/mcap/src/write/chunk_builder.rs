@@ -11,7 +11,9 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct ChunkBuilder {
     pub(super) records: Records,
-    index: BTreeMap<u16, Vec<(u64, u64)>>,
+    /// For each channel, the times and the offsets of its messages in the records.
+    message_indexes: BTreeMap<u16, Vec<(u64, u64)>>,
+    /// The first and the last log time; `None` without messages.
     times: Option<(u64, u64)>,
 }
 
@@ -28,6 +30,7 @@ impl ChunkBuilder {
         self.records.bytes().len()
     }
 
+    /// Adds a message.
     pub(super) fn message(
         &mut self,
         channel: u16,
@@ -36,7 +39,7 @@ impl ChunkBuilder {
         publish_time: u64,
         data: &[u8],
     ) {
-        let at = self.len() as u64;
+        let offset = self.len() as u64;
         self.records.add(op::MESSAGE, |content| {
             content
                 .u16(channel)
@@ -45,25 +48,30 @@ impl ChunkBuilder {
                 .u64(publish_time)
                 .raw(data);
         });
-        self.index.entry(channel).or_default().push((log_time, at));
-        let (start, end) = self.times.unwrap_or((log_time, log_time));
-        self.times = Some((start.min(log_time), end.max(log_time)));
+        self.message_indexes.entry(channel).or_default().push((log_time, offset));
+        let (first, last) = self.times.unwrap_or((log_time, log_time));
+        self.times = Some((first.min(log_time), last.max(log_time)));
     }
 
-    /// Takes the chunk if it has messages, and starts a new one in one of the buffers
-    /// `buffers`. The CRC-32 is not computed yet.
+    /// Takes the chunk if it has messages, and starts a new one in one of the `buffers`. The
+    /// CRC-32 is not computed yet.
     pub(super) fn take(
         &mut self,
         buffers: &mut Vec<Vec<u8>>,
     ) -> Option<UncompressedChunk> {
-        let (start, end) = self.times.take()?;
-        let bytes = self.records.take_for(buffers.pop().unwrap_or_default());
-        let mut index = std::mem::take(&mut self.index);
-        index.values_mut().for_each(|entries| entries.sort_by_key(|(time, _)| *time));
-        let (size, crc) = (bytes.len() as u64, 0);
-        Some(UncompressedChunk {
-            bytes,
-            properties: ChunkProperties { start, end, size, crc, index },
-        })
+        let (start_time, end_time) = self.times.take()?;
+        let buffer = buffers.pop().unwrap_or_default();
+        let bytes = self.records.take_and_set_buffer(buffer);
+        let mut message_indexes = std::mem::take(&mut self.message_indexes);
+        let indexes = message_indexes.values_mut();
+        indexes.for_each(|entries| entries.sort_by_key(|(time, _)| *time));
+        let properties = ChunkProperties {
+            start_time,
+            end_time,
+            uncompressed_len: bytes.len() as u64,
+            crc: 0,
+            message_indexes,
+        };
+        Some(UncompressedChunk { bytes, properties })
     }
 }

@@ -17,22 +17,28 @@ use crate::{
 /// A chunk that is ready to be written.
 #[derive(Debug)]
 pub(super) struct FinishedChunk {
-    /// Schemas and channels that must be declared before the chunk.
-    before: Vec<u8>,
-    body: Body,
+    /// Records that are written before the chunk: the schemas and channels that it uses and
+    /// the file does not declare yet.
+    declarations: Vec<u8>,
+    body: ChunkBody,
     properties: ChunkProperties,
 }
 
+/// The records of a chunk.
 #[derive(Debug)]
-enum Body {
-    /// The compressed records, and a free buffer.
-    New(Compression, Vec<u8>, Vec<u8>),
-    /// The complete record of a chunk, the name of its compression, and the length of
-    /// its compressed records.
-    Copied(Bytes, String, u64),
+enum ChunkBody {
+    /// Records that were compressed here.
+    New {
+        compression: Compression,
+        compressed: Vec<u8>,
+        /// A buffer that is free now.
+        free_buffer: Vec<u8>,
+    },
+    /// A complete chunk record of another file.
+    Copied { record: Bytes, compression: String, compressed_len: u64 },
 }
 
-/// A complete chunk of another file.
+/// A chunk of another file that is copied unchanged.
 #[derive(Debug)]
 pub(crate) struct VerbatimChunk {
     /// The record including its header.
@@ -48,54 +54,52 @@ impl<W: Output> Writer<W> {
     ///
     /// # Errors
     /// `Io` if writing fails.
-    pub(crate) fn copy(&mut self, chunk: VerbatimChunk) -> Result<u64> {
+    pub(crate) fn copy_chunk(&mut self, chunk: VerbatimChunk) -> Result<u64> {
         self.end_chunk()?;
         let VerbatimChunk { record, compression, compressed_len, properties } = chunk;
-        let (mut before, mut messages) = (Records::default(), 0);
-        for (id, entries) in &properties.index {
-            let index = self.index_of(*id);
-            let Some(declared) = index.and_then(|index| self.channels.get_mut(index))
+        let (mut declarations, mut messages) = (Records::default(), 0);
+        for (channel, entries) in &properties.message_indexes {
+            let index = self.channel_index(*channel);
+            let Some(state) = index.and_then(|index| self.channels.get_mut(index))
             else {
                 continue;
             };
-            if !declared.is_declared {
-                declared.is_declared = true;
-                let schema = declared.channel.schema;
-                let schema = self.schemas.get(schema);
-                schema.into_iter().for_each(|schema| before.schema(schema));
-                before.channel(&declared.channel);
-            }
-            declared.messages += entries.len() as u64;
+            state.declare_once(&self.schemas, &mut declarations);
+            state.messages += entries.len() as u64;
             messages += entries.len() as u64;
         }
-        self.statistics.count(messages, properties.start, properties.end);
-        let body = Body::Copied(record, compression, compressed_len);
-        let compressed = FinishedChunk { before: before.take(), body, properties };
-        self.queue.push(move || Ok(compressed));
+        self.statistics.count(messages, properties.start_time, properties.end_time);
+        let body = ChunkBody::Copied { record, compression, compressed_len };
+        let declarations = declarations.take();
+        // The queue keeps the order of the chunks.
+        self.queue.push(move || Ok(FinishedChunk { declarations, body, properties }));
         self.write_finished_chunks()?;
         Ok(messages)
     }
 
     /// Ends the current chunk, if it has messages.
     pub(super) fn end_chunk(&mut self) -> Result<()> {
-        let Some(full) = self.current_chunk.take(&mut self.buffers) else {
+        let Some(chunk) = self.current_chunk.take(&mut self.buffers) else {
             return Ok(());
         };
         let compression = self.options.compression;
-        let room = self.buffers.pop().unwrap_or_default();
+        let buffer = self.buffers.pop().unwrap_or_default();
         self.queue.push(move || {
-            let UncompressedChunk { bytes, mut properties } = full;
+            let UncompressedChunk { bytes, mut properties } = chunk;
             properties.crc = crc32fast::hash(&bytes);
-            let (compressed, free) = compression.compress(bytes, room)?;
-            let body = Body::New(compression, compressed, free);
-            Ok(FinishedChunk { before: Vec::new(), body, properties })
+            let (compressed, free_buffer) = compression.compress(bytes, buffer)?;
+            // The chunk itself contains the declarations.
+            let declarations = Vec::new();
+            let body = ChunkBody::New { compression, compressed, free_buffer };
+            Ok(FinishedChunk { declarations, body, properties })
         });
         self.write_finished_chunks()
     }
 
+    /// Writes the next chunks, if they are finished.
     fn write_finished_chunks(&mut self) -> Result<()> {
-        while let Some(compressed) = self.queue.next() {
-            self.write_chunk(compressed?)?;
+        while let Some(finished) = self.queue.next() {
+            self.write_chunk(finished?)?;
         }
         Ok(())
     }
@@ -109,37 +113,39 @@ impl<W: Output> Writer<W> {
         }
     }
 
-    pub(super) fn write_chunk(&mut self, compressed: FinishedChunk) -> Result<()> {
-        let FinishedChunk { before, body, properties } = compressed;
-        self.output.append(&before)?;
-        let at = self.output.position();
+    /// Writes a chunk and its message indexes.
+    pub(super) fn write_chunk(&mut self, chunk: FinishedChunk) -> Result<()> {
+        let FinishedChunk { declarations, body, properties } = chunk;
+        self.output.append(&declarations)?;
+        let chunk_offset = self.output.position();
         let (compression, compressed_len) = match body {
-            Body::New(compression, mut bytes, free) => {
-                let (name, len) = (compression.name(), bytes.len() as u64);
-                self.output.append(&encode::chunk_head(&properties, name, len))?;
-                self.output.write_owned(&mut bytes)?;
-                self.recycle(bytes);
-                self.recycle(free);
+            ChunkBody::New { compression, mut compressed, free_buffer } => {
+                let (name, len) = (compression.name(), compressed.len() as u64);
+                self.output.append(&encode::chunk_header(&properties, name, len))?;
+                self.output.write_owned(&mut compressed)?;
+                self.recycle(compressed);
+                self.recycle(free_buffer);
                 (name.to_owned(), len)
             }
-            Body::Copied(record, compression, compressed_len) => {
+            ChunkBody::Copied { record, compression, compressed_len } => {
                 self.output.append(&record)?;
                 (compression, compressed_len)
             }
         };
-        let indexes_at = self.output.position();
-        let (indexes, channels) = encode::message_indexes(&properties, indexes_at);
-        self.output.append(&indexes)?;
+        let chunk_end = self.output.position();
+        let (message_indexes, message_index_offsets) =
+            encode::message_indexes(&properties, chunk_end);
+        self.output.append(&message_indexes)?;
         self.chunks.push(ChunkIndex {
-            start: properties.start,
-            end: properties.end,
-            at,
-            len: indexes_at - at,
-            channels,
-            index_len: indexes.len() as u64,
+            start_time: properties.start_time,
+            end_time: properties.end_time,
+            chunk_offset,
+            chunk_len: chunk_end - chunk_offset,
+            message_index_offsets,
+            message_indexes_len: message_indexes.len() as u64,
             compression,
             compressed_len,
-            size: properties.size,
+            uncompressed_len: properties.uncompressed_len,
         });
         Ok(())
     }

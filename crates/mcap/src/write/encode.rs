@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::wire::{Channel, ChunkIndex, Schema, op};
+use crate::wire::{Channel, ChunkIndex, RECORD_HEADER_LEN, Schema, op};
 
 /// A sequence of encoded records.
 #[derive(Debug, Default)]
@@ -20,32 +20,33 @@ impl Records {
         &self.bytes
     }
 
+    /// Takes the records. The sequence is empty then.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Takes the records; the next ones are added to `buffer`, which must be empty.
-    pub(crate) fn take_for(&mut self, buffer: Vec<u8>) -> Vec<u8> {
+    /// Takes the records. The next ones are added to `buffer`, which must be empty.
+    pub(crate) fn take_and_set_buffer(&mut self, buffer: Vec<u8>) -> Vec<u8> {
         std::mem::replace(&mut self.bytes, buffer)
     }
 
     /// Adds a record with the opcode `op`. `fill` writes its content.
     pub(crate) fn add(&mut self, op: u8, fill: impl FnOnce(&mut ContentEncoder<'_>)) {
         self.bytes.push(op);
-        let at = self.bytes.len();
+        let len_start = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 8]);
         fill(&mut ContentEncoder { bytes: &mut self.bytes });
-        let len = (self.bytes.len() - at - 8) as u64;
-        if let Some(place) = self.bytes.get_mut(at..at + 8) {
-            place.copy_from_slice(&len.to_le_bytes());
+        let len = (self.bytes.len() - len_start - 8) as u64;
+        if let Some(len_field) = self.bytes.get_mut(len_start..len_start + 8) {
+            len_field.copy_from_slice(&len.to_le_bytes());
         }
     }
 
     pub(crate) fn schema(&mut self, schema: &Schema) {
         let Schema { id, name, encoding, data } = schema;
         self.add(op::SCHEMA, |content| {
-            content.u16(*id).text(name).text(encoding).length_prefixed(|sized| {
-                sized.raw(data);
+            content.u16(*id).text(name).text(encoding).length_prefixed(|content| {
+                content.raw(data);
             });
         });
     }
@@ -53,36 +54,36 @@ impl Records {
     pub(crate) fn channel(&mut self, channel: &Channel) {
         let Channel { id, schema, topic, encoding, metadata } = channel;
         self.add(op::CHANNEL, |content| {
-            content.u16(*id).u16(*schema).text(topic).text(encoding).texts(metadata);
+            content.u16(*id).u16(*schema).text(topic).text(encoding).text_map(metadata);
         });
     }
 
     pub(crate) fn chunk_index(&mut self, chunk: &ChunkIndex) {
         self.add(op::CHUNK_INDEX, |content| {
-            content.u64(chunk.start).u64(chunk.end).u64(chunk.at).u64(chunk.len);
-            content.length_prefixed(|map| {
-                for (channel, at) in &chunk.channels {
-                    map.u16(*channel).u64(*at);
+            content.u64(chunk.start_time).u64(chunk.end_time);
+            content.u64(chunk.chunk_offset).u64(chunk.chunk_len);
+            content.length_prefixed(|offsets| {
+                for (channel, offset) in &chunk.message_index_offsets {
+                    offsets.u16(*channel).u64(*offset);
                 }
             });
-            content.u64(chunk.index_len).text(&chunk.compression);
-            content.u64(chunk.compressed_len).u64(chunk.size);
+            content.u64(chunk.message_indexes_len).text(&chunk.compression);
+            content.u64(chunk.compressed_len).u64(chunk.uncompressed_len);
         });
     }
 
-    /// Adds the footer of the summary. The records in this sequence are the summary,
-    /// which starts at offset `start` of the file; its summary offset records start at
-    /// `offsets`.
-    pub(crate) fn footer(&mut self, start: u64, offsets: u64) {
-        let mut crc = 0;
+    /// Adds the footer. The records in this sequence are the summary, which starts at the
+    /// offset `summary_start` of the file; its summary offset records start at
+    /// `offsets_start`.
+    pub(crate) fn footer(&mut self, summary_start: u64, offsets_start: u64) {
         self.add(op::FOOTER, |content| {
-            content.u64(start).u64(offsets);
+            content.u64(summary_start).u64(offsets_start);
             // The checksum includes the length of the record, which is not written yet.
-            let start_of_len = content.bytes.len() - 16 - 8;
-            if let Some(len) = content.bytes.get_mut(start_of_len..start_of_len + 8) {
-                len.copy_from_slice(&20_u64.to_le_bytes());
+            let len_start = content.bytes.len() - 16 - 8;
+            if let Some(len_field) = content.bytes.get_mut(len_start..len_start + 8) {
+                len_field.copy_from_slice(&20_u64.to_le_bytes());
             }
-            crc = crc32fast::hash(content.bytes);
+            let crc = crc32fast::hash(content.bytes);
             content.u32(crc);
         });
     }
@@ -114,9 +115,9 @@ impl ContentEncoder<'_> {
         self.u32(text.len() as u32).raw(text.as_bytes())
     }
 
-    pub(crate) fn texts(&mut self, texts: &BTreeMap<String, String>) -> &mut Self {
+    pub(crate) fn text_map(&mut self, entries: &BTreeMap<String, String>) -> &mut Self {
         self.length_prefixed(|pairs| {
-            for (key, value) in texts {
+            for (key, value) in entries {
                 pairs.text(key).text(value);
             }
         })
@@ -127,11 +128,11 @@ impl ContentEncoder<'_> {
         &mut self,
         fill: impl FnOnce(&mut ContentEncoder<'_>),
     ) -> &mut Self {
-        let at = self.bytes.len();
+        let len_start = self.bytes.len();
         self.u32(0);
         fill(&mut ContentEncoder { bytes: self.bytes });
-        let len = (self.bytes.len() - at - 4) as u32;
-        if let Some(len_field) = self.bytes.get_mut(at..at + 4) {
+        let len = (self.bytes.len() - len_start - 4) as u32;
+        if let Some(len_field) = self.bytes.get_mut(len_start..len_start + 4) {
             len_field.copy_from_slice(&len.to_le_bytes());
         }
         self
@@ -141,19 +142,22 @@ impl ContentEncoder<'_> {
 /// The properties of a chunk.
 #[derive(Debug)]
 pub(crate) struct ChunkProperties {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    /// The first log time.
+    pub(crate) start_time: u64,
+    /// The last log time.
+    pub(crate) end_time: u64,
     /// The length of the uncompressed records.
-    pub(crate) size: u64,
+    pub(crate) uncompressed_len: u64,
     /// The CRC-32 of the uncompressed records.
     pub(crate) crc: u32,
     /// For each channel, the times and the offsets of its messages in the records, in
     /// time order.
-    pub(crate) index: BTreeMap<u16, Vec<(u64, u64)>>,
+    pub(crate) message_indexes: BTreeMap<u16, Vec<(u64, u64)>>,
 }
 
-/// Returns the header of a chunk, to be followed by `compressed_len` bytes of records.
-pub(super) fn chunk_head(
+/// Returns the start of a chunk record, which must be followed by `compressed_len` bytes of
+/// records.
+pub(super) fn chunk_header(
     properties: &ChunkProperties,
     compression: &str,
     compressed_len: u64,
@@ -161,29 +165,29 @@ pub(super) fn chunk_head(
     let mut records = Records::default();
     records.add(op::CHUNK, |content| {
         content
-            .u64(properties.start)
-            .u64(properties.end)
-            .u64(properties.size)
+            .u64(properties.start_time)
+            .u64(properties.end_time)
+            .u64(properties.uncompressed_len)
             .u32(properties.crc);
         content.text(compression).u64(compressed_len);
     });
-    let mut record_start = records.take();
-    let len = (record_start.len() - 9) as u64 + compressed_len;
-    if let Some(len_field) = record_start.get_mut(1..9) {
-        len_field.copy_from_slice(&len.to_le_bytes());
+    let mut header = records.take();
+    let content_len = (header.len() - RECORD_HEADER_LEN) as u64 + compressed_len;
+    if let Some(len_field) = header.get_mut(1..RECORD_HEADER_LEN) {
+        len_field.copy_from_slice(&content_len.to_le_bytes());
     }
-    record_start
+    header
 }
 
-/// Returns the message indexes of a chunk, which start at offset `at` of the file, and
-/// the offset of the index of each channel.
+/// Returns the message index records of a chunk, which start at the offset `start` of the
+/// file, and the offset of the message index of each channel.
 pub(super) fn message_indexes(
     properties: &ChunkProperties,
-    at: u64,
+    start: u64,
 ) -> (Vec<u8>, Vec<(u16, u64)>) {
-    let (mut records, mut places) = (Records::default(), Vec::new());
-    for (channel, entries) in &properties.index {
-        places.push((*channel, at + records.bytes().len() as u64));
+    let (mut records, mut offsets) = (Records::default(), Vec::new());
+    for (channel, entries) in &properties.message_indexes {
+        offsets.push((*channel, start + records.bytes().len() as u64));
         records.add(op::MESSAGE_INDEX, |content| {
             content.u16(*channel).length_prefixed(|array| {
                 for (time, offset) in entries {
@@ -192,5 +196,5 @@ pub(super) fn message_indexes(
             });
         });
     }
-    (records.take(), places)
+    (records.take(), offsets)
 }

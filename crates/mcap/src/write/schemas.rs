@@ -1,13 +1,12 @@
-//! The schemas of a file that is written.
-
+//! The schemas of a file that is being written.
 use std::{
     collections::{BTreeMap, HashMap},
     hash::{BuildHasher as _, RandomState},
 };
 
-use logtool_core::Result;
+use logtool_core::{Error, ErrorKind, Result};
 
-use crate::{wire::Schema, write::number};
+use crate::wire::Schema;
 
 /// Stores schemas, with lookup by id and by content.
 #[derive(Debug, Default)]
@@ -41,19 +40,18 @@ impl Schemas {
         if let Some(existing) = existing {
             return Ok(existing.id);
         }
-        let last = self.by_id.last_key_value().map_or(0, |(id, _)| usize::from(*id));
-        let id = number(last + 1, "schemas")?;
+        let id = self.free_id()?;
         let (name, encoding) = (name.to_owned(), encoding.to_owned());
         self.push(Schema { id, name, encoding, data: data.to_vec() }, hash);
         Ok(id)
     }
 
-    /// Adds a schema with its own id, if the id is not in use for a different schema.
-    /// Returns the id.
-    pub(super) fn add_same(&mut self, schema: Schema) -> Option<u16> {
+    /// Adds a schema with the id that it has already. Returns the id, or `None` if the id is
+    /// in use for a different schema or is not valid.
+    pub(super) fn add_with_id(&mut self, schema: Schema) -> Option<u16> {
         let id = schema.id;
         match self.get(id) {
-            Some(known) if *known == schema => {}
+            Some(existing) if *existing == schema => {}
             Some(_) => return None,
             None if id == 0 => return None,
             None => {
@@ -82,6 +80,18 @@ impl Schemas {
     /// Returns the number of schemas.
     pub(super) fn len(&self) -> usize {
         self.schemas.len()
+    }
+
+    /// Returns a schema id that is not in use.
+    fn free_id(&self) -> Result<u16> {
+        let last_id = self.by_id.last_key_value().map_or(0, |(id, _)| *id);
+        let free_id = last_id
+            .checked_add(1)
+            .or_else(|| (1..=u16::MAX).find(|id| !self.by_id.contains_key(id)));
+        free_id.ok_or_else(|| {
+            let message = "an MCAP file cannot have more than 65,535 schemas";
+            Error::new(ErrorKind::Limit, message)
+        })
     }
 
     fn push(&mut self, schema: Schema, hash: u64) {

@@ -1,5 +1,5 @@
-//! Descriptors in the form of `.proto` files, without comments, and only with options that change
-//! how fields are read.
+//! Displaying descriptors in the form of `.proto` files. Comments are omitted, and so are options
+//! that do not change how fields are read.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -8,9 +8,9 @@ use crate::descriptor::{Enum, Field, File, FileSet, Message, kind};
 /// Shows all files except those of `google.protobuf`, which are well known.
 impl Display for FileSet {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let own_files =
+        let shown_files =
             self.files.iter().filter(|file| file.package != "google.protobuf");
-        for (index, file) in own_files.enumerate() {
+        for (index, file) in shown_files.enumerate() {
             if index > 0 {
                 f.write_char('\n')?;
             }
@@ -36,7 +36,8 @@ impl File {
 }
 
 impl Message {
-    /// Types are nested as deep as they are parsed.
+    /// Writes the type. The recursion is as deep as types are nested, which is limited when they
+    /// are parsed.
     fn write(&self, f: &mut Formatter<'_>, depth: usize) -> fmt::Result {
         let indent = "  ".repeat(depth);
         writeln!(f, "{indent}message {} {{", self.name)?;
@@ -44,25 +45,25 @@ impl Message {
         let messages = self.messages.iter().filter(|inner| !inner.is_map_entry);
         messages.into_iter().try_for_each(|inner| inner.write(f, depth + 1))?;
         for field in &self.fields {
-            writeln!(f, "{indent}  {};", self.type_text(field))?;
+            writeln!(f, "{indent}  {};", self.field_declaration(field))?;
         }
         writeln!(f, "{indent}}}")
     }
 
-    fn type_text(&self, field: &Field) -> String {
+    /// Returns the declaration of `field`, e.g. `repeated int32 x = 1`.
+    fn field_declaration(&self, field: &Field) -> String {
         let Field { name, number, .. } = field;
-        let last = field.type_name.rsplit('.').next().unwrap_or_default();
-        let is_pair = |inner: &&Message| inner.is_map_entry && inner.name == last;
-        if let Some(pair) = self.messages.iter().find(is_pair) {
-            let field_type =
-                |number| pair.fields.iter().find(|field| field.number == number);
-            let field_type =
-                |number| field_type(number).map(type_of).unwrap_or_default();
-            return format!(
-                "map<{}, {}> {name} = {number}",
-                field_type(1),
-                field_type(2)
-            );
+        let short_type_name = field.type_name.rsplit('.').next().unwrap_or_default();
+        let is_map_entry =
+            |inner: &&Message| inner.is_map_entry && inner.name == short_type_name;
+        if let Some(map_entry) = self.messages.iter().find(is_map_entry) {
+            let type_of_number = |number: u32| {
+                let mut fields = map_entry.fields.iter();
+                let field = fields.find(|field| field.number == number);
+                field.map(type_name).unwrap_or_default()
+            };
+            let (key, value) = (type_of_number(1), type_of_number(2));
+            return format!("map<{key}, {value}> {name} = {number}");
         }
         let oneof = field.oneof.filter(|_| !field.is_optional);
         let oneof = oneof.and_then(|oneof| self.oneofs.get(oneof as usize));
@@ -75,7 +76,7 @@ impl Message {
         };
         let oneof = oneof.unwrap_or_default();
         let options = options(field);
-        format!("{oneof}{label}{} {name} = {number}{options}", type_of(field))
+        format!("{oneof}{label}{} {name} = {number}{options}", type_name(field))
     }
 }
 
@@ -107,7 +108,8 @@ fn options(field: &Field) -> String {
     }
 }
 
-fn type_of(field: &Field) -> &str {
+/// Returns the name of the type of `field`.
+fn type_name(field: &Field) -> &str {
     match field.kind {
         kind::DOUBLE => "double",
         kind::FLOAT => "float",

@@ -1,13 +1,13 @@
 //! Parsing descriptors from untrusted bytes.
 
-use logtool_core::{ByteReader, Error, ErrorKind, Result};
+use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     descriptor::{Enum, Field, File, FileSet, Message, PROTO3, kind},
-    wire::{self, MAX_NUMBER, Wire},
+    wire::{MAX_NUMBER, Wire, for_each_field},
 };
 
-/// The maximum size of descriptors, which need many times more in memory.
+/// The maximum size of descriptors. They need many times more memory when they are parsed.
 const MAX_BYTES: usize = 4 << 20;
 
 /// The maximum nesting depth of types.
@@ -45,8 +45,8 @@ impl File {
                 (1, Wire::Sized(name)) => file.name = text(name),
                 (2, Wire::Sized(name)) => file.package = text(name),
                 (3, Wire::Sized(name)) => file.imports.push(text(name)),
-                (4, Wire::Sized(enum_type)) => {
-                    file.messages.push(Message::parse(enum_type, MAX_DEPTH)?);
+                (4, Wire::Sized(message)) => {
+                    file.messages.push(Message::parse(message, MAX_DEPTH)?);
                 }
                 (5, Wire::Sized(enum_type)) => file.enums.push(Enum::parse(enum_type)?),
                 (12, Wire::Sized(name)) => file.syntax = text(name),
@@ -62,7 +62,8 @@ impl File {
     }
 }
 
-/// Marks all fields as having presence: those of proto2, and by default those of editions.
+/// Marks all singular fields as having presence. This is right for proto2, and is the default of
+/// editions.
 fn set_presence(message: &mut Message) {
     let fields = message.fields.iter_mut();
     fields.for_each(|field| field.is_optional = !field.is_repeated);
@@ -70,17 +71,16 @@ fn set_presence(message: &mut Message) {
 }
 
 impl Message {
-    fn parse(bytes: &[u8], depth: u32) -> Option<Self> {
-        let depth = depth.checked_sub(1)?;
+    /// Parses a message type, in which types are nested at most `max_depth` levels deep.
+    fn parse(bytes: &[u8], max_depth: u32) -> Option<Self> {
+        let max_depth = max_depth.checked_sub(1)?;
         let mut message = Self::default();
         for_each_field(bytes, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(name)) => message.name = text(name),
-                (2, Wire::Sized(enum_type)) => {
-                    message.fields.push(Field::parse(enum_type)?)
-                }
-                (3, Wire::Sized(enum_type)) => {
-                    message.messages.push(Self::parse(enum_type, depth)?);
+                (2, Wire::Sized(field)) => message.fields.push(Field::parse(field)?),
+                (3, Wire::Sized(inner)) => {
+                    message.messages.push(Self::parse(inner, max_depth)?);
                 }
                 (4, Wire::Sized(enum_type)) => {
                     message.enums.push(Enum::parse(enum_type)?)
@@ -170,19 +170,6 @@ impl Enum {
         })?;
         Some(enum_type)
     }
-}
-
-/// Calls a function with each field of a message.
-fn for_each_field<'b>(
-    bytes: &'b [u8],
-    mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
-) -> Option<()> {
-    let mut reader = ByteReader::new(bytes);
-    while !reader.remaining().is_empty() {
-        let (number, wire) = wire::field(&mut reader)?;
-        take(number, wire)?;
-    }
-    Some(())
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -10,7 +10,7 @@ use logtool_core::{
 use crate::{
     descriptor::{Field, Message, kind},
     layout::types::TypeTable,
-    wire::{FIXED32, FIXED64, SIZED, VARINT, key_of},
+    wire::{FIXED32, FIXED64, SIZED, VARINT, field_key},
 };
 
 /// The maximum number of fields in all types together.
@@ -30,8 +30,8 @@ pub(super) struct Program {
 pub(super) struct Step {
     /// The key of the field in the message.
     pub(super) key: u64,
-    pub(super) take: FieldType,
-    pub(super) times: Repetition,
+    pub(super) field_type: FieldType,
+    pub(super) repetition: Repetition,
 }
 
 /// The type of a field of a payload.
@@ -44,8 +44,9 @@ pub(super) enum FieldType {
     Chars(usize),
     Text,
     Bytes,
-    /// Seconds and nanoseconds; whether both are signed.
+    /// Seconds and nanoseconds, as 32-bit integers.
     Time {
+        /// Whether both are signed.
         is_signed: bool,
     },
     Message(Arc<Program>),
@@ -56,14 +57,14 @@ pub(super) enum FieldType {
 pub(super) enum Repetition {
     Once,
     Fixed(u32),
-    /// The value of the preceding `u32`.
-    Listed,
+    /// The number is the `u32` before the field.
+    CountPrefixed,
 }
 
 /// The state of the compilation.
 struct Compiler<'t> {
     types: &'t mut TypeTable,
-    /// Compiled types by their addresses: they are shared.
+    /// The programs by the addresses of their layouts, because fields share nested layouts.
     programs: HashMap<*const Layout, Arc<Program>>,
     fields: usize,
 }
@@ -121,21 +122,26 @@ impl Compiler<'_> {
         field: &LayoutField,
         number: u32,
     ) -> Result<(Step, Field)> {
-        let (element, times) = match (&field.kind, field.count) {
+        let (element, repetition) = match (&field.kind, field.count) {
             (LayoutKind::Primitive(Primitive::Char), count) => {
-                let take = FieldType::Chars(count.unwrap_or(1) as usize);
-                let step =
-                    Step { key: key_of(number, SIZED), take, times: Repetition::Once };
+                let field_type = FieldType::Chars(count.unwrap_or(1) as usize);
+                let step = Step {
+                    key: field_key(number, SIZED),
+                    field_type,
+                    repetition: Repetition::Once,
+                };
                 return Ok((step, Field::new("", number, kind::STRING)));
             }
-            (LayoutKind::List(element), None) => (&**element, Repetition::Listed),
+            (LayoutKind::List(element), None) => {
+                (&**element, Repetition::CountPrefixed)
+            }
             (kind, None) => (kind, Repetition::Once),
             (kind, Some(count)) => (kind, Repetition::Fixed(count)),
         };
-        let (take, proto_field, wire) = match element {
+        let (field_type, proto_field, wire) = match element {
             LayoutKind::Primitive(primitive) => {
                 let (kind, wire) = primitive_type(*primitive);
-                let wire = if times == Repetition::Once { wire } else { SIZED };
+                let wire = if repetition == Repetition::Once { wire } else { SIZED };
                 (FieldType::Number(*primitive), Field::new("", number, kind), wire)
             }
             LayoutKind::Text => {
@@ -164,16 +170,17 @@ impl Compiler<'_> {
             }
             LayoutKind::List(_) => return Err(unsupported(layout, field)),
         };
-        let proto_field = if times == Repetition::Once {
+        let proto_field = if repetition == Repetition::Once {
             proto_field
         } else {
             proto_field.repeated()
         };
-        Ok((Step { key: key_of(number, wire), take, times }, proto_field))
+        Ok((Step { key: field_key(number, wire), field_type, repetition }, proto_field))
     }
 }
 
-/// Returns the number of the field with the index `index`, skipping reserved numbers.
+/// Returns the number of the field with the index `index`. The numbers from 19,000 to 19,999 are
+/// reserved.
 fn number(index: usize) -> u32 {
     const RESERVED: u32 = 19_000;
     let number = index as u32 + 1;
@@ -187,8 +194,8 @@ fn skip_hidden(layout: &Layout, field: &LayoutField) -> Result<Option<Step>> {
     }
     let size = field.size().filter(|_| field.is_fixed());
     let size = size.ok_or_else(|| unsupported(layout, field))? as usize;
-    let take = FieldType::Padding(size);
-    Ok((size > 0).then_some(Step { key: 0, take, times: Repetition::Once }))
+    let field_type = FieldType::Padding(size);
+    Ok((size > 0).then_some(Step { key: 0, field_type, repetition: Repetition::Once }))
 }
 
 fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
@@ -199,7 +206,7 @@ fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// Returns the field type for a number, and its wire type.
+/// Returns the protobuf type of a number, and its wire type.
 fn primitive_type(primitive: Primitive) -> (u32, u32) {
     match primitive {
         Primitive::I8 | Primitive::I16 | Primitive::I32 => (kind::INT32, VARINT),

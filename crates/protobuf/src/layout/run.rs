@@ -4,7 +4,7 @@ use logtool_core::{ByteReader, Primitive};
 
 use crate::{
     layout::program::{FieldType, Program, Repetition, Step},
-    wire::{end_sized, put_number, put_varint},
+    wire::{append_number, append_varint, end_sized},
 };
 
 /// Appends the message for `payload` to `out`.
@@ -21,24 +21,26 @@ fn steps(
     out: &mut Vec<u8>,
 ) -> Option<()> {
     for (index, step) in program.steps.iter().enumerate() {
-        if let FieldType::Padding(size) = step.take {
+        if let FieldType::Padding(size) = step.field_type {
             // Padding at the end of a payload may be missing.
             let is_last = program.is_open && index + 1 == program.steps.len();
             let size = if is_last { size.min(input.remaining().len()) } else { size };
             input.bytes(size)?;
             continue;
         }
-        let count = match step.times {
+        let count = match step.repetition {
             Repetition::Once => {
                 write_singular(step, input, out)?;
                 continue;
             }
             Repetition::Fixed(count) => count,
-            Repetition::Listed => input.u32()?,
+            Repetition::CountPrefixed => input.u32()?,
         };
-        match &step.take {
-            FieldType::Number(one) => write_packed(step.key, *one, count, input, out)?,
-            // Each repetition takes at least a byte, so there are no more than bytes.
+        match &step.field_type {
+            FieldType::Number(primitive) => {
+                write_packed(step.key, *primitive, count, input, out)?
+            }
+            // Each repetition reads at least a byte, so the bytes limit the repetitions.
             _ => (0..count)
                 .try_for_each(|_| write_element(step, input, out).ok_or(()))
                 .ok()?,
@@ -54,11 +56,11 @@ fn write_singular(
     input: &mut ByteReader<'_>,
     out: &mut Vec<u8>,
 ) -> Option<()> {
-    match &step.take {
+    match &step.field_type {
         FieldType::Number(primitive) => {
             let bytes = input.bytes(primitive.size() as usize)?;
             if bytes.iter().any(|byte| *byte != 0) {
-                put_varint(out, step.key);
+                append_varint(out, step.key);
                 number(*primitive, bytes, out);
             }
         }
@@ -90,19 +92,19 @@ fn write_element(
     input: &mut ByteReader<'_>,
     out: &mut Vec<u8>,
 ) -> Option<()> {
-    match &step.take {
+    match &step.field_type {
         FieldType::Text => text(step.key, length_prefixed(input)?, out),
         FieldType::Bytes => raw(step.key, length_prefixed(input)?, out),
         FieldType::Time { is_signed } => {
             let (seconds, nanos) = (input.u32()?, input.u32()?);
-            put_varint(out, step.key);
+            append_varint(out, step.key);
             let start = out.len();
             out.push(0);
             time(*is_signed, seconds, nanos, out);
             end_sized(out, start);
         }
         FieldType::Message(program) => {
-            put_varint(out, step.key);
+            append_varint(out, step.key);
             let start = out.len();
             out.push(0);
             steps(program, input, out)?;
@@ -132,7 +134,7 @@ fn write_packed(
         raw(key, bytes, out);
         return Some(());
     }
-    put_varint(out, key);
+    append_varint(out, key);
     let start = out.len();
     out.push(0);
     bytes.chunks_exact(size).for_each(|bytes| number(primitive, bytes, out));
@@ -146,13 +148,13 @@ fn number(primitive: Primitive, bytes: &[u8], out: &mut Vec<u8>) {
     macro_rules! signed {
         ($type:ty) => {{
             let value = bytes.first_chunk().map_or(0, |b| <$type>::from_le_bytes(*b));
-            put_varint(out, i64::from(value) as u64);
+            append_varint(out, i64::from(value) as u64);
         }};
     }
     macro_rules! unsigned {
         ($type:ty) => {{
             let value = bytes.first_chunk().map_or(0, |b| <$type>::from_le_bytes(*b));
-            put_varint(out, u64::from(value));
+            append_varint(out, u64::from(value));
         }};
     }
     match primitive {
@@ -170,13 +172,12 @@ fn number(primitive: Primitive, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn time(is_signed: bool, seconds: u32, nanos: u32, out: &mut Vec<u8>) {
-    let wide_value = |value: u32| match is_signed {
-        true => i64::from(value as i32) as u64,
-        false => u64::from(value),
+    let wide_value = |value: u32| {
+        if is_signed { i64::from(value as i32) as u64 } else { u64::from(value) }
     };
     for (number, value) in [(1, seconds), (2, nanos)] {
         if value != 0 {
-            put_number(out, number, wide_value(value));
+            append_number(out, number, wide_value(value));
         }
     }
 }
@@ -192,8 +193,8 @@ fn text(key: u64, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn raw(key: u64, bytes: &[u8], out: &mut Vec<u8>) {
-    put_varint(out, key);
-    put_varint(out, bytes.len() as u64);
+    append_varint(out, key);
+    append_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 

@@ -13,8 +13,8 @@ fn field(name: &str, kind: LayoutKind, count: Option<u32>) -> LayoutField {
     LayoutField { name, kind, count, offset: 0, role }
 }
 
-fn number(name: &str, one: Primitive, count: Option<u32>) -> LayoutField {
-    field(name, LayoutKind::Primitive(one), count)
+fn number(name: &str, primitive: Primitive, count: Option<u32>) -> LayoutField {
+    field(name, LayoutKind::Primitive(primitive), count)
 }
 
 fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {

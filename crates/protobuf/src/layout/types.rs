@@ -9,13 +9,13 @@ use crate::{
     well_known_types,
 };
 
-/// The message types so far.
+/// The message types that were created so far.
 #[derive(Debug)]
 pub(super) struct TypeTable {
     package: String,
     names: UniqueNames,
     messages: Vec<Message>,
-    /// The used files of well-known types.
+    /// The files of the well-known types that are used.
     imports: HashMap<&'static str, fn() -> File>,
 }
 
@@ -53,11 +53,11 @@ impl TypeTable {
         well_known_types::DURATION
     }
 
-    /// Returns the file of all types, after the files that it uses; `root` names it.
+    /// Returns the file of all types, after the files that it imports. Its name contains `root`.
     pub(super) fn finish(self, root: &str) -> FileSet {
         let mut imports: Vec<_> = self.imports.into_iter().collect();
         imports.sort_by_key(|(name, _)| *name);
-        let own = File {
+        let file = File {
             name: format!("{}/{root}.proto", self.package),
             package: self.package,
             imports: imports.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -65,8 +65,9 @@ impl TypeTable {
             syntax: PROTO3.to_owned(),
             ..File::default()
         };
-        let mut files: Vec<File> = imports.iter().map(|(_, file)| file()).collect();
-        files.push(own);
+        let mut files: Vec<File> =
+            imports.iter().map(|(_, create_file)| create_file()).collect();
+        files.push(file);
         FileSet { files }
     }
 }

@@ -11,44 +11,48 @@ use crate::descriptor::{Enum, FileSet, Message, kind};
 pub fn labels(files: &FileSet) -> Labels {
     let (mut enums, mut labels) = (HashMap::new(), Labels::default());
     for file in &files.files {
-        let start = match file.package.is_empty() {
-            true => String::new(),
-            false => format!(".{}", file.package),
+        let scope = if file.package.is_empty() {
+            String::new()
+        } else {
+            format!(".{}", file.package)
         };
-        collect_enums(&start, &file.enums, &file.messages, &mut enums);
+        collect_enums(&scope, &file.enums, &file.messages, &mut enums);
     }
     for file in &files.files {
-        file.messages
-            .iter()
-            .for_each(|m| add_labels(&file.package, m, &enums, &mut labels));
+        let messages = file.messages.iter();
+        messages.for_each(|message| {
+            add_labels(&file.package, message, &enums, &mut labels);
+        });
     }
     labels
 }
 
+/// The enumerations by their full names, which start with a dot.
 type Enums<'f> = HashMap<String, &'f Enum>;
 
-// Both functions recurse as deep as descriptors are parsed.
+// Both functions recurse as deep as descriptors are nested, which is limited when they are parsed.
 fn collect_enums<'f>(
-    start: &str,
+    scope: &str,
     enums: &'f [Enum],
-    inner: &'f [Message],
+    messages: &'f [Message],
     enums_by_name: &mut Enums<'f>,
 ) {
     enums_by_name.extend(
         enums
             .iter()
-            .map(|enum_type| (format!("{start}.{}", enum_type.name), enum_type)),
+            .map(|enum_type| (format!("{scope}.{}", enum_type.name), enum_type)),
     );
-    for message in inner {
-        let start = format!("{start}.{}", message.name);
-        collect_enums(&start, &message.enums, &message.messages, enums_by_name);
+    for message in messages {
+        let scope = format!("{scope}.{}", message.name);
+        collect_enums(&scope, &message.enums, &message.messages, enums_by_name);
     }
 }
 
-fn add_labels(start: &str, message: &Message, enums: &Enums<'_>, labels: &mut Labels) {
-    let name = match start.is_empty() {
-        true => message.name.clone(),
-        false => format!("{start}.{}", message.name),
+fn add_labels(scope: &str, message: &Message, enums: &Enums<'_>, labels: &mut Labels) {
+    let name = if scope.is_empty() {
+        message.name.clone()
+    } else {
+        format!("{scope}.{}", message.name)
     };
     for field in message.fields.iter().filter(|field| field.kind == kind::ENUM) {
         let Some(enum_type) = enums.get(&field.type_name) else { continue };

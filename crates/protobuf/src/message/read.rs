@@ -10,35 +10,37 @@ use crate::{
 
 /// The state of decoding a message.
 pub(super) struct RowDecoder {
-    /// The maximum number of list elements, and the number so far.
+    /// The maximum number of list elements, each weighted by its number of values.
     pub(super) max_items: u64,
+    /// The number of list elements so far, weighted in the same way.
     pub(super) added_items: u64,
-    /// The number of bytes that belong to no field of a type.
+    /// The number of bytes that belong to no field.
     pub(super) extra_bytes: usize,
 }
 
-// Messages are decoded at most as deep as types are nested.
+// The recursion is as deep as types are nested, which is limited.
 impl RowDecoder {
-    /// Adds the fields of a whole record to `row`, which stays open. Bytes at its end that are
-    /// not a field are trailing bytes.
+    /// Adds the fields of a whole record to `row`, which stays open. Bytes at the end of the record
+    /// that are not a field are counted as trailing bytes.
     pub(super) fn root(
         &mut self,
         message_type: &MessageType,
         bytes: &[u8],
         row: &mut Branch,
     ) -> Option<()> {
-        let rest = self.fields(message_type, bytes, row)?;
-        let is_cut = wire::field_number(rest)
+        let remaining = self.fields(message_type, bytes, row)?;
+        let is_field_truncated = wire::field_number(remaining)
             .is_some_and(|number| message_type.has_field(number));
-        let has_fields = self.extra_bytes + rest.len() < bytes.len();
-        if !rest.is_empty() && (is_cut || !has_fields) {
+        let has_fields = self.extra_bytes + remaining.len() < bytes.len();
+        if !remaining.is_empty() && (is_field_truncated || !has_fields) {
             return None;
         }
-        self.extra_bytes += rest.len();
+        self.extra_bytes += remaining.len();
         Some(())
     }
 
-    /// Adds the fields of `bytes` to `row`, which stays open.
+    /// Adds the fields of a nested message to `row`, which stays open. Returns `None` if the bytes
+    /// are not fields only.
     fn message(
         &mut self,
         message_type: &MessageType,
@@ -48,8 +50,8 @@ impl RowDecoder {
         self.fields(message_type, bytes, row)?.is_empty().then_some(())
     }
 
-    /// Adds the fields of `bytes` to `row`, which stays open; returns the rest, which does not
-    /// begin with a field.
+    /// Adds the fields of `bytes` to `row`, which stays open. Returns the remaining bytes, which do
+    /// not start with a complete field.
     fn fields<'b>(
         &mut self,
         message_type: &MessageType,
@@ -58,71 +60,77 @@ impl RowDecoder {
     ) -> Option<&'b [u8]> {
         row.open();
         let mut reader = ByteReader::new(bytes);
-        let mut last = 0;
+        let mut last_index = 0;
         while !reader.remaining().is_empty() && self.added_items <= self.max_items {
-            let before = reader.remaining();
+            let remaining = reader.remaining();
             let Some((number, wire)) = wire::field(&mut reader) else {
-                return Some(before);
+                return Some(remaining);
             };
-            let len = before.len() - reader.remaining().len();
+            let field_len = remaining.len() - reader.remaining().len();
             // Fields are mostly in the order of their numbers.
-            let has_number = |at: usize| {
-                message_type.fields.get(at).is_some_and(|f| f.number == number)
+            let has_number = |index: usize| {
+                message_type
+                    .fields
+                    .get(index)
+                    .is_some_and(|field| field.number == number)
             };
-            let at = match [last, last + 1].into_iter().find(|at| has_number(*at)) {
-                Some(at) => Some(at),
+            let mut candidates = [last_index, last_index + 1].into_iter();
+            let index = match candidates.find(|index| has_number(*index)) {
+                Some(index) => Some(index),
                 None => message_type.index(number),
             };
-            let Some(field) = at.and_then(|at| message_type.fields.get(at)) else {
-                self.extra_bytes += len;
+            let Some(field) = index.and_then(|index| message_type.fields.get(index))
+            else {
+                self.extra_bytes += field_len;
                 continue;
             };
-            last = at.unwrap_or(last);
+            last_index = index.unwrap_or(last_index);
             if !self.field(field, wire, row)? {
-                self.extra_bytes += len;
+                self.extra_bytes += field_len;
             }
         }
         Some(&[])
     }
 
-    /// Adds a value to its field; returns false if the wire type does not match the field.
+    /// Adds a value to its field. Returns `Some(false)` if the wire type does not match the field,
+    /// and `None` if the value is malformed.
     fn field(
         &mut self,
         field: &TypeField,
         wire: Wire<'_>,
         row: &mut Branch,
     ) -> Option<bool> {
-        let at = row.len();
-        for other_field in &field.other_oneof_fields {
-            let other_field = row.field(*other_field)?;
-            if other_field.len() > at || other_field.is_open() {
-                other_field.truncate(at);
+        let row_index = row.len();
+        for other in field.oneof_fields.iter().filter(|other| **other != field.index) {
+            let other_branch = row.field(*other)?;
+            if other_branch.len() > row_index || other_branch.is_open() {
+                other_branch.truncate(row_index);
             }
         }
         let branch = row.field(field.index)?;
-        match (&field.take, wire) {
-            (FieldKind::Scalar(one), wire) if field.is_repeated => {
-                return self.elements(*one, wire, branch, field);
+        match (&field.kind, wire) {
+            (FieldKind::Scalar(kind), wire) if field.is_repeated => {
+                return self.elements(*kind, wire, branch, field);
             }
-            (FieldKind::Scalar(one), wire) => match scalar(*one, wire) {
-                Some(value) => branch.set(at, value)?,
+            (FieldKind::Scalar(kind), wire) => match scalar(*kind, wire) {
+                Some(value) => branch.set(row_index, value)?,
                 None => return Some(false),
             },
             (FieldKind::Time, Wire::Sized(bytes)) => {
                 let nanos = nanos(bytes)?;
                 if field.is_repeated {
-                    self.added_items += field.width;
+                    self.added_items += field.element_values;
                     let item = branch.item()?;
                     match nanos {
                         Some(nanos) => item.push(Scalar::Int(nanos))?,
                         None => item.push_null(),
                     }
                 } else if let Some(nanos) = nanos {
-                    branch.set(at, Scalar::Int(nanos))?;
+                    branch.set(row_index, Scalar::Int(nanos))?;
                 }
             }
             (FieldKind::Message(inner), Wire::Sized(bytes)) if field.is_repeated => {
-                self.added_items += field.width;
+                self.added_items += field.element_values;
                 let item = branch.item()?;
                 self.message(inner, bytes, item)?;
                 close(inner, item)?;
@@ -135,8 +143,8 @@ impl RowDecoder {
         Some(true)
     }
 
-    /// Adds the scalars in `wire` to a list: one, or several packed ones; returns false if the wire
-    /// type does not match the field.
+    /// Adds the scalars in `wire` to a list: one, or several packed ones. Returns `Some(false)` if
+    /// the wire type does not match the field, and `None` if a value is malformed.
     fn elements(
         &mut self,
         element_kind: u32,
@@ -159,13 +167,13 @@ impl RowDecoder {
                         }
                         _ => Wire::Varint(wire::varint(&mut reader)?),
                     };
-                    self.added_items += field.width;
+                    self.added_items += field.element_values;
                     item.push(scalar(element_kind, wire)?)?;
                 }
             }
             wire => match scalar(element_kind, wire) {
                 Some(value) => {
-                    self.added_items += field.width;
+                    self.added_items += field.element_values;
                     item.push(value)?;
                 }
                 None => return Some(false),
@@ -175,18 +183,18 @@ impl RowDecoder {
     }
 }
 
-/// Closes a row of the type `message_type`: absent fields get their defaults.
+/// Closes a row of the type `message_type`. Absent fields get their defaults.
 pub(super) fn close(message_type: &MessageType, row: &mut Branch) -> Option<()> {
-    let at = row.len();
+    let row_index = row.len();
     for field in &message_type.fields {
         let branch = row.field(field.index)?;
-        if branch.len() > at {
+        if branch.len() > row_index {
             continue;
         }
-        match &field.take {
+        match &field.kind {
             _ if field.is_repeated => branch.open(),
-            FieldKind::Scalar(one) if field.has_default => {
-                branch.push(default(*one))?
+            FieldKind::Scalar(kind) if field.has_default => {
+                branch.push(default_value(*kind))?
             }
             FieldKind::Message(inner) if branch.is_open() => close(inner, branch)?,
             _ => {}
@@ -226,8 +234,9 @@ fn zigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-fn default(default: u32) -> Scalar<'static> {
-    match default {
+/// Returns the value of an absent field of the kind `field_kind`.
+fn default_value(field_kind: u32) -> Scalar<'static> {
+    match field_kind {
         kind::DOUBLE => Scalar::F64(0.0),
         kind::FLOAT => Scalar::F32(0.0),
         kind::UINT64 | kind::UINT32 | kind::FIXED64 | kind::FIXED32 => Scalar::UInt(0),
@@ -237,7 +246,8 @@ fn default(default: u32) -> Scalar<'static> {
     }
 }
 
-/// Returns the nanoseconds of a `Timestamp` or a `Duration`, if 64 bits can store them.
+/// Returns the nanoseconds of a `Timestamp` or a `Duration`. Returns `None` if the message is
+/// malformed, and `Some(None)` if the nanoseconds exceed 64 bits.
 fn nanos(bytes: &[u8]) -> Option<Option<i64>> {
     let (mut reader, mut seconds, mut nanos) = (ByteReader::new(bytes), 0_i64, 0_i32);
     while !reader.remaining().is_empty() {
@@ -247,9 +257,8 @@ fn nanos(bytes: &[u8]) -> Option<Option<i64>> {
             _ => {}
         }
     }
-    let nanos_of_seconds = seconds.checked_mul(1_000_000_000);
+    let whole_seconds = seconds.checked_mul(1_000_000_000);
     Some(
-        nanos_of_seconds
-            .and_then(|nanos_of_seconds| nanos_of_seconds.checked_add(nanos.into())),
+        whole_seconds.and_then(|whole_seconds| whole_seconds.checked_add(nanos.into())),
     )
 }

@@ -47,7 +47,7 @@ fn all() -> FileSet {
 fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, usize) {
     let mut extra_bytes = 0;
     let mut reader = MessageReader::new(files, "p.All").unwrap();
-    let mut row = Branch::new(&ValueType::Struct(reader.shape().clone()));
+    let mut row = Branch::new(&ValueType::Struct(reader.struct_type().clone()));
     for payload in payloads {
         let Some(added) = reader.read(payload, &mut row, 1000) else {
             return (None, 0);
@@ -112,10 +112,10 @@ fn broken_messages_are_rejected() {
     }
 }
 
-/// Made by hand after the documentation of the encoding: `n` is 7, then unknown bytes.
+/// Made by hand after the documentation of the encoding. `n` is 7, and unknown bytes follow.
 #[test]
 fn bytes_in_no_field_are_counted_and_the_fields_are_read() {
-    for (rest, extra_bytes) in [
+    for (unknown, expected) in [
         (&b"\x78\x01"[..], 2),                  // field 15, a varint
         (b"\x7a\x02hi\x7d\x01\x02\x03\x04", 9), // field 15, as text and as 4 bytes
         (b"\x7b\x08\x01\x7c", 4),               // field 15, a group
@@ -123,22 +123,24 @@ fn bytes_in_no_field_are_counted_and_the_fields_are_read() {
         (b"\x0d\x01\x02\x03\x04", 5),     // field 1 as 4 bytes, which is no int32
         (b"\0\0\0\0", 4),                 // the number of a field is not 0
         (b"\xab\xab\xab\xab", 4),         // a key without an end
-        (b"\x7a\xff\x01x", 4),            // field 15, cut
-        (b"\x0f\x01", 2),                 // field 1 of a wire type that is none
+        (b"\x7a\xff\x01x", 4),            // field 15, truncated
+        (b"\x0f\x01", 2),                 // field 1 with an invalid wire type
     ] {
-        let payload = [b"\x08\x07", rest].concat();
-        let (batch, trailing) = read(&all(), &[&payload]);
-        assert_eq!(trailing, extra_bytes, "{rest:?}");
+        let payload = [b"\x08\x07", unknown].concat();
+        let (batch, extra_bytes) = read(&all(), &[&payload]);
+        assert_eq!(extra_bytes, expected, "{unknown:?}");
         let n = batch.unwrap()["n"].as_primitive::<Int32Type>().value(0);
-        assert_eq!(n, 7, "{rest:?}");
+        assert_eq!(n, 7, "{unknown:?}");
     }
 }
 
 #[test]
 fn truncated_known_field_is_an_error() {
-    for rest in [&b"\x12\x05\x01"[..], b"\x28", b"\x22\x01", b"\x32\xff\xff\xff\x0fa"] {
-        let payload = [b"\x08\x07", rest].concat();
-        assert!(read(&all(), &[&payload]).0.is_none(), "{rest:?}");
+    let truncated_fields =
+        [&b"\x12\x05\x01"[..], b"\x28", b"\x22\x01", b"\x32\xff\xff\xff\x0fa"];
+    for truncated in truncated_fields {
+        let payload = [b"\x08\x07", truncated].concat();
+        assert!(read(&all(), &[&payload]).0.is_none(), "{truncated:?}");
     }
 }
 

@@ -27,7 +27,7 @@ impl MessageType {
         self.fields.binary_search_by_key(&number, |field| field.number).ok()
     }
 
-    /// Returns whether it has a field with this number.
+    /// Returns true if the type has a field with this number.
     pub(super) fn has_field(&self, number: u32) -> bool {
         self.index(number).is_some()
     }
@@ -37,16 +37,16 @@ impl MessageType {
 #[derive(Debug)]
 pub(super) struct TypeField {
     pub(super) number: u32,
-    /// The index of the field in the shape.
+    /// The index of the field in the struct type.
     pub(super) index: usize,
-    pub(super) take: FieldKind,
+    pub(super) kind: FieldKind,
     pub(super) is_repeated: bool,
     /// Whether an absent value is 0 or empty instead of null.
     pub(super) has_default: bool,
-    /// The indices of the other fields of its oneof, which this field clears.
-    pub(super) other_oneof_fields: Vec<usize>,
-    /// The number of values that one element adds.
-    pub(super) width: u64,
+    /// The indices of all fields of its oneof, including this one. A field clears the others.
+    pub(super) oneof_fields: Arc<[usize]>,
+    /// The minimum number of values in one element.
+    pub(super) element_values: u64,
 }
 
 /// The type of a field.
@@ -59,42 +59,46 @@ pub(super) enum FieldKind {
     Message(Arc<MessageType>),
 }
 
-/// The messages of a set by their full names.
+/// The message types of a set by their full names, which start with a dot.
 struct MessageIndex<'f> {
     messages: HashMap<String, &'f Message>,
     /// The number of fields that were resolved.
     fields: usize,
 }
 
-/// Resolves the type `name` of `files`, and its shape.
+/// Resolves the type `name` of `files`. Returns its columns, and the table for decoding it.
 pub(super) fn resolve(
     files: &FileSet,
     name: &str,
 ) -> Result<(StructType, Arc<MessageType>)> {
-    let mut names = MessageIndex { messages: HashMap::new(), fields: 0 };
+    let mut index = MessageIndex { messages: HashMap::new(), fields: 0 };
     for file in &files.files {
-        let start = with_leading_dot(&file.package);
-        file.messages.iter().for_each(|message| names.collect_names(&start, message));
+        let scope = with_leading_dot(&file.package);
+        file.messages.iter().for_each(|message| index.add(&scope, message));
     }
-    names.resolve(&with_leading_dot(name), &mut Vec::new())
+    index.resolve(&with_leading_dot(name), &mut Vec::new())
 }
 
 /// Returns `.name`, or an empty string for an empty name.
 fn with_leading_dot(name: &str) -> String {
-    match name.is_empty() || name.starts_with('.') {
-        true => name.to_owned(),
-        false => format!(".{name}"),
+    if name.is_empty() || name.starts_with('.') {
+        name.to_owned()
+    } else {
+        format!(".{name}")
     }
 }
 
-// Both functions recurse as deep as descriptors or types are nested.
+// The recursion is limited: the depth of descriptors is limited when they are parsed, and the depth
+// of types by `MAX_DEPTH`.
 impl<'f> MessageIndex<'f> {
-    fn collect_names(&mut self, start: &str, message: &'f Message) {
-        let name = format!("{start}.{}", message.name);
-        message.messages.iter().for_each(|inner| self.collect_names(&name, inner));
+    /// Adds `message`, which is declared in `scope`, and the types in it.
+    fn add(&mut self, scope: &str, message: &'f Message) {
+        let name = format!("{scope}.{}", message.name);
+        message.messages.iter().for_each(|inner| self.add(&name, inner));
         self.messages.insert(name, message);
     }
 
+    /// Resolves the type `name`, which is used in the types `enclosing`.
     fn resolve(
         &mut self,
         name: &str,
@@ -117,7 +121,8 @@ impl<'f> MessageIndex<'f> {
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
         enclosing.push(name.to_owned());
-        let (mut shapes, mut fields) = (Vec::new(), Vec::new());
+        let oneof_fields = oneof_fields(message);
+        let (mut columns, mut fields) = (Vec::new(), Vec::new());
         for (index, field) in message.fields.iter().enumerate() {
             self.fields += 1;
             if self.fields > MAX_STRUCT_FIELDS {
@@ -126,30 +131,31 @@ impl<'f> MessageIndex<'f> {
                 );
                 return Err(Error::new(ErrorKind::Limit, message));
             }
-            let (value_type, take) = self.field(field, enclosing)?;
-            let width = value_type.min_values() as u64;
-            let is_scalar = matches!(take, FieldKind::Scalar(_));
+            let (value_type, kind) = self.field(field, enclosing)?;
+            let element_values = value_type.min_values() as u64;
+            let is_scalar = matches!(kind, FieldKind::Scalar(_));
             let value_type = if field.is_repeated {
                 ValueType::List(Box::new(value_type))
             } else {
                 value_type
             };
-            shapes.push((field.name.clone(), value_type));
+            columns.push((field.name.clone(), value_type));
+            let oneof_fields = field.oneof.and_then(|oneof| oneof_fields.get(&oneof));
             fields.push(TypeField {
                 number: field.number,
                 index,
-                take,
+                kind,
                 is_repeated: field.is_repeated,
                 has_default: is_scalar && !field.is_optional && field.oneof.is_none(),
-                other_oneof_fields: other_oneof_fields(message, index),
-                width,
+                oneof_fields: oneof_fields.cloned().unwrap_or_default(),
+                element_values,
             });
         }
         enclosing.pop();
         fields.sort_by_key(|field| field.number);
-        let value_type =
-            StructType { type_name: display_name.to_owned(), fields: shapes };
-        Ok((value_type, Arc::new(MessageType { fields })))
+        let struct_type =
+            StructType { type_name: display_name.to_owned(), fields: columns };
+        Ok((struct_type, Arc::new(MessageType { fields })))
     }
 
     fn field(
@@ -190,18 +196,16 @@ impl<'f> MessageIndex<'f> {
     }
 }
 
-/// Returns the other fields of the oneof of the field with the index `index`.
-fn other_oneof_fields(message: &Message, index: usize) -> Vec<usize> {
-    let oneof = message.fields.get(index).and_then(|field| field.oneof);
-    let same = |field: &Field| field.oneof == oneof;
-    let fields_of_oneof = message.fields.iter().enumerate();
-    let fields_of_oneof =
-        fields_of_oneof.filter(|(other, field)| *other != index && same(field));
-    if oneof.is_none() {
-        Vec::new()
-    } else {
-        fields_of_oneof.map(|(other, _)| other).collect()
+/// Returns the indices of the fields of each oneof. The fields share them, because a oneof may
+/// have thousands of fields.
+fn oneof_fields(message: &Message) -> HashMap<u32, Arc<[usize]>> {
+    let mut indices: HashMap<u32, Vec<usize>> = HashMap::new();
+    for (index, field) in message.fields.iter().enumerate() {
+        if let Some(oneof) = field.oneof {
+            indices.entry(oneof).or_default().push(index);
+        }
     }
+    indices.into_iter().map(|(oneof, indices)| (oneof, indices.into())).collect()
 }
 
 fn unsupported(message: String) -> Error {

@@ -156,20 +156,20 @@ fn numbered(name: &str, values: &[&str]) -> Enum {
     Enum { name: name.to_owned(), values: values.collect() }
 }
 
-/// Returns the file of a type with a time, after the files that it uses.
+/// Returns `file`, whose type has a time, after the files that it imports.
 fn set<const N: usize>(imported: [File; N], file: File) -> FileSet {
     FileSet {
         files: [timestamp_file()].into_iter().chain(imported).chain([file]).collect(),
     }
 }
 
-/// Returns the file of a type; it imports those of the types of its fields, which have the same
-/// names.
+/// Returns the file of a type. It imports the files of the types of its fields; each of these files
+/// has the name of its type.
 fn file(name: &str, fields: Vec<Field>, enums: Vec<Enum>) -> File {
     let mut imports: Vec<String> = Vec::new();
     for field in &fields {
         let file = match field.type_name.strip_prefix(".foxglove.") {
-            Some(one) if !one.contains('.') => file_name(one),
+            Some(type_name) if !type_name.contains('.') => file_name(type_name),
             None if field.type_name == TIMESTAMP => TIMESTAMP_FILE.to_owned(),
             _ => continue,
         };

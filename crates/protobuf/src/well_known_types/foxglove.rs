@@ -4,10 +4,10 @@
 use crate::{
     descriptor::FileSet,
     well_known_types::{
-        encode::{put_doubles, put_moment, put_text},
+        encode::{append_doubles, append_timestamp},
         files,
     },
-    wire::{put_number, put_sized},
+    wire::{append_number, append_sized, append_unless_empty},
 };
 
 /// A log message: `foxglove.Log`.
@@ -24,7 +24,7 @@ pub struct FoxgloveLog<'t> {
 }
 
 /// The severity of a log message.
-#[allow(missing_docs)] // they say it themselves
+#[allow(missing_docs)] // the names explain themselves
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
     Unknown = 0,
@@ -89,12 +89,12 @@ impl FoxgloveLog<'_> {
 
     /// Appends the encoded message to `out`.
     pub fn put(&self, out: &mut Vec<u8>) {
-        put_moment(out, 1, self.nanos);
+        append_timestamp(out, 1, self.nanos);
         if self.level != LogLevel::Unknown {
-            put_number(out, 2, self.level as u64);
+            append_number(out, 2, self.level as u64);
         }
-        put_text(out, 3, self.message.as_bytes());
-        put_text(out, 4, self.name.as_bytes());
+        append_unless_empty(out, 3, self.message.as_bytes());
+        append_unless_empty(out, 4, self.name.as_bytes());
     }
 }
 
@@ -109,9 +109,9 @@ impl LocationFix {
 
     /// Appends the encoded message to `out`.
     pub fn put(&self, out: &mut Vec<u8>) {
-        put_doubles(out, &[self.latitude, self.longitude, self.altitude]);
-        put_moment(out, 6, self.nanos);
-        put_text(out, 7, self.frame_id.as_bytes());
+        append_doubles(out, &[self.latitude, self.longitude, self.altitude]);
+        append_timestamp(out, 6, self.nanos);
+        append_unless_empty(out, 7, self.frame_id.as_bytes());
     }
 }
 
@@ -126,11 +126,11 @@ impl FrameTransform<'_> {
 
     /// Appends the encoded message to `out`.
     pub fn put(&self, out: &mut Vec<u8>) {
-        put_moment(out, 1, self.nanos);
-        put_text(out, 2, self.parent.as_bytes());
-        put_text(out, 3, self.child.as_bytes());
-        put_sized(out, 4, |out| put_doubles(out, &self.translation));
-        put_sized(out, 5, |out| put_doubles(out, &self.rotation));
+        append_timestamp(out, 1, self.nanos);
+        append_unless_empty(out, 2, self.parent.as_bytes());
+        append_unless_empty(out, 3, self.child.as_bytes());
+        append_sized(out, 4, |out| append_doubles(out, &self.translation));
+        append_sized(out, 5, |out| append_doubles(out, &self.rotation));
     }
 }
 
@@ -145,11 +145,11 @@ impl PoseInFrame<'_> {
 
     /// Appends the encoded message to `out`.
     pub fn put(&self, out: &mut Vec<u8>) {
-        put_moment(out, 1, self.nanos);
-        put_text(out, 2, self.frame_id.as_bytes());
-        put_sized(out, 3, |out| {
-            put_sized(out, 1, |out| put_doubles(out, &self.position));
-            put_sized(out, 2, |out| put_doubles(out, &self.orientation));
+        append_timestamp(out, 1, self.nanos);
+        append_unless_empty(out, 2, self.frame_id.as_bytes());
+        append_sized(out, 3, |out| {
+            append_sized(out, 1, |out| append_doubles(out, &self.position));
+            append_sized(out, 2, |out| append_doubles(out, &self.orientation));
         });
     }
 }

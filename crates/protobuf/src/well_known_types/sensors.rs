@@ -1,17 +1,15 @@
 //! Messages of sensors in Foxglove's own types: clouds of points, and images.
 //!
 //! [The files](super::files) list their fields. As usual in protocol buffers, absent fields are 0
-//! or empty, and the last of repeated ones is valid.
+//! or empty, and if a field occurs several times, the last value is valid.
 
 mod encode;
 #[cfg(test)]
 mod tests;
 
-use logtool_core::ByteReader;
-
 use crate::{
-    descriptor::{FileSet, kind},
-    wire::{Wire, field},
+    descriptor::{Field, FileSet, kind},
+    wire::{Wire, for_each_field},
 };
 
 /// A cloud of points: `foxglove.PointCloud`.
@@ -100,7 +98,8 @@ impl<'b> PointCloud<'b> {
         Some(cloud)
     }
 
-    /// Returns whether the `descriptor` of the type of that name has the fields that are read here.
+    /// Returns true if `descriptor` defines the Foxglove types of clouds and of their fields with
+    /// the fields that are read here.
     pub fn is_defined(descriptor: &[u8]) -> bool {
         let Ok(files) = FileSet::parse(descriptor) else { return false };
         let cloud = [
@@ -183,19 +182,6 @@ impl<'b> PixelImage<'b> {
     }
 }
 
-/// Calls `take` with each field of `message`, until it rejects one.
-fn for_each_field<'b>(
-    message: &'b [u8],
-    mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
-) -> Option<()> {
-    let mut reader = ByteReader::new(message);
-    while !reader.remaining().is_empty() {
-        let (number, wire) = field(&mut reader)?;
-        take(number, wire)?;
-    }
-    Some(())
-}
-
 /// Converts a `google.protobuf.Timestamp` to nanoseconds since 1970.
 fn timestamp(message: &[u8]) -> Option<i64> {
     let (mut seconds, mut nanos) = (0_u64, 0_u64);
@@ -212,21 +198,19 @@ fn timestamp(message: &[u8]) -> Option<i64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
-/// Returns whether the Foxglove type `name` has at least these fields.
+/// Returns true if the Foxglove type `name` has at least the `required` fields: name, number and
+/// kind.
 fn has_fields(files: &FileSet, name: &str, required: &[(&str, u32, u32)]) -> bool {
-    let of_foxglove = files.files.iter().filter(|file| file.package == "foxglove");
-    let mut types = of_foxglove.flat_map(|file| &file.messages);
-    types.find(|message_type_of_name| message_type_of_name.name == name).is_some_and(
-        |message_type| {
-            required.iter().all(|field| {
-                let properties =
-                    |f: &crate::descriptor::Field| (f.name.clone(), f.number, f.kind);
-                let (name, number, kind) = *field;
-                message_type
-                    .fields
-                    .iter()
-                    .any(|f| properties(f) == (name.to_owned(), number, kind))
-            })
-        },
-    )
+    let foxglove_files = files.files.iter().filter(|file| file.package == "foxglove");
+    let mut types = foxglove_files.flat_map(|file| &file.messages);
+    let Some(message_type) = types.find(|message_type| message_type.name == name)
+    else {
+        return false;
+    };
+    required.iter().all(|(name, number, kind)| {
+        let is_required = |field: &Field| {
+            field.name == *name && field.number == *number && field.kind == *kind
+        };
+        message_type.fields.iter().any(is_required)
+    })
 }

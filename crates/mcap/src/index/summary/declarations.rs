@@ -14,11 +14,11 @@ use crate::{
     wire::{Channel, ChunkIndex, Schema, op},
 };
 
-/// The schemas and channels found so far.
+/// The schemas and channels that were read so far.
 ///
 /// A summary need not repeat them: the data section declares each before its first
 /// message (MCAP specification, "Summary Section"). They are added to the table only
-/// when all are known, because a channel needs its schema there.
+/// when all are known, because the table needs the schema of a channel before the channel.
 #[derive(Default)]
 pub(super) struct Declarations {
     /// The schemas, with the byte ranges of their declarations.
@@ -55,14 +55,14 @@ impl Declarations {
         self.schema_of_channel.contains_key(&id)
     }
 
-    /// Returns true if all `used` channels and the schemas of all channels are
-    /// declared. If no channel is known to be used, at least one must be declared.
-    pub(super) fn are_complete(&self, used: &BTreeSet<u16>) -> bool {
+    /// Returns true if all `used_channels` and the schemas of all declared channels are
+    /// declared. If it is not known which channels are used, at least one must be declared.
+    pub(super) fn are_complete(&self, used_channels: &BTreeSet<u16>) -> bool {
         let has_schema = |id: &u16| *id == 0 || self.schema_ids.contains(id);
-        let has_channels = if used.is_empty() {
+        let has_channels = if used_channels.is_empty() {
             !self.channels.is_empty()
         } else {
-            used.iter().all(|id| self.has_channel(*id))
+            used_channels.iter().all(|id| self.has_channel(*id))
         };
         has_channels && self.schema_of_channel.values().all(has_schema)
     }
@@ -75,33 +75,33 @@ impl Declarations {
         index: &ChunkIndex,
         options: OpenOptions,
     ) -> Result<bool> {
-        if index.len > chunk::max_record_len(options) {
+        if index.chunk_len > chunk::max_record_len(options) {
             return Ok(false);
         }
-        let bytes = window.peek(index.at, index.len as usize)?;
+        let bytes = window.peek(index.chunk_offset, index.chunk_len as usize)?;
         let decompressed =
             DecompressedChunk::new(&bytes, options.record_bytes as usize);
         let Some(decompressed) = decompressed.filter(DecompressedChunk::is_sound)
         else {
             return Ok(false);
         };
-        let mut is_sound = true;
+        let chunk_range = index.chunk_offset..index.chunk_offset + index.chunk_len;
+        let mut is_valid = true;
         contents::for_each_record(&decompressed.records, |item| match item {
             ContentItem::Record(op @ (op::SCHEMA | op::CHANNEL), content, range) => {
-                let position =
-                    decompressed.file_range(index.at..index.at + index.len, &range);
-                is_sound &= self.add(op, content, position).is_some();
+                let position = decompressed.file_range(chunk_range.clone(), &range);
+                is_valid &= self.add(op, content, position).is_some();
             }
             ContentItem::Record(..) => {}
-            ContentItem::Damaged(_) => is_sound = false,
+            ContentItem::Damaged(_) => is_valid = false,
         });
-        Ok(is_sound)
+        Ok(is_valid)
     }
 
     /// Adds all declarations to `table`.
-    pub(super) fn declare(self, table: &mut ChannelTable) {
+    pub(super) fn add_to(self, table: &mut ChannelTable) {
         let schemas = self.schemas.into_iter();
-        schemas.for_each(|(schema, position)| table.schema(schema, position));
-        self.channels.into_iter().for_each(|channel| table.channel(channel));
+        schemas.for_each(|(schema, position)| table.add_schema(schema, position));
+        self.channels.into_iter().for_each(|channel| table.add_channel(channel));
     }
 }

@@ -1,4 +1,4 @@
-//! A JSON document whose objects keep the order of their members.
+//! A JSON document in which the members of objects have the order of the text.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
-//! Parses JSON numbers: integers and floats, and the special values NaN and infinity,
-//! which JSON does not define but Python's `json` writes.
+//! Parses JSON numbers, and the special values NaN and infinity. JSON does not define the
+//! special values, but Python's `json` writes them.
 
-/// The names of special values. Python writes them bare, the JSON of protobuf as
-/// strings.
-const NAMES: [(&str, f64); 3] =
+/// The names of the special values. Python writes them without quotation marks; the JSON
+/// encoding of protobuf has them as strings.
+const SPECIAL_VALUES: [(&str, f64); 3] =
     [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
 
 /// Parses the JSON text `json` as a correctly rounded float: a number, or the name of a
@@ -34,16 +34,18 @@ pub(super) fn integer(json: &str) -> Option<i128> {
     if !is_number(json) || significant.is_empty() {
         return is_number(json).then_some(0);
     }
-    let zeros = exponent.parse::<i64>().ok()?.checked_sub(fraction.len() as i64)?;
-    let digits = match usize::try_from(zeros) {
+    // The value is `significant` times ten to the power of `shift`.
+    let shift = exponent.parse::<i64>().ok()?.checked_sub(fraction.len() as i64)?;
+    let digits = match usize::try_from(shift) {
         // An i128 has at most 39 digits.
         Ok(zeros) if zeros <= 39 => format!("{significant}{}", "0".repeat(zeros)),
         Ok(_) => return None,
         Err(_) => {
-            let digits = significant.trim_end_matches('0');
-            let removed_zeros = usize::try_from(zeros.checked_neg()?).ok()?;
-            let len = significant.len().checked_sub(removed_zeros)?;
-            (len >= digits.len()).then(|| significant[..len].to_owned())?
+            // The last digits are after the decimal point. They must be zeros.
+            let removed_len = usize::try_from(shift.checked_neg()?).ok()?;
+            let len = significant.len().checked_sub(removed_len)?;
+            let nonzero_len = significant.trim_end_matches('0').len();
+            (len >= nonzero_len).then(|| significant[..len].to_owned())?
         }
     };
     let magnitude: i128 = digits.parse().ok()?;
@@ -57,41 +59,42 @@ fn is_number(json: &str) -> bool {
 
 /// Returns the special value with the name `text`.
 fn special_value(text: &str) -> Option<f64> {
-    NAMES.iter().find(|(name, _)| *name == text).map(|(_, number)| *number)
+    SPECIAL_VALUES.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
 }
 
 /// Returns `json` with the names of special values in quotation marks, or `None` if it
 /// has no special values.
 pub(super) fn quote_special_values(json: &[u8]) -> Option<Vec<u8>> {
     let mut quoted = Vec::with_capacity(json.len() + 16);
-    let (mut rest, mut is_changed) = (json, false);
-    while let Some((&first, after)) = rest.split_first() {
-        let len = match first {
-            b'"' => text_len(rest),
-            _ if is_of_word(first) => {
-                rest.iter().take_while(|byte| is_of_word(**byte)).count()
+    let (mut remaining, mut has_special_values) = (json, false);
+    while let Some(first) = remaining.first() {
+        let token_len = match first {
+            b'"' => string_len(remaining),
+            byte if is_in_word(*byte) => {
+                remaining.iter().take_while(|byte| is_in_word(**byte)).count()
             }
-            _ => rest.len() - after.len(),
+            _ => 1,
         };
-        let (piece, after) = rest.split_at(len.min(rest.len()));
-        if str::from_utf8(piece).is_ok_and(|text| special_value(text).is_some()) {
-            quoted.extend([b"\"", piece, b"\""].concat());
-            is_changed = true;
+        let (token, following) = remaining.split_at(token_len.min(remaining.len()));
+        if str::from_utf8(token).is_ok_and(|text| special_value(text).is_some()) {
+            quoted.extend([b"\"", token, b"\""].concat());
+            has_special_values = true;
         } else {
-            quoted.extend(piece);
+            quoted.extend(token);
         }
-        rest = after;
+        remaining = following;
     }
-    is_changed.then_some(quoted)
+    has_special_values.then_some(quoted)
 }
 
-fn is_of_word(byte: u8) -> bool {
+/// Returns true if `byte` can be a part of a number or of a name without quotation marks.
+fn is_in_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)
 }
 
 /// Returns the length of the string at the start of `json`, including its quotation
 /// marks.
-fn text_len(json: &[u8]) -> usize {
+fn string_len(json: &[u8]) -> usize {
     let mut is_escaped = false;
     let end = json.iter().skip(1).position(|byte| {
         let is_end = *byte == b'"' && !is_escaped;

@@ -1,4 +1,4 @@
-//! The ranges of the integers of a topic, and the columns that can hold them.
+//! The ranges of the integers of a topic, and the types that can hold them.
 //!
 //! A schema can declare a number of any size as `integer`. Columns are signed 64-bit
 //! integers, unless the first messages of the topic have larger values.
@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 /// The indices of the fields that lead to a value; 0 leads to the elements of a list.
 pub(super) type Path = Vec<usize>;
 
-/// The ranges of the integers that do not fit in every type.
+/// The ranges of the fields that have integers which do not fit in every type.
 #[derive(Debug, Default)]
 pub(super) struct Ranges(BTreeMap<Path, Range>);
 
+/// The smallest range that includes all integers of a field, and 0.
 #[derive(Debug, Default)]
 struct Range {
     lowest: i128,
@@ -54,34 +55,41 @@ impl Ranges {
         }
     }
 
-    /// Returns the types that hold the ranges, for those fields of `struct_type` that need
-    /// another type.
+    /// Returns the required types of the fields of `struct_type` whose ranges do not fit in
+    /// their current type.
     pub(super) fn types(&self, struct_type: &StructType) -> IntegerTypes {
         let mut struct_type = struct_type.clone();
         let types = self.0.iter().filter_map(|(path, range)| {
-            let Range { lowest, highest } = *range;
-            let fits_now = match find(&mut struct_type, path)? {
-                ValueType::U64 => fit_in::<u64>(lowest, highest),
-                _ => fit_in::<i64>(lowest, highest),
+            let fits_current_type = match value_type_at(&mut struct_type, path)? {
+                ValueType::U64 => range.fits::<u64>(),
+                _ => range.fits::<i64>(),
             };
-            let chosen = match (lowest, highest) {
-                (low, high) if fit_in::<i64>(low, high) => IntegerType::Signed,
-                (low, high) if fit_in::<u64>(low, high) => IntegerType::Unsigned,
-                _ => IntegerType::Text,
+            let required_type = if range.fits::<i64>() {
+                IntegerType::Signed
+            } else if range.fits::<u64>() {
+                IntegerType::Unsigned
+            } else {
+                IntegerType::Text
             };
-            (!fits_now).then(|| (path.clone(), chosen))
+            (!fits_current_type).then(|| (path.clone(), required_type))
         });
         types.collect()
     }
 }
 
+impl Range {
+    fn fits<T: TryFrom<i128>>(&self) -> bool {
+        T::try_from(self.lowest).is_ok() && T::try_from(self.highest).is_ok()
+    }
+}
+
 /// Changes the fields of `struct_type` to `types`.
 pub(super) fn apply(types: &IntegerTypes, struct_type: &mut StructType) {
-    for (path, chosen) in types {
-        if let Some(struct_type @ (ValueType::I64 | ValueType::U64)) =
-            find(struct_type, path)
+    for (path, integer_type) in types {
+        if let Some(value_type @ (ValueType::I64 | ValueType::U64)) =
+            value_type_at(struct_type, path)
         {
-            *struct_type = match chosen {
+            *value_type = match integer_type {
                 IntegerType::Signed => ValueType::I64,
                 IntegerType::Unsigned => ValueType::U64,
                 IntegerType::Text => ValueType::Text,
@@ -90,20 +98,16 @@ pub(super) fn apply(types: &IntegerTypes, struct_type: &mut StructType) {
     }
 }
 
-fn fit_in<T: TryFrom<i128>>(low: i128, high: i128) -> bool {
-    T::try_from(low).is_ok() && T::try_from(high).is_ok()
-}
-
 /// Returns the type of the value at `path` of `struct_type`.
-fn find<'s>(
+fn value_type_at<'s>(
     struct_type: &'s mut StructType,
     path: &[usize],
 ) -> Option<&'s mut ValueType> {
-    let (first, rest) = path.split_first()?;
-    let (_, first) = struct_type.fields.get_mut(*first)?;
-    rest.iter().try_fold(first, |struct_type, index| match struct_type {
+    let (first_index, inner_path) = path.split_first()?;
+    let (_, first_type) = struct_type.fields.get_mut(*first_index)?;
+    inner_path.iter().try_fold(first_type, |value_type, index| match value_type {
         ValueType::Struct(inner) => {
-            inner.fields.get_mut(*index).map(|(_, struct_type)| struct_type)
+            inner.fields.get_mut(*index).map(|(_, field_type)| field_type)
         }
         ValueType::List(item) => Some(&mut **item),
         _ => None,

@@ -1,7 +1,7 @@
-//! Reads a JSON message into branches.
+//! Reads a JSON message into a row.
 //!
-//! Numbers remain text until the type of their column is known, so that none is
-//! rounded.
+//! A number is parsed from its text according to the type of its column, so that integers
+//! are not rounded to floats.
 
 use std::{borrow::Cow, fmt};
 
@@ -18,24 +18,22 @@ use crate::messages::json::{
     range::{Path, Ranges},
 };
 
-/// A type whose fields are found by name.
+/// A type with lookup of the fields of structs by name.
 #[derive(Debug)]
 pub(super) enum NamedType {
     Struct(IndexMap<String, NamedType>),
-    /// A list, and the minimum number of values in each element.
+    /// The type of the elements of a list, and the minimum number of values in each
+    /// element.
     List(Box<NamedType>, u64),
     Scalar(ValueType),
 }
 
 impl NamedType {
-    /// Creates the type of objects with the fields of `value_type`.
-    pub(super) fn from_struct(value_type: &StructType) -> Self {
-        let fields = value_type.fields.iter();
-        Self::Struct(
-            fields
-                .map(|(name, value_type)| (name.clone(), value_type.into()))
-                .collect(),
-        )
+    /// Creates the type of objects with the fields of `struct_type`.
+    pub(super) fn from_struct(struct_type: &StructType) -> Self {
+        let fields = struct_type.fields.iter();
+        let fields = fields.map(|(name, value_type)| (name.clone(), value_type.into()));
+        Self::Struct(fields.collect())
     }
 }
 
@@ -54,52 +52,50 @@ impl From<&ValueType> for NamedType {
 /// The state of reading one message.
 pub(super) struct ReadState<'r> {
     summary: RowSummary,
-    /// The maximum number of list elements.
-    max_record_len: u64,
-    /// Collects the ranges of integers.
+    /// The maximum number of list elements, each weighted by its number of values.
+    max_items: u64,
+    /// The ranges of integers, if they are recorded.
     ranges: Option<&'r mut Ranges>,
     /// The path of the current value.
     path: Path,
 }
 
 impl<'r> ReadState<'r> {
-    pub(super) fn new(max_record_len: u64, ranges: Option<&'r mut Ranges>) -> Self {
-        Self {
-            summary: RowSummary::default(),
-            max_record_len,
-            ranges,
-            path: Path::new(),
-        }
+    pub(super) fn new(max_items: u64, ranges: Option<&'r mut Ranges>) -> Self {
+        Self { summary: RowSummary::default(), max_items, ranges, path: Path::new() }
     }
 
-    /// Reads `payload`, an object of `value_type`, into `row`. Returns `None` if it is not a
-    /// JSON object, or exceeds the maximum number of list elements.
+    /// Reads `payload`, an object of the type `named_type`, into `row`. Returns `None` if it
+    /// is not a JSON object, or exceeds the maximum number of list elements.
     pub(super) fn read(
         mut self,
         payload: &[u8],
-        value_type: &NamedType,
+        named_type: &NamedType,
         row: &mut Branch,
     ) -> Option<RowSummary> {
-        payload.trim_ascii_start().starts_with(b"{").then_some(())?;
+        if !payload.trim_ascii_start().starts_with(b"{") {
+            return None;
+        }
         let mut input = serde_json::Deserializer::from_slice(payload);
-        let value = ValueSeed { reading: &mut self, value_type, branch: row };
+        let value = ValueSeed { state: &mut self, value_type: named_type, branch: row };
         value.deserialize(&mut input).ok()?;
         input.end().ok()?;
         Some(self.summary)
     }
 }
 
-/// A value that is read into `branch`. A value that does not match `value_type` becomes
-/// null, and is counted.
+/// Deserializes a value of the type `value_type` into `branch`. A value that does not
+/// match the type becomes null, and is counted.
 struct ValueSeed<'v, 'r> {
-    reading: &'v mut ReadState<'r>,
+    state: &'v mut ReadState<'r>,
     value_type: &'v NamedType,
     branch: &'v mut Branch,
 }
 
 impl ValueSeed<'_, '_> {
+    /// Adds a null for a value that does not match the type.
     fn push_mismatch(self) {
-        self.reading.summary.type_mismatches += 1;
+        self.state.summary.type_mismatches += 1;
         self.branch.push_null();
     }
 
@@ -118,8 +114,8 @@ impl ValueSeed<'_, '_> {
             (ValueType::Bool, "false") => Some(Scalar::Bool(false)),
             (ValueType::I64 | ValueType::U64, json) => {
                 let value = numbers::integer(json);
-                if let (Some(value), Some(ranges)) = (value, &mut self.reading.ranges) {
-                    ranges.record(&self.reading.path, value);
+                if let (Some(value), Some(ranges)) = (value, &mut self.state.ranges) {
+                    ranges.record(&self.state.path, value);
                 }
                 value.and_then(|value| match value_type {
                     ValueType::U64 => value.try_into().ok().map(Scalar::UInt),
@@ -200,28 +196,28 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut input: A) -> Result<(), A::Error> {
-        let NamedType::List(value_type, width) = self.value_type else {
+        let NamedType::List(value_type, item_values) = self.value_type else {
             while input.next_element::<IgnoredAny>()?.is_some() {}
             self.push_mismatch();
             return Ok(());
         };
-        let Self { reading, branch, .. } = self;
+        let Self { state, branch, .. } = self;
         branch.open();
-        reading.path.push(0);
+        state.path.push(0);
         loop {
             let Some(item) = branch.item() else {
                 return Err(A::Error::custom("inconsistent columns"));
             };
-            let value = ValueSeed { reading: &mut *reading, value_type, branch: item };
+            let value = ValueSeed { state: &mut *state, value_type, branch: item };
             if input.next_element_seed(value)?.is_none() {
                 break;
             }
-            reading.summary.items += width;
-            if reading.summary.items > reading.max_record_len {
+            state.summary.items += item_values;
+            if state.summary.items > state.max_items {
                 return Err(A::Error::custom("too many elements"));
             }
         }
-        reading.path.pop();
+        state.path.pop();
         branch.close();
         Ok(())
     }
@@ -232,30 +228,30 @@ impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
             self.push_mismatch();
             return Ok(());
         };
-        let Self { reading, branch, .. } = self;
+        let Self { state, branch, .. } = self;
         let row = branch.len();
         branch.open();
-        while let Some(entry) = input.next_key_seed(NameSeed(fields))? {
-            let Some((index, value_type)) = entry else {
+        while let Some(known_field) = input.next_key_seed(NameSeed(fields))? {
+            let Some((index, value_type)) = known_field else {
                 input.next_value::<IgnoredAny>()?;
                 continue;
             };
             let Some(field) = branch.field(index) else {
                 return Err(A::Error::custom("inconsistent columns"));
             };
-            // The last of several members with the same name is used.
+            // If several members have the same name, the last one is used.
             field.truncate(row);
-            reading.path.push(index);
-            let value = ValueSeed { reading: &mut *reading, value_type, branch: field };
+            state.path.push(index);
+            let value = ValueSeed { state: &mut *state, value_type, branch: field };
             input.next_value_seed(value)?;
-            reading.path.pop();
+            state.path.pop();
         }
         branch.close();
         Ok(())
     }
 }
 
-/// Deserializes the name of a member, and looks up its field.
+/// Deserializes the name of a member, and looks up the field with this name.
 struct NameSeed<'f>(&'f IndexMap<String, NamedType>);
 
 impl<'de, 'f> DeserializeSeed<'de> for NameSeed<'f> {

@@ -7,14 +7,14 @@ use crate::messages::json::node::Node;
 /// The maximum depth of a schema.
 const MAX_DEPTH: u32 = 32;
 
-/// The maximum number of nodes that are visited: references can multiply the size of a
-/// schema.
+/// The maximum number of nodes that are visited. It is needed because references can
+/// multiply the size of a schema.
 const MAX_NODES: u32 = 1 << 14;
 
 /// Returns the type of the objects that `schema` describes, or `None` if it does not
 /// describe objects.
 pub(super) fn object_type(schema: &Node) -> Option<StructType> {
-    let mut reader = SchemaReader { root: schema, visited: 0 };
+    let mut reader = SchemaReader { root: schema, visited_nodes: 0 };
     match reader.value_type(schema, 0) {
         ValueType::Struct(object) => Some(object),
         _ => None,
@@ -23,15 +23,15 @@ pub(super) fn object_type(schema: &Node) -> Option<StructType> {
 
 struct SchemaReader<'s> {
     root: &'s Node,
-    visited: u32,
+    visited_nodes: u32,
 }
 
 impl<'s> SchemaReader<'s> {
-    /// Returns the type of the values that `schema` describes: text if it allows more
-    /// than one type.
+    /// Returns the type of the values that `schema` describes. It is text if the schema
+    /// allows several types, or describes a type that columns do not have.
     fn value_type(&mut self, schema: &'s Node, depth: u32) -> ValueType {
-        self.visited += 1;
-        if depth > MAX_DEPTH || self.visited > MAX_NODES {
+        self.visited_nodes += 1;
+        if depth > MAX_DEPTH || self.visited_nodes > MAX_NODES {
             return ValueType::Text;
         }
         if let Some(reference) = schema.get("$ref").and_then(Node::as_str) {
@@ -40,12 +40,12 @@ impl<'s> SchemaReader<'s> {
             return definition
                 .map_or(ValueType::Text, |schema| self.value_type(schema, depth + 1));
         }
-        match kind(schema) {
+        match only_type(schema) {
             Some("boolean") => ValueType::Bool,
             Some("integer") if is_unsigned(schema) => ValueType::U64,
             Some("integer") => ValueType::I64,
             Some("number") => ValueType::F64,
-            Some("object") => self.object(schema, depth),
+            Some("object") => self.object_type(schema, depth),
             Some("array") => match schema.get("items") {
                 Some(items @ Node::Object(_)) => {
                     ValueType::List(Box::new(self.value_type(items, depth + 1)))
@@ -60,7 +60,8 @@ impl<'s> SchemaReader<'s> {
         }
     }
 
-    fn object(&mut self, schema: &'s Node, depth: u32) -> ValueType {
+    /// Returns the type of the objects that `schema` describes.
+    fn object_type(&mut self, schema: &'s Node, depth: u32) -> ValueType {
         let Some(Node::Object(properties)) = schema.get("properties") else {
             return ValueType::Text;
         };
@@ -77,8 +78,8 @@ impl<'s> SchemaReader<'s> {
     }
 }
 
-/// Returns the only type that `schema` declares, apart from `null`.
-fn kind(schema: &Node) -> Option<&str> {
+/// Returns the type that `schema` declares, apart from `null`, if there is only one.
+fn only_type(schema: &Node) -> Option<&str> {
     match schema.get("type")? {
         Node::Text(type_name) => Some(type_name),
         Node::Array(types) => {
@@ -90,13 +91,13 @@ fn kind(schema: &Node) -> Option<&str> {
     }
 }
 
-/// Returns the only alternative of `schema` that is not `null`, if there is only one:
-/// `anyOf [number, null]` is an optional number.
+/// Returns the alternative of `schema` that is not `null`, if there is only one. For
+/// example, `anyOf [number, null]` is an optional number.
 fn only_alternative(schema: &Node) -> Option<&Node> {
     let keywords = ["anyOf", "oneOf", "allOf"].into_iter();
     let lists = keywords.filter_map(|keyword| schema.get(keyword)?.elements());
     let mut alternatives =
-        lists.flatten().filter(|alternative| kind(alternative) != Some("null"));
+        lists.flatten().filter(|alternative| only_type(alternative) != Some("null"));
     let alternative = alternatives.next()?;
     alternatives.next().is_none().then_some(alternative)
 }
@@ -104,8 +105,10 @@ fn only_alternative(schema: &Node) -> Option<&Node> {
 /// Returns true if `schema`, which describes integers, declares that they need 64 bits
 /// without a sign.
 fn is_unsigned(schema: &Node) -> bool {
-    let is_named = schema.get("format").and_then(Node::as_str) == Some("uint64");
-    let is_large = |bound: &Node| matches!(bound, Node::Integer(value) if *value > i64::MAX.into());
-    let mut bounds = ["maximum", "exclusiveMaximum"].into_iter();
-    is_named || bounds.any(|bound| schema.get(bound).is_some_and(is_large))
+    let has_unsigned_format =
+        schema.get("format").and_then(Node::as_str) == Some("uint64");
+    let exceeds_i64 = |bound: &Node| matches!(bound, Node::Integer(value) if *value > i64::MAX.into());
+    let mut keywords = ["maximum", "exclusiveMaximum"].into_iter();
+    has_unsigned_format
+        || keywords.any(|keyword| schema.get(keyword).is_some_and(exceeds_i64))
 }

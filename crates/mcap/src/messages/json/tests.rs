@@ -43,8 +43,8 @@ fn columns_match_schema() {
     let inner = batch["in"].as_struct();
     assert!(inner.column(0).as_boolean().value(0) && inner.is_null(1));
     assert_eq!(batch["any"].as_string::<i32>().value(0), "[1]");
-    let of = batch["of"].as_list::<i32>().value(0);
-    assert_eq!(of.as_primitive::<Float64Type>().values(), &[1.0, 2.5]);
+    let list = batch["of"].as_list::<i32>().value(0);
+    assert_eq!(list.as_primitive::<Float64Type>().values(), &[1.0, 2.5]);
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn mismatched_field_is_null_and_counted() {
     assert_eq!(type_mismatches, [1, 1, 1, 2, 3]);
     assert_eq!(batch["x"].as_primitive::<Float64Type>().values(), &[2.5; 5]);
     assert_eq!((batch["n"].null_count(), batch["in"].null_count()), (5, 4));
-    let of = batch["of"].as_list::<i32>().value(4);
-    assert_eq!((of.len(), of.null_count()), (3, 2));
+    let list = batch["of"].as_list::<i32>().value(4);
+    assert_eq!((list.len(), list.null_count()), (3, 2));
 }
 
 #[test]
@@ -83,10 +83,10 @@ fn special_float_values_are_decoded() {
     let x = batch["x"].as_primitive::<Float64Type>();
     assert!(x.value(0).is_nan());
     assert_eq!((x.value(1), x.value(2)), (f64::INFINITY, f64::NEG_INFINITY));
-    let of = batch["of"].as_list::<i32>();
-    let of = of.values().as_primitive::<Float64Type>();
-    let (inf, minus) = (f64::INFINITY, f64::NEG_INFINITY);
-    assert_eq!(of.values(), &[inf, minus, 1.5, minus]);
+    let list = batch["of"].as_list::<i32>();
+    let items = list.values().as_primitive::<Float64Type>();
+    let (inf, minus_inf) = (f64::INFINITY, f64::NEG_INFINITY);
+    assert_eq!(items.values(), &[inf, minus_inf, 1.5, minus_inf]);
     assert_eq!(batch["s"].as_string::<i32>().value(0), r#"NaN, "Infinity" 1e999"#);
     assert_eq!(batch["n"].as_primitive::<Int64Type>().value(1), 3);
 }
@@ -179,8 +179,8 @@ fn integers_are_exact_in_a_column_of_their_range() {
     let u = batch["u"].as_primitive::<UInt64Type>();
     assert_eq!(u.values(), &[u64::MAX, 1000, 2]);
     assert_eq!(batch["n"].as_primitive::<Int64Type>().value(0), i64::MIN);
-    let column = batch["both"].as_string::<i32>();
-    assert_eq!((column.value(0), column.value(1)), ("-1", "1.8446744073709551615e19"));
+    let both = batch["both"].as_string::<i32>();
+    assert_eq!((both.value(0), both.value(1)), ("-1", "1.8446744073709551615e19"));
     let items = batch["list"].as_list::<i32>().values().as_struct();
     assert_eq!(items.column(0).as_primitive::<UInt64Type>().value(0), 1 << 63);
     assert_eq!(batch["id"].as_primitive::<UInt64Type>().value(2), (1 << 63) + 1);

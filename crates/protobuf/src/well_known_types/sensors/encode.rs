@@ -3,11 +3,11 @@
 use crate::{
     descriptor::FileSet,
     well_known_types::{
-        encode::{put_doubles, put_fixed, put_moment, put_text},
+        encode::{append_doubles, append_fixed32, append_timestamp},
         files,
         sensors::{CompressedImage, PackedField, PixelImage, PointCloud},
     },
-    wire::{put_number, put_sized},
+    wire::{append_number, append_sized, append_unless_empty},
 };
 
 impl PointCloud<'_> {
@@ -18,23 +18,23 @@ impl PointCloud<'_> {
 
     /// Appends the encoded message to `out`, with an identity pose: the points are not transformed.
     pub fn put(&self, out: &mut Vec<u8>) {
-        put_moment(out, 1, self.nanos);
-        put_text(out, 2, self.frame_id);
-        put_sized(out, 3, |out| {
-            put_sized(out, 1, |out| put_doubles(out, &[0.0; 3]));
-            put_sized(out, 2, |out| put_doubles(out, &[0.0, 0.0, 0.0, 1.0]));
+        append_timestamp(out, 1, self.nanos);
+        append_unless_empty(out, 2, self.frame_id);
+        append_sized(out, 3, |out| {
+            append_sized(out, 1, |out| append_doubles(out, &[0.0; 3]));
+            append_sized(out, 2, |out| append_doubles(out, &[0.0, 0.0, 0.0, 1.0]));
         });
-        put_fixed(out, 4, self.stride);
-        self.fields.iter().for_each(|field| put_sized(out, 5, |out| field.put(out)));
-        put_text(out, 6, self.data);
+        append_fixed32(out, 4, self.stride);
+        self.fields.iter().for_each(|field| append_sized(out, 5, |out| field.put(out)));
+        append_unless_empty(out, 6, self.data);
     }
 }
 
 impl PackedField<'_> {
     fn put(&self, out: &mut Vec<u8>) {
-        put_text(out, 1, self.name);
-        put_fixed(out, 2, self.offset);
-        put_number(out, 3, self.kind);
+        append_unless_empty(out, 1, self.name);
+        append_fixed32(out, 2, self.offset);
+        append_number(out, 3, self.kind);
     }
 }
 
@@ -46,10 +46,10 @@ impl CompressedImage<'_> {
 
     /// Appends the encoded message to `out`.
     pub fn put(&self, out: &mut Vec<u8>) {
-        put_moment(out, 1, self.nanos);
-        put_text(out, 2, self.data);
-        put_text(out, 3, self.format);
-        put_text(out, 4, self.frame_id);
+        append_timestamp(out, 1, self.nanos);
+        append_unless_empty(out, 2, self.data);
+        append_unless_empty(out, 3, self.format);
+        append_unless_empty(out, 4, self.frame_id);
     }
 }
 
@@ -61,12 +61,12 @@ impl PixelImage<'_> {
 
     /// Appends the encoded message to `out`.
     pub fn put(&self, out: &mut Vec<u8>) {
-        put_moment(out, 1, self.nanos);
-        put_fixed(out, 2, self.width);
-        put_fixed(out, 3, self.height);
-        put_text(out, 4, self.encoding);
-        put_fixed(out, 5, self.step);
-        put_text(out, 6, self.data);
-        put_text(out, 7, self.frame_id);
+        append_timestamp(out, 1, self.nanos);
+        append_fixed32(out, 2, self.width);
+        append_fixed32(out, 3, self.height);
+        append_unless_empty(out, 4, self.encoding);
+        append_fixed32(out, 5, self.step);
+        append_unless_empty(out, 6, self.data);
+        append_unless_empty(out, 7, self.frame_id);
     }
 }
