@@ -24,6 +24,7 @@ use crate::{
     write::{
         Writer, WrittenChunk,
         chunk_builder::ChunkSummary,
+        connection_header::check_lengths,
         editable_header::EditableHeader,
         encode::{self, IndexOrder},
         options::WriterOptions,
@@ -120,13 +121,17 @@ impl FinishedBag {
     }
 }
 
-/// Checks that connection ids are unique, and that every connection with messages is listed.
+/// Checks that connection ids are unique, that the connections can be written again, and that every
+/// connection with messages is listed.
 fn check_connections(index: &Index) -> Result<()> {
     let mut by_id = BTreeMap::new();
     for connection in
         index.connections.iter().cloned().map(|(raw, _)| Connection::new(raw))
     {
         let id = connection.id;
+        check_lengths(connection.topic_bytes(), connection.header()).map_err(
+            |err| unsound_error(&format!("{} (connection {id})", err.message())),
+        )?;
         let replaced = by_id.insert(id, connection);
         if replaced.is_some_and(|replaced| by_id.get(&id) != Some(&replaced)) {
             return Err(unsound_error(&format!("two connections have the id {id}")));
@@ -219,4 +224,36 @@ fn unsound_error(reason: &str) -> Error {
     let message =
         format!("cannot append to this bag without repairing it first: {reason}");
     Error::new(ErrorKind::Malformed, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn read_all(file: &mut File) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    /// The connection cannot be written again, so the index must not be removed.
+    #[test]
+    fn bag_with_an_empty_topic_is_unchanged() {
+        let mut writer =
+            Writer::new(tempfile::tempfile().unwrap(), WriterOptions::default())
+                .unwrap();
+        let connection = writer.connect_raw(0, b"/t", b"").unwrap();
+        writer.connections[0].topic.clear();
+        writer.write(connection, Timestamp::from_nanos(1), b"message").unwrap();
+        let mut file = writer.finish().unwrap();
+        let before = read_all(&mut file);
+        let copy = file.try_clone().unwrap();
+        let err = Writer::append(copy, WriterOptions::default()).unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::Malformed);
+        assert!(err.to_string().contains("topic of a connection is empty"), "{err}");
+        assert_eq!(read_all(&mut file), before);
+    }
 }
