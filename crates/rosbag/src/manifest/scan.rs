@@ -254,7 +254,10 @@ impl Scan {
         let records = entries.len() as u64 / wire::INDEX_ENTRY_LEN;
         let time = times.reduce(|range, next| range.cover(&next));
         let count = MessageCount { records, bytes: None, time };
-        content.counts.insert(connection, count);
+        if content.counts.insert(connection, count).is_some() {
+            // Two records for one connection: only reading the chunk shows which messages it has.
+            self.forget_contents();
+        }
     }
 
     /// Marks the contents of the open draft as unknown.
@@ -322,4 +325,24 @@ impl Scan {
 pub(crate) fn bounds(drafts: &[PartDraft]) -> Vec<u64> {
     let starts = drafts.iter().map(|draft| draft.bytes.start);
     starts.chain(drafts.last().map(|draft| draft.bytes.end)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_index_data_of_a_connection_make_the_contents_unknown() {
+        let messages = Some(PartMessages::Content(PartContent::default()));
+        let open_draft = Some(PartDraft { bytes: 0..0, messages, time: None });
+        let mut scan = Scan { open_draft, ..Scan::default() };
+        let has_messages =
+            |scan: &Scan| scan.open_draft.as_ref().unwrap().messages.is_some();
+        let entries = bytes::Bytes::from_static(&[0; 12]);
+        scan.add_index_data(1, Some(&entries));
+        scan.add_index_data(2, Some(&entries));
+        assert!(has_messages(&scan));
+        scan.add_index_data(1, Some(&entries));
+        assert!(!has_messages(&scan));
+    }
 }
