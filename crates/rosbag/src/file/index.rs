@@ -189,9 +189,9 @@ impl Index {
             return Ok(None);
         }
         if let Encryption::Key(key) = encryption {
-            let record = toplevel.bytes(at, frame.len())?;
+            let Some(record) = toplevel.data(&(at..end))? else { return Ok(None) };
             let fields = record.get(4..4 + frame.fields_len).unwrap_or_default();
-            let data = record.get(frame.data_start()..frame.len() as usize);
+            let data = record.get(frame.data_start()..);
             let fields = key.decrypt(fields);
             let header = data.and_then(|data| key.decrypt(data));
             if let (Some(fields), Some(header)) = (fields, header)
