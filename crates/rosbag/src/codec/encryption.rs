@@ -105,9 +105,13 @@ impl Encryption {
             (b"" | NONE, _) => Self::None,
             (AES, Some(key)) => Self::Key(key),
             (AES, None) => {
-                let recipient = if user.is_empty() { "an unnamed user" } else { user };
+                let recipient = if user.is_empty() {
+                    "an unnamed user".to_owned()
+                } else {
+                    format!("{user:?}")
+                };
                 let message = format!(
-                    "the bag is encrypted for {recipient:?} (AES): reading it requires its key, \
+                    "the bag is encrypted for {recipient} (AES): reading it requires its key, \
                      which gpg can decrypt from the bag header"
                 );
                 Self::Locked(ErrorKind::NeedsKey, message)

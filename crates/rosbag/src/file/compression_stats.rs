@@ -67,8 +67,11 @@ impl CompressionStats {
         let quoted = |name: &str| format!("{:?}", shorten_name(name));
         let names: Vec<String> =
             self.unsupported().take(MAX_NAMES).map(quoted).collect();
+        let verb = if names.len() == 1 { "is" } else { "are" };
         let names = names.join(" and ");
-        Some(format!("its chunks are compressed with {names}, which is not supported"))
+        Some(format!(
+            "its chunks are compressed with {names}, which {verb} not supported"
+        ))
     }
 
     /// Returns the number of chunks that were inspected.
