@@ -1,4 +1,4 @@
-//! Checks of a bag that only its format can make: its index against its chunks, its counts, its
+//! The checks that are specific to bags: they compare the index with the chunks, and check counts,
 //! connections and definitions.
 
 mod chunk;
@@ -21,6 +21,9 @@ use crate::{
 };
 
 pub(crate) use self::{chunk_checker::ChunkChecker, codes::CODES};
+
+/// The length of the first line of a bag of version 2.0.
+const FIRST_LINE_LEN: u64 = 13;
 
 /// The bag that is checked.
 pub(crate) struct CheckedBag {
@@ -67,7 +70,8 @@ fn check_header(log: &CheckedBag, findings: &mut Findings) {
         Some((2, 0)) => {}
         Some((major, minor)) => {
             let message = format!("this is version {major}.{minor}");
-            findings.add(Finding::new(&code::VERSION, message).with_bytes(0..13));
+            let first_line = 0..FIRST_LINE_LEN;
+            findings.add(Finding::new(&code::VERSION, message).with_bytes(first_line));
         }
     }
     if !has_header {

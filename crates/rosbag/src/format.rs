@@ -35,7 +35,7 @@ impl Format for Rosbag {
         {
             MatchConfidence::Certain
         } else if is_named && !first_bytes.is_empty() {
-            // The first bytes may be lost, or the file may be a pointer to a bag.
+            // The first bytes may be lost, or the file may be a Git LFS pointer to a bag.
             MatchConfidence::Perhaps
         } else {
             MatchConfidence::No

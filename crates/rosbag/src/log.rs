@@ -30,18 +30,19 @@ use crate::{
 pub struct RosbagLog {
     manifest: Arc<Manifest>,
     parts: PartReader,
-    /// How the records of each topic are described; computed on first use.
-    described: Vec<OnceLock<Result<RecordDefinition>>>,
-    /// The [defining entries](Self::defining_entry) of the topics; computed on first use.
+    /// The definition of the records of each topic; computed on first use.
+    record_definitions: Vec<OnceLock<Result<RecordDefinition>>>,
+    /// The [defining entry](Self::defining_entry) of each topic; computed on first use.
     defining_entries: Vec<OnceLock<Option<u32>>>,
     /// The topics with too many columns.
     too_wide: TopicSet,
     /// The reason why nothing can be read, if no chunk can be decompressed.
-    unreadable: Option<String>,
+    unreadable_reason: Option<String>,
 }
 
-/// The number of parts before a part where its first chunk may begin, in an excerpt of the
-/// manifest. More are needed only if an index names several positions in one chunk.
+/// The number of parts before a part whose starts are in an excerpt of the manifest, because the
+/// first chunk of the part may begin there. More are needed only if an index lists several
+/// positions inside one chunk.
 const BOUNDS_BEFORE: usize = 2;
 
 /// Checks the content of the chunks of a bag while they are read.
@@ -57,8 +58,8 @@ impl RosbagLog {
     /// `Unrecognized` if this is not a bag, `Malformed` if the bag was transferred as text,
     /// `Unsupported` if its version is not supported, `Io` if it cannot be read.
     pub fn open(source: Arc<dyn Source>, options: RosbagOptions) -> Result<Self> {
-        let (manifest, notes) = build_manifest(&source, options)?;
-        Ok(Self::new(source, Arc::new(manifest), notes, options))
+        let (manifest, format_state) = build_manifest(&source, options)?;
+        Ok(Self::new(source, Arc::new(manifest), format_state, options))
     }
 
     /// Opens a bag with a known manifest, without reading anything.
@@ -70,41 +71,46 @@ impl RosbagLog {
         manifest: Arc<Manifest>,
         options: RosbagOptions,
     ) -> Result<Self> {
-        let notes: FormatState = manifest.decode_state(FORMAT_NAME)?;
-        Ok(Self::new(source, manifest, notes, options))
+        let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
+        Ok(Self::new(source, manifest, format_state, options))
     }
 
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        notes: FormatState,
+        format_state: FormatState,
         options: RosbagOptions,
     ) -> Self {
         let FormatState {
             file_header,
             connections,
-            known_ids,
+            all_ids,
             too_wide,
-            unreadable,
+            unreadable_reason,
             bounds,
             point_columns,
-        } = notes;
-        let table = ConnectionTable::restore(connections).with_known_ids(known_ids);
-        let cells = std::iter::repeat_with(OnceLock::new);
-        let described = cells.take(table.topics()).collect();
-        let defining_entries = vec![OnceLock::new(); table.topics()];
-        let derived = derived_topics(&table).with_point_columns(point_columns);
-        let derived = Arc::new(derived);
+        } = format_state;
+        let table = ConnectionTable::restore(connections).with_all_ids(all_ids);
+        let record_definitions =
+            std::iter::repeat_with(OnceLock::new).take(table.topic_count()).collect();
+        let defining_entries = vec![OnceLock::new(); table.topic_count()];
+        let derived =
+            Arc::new(derived_topics(&table).with_point_columns(point_columns));
         let bag = Bag::new(source, file_header, &options);
         let starts = manifest.parts.iter().map(|part| part.bytes.start);
         let end = manifest.parts.last().map(|part| part.bytes.end);
-        let bounds = match bounds.is_empty() {
-            true => starts.chain(end).collect(),
-            false => bounds.into(),
-        };
+        let bounds =
+            if bounds.is_empty() { starts.chain(end).collect() } else { bounds.into() };
         let table = Arc::new(table);
         let parts = PartReader { bag, table, derived, bounds, checker: None };
-        Self { manifest, parts, described, defining_entries, too_wide, unreadable }
+        Self {
+            manifest,
+            parts,
+            record_definitions,
+            defining_entries,
+            too_wide,
+            unreadable_reason,
+        }
     }
 
     /// Returns all connections in the order in which the bag declares them. The
@@ -118,33 +124,36 @@ impl RosbagLog {
         self.parts.table.topic_entries(topic).map(|entry| &entry.connection)
     }
 
-    /// Returns the description of the records of `topic`, or `None` if there is no such topic
-    /// or its definition cannot be used.
-    pub fn description(&self, topic: TopicId) -> Option<&RecordDefinition> {
-        self.record_definition(topic)?.as_ref().ok()
+    /// Returns the definition of the records of `topic`, or `None` if there is no such topic or
+    /// none of the definitions in its connections can be used.
+    pub fn record_definition(&self, topic: TopicId) -> Option<&RecordDefinition> {
+        self.record_definition_result(topic)?.as_ref().ok()
     }
 
-    fn record_definition(&self, topic: TopicId) -> Option<&Result<RecordDefinition>> {
-        let cell = self.described.get(topic.index())?;
+    fn record_definition_result(
+        &self,
+        topic: TopicId,
+    ) -> Option<&Result<RecordDefinition>> {
+        let cell = self.record_definitions.get(topic.index())?;
         Some(cell.get_or_init(|| {
             if self.too_wide.contains(topic) {
                 return Err(Error::new(ErrorKind::Limit, "too many columns"));
             }
             schema::topic_schema(self.connections_of(topic))
-                .map(|(_, described)| described)
+                .map(|(_, record_definition)| record_definition)
         }))
     }
 
-    /// Returns the entry of the connection whose definition describes the records of `topic`,
-    /// or its first entry if no definition can be used.
+    /// Returns the index of the connection whose definition describes the records of `topic`, or
+    /// of the first connection of the topic if no definition can be used.
     fn defining_entry(&self, topic: TopicId) -> Option<u32> {
         let cell = self.defining_entries.get(topic.index())?;
         *cell.get_or_init(|| {
             let table = &self.parts.table;
-            let described = schema::topic_schema(self.connections_of(topic)).ok();
+            let topic_schema = schema::topic_schema(self.connections_of(topic)).ok();
             let is_defining = |entry: &u32| {
                 let entry = table.entries.get(*entry as usize);
-                described.as_ref().is_none_or(|(definition, _)| {
+                topic_schema.as_ref().is_none_or(|(definition, _)| {
                     entry
                         .is_some_and(|entry| entry.connection.definition == *definition)
                 })
@@ -153,8 +162,8 @@ impl RosbagLog {
         })
     }
 
-    /// Returns the starts of the parts that a reader of `part` uses: those within it, some
-    /// before and one after it.
+    /// Returns the starts of the parts that a reader of `part` uses: those of the parts within
+    /// it, of some parts before it, and of one part after it.
     fn bounds_around(&self, part: &Part) -> &[u64] {
         let bounds = &*self.parts.bounds;
         let first = bounds.partition_point(|bound| *bound < part.bytes.start);
@@ -176,7 +185,7 @@ impl Log for RosbagLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        if let Some(reason) = &self.unreadable {
+        if let Some(reason) = &self.unreadable_reason {
             return Err(Error::new(ErrorKind::Unsupported, reason.clone()));
         }
         Ok(Box::new(self.parts.read(part.bytes.clone(), selection)?))
@@ -186,8 +195,8 @@ impl Log for RosbagLog {
         if let Some(decoder) = self.parts.derived.decoder(self, topic, columns) {
             return decoder;
         }
-        match self.record_definition(topic) {
-            Some(described) => schema::decoder(described, columns),
+        match self.record_definition_result(topic) {
+            Some(record_definition) => schema::decoder(record_definition, columns),
             None => {
                 let message =
                     format!("the bag has no topic with the index {}", topic.0);
@@ -209,26 +218,27 @@ impl Log for RosbagLog {
         }
         bounds.sort_unstable();
         bounds.dedup();
-        // Readers number derived topics by the topics that they are derived from.
-        let selected = derived.with_relatives(topics);
-        let mut entries = table.entries_within(&selected, &ranges);
-        let defining = selected.ids(table.topics());
-        entries.extend(defining.filter_map(|topic| self.defining_entry(topic)));
+        // The ids of derived topics follow from the topics that they are derived from, so those
+        // are included too.
+        let selected_topics = derived.with_relatives(topics);
+        let mut entries = table.entries_within(&selected_topics, &ranges);
+        let selected_ids = selected_topics.ids(table.topic_count());
+        entries.extend(selected_ids.filter_map(|topic| self.defining_entry(topic)));
         entries.sort_unstable();
         entries.dedup();
-        let of_entries = entries.iter().filter_map(|entry| table.topic(*entry));
-        let mut included = derived.with_relatives(&of_entries.collect());
-        included.extend(&selected);
+        let entry_topics = entries.iter().filter_map(|entry| table.topic(*entry));
+        let mut included_topics = derived.with_relatives(&entry_topics.collect());
+        included_topics.extend(&selected_topics);
         let state = FormatState {
             file_header: FileHeader::clone(&bag.file_header),
-            connections: table.store_some(&entries, &included),
-            known_ids: table.known_ids().clone(),
-            too_wide: self.too_wide.positions_within(&included),
-            unreadable: self.unreadable.clone(),
+            connections: table.store_excerpt(&entries, &included_topics),
+            all_ids: table.all_ids().clone(),
+            too_wide: self.too_wide.positions_within(&included_topics),
+            unreadable_reason: self.unreadable_reason.clone(),
             bounds,
-            point_columns: derived.point_columns(self, topics, &included)?,
+            point_columns: derived.point_columns(self, topics, &included_topics)?,
         };
-        let mut excerpt = self.manifest.excerpt(topics, included, parts);
+        let mut excerpt = self.manifest.excerpt(topics, included_topics, parts);
         excerpt.manifest = excerpt.manifest.without_definitions();
         excerpt.manifest.format_state = Manifest::encode_state(&state)?;
         Ok(excerpt)
@@ -245,8 +255,8 @@ impl Log for RosbagLog {
 
     fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
         let PartReader { bag, table, .. } = self.parts.clone();
-        let checked = CheckedBag { bag, table };
-        let Some(checker) = check(checked, findings)? else { return Ok(None) };
+        let checked_bag = CheckedBag { bag, table };
+        let Some(checker) = check(checked_bag, findings)? else { return Ok(None) };
         let checker = Arc::new(checker);
         let parts = PartReader { checker: Some(checker.clone()), ..self.parts.clone() };
         Ok(Some(Box::new(BagInspection { parts, checker })))
@@ -265,7 +275,7 @@ impl Log for RosbagLog {
     }
 
     fn file_structure(&self) -> Result<BTreeMap<String, Value>> {
-        chunk_statistics::layout(&self.parts.bag, &self.manifest.parts)
+        chunk_statistics::file_structure(&self.parts.bag, &self.manifest.parts)
     }
 }
 
@@ -275,8 +285,8 @@ impl Inspection for BagInspection {
     }
 
     fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()> {
-        let checked = self.checker.finish()?;
-        checked.iter().for_each(|finding| findings.add(finding.clone()));
+        let chunk_findings = self.checker.finish()?;
+        chunk_findings.iter().for_each(|finding| findings.add(finding.clone()));
         Ok(())
     }
 }

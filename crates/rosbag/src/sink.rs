@@ -1,5 +1,5 @@
-//! Writing a bag from selections of other logs: the messages are unchanged and complete, and
-//! each keeps its own connection.
+//! Writing a bag from selections of other logs. All selected messages are written unchanged, each
+//! with its own connection.
 
 mod chunk_copier;
 mod connection_ids;
@@ -29,38 +29,39 @@ use crate::{
 };
 
 /// The maximum number of changed connections that are listed individually.
-const CHANGES: usize = 8;
+const MAX_LISTED_CHANGES: usize = 8;
 
-/// Writes messages of several selections.
+/// Writes the messages of several selections to one bag.
 pub(crate) struct BagSink<'w> {
     writer: Writer<Box<dyn Output + 'w>>,
-    extracts: Vec<SelectedLog>,
-    /// The requested compression.
+    selected_logs: Vec<SelectedLog>,
+    /// The requested compression, if any.
     compression: Option<Compression>,
-    /// Whether messages are written at other times than their own.
+    /// Whether the times of messages are changed.
     is_retimed: bool,
-    /// Whether the content of every chunk is checked before it is copied.
-    looks_inside: bool,
+    /// Whether the content of every chunk is inspected before it is copied.
+    inspects_content: bool,
 }
 
-/// A selection of which messages are written.
+/// A log, and the selection of its messages that is written.
 struct SelectedLog {
     table: ConnectionTable,
     selection: Selection,
-    /// The new handle of each connection, if it is selected.
+    /// The handle of each connection in the new bag, if it is selected.
     new_handles: Vec<Option<ConnectionHandle>>,
-    /// Derived topics.
+    /// The derived topics, whose records are not written.
     derived: BTreeSet<TopicId>,
-    /// The start and the end of each of its parts.
+    /// The start and the end of each part of the log.
     parts: Vec<[u64; 2]>,
-    /// The length of the header before the message in payloads, by topic.
+    /// The length of the header before the message in each payload, by topic.
     header_lens: Vec<u32>,
-    /// Whether it is a bag.
+    /// Whether the log is a bag.
     is_bag: bool,
-    /// Whether its version is 1.2, in which connections have no ids.
+    /// Whether the log is a bag of version 1.2, in which connections have no ids.
     is_v1: bool,
+    /// Whether the log is an encrypted bag.
     is_encrypted: bool,
-    /// The compression of most of its chunks, if it is known.
+    /// The compression of most chunks of the log, if it is known.
     compression_of_chunks: Option<Compression>,
     /// Whether all connections are selected.
     wants_all_topics: bool,
@@ -69,11 +70,12 @@ struct SelectedLog {
 }
 
 impl<'w> BagSink<'w> {
-    /// Starts a bag in `out` with these `extracts`.
+    /// Starts a bag in `out` for the messages of `extracts`.
     ///
     /// # Errors
-    /// `Unsupported` if the encoding of a topic is not that of ROS 1, or the compression is
-    /// unknown; `NoSuch` if a topic that should be renamed does not exist.
+    /// `UnsuitableEncoding` if the messages of a topic are not encoded as in ROS 1, `Unsupported`
+    /// if the compression is unknown or the new name of a topic is empty, `NoSuch` if a topic that
+    /// should be renamed does not exist.
     pub(crate) fn new(
         out: Box<dyn Output + 'w>,
         extracts: &[LogSlice<'_>],
@@ -87,28 +89,24 @@ impl<'w> BagSink<'w> {
             .and_then(|extract| most_frequent_compression(extract.manifest));
         let compression_of_chunks =
             compression.or(first_compression).unwrap_or(Compression::None);
-        let opened: Vec<_> =
+        let mut selected_logs =
             extracts.iter().map(SelectedLog::open).collect::<Result<Vec<_>>>()?;
-        let connections = extracts.iter().zip(&opened).map(|(extract, selected)| {
-            selected_connections(extract, selected, options)
-        });
+        let connections =
+            extracts.iter().zip(&selected_logs).map(|(extract, selected)| {
+                selected_connections(extract, selected, options)
+            });
         let connections: Vec<Vec<Option<SelectedConnection>>> = connections.collect();
-        let (is_retimed, is_careful) = (options.changes_times, options.is_repair);
-        let looks_inside =
-            is_careful || options.validates_parts || connections.len() > 1;
+        let (is_retimed, is_repair) = (options.changes_times, options.is_repair);
+        let inspects_content =
+            is_repair || options.validates_parts || connections.len() > 1;
         let options = WriterOptions::default().with_compression(compression_of_chunks);
         let mut writer = Writer::new(out, options)?;
         let new_handles = connection_ids::assign(&mut writer, connections)?;
-        let extracts = opened
-            .into_iter()
-            .zip(new_handles)
-            .map(|(mut selected, new_handles)| {
-                selected.new_handles = new_handles;
-                selected.note_changes(is_careful);
-                selected
-            })
-            .collect();
-        Ok(Self { writer, extracts, compression, is_retimed, looks_inside })
+        for (selected, new_handles) in selected_logs.iter_mut().zip(new_handles) {
+            selected.new_handles = new_handles;
+            selected.describe_changes(is_repair);
+        }
+        Ok(Self { writer, selected_logs, compression, is_retimed, inspects_content })
     }
 }
 
@@ -120,13 +118,15 @@ impl BagSink<'_> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<Vec<CopiedChunk>>> {
-        let selected =
-            self.extracts.get(slice_index).ok_or_else(|| no_selection(slice_index))?;
+        let selected = self
+            .selected_logs
+            .get(slice_index)
+            .ok_or_else(|| no_selection(slice_index))?;
         let copier = ChunkCopier {
             selected,
             writer: &self.writer,
             compression: self.compression,
-            looks_inside: self.looks_inside || !selected.wants_all_topics,
+            inspects_content: self.inspects_content || !selected.wants_all_topics,
             source,
         };
         copier.chunks(part)
@@ -135,8 +135,10 @@ impl BagSink<'_> {
 
 impl RecordSink for BagSink<'_> {
     fn write(&mut self, slice_index: usize, record: Record<'_>) -> Result<()> {
-        let selected =
-            self.extracts.get(slice_index).ok_or_else(|| no_selection(slice_index))?;
+        let selected = self
+            .selected_logs
+            .get(slice_index)
+            .ok_or_else(|| no_selection(slice_index))?;
         let stream = record.stream as usize;
         let is_of_topic = selected.table.topic(record.stream) == Some(record.topic);
         match selected
@@ -176,7 +178,7 @@ impl RecordSink for BagSink<'_> {
             }
             _ => true,
         };
-        let selected = self.extracts.get(slice_index).filter(is_as_requested);
+        let selected = self.selected_logs.get(slice_index).filter(is_as_requested);
         !self.is_retimed && selected.is_some_and(SelectedLog::has_chunks)
     }
 
@@ -186,10 +188,11 @@ impl RecordSink for BagSink<'_> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        if slice_index < self.extracts.len() && !self.copies_parts(slice_index) {
+        if slice_index < self.selected_logs.len() && !self.copies_parts(slice_index) {
             return Ok(None);
         }
-        // A chunk may need connections that were declared in chunks that are not copied.
+        // A copied chunk may have messages of connections that only chunks before it declared,
+        // which are not copied.
         self.writer.declare_all();
         let Some(chunks) = self.chunks(slice_index, part, source)? else {
             self.writer.declare_all_with_next();
@@ -199,21 +202,22 @@ impl RecordSink for BagSink<'_> {
         for chunk in chunks {
             let counts = chunk.summary.counts.iter();
             records += counts.map(|(_, count)| u64::from(*count)).sum::<u64>();
-            self.writer.copy(source, chunk)?;
+            self.writer.copy_chunk(source, chunk)?;
         }
         Ok(Some(records))
     }
 
     fn remarks(&self) -> Vec<String> {
-        let connection_changes =
-            || self.extracts.iter().flat_map(|selected| &selected.connection_changes);
+        let connection_changes = || {
+            self.selected_logs.iter().flat_map(|selected| &selected.connection_changes)
+        };
         let mut remarks: Vec<String> =
-            connection_changes().take(CHANGES).cloned().collect();
+            connection_changes().take(MAX_LISTED_CHANGES).cloned().collect();
         let unlisted = connection_changes().count() - remarks.len();
         if unlisted > 0 {
             remarks.push(format!("{unlisted} more connections were changed"));
         }
-        if self.extracts.iter().any(|selected| selected.is_encrypted) {
+        if self.selected_logs.iter().any(|selected| selected.is_encrypted) {
             remarks.push("the input is encrypted, and the new bag is not".to_owned());
         }
         remarks
@@ -225,6 +229,7 @@ impl RecordSink for BagSink<'_> {
 }
 
 impl SelectedLog {
+    /// Reads the connections of the log of `extract`. Their new handles are assigned later.
     fn open(extract: &LogSlice<'_>) -> Result<Self> {
         let LogSlice { manifest, selection } = extract;
         let header_lens =
@@ -272,27 +277,27 @@ impl SelectedLog {
         })
     }
 
-    /// Records which connections are not written unchanged.
-    fn note_changes(&mut self, is_careful: bool) {
+    /// Adds the descriptions of the selected connections that are not written unchanged.
+    fn describe_changes(&mut self, is_repair: bool) {
         let entries = self.table.entries.iter().zip(&self.new_handles);
         for (ConnectionEntry { connection, .. }, _) in
             entries.filter(|(_, new)| new.is_some())
         {
             let Connection { id, topic, .. } = connection;
-            for change in repair_header(connection, is_careful).changes {
+            for change in repair_header(connection, is_repair).changes {
                 self.connection_changes
                     .push(format!("the connection {id}, of {topic:?}, {change}"));
             }
         }
     }
 
-    /// Returns whether its chunks have the form of chunks in new bags.
+    /// Returns whether the log has chunks of the form that new bags have.
     fn has_chunks(&self) -> bool {
         self.is_bag && !self.is_v1 && !self.is_encrypted
     }
 }
 
-/// Returns the new form of each connection of `extract`, if it is selected.
+/// Returns the form in which each connection of `extract` is written, if it is selected.
 fn selected_connections(
     extract: &LogSlice<'_>,
     selected: &SelectedLog,
@@ -304,11 +309,12 @@ fn selected_connections(
         let ConnectionEntry { connection, topic, .. } = entry;
         let label = manifest.topic(*topic).ok()?.label();
         let named = options.rename.get(&*label).map(String::as_bytes);
-        // A repaired bag should be readable by every reader.
+        // Every reader should be able to read a repaired bag, so topic names are converted to
+        // UTF-8.
         let utf8 = Some(connection.topic.as_bytes()).filter(|_| options.is_repair);
         let name = named.or(utf8.filter(|name| *name != connection.topic_bytes()));
         let header = repair_header(connection, options.is_repair).header;
-        // Version 1.2 has no connection ids; ours are hash values.
+        // Version 1.2 has no connection ids. The ids of these connections are hash values.
         let id = (!selected.is_v1).then_some(connection.id);
         selection.topics.contains(*topic).then(|| SelectedConnection {
             id,
@@ -322,7 +328,7 @@ fn selected_connections(
     connections.collect()
 }
 
-/// Checks that there is a topic for every renaming, and that new names are not empty.
+/// Checks that every topic that should be renamed exists, and that no new name is empty.
 fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> {
     for (label, name) in &options.rename {
         let has_topic =
@@ -358,6 +364,7 @@ fn most_frequent_compression(manifest: &Manifest) -> Option<Compression> {
     counts.max_by_key(|(chunks, _)| *chunks).map(|(_, compression)| compression)
 }
 
+/// Returns the error of an index without a selection.
 fn no_selection(slice_index: usize) -> Error {
     Error::new(
         ErrorKind::NoSuch,

@@ -41,21 +41,21 @@ pub(crate) struct Version {
     pub(crate) ends_well: bool,
 }
 
-/// The positions of the parts of a record, counted from its start.
+/// The lengths of the two parts of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// The length of its fields, which begin 4 bytes after its start.
     pub(crate) fields_len: usize,
-    /// The length of its data, which are the last part.
+    /// The length of its data, which follow the fields and a length of 4 bytes.
     pub(crate) data_len: u32,
 }
 
-/// The result of looking for a record at the start of some bytes.
+/// Whether a record begins at the start of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrameMatch {
     /// A record.
     Whole(Frame),
-    /// The first bytes of a record; this many are needed to determine its frame.
+    /// Possibly the first bytes of a record: this many bytes are needed to determine its frame.
     Partial(usize),
     /// Not a record: the length of the header is impossible.
     No,
@@ -247,22 +247,22 @@ impl<'b> RecordFields<'b> {
     fn set(&mut self, name: &[u8], value: &'b [u8]) {
         match name {
             b"op" => self.op = value.first().copied().filter(|_| value.len() == 1),
-            b"conn" => self.connection = u32_of(value),
-            b"time" => self.time = time_of(value),
-            b"count" => self.count = u32_of(value),
-            b"ver" => self.version = u32_of(value),
-            b"size" => self.size = u32_of(value),
+            b"conn" => self.connection = parse_u32(value),
+            b"time" => self.time = parse_time(value),
+            b"count" => self.count = parse_u32(value),
+            b"ver" => self.version = parse_u32(value),
+            b"size" => self.size = parse_u32(value),
             b"compression" => self.compression = Some(value),
             b"topic" => self.topic = Some(value),
-            b"start_time" => self.first = time_of(value),
-            b"end_time" => self.last = time_of(value),
-            b"chunk_pos" => self.chunk_at = u64_of(value),
+            b"start_time" => self.first = parse_time(value),
+            b"end_time" => self.last = parse_time(value),
+            b"chunk_pos" => self.chunk_at = parse_u64(value),
             b"index_pos" => {
                 self.has_index_at = value.len() == 8;
-                self.bag.index_at = u64_of(value).unwrap_or(0);
+                self.bag.index_at = parse_u64(value).unwrap_or(0);
             }
-            b"conn_count" => self.bag.connections = u32_of(value).unwrap_or(0),
-            b"chunk_count" => self.bag.chunks = u32_of(value).unwrap_or(0),
+            b"conn_count" => self.bag.connections = parse_u32(value).unwrap_or(0),
+            b"chunk_count" => self.bag.chunks = parse_u32(value).unwrap_or(0),
             b"encryptor" => self.bag.encryptor = value,
             b"gpg_user" => self.bag.user = value,
             b"encrypted_key" => self.bag.encrypted_key = value,
@@ -297,7 +297,8 @@ impl<'b> RecordFields<'b> {
             op::CONNECTION => {
                 Header::Connection { id: self.connection?, topic: self.topic? }
             }
-            // A record with all fields of a chunk or a message is one with a broken code.
+            // A record with all fields of a chunk or a message is one of these, and its operation
+            // code is damaged.
             _ if self.compression.is_some() && self.size.is_some() => return None,
             _ if self.connection.is_some() && self.time.is_some() => return None,
             other => Header::Other(other),
@@ -329,9 +330,16 @@ pub(crate) fn usual_message(bytes: &[u8]) -> Option<(u32, Timestamp, Frame)> {
     is_usual.then_some((connection, time, frame))
 }
 
+/// The length of a message record without its payload, as every writer makes it: two lengths, and
+/// the fields `conn`, `op` and `time`.
+pub(crate) const MESSAGE_HEADER_LEN: u64 = 4 + 13 + 8 + 17 + 4;
+
 /// The length of an index data record without its entries: two lengths, and the fields `op`,
 /// `ver`, `conn` and `count`.
-pub(crate) const INDEX_HEAD: u64 = 4 + 8 + 12 + 13 + 14 + 4;
+pub(crate) const INDEX_HEADER_LEN: u64 = 4 + 8 + 12 + 13 + 14 + 4;
+
+/// The length of an entry of index data: a time and an offset.
+pub(crate) const INDEX_ENTRY_LEN: u64 = 12;
 
 /// Parses the entries of index data: times, and offsets into the decompressed chunk.
 pub(crate) fn index_entries(data: &[u8]) -> impl Iterator<Item = (Timestamp, u32)> {
@@ -351,22 +359,22 @@ pub(crate) fn chunk_counts(data: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// Converts a ROS time. (More than 10^9 nanoseconds carry over.)
+/// Converts a ROS time. (Nanoseconds of a second or more are added to the seconds.)
 pub(crate) fn time_from(secs: u32, nanos: u32) -> Timestamp {
     Timestamp::from_nanos(i64::from(secs) * 1_000_000_000 + i64::from(nanos))
 }
 
-fn time_of(value: &[u8]) -> Option<Timestamp> {
+fn parse_time(value: &[u8]) -> Option<Timestamp> {
     let mut reader = ByteReader::new(value);
     let time = time_from(reader.u32()?, reader.u32()?);
     reader.remaining().is_empty().then_some(time)
 }
 
-pub(crate) fn u32_of(value: &[u8]) -> Option<u32> {
+pub(crate) fn parse_u32(value: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(value.try_into().ok()?))
 }
 
-pub(crate) fn u64_of(value: &[u8]) -> Option<u64> {
+pub(crate) fn parse_u64(value: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(value.try_into().ok()?))
 }
 

@@ -5,10 +5,10 @@
 //! chunk | index data     written as soon as it is compressed;
 //! chunk | index data     earlier bytes are never changed
 //! connections | chunk infos
-//! bag header             once more, with the position of the index
+//! bag header             written again, with the position of the index
 //! ```
-//! If writing stops early, all chunks so far are complete, and all readers that can read bags
-//! without an index, and `rosbag reindex`, find them.
+//! If writing stops early, all chunks so far are complete. `rosbag reindex` and all readers that
+//! can read bags without an index find them.
 
 mod append;
 pub(crate) mod chunk_builder;
@@ -28,9 +28,10 @@ use logtool_core::{
 
 use crate::{
     codec::compression::Compression,
+    wire,
     write::{
         chunk_builder::{ChunkBuilder, ChunkIndex, ChunkSummary, FullChunk},
-        connection_header::{ConnectionHeader, check},
+        connection_header::{ConnectionHeader, check_lengths},
         editable_header::EditableHeader,
         encode::IndexOrder,
         options::WriterOptions,
@@ -39,11 +40,11 @@ use crate::{
 };
 
 /// The first line of a bag.
-const LINE: &[u8] = b"#ROSBAG V2.0\n";
+const FIRST_LINE: &[u8] = b"#ROSBAG V2.0\n";
 /// The maximum length of a chunk with more than one message: ROS cannot read longer ones.
-const MAX_CHUNK: u64 = i32::MAX as u64;
-/// The length of a chunk above which only connections of its own messages are added.
-const MAX_DECLARED: usize = 16 << 20;
+const MAX_CHUNK_LEN: u64 = i32::MAX as u64;
+/// The maximum length of a chunk to which connections without messages in it are added.
+const MAX_LEN_FOR_DECLARATIONS: usize = 16 << 20;
 
 /// Writes a bag, message by message.
 ///
@@ -80,10 +81,10 @@ pub struct Writer<W> {
     chunk_builder: ChunkBuilder,
     queue: TaskQueue<Result<CompressedChunk>>,
     /// Buffers of written chunks, for reuse.
-    spare: Vec<Vec<u8>>,
-    chunks: Vec<ChunkInfo>,
+    spare_buffers: Vec<Vec<u8>>,
+    chunks: Vec<WrittenChunk>,
     index_order: IndexOrder,
-    /// Whether all undeclared connections are declared with the next message.
+    /// Whether all undeclared connections are to be declared after the next message.
     declares_all: bool,
     /// The number of leading `connections` that are declared in a chunk.
     first_undeclared: usize,
@@ -93,7 +94,8 @@ pub struct Writer<W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionHandle {
     id: u32,
-    number: usize,
+    /// The index of the connection in the writer.
+    index: usize,
 }
 
 impl ConnectionHandle {
@@ -116,9 +118,10 @@ struct NewConnection {
 /// A compressed chunk.
 #[derive(Debug)]
 struct CompressedChunk {
+    /// The compressed content.
     bytes: Vec<u8>,
-    /// A free buffer.
-    free: Vec<u8>,
+    /// A buffer for reuse.
+    free_buffer: Vec<u8>,
     /// The size before compression.
     size: usize,
     chunk_index: ChunkIndex,
@@ -126,7 +129,8 @@ struct CompressedChunk {
 
 /// A written chunk.
 #[derive(Debug)]
-struct ChunkInfo {
+struct WrittenChunk {
+    /// Its position in the file.
     at: u64,
     summary: ChunkSummary,
 }
@@ -137,17 +141,18 @@ impl<W: Output> Writer<W> {
     /// # Errors
     /// `Io` if writing fails.
     pub fn new(out: W, options: WriterOptions) -> Result<Self> {
-        let (bag_header, bytes) = EditableHeader::new(LINE.len() as u64);
+        let (bag_header, bytes) = EditableHeader::new(FIRST_LINE.len() as u64);
         let bag_header = bag_header.ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "the new bag header cannot be read")
         })?;
         let mut writer =
             Self::with_header(OutputWriter::new(out, 0), options, bag_header);
-        writer.output.append(&[LINE, &bytes].concat())?;
+        writer.output.append(&[FIRST_LINE, &bytes].concat())?;
         writer.output.flush()?;
         Ok(writer)
     }
 
+    /// Creates a writer without connections and chunks, whose output already has `bag_header`.
     fn with_header(
         output: OutputWriter<W>,
         options: WriterOptions,
@@ -161,7 +166,7 @@ impl<W: Output> Writer<W> {
             by_id: HashMap::new(),
             chunk_builder: ChunkBuilder::default(),
             queue: TaskQueue::new(),
-            spare: Vec::new(),
+            spare_buffers: Vec::new(),
             chunks: Vec::new(),
             index_order: encode::INDEX_ORDER,
             declares_all: false,
@@ -172,8 +177,8 @@ impl<W: Output> Writer<W> {
     /// Adds a connection with the next id.
     ///
     /// # Errors
-    /// `Limit` if the name or the definition is too long for readers, and the errors of
-    /// [`ConnectionHeader::md5sum`].
+    /// `Limit` if the topic is empty, or the topic or the definition is too long for readers, and
+    /// the errors of [`ConnectionHeader::md5sum`].
     pub fn connect(&mut self, header: &ConnectionHeader) -> Result<ConnectionHandle> {
         let fields = header.to_bytes()?;
         let mut id = self.connections.len() as u32;
@@ -184,36 +189,36 @@ impl<W: Output> Writer<W> {
     }
 
     /// Adds a connection with this `id`. The `header` has the form of a bag, each field as
-    /// `length u32 | name=value`, and is kept byte for byte. The header of a connection of
-    /// another bag is [`Connection::header`](crate::Connection::header).
+    /// `length u32 | name=value`, and is written unchanged. The header of a connection of another
+    /// bag is [`Connection::header`](crate::Connection::header).
     ///
     /// # Errors
-    /// `Unsupported` if another connection has this id, `Limit` if the name or the definition
-    /// is too long for readers.
+    /// `Unsupported` if another connection has this id, `Limit` if the topic is empty, or the topic
+    /// or the header is too long for readers.
     pub fn connect_raw(
         &mut self,
         id: u32,
         topic: &[u8],
         header: &[u8],
     ) -> Result<ConnectionHandle> {
-        check(topic, header)?;
+        check_lengths(topic, header)?;
         if self.by_id.contains_key(&id) {
             let message = format!("two connections of one bag have the id {id}");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let number = self.connections.len();
+        let index = self.connections.len();
         let (topic, header) = (topic.to_vec(), header.to_vec());
         self.connections.push(NewConnection { id, topic, header, is_declared: false });
-        self.by_id.insert(id, number);
-        Ok(ConnectionHandle { id, number })
+        self.by_id.insert(id, index);
+        Ok(ConnectionHandle { id, index })
     }
 
     /// Writes a message of `connection`, which belongs to this writer, at `time`.
     ///
     /// # Errors
-    /// `Limit` if a bag cannot store the time or a message of this length; the bag is unchanged
-    /// then. `Io` if writing fails; nothing more can be written then. `NoSuch` if there is no
-    /// such connection.
+    /// `Limit` if a bag cannot store the time or a message of this length, and `NoSuch` if there is
+    /// no such connection: the message is not written then. `Io` if writing fails: the writer
+    /// cannot be used after that.
     pub fn write(
         &mut self,
         connection: ConnectionHandle,
@@ -221,31 +226,36 @@ impl<W: Output> Writer<W> {
         payload: &[u8],
     ) -> Result<()> {
         let stamp = RosTime::new(time)?;
-        let ConnectionHandle { id, number } = connection;
-        let Some(declared) =
-            self.connections.get(number).filter(|connection| connection.id == id)
+        let ConnectionHandle { id, index } = connection;
+        let Some(target) =
+            self.connections.get(index).filter(|connection| connection.id == id)
         else {
             let message = format!("the bag has no connection {id}");
             return Err(Error::new(ErrorKind::NoSuch, message));
         };
-        let header = if declared.is_declared {
+        // The maximum length of the record that declares the connection.
+        let declaration_len = if target.is_declared {
             0
         } else {
-            64 + declared.topic.len() + declared.header.len()
+            64 + target.topic.len() + target.header.len()
         };
-        let added_bytes = header as u64 + encode::MESSAGE_HEAD + payload.len() as u64;
+        let added_bytes =
+            declaration_len as u64 + wire::MESSAGE_HEADER_LEN + payload.len() as u64;
         let len = self.chunk_builder.len() as u64;
-        if len + added_bytes > MAX_CHUNK && self.chunk_builder.has_messages() {
+        if len + added_bytes > MAX_CHUNK_LEN && self.chunk_builder.has_messages() {
             self.end_chunk()?;
         }
         if self.chunk_builder.len() as u64 + added_bytes > u64::from(u32::MAX) {
-            let message = format!("a message of {} bytes is too long", payload.len());
+            let message = format!(
+                "a message of {} bytes is too long: a bag cannot store 4 GiB or more",
+                payload.len()
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        self.declare(number);
-        self.chunk_builder.message(id, number, stamp, payload);
+        self.declare(index);
+        self.chunk_builder.message(id, index, stamp, payload);
         if self.declares_all {
-            self.declare_rest();
+            self.declare_others();
         }
         if self.chunk_builder.len() > self.options.chunk_bytes as usize {
             self.end_chunk()?;
@@ -253,15 +263,15 @@ impl<W: Output> Writer<W> {
         Ok(())
     }
 
-    /// Ends the current chunk, if it has messages, compresses all pending chunks, and writes
-    /// them: all messages so far are in the output then.
+    /// Ends the current chunk, if it has messages, and compresses and writes all pending chunks.
+    /// After this, all messages so far are in the output.
     ///
     /// # Errors
     /// `Io` if writing fails.
     pub fn flush(&mut self) -> Result<()> {
         self.end_chunk()?;
-        while let Some(packed) = self.queue.wait() {
-            self.put_chunk(packed?)?;
+        while let Some(compressed) = self.queue.wait() {
+            self.write_chunk(compressed?)?;
         }
         Ok(())
     }
@@ -277,7 +287,8 @@ impl<W: Output> Writer<W> {
         for NewConnection { id, topic, header, .. } in &self.connections {
             encode::connection(&mut bytes, *id, topic, header);
         }
-        for ChunkInfo { at, summary: ChunkSummary { times, counts } } in &self.chunks {
+        for WrittenChunk { at, summary: ChunkSummary { times, counts } } in &self.chunks
+        {
             encode::chunk_info(&mut bytes, *at, *times, counts);
         }
         self.output.append(&bytes)?;
@@ -287,8 +298,8 @@ impl<W: Output> Writer<W> {
     }
 
     /// Declares a connection in the current chunk, unless it is already declared.
-    fn declare(&mut self, number: usize) {
-        let connection = self.connections.get_mut(number);
+    fn declare(&mut self, index: usize) {
+        let connection = self.connections.get_mut(index);
         if let Some(NewConnection { id, topic, header, is_declared }) = connection
             && !*is_declared
         {
@@ -297,10 +308,10 @@ impl<W: Output> Writer<W> {
         }
     }
 
-    /// Declares the undeclared connections in the current chunk.
-    fn declare_rest(&mut self) {
+    /// Declares the undeclared connections in the current chunk, unless it is already long.
+    fn declare_others(&mut self) {
         while self.first_undeclared < self.connections.len()
-            && self.chunk_builder.len() <= MAX_DECLARED
+            && self.chunk_builder.len() <= MAX_LEN_FOR_DECLARATIONS
         {
             self.declare(self.first_undeclared);
             self.first_undeclared += 1;
@@ -308,54 +319,62 @@ impl<W: Output> Writer<W> {
         self.declares_all = false;
     }
 
+    /// Ends the current chunk, if it has messages, and passes it to the thread pool.
     fn end_chunk(&mut self) -> Result<()> {
-        let buffer = self.spare.pop().unwrap_or_default();
-        let Some(full) = self.chunk_builder.take(self.index_order, buffer) else {
+        let buffer = self.spare_buffers.pop().unwrap_or_default();
+        let Some(full) = self.chunk_builder.finish_chunk(self.index_order, buffer)
+        else {
             return Ok(());
         };
         if self.options.compression == Compression::None {
             let FullChunk { bytes, chunk_index } = full;
-            let (size, free) = (bytes.len(), Vec::new());
-            return self.put_chunk(CompressedChunk { bytes, free, size, chunk_index });
+            let (size, free_buffer) = (bytes.len(), Vec::new());
+            return self.write_chunk(CompressedChunk {
+                bytes,
+                free_buffer,
+                size,
+                chunk_index,
+            });
         }
         let compression = self.options.compression;
-        let buffer = self.spare.pop().unwrap_or_default();
+        let buffer = self.spare_buffers.pop().unwrap_or_default();
         self.queue.push(move || {
             let FullChunk { bytes, chunk_index } = full;
             let size = bytes.len();
-            let (bytes, free) = compression.compress(bytes, buffer)?;
-            Ok(CompressedChunk { bytes, free, size, chunk_index })
+            let (bytes, free_buffer) = compression.compress(bytes, buffer)?;
+            Ok(CompressedChunk { bytes, free_buffer, size, chunk_index })
         });
-        while let Some(packed) = self.queue.next() {
-            self.put_chunk(packed?)?;
+        while let Some(compressed) = self.queue.next() {
+            self.write_chunk(compressed?)?;
         }
         Ok(())
     }
 
-    fn put_chunk(&mut self, packed: CompressedChunk) -> Result<()> {
-        let CompressedChunk { mut bytes, free, size, chunk_index } = packed;
+    /// Writes a chunk and its index data.
+    fn write_chunk(&mut self, compressed: CompressedChunk) -> Result<()> {
+        let CompressedChunk { mut bytes, free_buffer, size, chunk_index } = compressed;
         let too_long = |_| Error::new(ErrorKind::Limit, "a chunk has 4 GiB or more");
         let size = u32::try_from(size).map_err(too_long)?;
-        let packed_len = u32::try_from(bytes.len()).map_err(too_long)?;
+        let compressed_len = u32::try_from(bytes.len()).map_err(too_long)?;
         let name = self.options.compression.name();
         let at = self.output.position();
-        self.output.append(&encode::chunk_head(name, size, packed_len))?;
+        self.output.append(&encode::chunk_header(name, size, compressed_len))?;
         self.output.write_owned(&mut bytes)?;
-        self.output.append(&chunk_index.index)?;
+        self.output.append(&chunk_index.index_data)?;
         self.output.flush()?;
         self.recycle(bytes);
-        self.recycle(free);
-        self.chunks.push(ChunkInfo { at, summary: chunk_index.summary });
+        self.recycle(free_buffer);
+        self.chunks.push(WrittenChunk { at, summary: chunk_index.summary });
         Ok(())
     }
 
-    /// Keeps a buffer for the next chunks, unless it is far longer than they are. There are at
-    /// most as many as there are chunks in progress.
+    /// Retains a buffer for the next chunks, unless it is much longer than they are. The number of
+    /// retained buffers is limited by the number of chunks in progress.
     fn recycle(&mut self, mut buffer: Vec<u8>) {
         let accepted = 1..=4 * self.options.chunk_bytes as usize;
         if accepted.contains(&buffer.capacity()) {
             buffer.clear();
-            self.spare.push(buffer);
+            self.spare_buffers.push(buffer);
         }
     }
 }
@@ -363,69 +382,74 @@ impl<W: Output> Writer<W> {
 /// A chunk of another bag that is copied unchanged.
 #[derive(Debug)]
 pub(crate) struct CopiedChunk {
-    /// The byte range of its record.
+    /// The byte range of the chunk record.
     pub(crate) chunk: Range<u64>,
-    pub(crate) index: CopiedIndex,
+    pub(crate) index_data: CopiedIndexData,
     pub(crate) summary: ChunkSummary,
-    /// The ids of the connections that it declares.
-    pub(crate) declares: Vec<u32>,
+    /// The ids of the connections that the chunk declares.
+    pub(crate) declared_ids: Vec<u32>,
 }
 
 /// The index data of a copied chunk.
 #[derive(Debug)]
-pub(crate) enum CopiedIndex {
-    /// Its own index data, at this byte range.
-    There(Range<u64>),
+pub(crate) enum CopiedIndexData {
+    /// The index data in the source, in this byte range.
+    Original(Range<u64>),
     /// New index data.
-    Made(Vec<u8>),
+    New(Vec<u8>),
 }
 
 impl<W: Output> Writer<W> {
     /// Returns the topic and the header of the connection `id`.
     pub(crate) fn connection(&self, id: u32) -> Option<(&[u8], &[u8])> {
-        let written = self.connections.get(*self.by_id.get(&id)?)?;
-        Some((&written.topic, &written.header))
+        let connection = self.connections.get(*self.by_id.get(&id)?)?;
+        Some((&connection.topic, &connection.header))
     }
 
     /// Returns whether a chunk declares the connection `id`.
     pub(crate) fn is_declared(&self, id: u32) -> bool {
-        let written = self.by_id.get(&id).and_then(|at| self.connections.get(*at));
-        written.is_some_and(|connection| connection.is_declared)
+        let index = self.by_id.get(&id);
+        let connection = index.and_then(|index| self.connections.get(*index));
+        connection.is_some_and(|connection| connection.is_declared)
     }
 
-    /// Declares all undeclared connections in the current chunk, if it has messages: copied
+    /// Declares all undeclared connections in the current chunk, if it has messages, because copied
     /// chunks after it may need them.
     pub(crate) fn declare_all(&mut self) {
         if self.chunk_builder.has_messages() {
-            self.declare_rest();
+            self.declare_others();
         }
     }
 
-    /// Lets the next message declare all undeclared connections.
+    /// Declares all undeclared connections after the next message.
     pub(crate) fn declare_all_with_next(&mut self) {
         self.declares_all = true;
     }
 
-    /// Copies a chunk of `source`, after all pending chunks.
-    pub(crate) fn copy(
+    /// Writes all pending chunks, and then a copy of a chunk of `source`.
+    pub(crate) fn copy_chunk(
         &mut self,
         source: &dyn Source,
         copied: CopiedChunk,
     ) -> Result<()> {
         self.flush()?;
-        let CopiedChunk { chunk, index, summary, declares } = copied;
+        let CopiedChunk { chunk, index_data, summary, declared_ids } = copied;
         let at = self.output.position();
         self.output.append_from(source, chunk)?;
-        match index {
-            CopiedIndex::There(index) => self.output.append_from(source, index)?,
-            CopiedIndex::Made(index) => self.output.append(&index)?,
+        match index_data {
+            CopiedIndexData::Original(range) => {
+                self.output.append_from(source, range)?
+            }
+            CopiedIndexData::New(bytes) => self.output.append(&bytes)?,
         }
         self.output.flush()?;
-        self.chunks.push(ChunkInfo { at, summary });
-        for id in declares {
-            let written =
-                self.by_id.get(&id).and_then(|at| self.connections.get_mut(*at));
-            written.into_iter().for_each(|connection| connection.is_declared = true);
+        self.chunks.push(WrittenChunk { at, summary });
+        for id in declared_ids {
+            let index = self.by_id.get(&id);
+            let connection = index.and_then(|index| self.connections.get_mut(*index));
+            if let Some(connection) = connection {
+                connection.is_declared = true;
+            }
         }
         Ok(())
     }

@@ -275,7 +275,7 @@ fn unknown_compression_is_named_and_other_chunks_are_read() {
     for damage in log.manifest().damage.iter().chain(&damage) {
         let text = damage.to_string();
         let reason =
-            r#"the chunk is compressed with "zstd", which logtool does not know"#;
+            r#"the chunk is compressed with "zstd", which logtool does not support"#;
         assert!(text.contains(reason), "{text}");
     }
 }

@@ -14,8 +14,8 @@ use crate::{
     check::{
         CheckedBag, codes as code,
         index::IndexEntry,
-        layout::{ChunkRecord, FileLayout, IndexRecord},
-        messages::{MessageCounts, bytes_over_a_second},
+        layout::{ChunkRecord, FileLayout, IndexDataRecord},
+        messages::{MessageCounts, count_messages_with_excess_nanos},
     },
     codec::compression::FrameOutcome,
     connections::connection::Connection,
@@ -23,7 +23,7 @@ use crate::{
     wire::{self, Fields, FrameMatch, Header},
 };
 
-/// The maximum size of index data that are checked.
+/// The maximum size of the index data of one connection in a chunk that are checked.
 const MAX_INDEX: u64 = 64 << 20;
 
 /// The results of checking a chunk.
@@ -31,18 +31,18 @@ const MAX_INDEX: u64 = 64 << 20;
 pub(super) struct ChunkResults {
     /// The findings that do not depend on other chunks.
     findings: Findings,
-    /// The ids of the connections that it declares.
-    declared: Vec<u32>,
+    /// The ids of the connections that the chunk declares.
+    declared_ids: Vec<u32>,
     /// The number of messages of each connection.
     counts: Vec<(u32, u64)>,
     /// The number of messages at time 0.
-    at_zero: u64,
+    messages_at_zero: u64,
     /// The number of messages whose nanoseconds are a second or more, up to the first damage.
-    over_a_second: u64,
+    messages_with_excess_nanos: u64,
 }
 
-/// Checks the chunk `record` with this `content`; `layout` is that of the bag, and `entry` is the
-/// entry of the chunk in the index.
+/// Checks the chunk `record`, which has this `content`. `layout` is that of the bag, and `entry`
+/// the entry of the chunk in the index.
 pub(super) fn check(
     log: &CheckedBag,
     record: &ChunkRecord,
@@ -61,24 +61,30 @@ pub(super) fn check(
     let Some((bytes, outcome)) = decompress(log, content)? else { return Ok(results) };
     let mut messages = MessageCounts::default();
     record.chunk.scan_records(&bytes, outcome, &mut messages);
-    size(record, &bytes, outcome, &mut results.findings);
-    let over_a_second = bytes_over_a_second(&bytes);
+    check_size(record, &bytes, outcome, &mut results.findings);
+    results.messages_with_excess_nanos = count_messages_with_excess_nanos(&bytes);
     let chunk = ChunkCheck { log, record, bytes, messages };
     if !chunk.messages.is_damaged && !record.chunk.is_cut {
         chunk.compare_chunk_info(entry, &mut results.findings);
-        chunk.indices(&mut results.findings)?;
+        chunk.check_index_data(&mut results.findings)?;
     }
-    let MessageCounts { counts, declared, at_zero, broken, unknown, .. } =
-        chunk.messages;
-    for id in broken {
+    let MessageCounts {
+        counts,
+        declared_connections,
+        messages_at_zero,
+        broken_connections,
+        unknown_records,
+        ..
+    } = chunk.messages;
+    for id in broken_connections {
         let message = format!("connection {id}, in a chunk");
         let finding = Finding::new(&code::CONNECTION_BROKEN, message);
         results.findings.add(finding.with_bytes(bytes_of(record)));
     }
-    for connection in &declared {
-        let declared_connection = layout.connections.get(&connection.id);
-        if let Some(message) = declared_connection
-            .and_then(|declared_connection| difference(declared_connection, connection))
+    for connection in &declared_connections {
+        let in_index = layout.connections.get(&connection.id);
+        if let Some(message) =
+            in_index.and_then(|in_index| describe_difference(in_index, connection))
         {
             let finding = Finding::new(&code::CONNECTION_DIFFERS, message);
             let topic = topic(log, record, connection.id);
@@ -87,44 +93,47 @@ pub(super) fn check(
                 .add(finding.with_bytes(bytes_of(record)).with_topic(topic));
         }
     }
-    if unknown > 0 {
+    if unknown_records > 0 {
         let message = "a chunk has records of an unknown kind, which were skipped";
         let finding = Finding::new(&code::RECORD_UNKNOWN, message);
-        results.findings.add(finding.with_bytes(bytes_of(record)).with_count(unknown));
+        results
+            .findings
+            .add(finding.with_bytes(bytes_of(record)).with_count(unknown_records));
     }
     results.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
-    results.declared = declared.iter().map(|connection| connection.id).collect();
-    results.at_zero = at_zero;
-    results.over_a_second = over_a_second;
+    let declared_ids = declared_connections.iter().map(|connection| connection.id);
+    results.declared_ids = declared_ids.collect();
+    results.messages_at_zero = messages_at_zero;
     Ok(results)
 }
 
-/// Describes how the connection `declared`, from the index, differs from the connection `actual`,
-/// from a chunk.
-fn difference(declared: &Connection, actual: &Connection) -> Option<String> {
-    let id = actual.id;
-    let facts = [
-        ("topic", &declared.topic, &actual.topic),
-        ("type", &declared.type_name, &actual.type_name),
-        ("MD5 sum", &declared.md5sum, &actual.md5sum),
+/// Describes the first difference between the declarations of a connection in the index and in a
+/// chunk.
+fn describe_difference(in_index: &Connection, in_chunk: &Connection) -> Option<String> {
+    let id = in_chunk.id;
+    let properties = [
+        ("topic", &in_index.topic, &in_chunk.topic),
+        ("type", &in_index.type_name, &in_chunk.type_name),
+        ("MD5 sum", &in_index.md5sum, &in_chunk.md5sum),
     ];
-    if let Some((name, declared, actual)) =
-        facts.iter().find(|(_, declared, actual)| declared != actual)
+    if let Some((name, in_index, in_chunk)) =
+        properties.iter().find(|(_, in_index, in_chunk)| in_index != in_chunk)
     {
         return Some(format!(
-            "the {name} of connection {id} is {declared:?} in the index, but {actual:?} in a chunk"
+            "the {name} of connection {id} is {in_index:?} in the index, but {in_chunk:?} in a \
+             chunk"
         ));
     }
-    if declared.definition != actual.definition {
+    if in_index.definition != in_chunk.definition {
         return Some(format!("the definitions of connection {id} differ"));
     }
     let fields = |connection: &Connection| -> BTreeMap<Vec<u8>, Vec<u8>> {
         let fields = Fields::new(connection.header());
         fields.map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
     };
-    let (declared, actual) = (fields(declared), fields(actual));
-    let mut names = declared.keys().chain(actual.keys());
-    let name = names.find(|name| declared.get(*name) != actual.get(*name))?;
+    let (in_index, in_chunk) = (fields(in_index), fields(in_chunk));
+    let mut names = in_index.keys().chain(in_chunk.keys());
+    let name = names.find(|name| in_index.get(*name) != in_chunk.get(*name))?;
     let name = decode_text(name);
     Some(format!("the values of the field {name:?} of connection {id} differ"))
 }
@@ -148,13 +157,13 @@ fn decompress(
             let bytes = log.bag.source.read_at(plain.bytes.clone())?;
             Some((bytes, FrameOutcome::Whole))
         }
-        ChunkContent::Unpacked(bytes, outcome) => Some((bytes.clone(), *outcome)),
+        ChunkContent::Decompressed(bytes, outcome) => Some((bytes.clone(), *outcome)),
         ChunkContent::Lost(_) => None,
     })
 }
 
-/// Checks the size and the checksum.
-fn size(
+/// Checks the size of the decompressed content, and the checksum.
+fn check_size(
     record: &ChunkRecord,
     bytes: &Bytes,
     outcome: FrameOutcome,
@@ -163,7 +172,7 @@ fn size(
     let is_complete = matches!(outcome, FrameOutcome::Whole | FrameOutcome::Doubtful)
         && !record.chunk.is_cut;
     let (declared, actual) =
-        (u64::from(record.chunk.header.declared), bytes.len() as u64);
+        (u64::from(record.chunk.header.declared_size), bytes.len() as u64);
     if is_complete && declared != actual {
         let message = format!("it declares {declared} bytes, and has {actual}");
         findings
@@ -183,7 +192,7 @@ fn size(
     }
 }
 
-/// A chunk that is being checked.
+/// A chunk that is compared with its index data and its chunk info.
 struct ChunkCheck<'l> {
     log: &'l CheckedBag,
     record: &'l ChunkRecord,
@@ -196,6 +205,7 @@ impl ChunkCheck<'_> {
         topic(self.log, self.record, connection)
     }
 
+    /// Returns a finding about `connection` in this chunk.
     fn finding(
         &self,
         code: &'static FindingCode,
@@ -252,11 +262,11 @@ impl ChunkCheck<'_> {
     }
 
     /// Checks the index data after the chunk.
-    fn indices(&self, findings: &mut Findings) -> Result<()> {
+    fn check_index_data(&self, findings: &mut Findings) -> Result<()> {
         let mut indexed: BTreeMap<u32, u64> = BTreeMap::new();
         let mut is_counted = true;
-        for index in &self.record.indices {
-            let IndexRecord { at, connection, count, version, data } = index;
+        for index_record in &self.record.index_data {
+            let IndexDataRecord { at, connection, count, version, data } = index_record;
             let bytes = *at..data.end;
             if *version != 1 {
                 let message = format!("its version is {version}");
@@ -266,11 +276,11 @@ impl ChunkCheck<'_> {
                 is_counted = false;
                 continue;
             }
-            let header_len = self.data_len(index)?;
-            if header_len != Some(u64::from(*count) * 12) {
+            let declared_len = self.data_len(index_record)?;
+            if declared_len != Some(u64::from(*count) * wire::INDEX_ENTRY_LEN) {
                 let message = format!(
                     "it declares {count} entries of 12 bytes, and {} bytes",
-                    header_len.unwrap_or(0)
+                    declared_len.unwrap_or(0)
                 );
                 let finding =
                     self.finding(&code::INDEX_DATA_LENGTH, *connection, message);
@@ -300,7 +310,7 @@ impl ChunkCheck<'_> {
             }
             *indexed.entry(*connection).or_default() += entry_count;
         }
-        if self.record.indices.is_empty() && self.log.bag.file_header.index_at == 0 {
+        if self.record.index_data.is_empty() && self.log.bag.file_header.index_at == 0 {
             return Ok(()); // the recorder writes index data when a chunk is complete
         }
         for (id, (count, _)) in &self.messages.counts {
@@ -324,23 +334,26 @@ impl ChunkCheck<'_> {
         Ok(())
     }
 
-    /// Returns the length of index data as declared by their record.
-    fn data_len(&self, index: &IndexRecord) -> Result<Option<u64>> {
-        let bytes = self.log.bag.source.read_at(index.at..index.data.start)?;
+    /// Returns the data length in the header of an index data record. (The range `data` of the
+    /// record may have the length that follows from its count instead.)
+    fn data_len(&self, index_record: &IndexDataRecord) -> Result<Option<u64>> {
+        let bytes =
+            self.log.bag.source.read_at(index_record.at..index_record.data.start)?;
         Ok(match wire::frame(&bytes) {
             FrameMatch::Whole(frame) => Some(u64::from(frame.data_len)),
             FrameMatch::Partial(_) | FrameMatch::No => None,
         })
     }
 
-    /// Returns whether a message of `connection` at `time` begins at `offset` of the content, or
-    /// a declaration of the connection, to which the C++ writer points.
+    /// Returns whether a message of `connection` at `time` begins at `offset` of the content. The
+    /// declaration of the connection is accepted too, because the C++ writer of ROS writes its
+    /// offset for the message after it.
     fn is_message(&self, connection: u32, time: Timestamp, offset: u32) -> bool {
         let rest = self.bytes.get(offset as usize..).unwrap_or_default();
         let FrameMatch::Whole(frame) = wire::frame(rest) else { return false };
         match wire::header(wire::fields(rest, frame)) {
-            Some(Header::Message { connection: id, time: at }) => {
-                id == connection && at == time
+            Some(Header::Message { connection: id, time: message_time }) => {
+                id == connection && message_time == time
             }
             Some(Header::Connection { id, .. }) => id == connection,
             _ => false,
@@ -349,23 +362,24 @@ impl ChunkCheck<'_> {
 }
 
 impl ChunkResults {
-    /// Adds the results for `record` to `findings`. `declared` collects the connections that were
-    /// declared up to this chunk: recorders declare each connection once.
+    /// Adds the results for `record` to `findings`, and the connections that it declares to
+    /// `declared_ids`, which has those of the chunks before. (Recorders declare each connection
+    /// once.)
     pub(super) fn report(
         self,
         log: &CheckedBag,
         layout: &FileLayout,
         record: &ChunkRecord,
-        declared: &mut BTreeSet<u32>,
+        declared_ids: &mut BTreeSet<u32>,
         findings: &mut Findings,
     ) {
         self.findings.iter().for_each(|finding| findings.add(finding.clone()));
-        declared.extend(&self.declared);
+        declared_ids.extend(&self.declared_ids);
         for (id, count) in &self.counts {
             let is_known = log.table.lookup(*id, record.chunk.at).is_some();
-            let is_declared = declared.contains(id);
+            let is_declared = declared_ids.contains(id);
             let is_indexed = layout.index_at.is_none()
-                || layout.is_cut
+                || layout.is_index_cut
                 || layout.connections.contains_key(id);
             let code = match (is_known, is_declared) {
                 (false, _) => &code::CONNECTION_UNDECLARED,
@@ -377,17 +391,21 @@ impl ChunkResults {
             let finding = Finding::new(code, message).with_bytes(bytes_of(record));
             findings.add(finding.with_topic(topic(log, record, *id)));
         }
-        for (times, code, message) in [
-            (self.at_zero, &code::MESSAGE_TIME_ZERO, "messages have the time 0"),
+        for (count, code, message) in [
             (
-                self.over_a_second,
+                self.messages_at_zero,
+                &code::MESSAGE_TIME_ZERO,
+                "messages have the time 0",
+            ),
+            (
+                self.messages_with_excess_nanos,
                 &code::MESSAGE_NANOSECONDS,
                 "the nanoseconds of message times are a second or more",
             ),
         ] {
-            if times > 0 {
+            if count > 0 {
                 let finding = Finding::new(code, message).with_bytes(bytes_of(record));
-                findings.add(finding.with_count(times));
+                findings.add(finding.with_count(count));
             }
         }
     }

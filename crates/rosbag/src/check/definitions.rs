@@ -12,25 +12,25 @@ use crate::{
 /// Checks the definitions and ids of connections.
 pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
     let mut budget = ColumnBudget::default();
-    let mut last: Option<(&str, &str, &str)> = None;
-    for ConnectionEntry { connection, since, topic, .. } in &log.table.entries {
-        if *since > 0 {
-            let (id, name) = (connection.id, &connection.topic);
+    let mut last_type: Option<(&str, &str, &str)> = None;
+    for ConnectionEntry { connection, valid_from, topic, .. } in &log.table.entries {
+        if *valid_from > 0 {
+            let (id, topic_name) = (connection.id, &connection.topic);
             let message = format!(
-                "from byte {since} on, the id {id} belongs to a connection of {name:?}"
+                "from byte {valid_from} on, the id {id} belongs to a connection of {topic_name:?}"
             );
             findings.add(
                 Finding::new(&code::CONNECTION_REUSED, message)
-                    .with_bytes(*since..*since),
+                    .with_bytes(*valid_from..*valid_from),
             );
         }
-        if let Some(name) = not_utf8(connection) {
+        if let Some(name) = non_utf8_field(connection) {
             let id = connection.id;
             let message = format!("the field {name:?} of connection {id}");
             findings
                 .add(Finding::new(&code::CONNECTION_TEXT, message).with_topic(*topic));
         }
-        if let Some(latching) = connection.latching_text() {
+        if let Some(latching) = connection.latching_word() {
             let id = connection.id;
             let message = format!("the connection {id} has the value {latching:?}");
             findings.add(
@@ -43,36 +43,30 @@ pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
             connection.definition.as_str(),
         );
         // Consecutive connections often have the same type.
-        if last.replace(message_type) == Some(message_type) {
+        if last_type.replace(message_type) == Some(message_type) {
             continue;
         }
         let (type_name, md5sum, definition) = message_type;
-        let defined = define(type_name, md5sum, definition).and_then(|described| {
-            budget.schema(&described.layout)?;
-            Ok(described)
-        });
-        let finding = match defined {
-            Ok(described) => {
-                let oddity = described.oddity;
-                oddity.map(|oddity| Finding::new(&code::DEFINITION_ODD, oddity))
+        let record_definition =
+            define(type_name, md5sum, definition).and_then(|parsed| {
+                budget.schema(&parsed.layout)?;
+                Ok(parsed)
+            });
+        let finding = match record_definition {
+            Ok(parsed) => {
+                parsed.oddity.map(|oddity| Finding::new(&code::DEFINITION_ODD, oddity))
             }
             Err(err) => Some(Finding::new(&code::DEFINITION_BROKEN, err.to_string())),
         };
-        findings_of(finding, *topic, findings);
+        if let Some(finding) = finding {
+            findings.add(finding.with_topic(*topic));
+        }
     }
 }
 
-/// Returns the name of the first field of `connection` that is not UTF-8.
-fn not_utf8(connection: &Connection) -> Option<String> {
+/// Returns the name of the first field of `connection` whose value is not UTF-8.
+fn non_utf8_field(connection: &Connection) -> Option<String> {
     let mut fields = Fields::new(connection.header());
     let field = fields.find(|(_, value)| str::from_utf8(value).is_err());
     field.map(|(name, _)| decode_text(name).into_owned())
-}
-
-fn findings_of(
-    finding: Option<Finding>,
-    topic: logtool_core::TopicId,
-    findings: &mut Findings,
-) {
-    finding.into_iter().for_each(|finding| findings.add(finding.with_topic(topic)));
 }

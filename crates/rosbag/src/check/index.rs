@@ -6,23 +6,24 @@ use logtool_core::{Finding, Findings};
 
 use crate::{
     check::{
-        CheckedBag, codes as code,
+        CheckedBag, FIRST_LINE_LEN, codes as code,
         layout::{FileLayout, InfoRecord},
     },
     codec::encryption::Encryption,
 };
 
-/// The chunk infos by the positions of their chunks.
+/// The chunk infos of an index, by the positions of their chunks.
 pub(super) struct ChunkInfos {
-    /// Indices into the chunk infos of the layout.
+    /// Indices into the chunk infos of the layout, by position.
     by_chunk: HashMap<u64, usize>,
     /// Whether there is an index that should list every chunk.
     is_complete: bool,
 }
 
-/// The entry of a chunk in the index.
+/// The result of looking up a chunk in the index.
 #[derive(Clone, Copy)]
 pub(super) enum IndexEntry<'l> {
+    /// The index lists the chunk.
     Info(&'l InfoRecord),
     /// The index should list the chunk, but does not.
     Unlisted,
@@ -36,11 +37,11 @@ impl ChunkInfos {
         let by_chunk = infos.map(|(index, entry)| (entry.info.chunk_at, index));
         Self {
             by_chunk: by_chunk.collect(),
-            is_complete: layout.index_at.is_some() && !layout.is_cut,
+            is_complete: layout.index_at.is_some() && !layout.is_index_cut,
         }
     }
 
-    /// Returns the entry of the chunk at `at`; these are the infos of `layout`.
+    /// Looks up the chunk at `at`. `layout` is the one from which this value was created.
     pub(super) fn entry_of_chunk<'l>(
         &self,
         at: u64,
@@ -61,7 +62,7 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
     if !file_header.has_header {
         return;
     }
-    let header = 13..file_header.records_at;
+    let header = FIRST_LINE_LEN..file_header.records_at;
     if file_header.index_at == 0 {
         let message = "the header declares that there is no index yet";
         findings.add(Finding::new(&code::UNFINISHED, message).with_bytes(header));
@@ -95,11 +96,11 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
         }
         Some(_) => {}
     }
-    let (chunks, connections) = (layout.infos.len() as u64, layout.declared);
+    let (chunks, connections) = (layout.infos.len() as u64, layout.connection_records);
     let (declared_chunks, declared_connections) =
         (u64::from(file_header.chunks), u64::from(file_header.connections));
     let is_short = chunks < declared_chunks || connections < declared_connections;
-    if layout.is_cut && is_short {
+    if layout.is_index_cut && is_short {
         let message = format!(
             "it has {chunks} of {declared_chunks} chunk infos and {connections} of \
              {declared_connections} connections"

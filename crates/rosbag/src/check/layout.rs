@@ -26,27 +26,26 @@ pub(super) struct FileLayout {
     pub(super) infos: Vec<InfoRecord>,
     /// The connections of the index, by their ids.
     pub(super) connections: BTreeMap<u32, Connection>,
-    /// The number of connections in the index.
-    pub(super) declared: u64,
+    /// The number of connection records in the index; several may have the same id.
+    pub(super) connection_records: u64,
     /// Whether the index is truncated.
-    pub(super) is_cut: bool,
+    pub(super) is_index_cut: bool,
     /// The position of the first record of the index.
     pub(super) index_at: Option<u64>,
-    /// The end of the records that can be read.
-    pub(super) end: u64,
 }
 
 /// A chunk and its index data.
 #[derive(Debug)]
 pub(super) struct ChunkRecord {
-    /// The chunk, as far as the file and the next record leave it.
+    /// The chunk, with its real extent.
     pub(super) chunk: Chunk,
-    pub(super) indices: Vec<IndexRecord>,
+    /// The index data after it.
+    pub(super) index_data: Vec<IndexDataRecord>,
 }
 
 /// The index data of one connection in a chunk.
 #[derive(Debug)]
-pub(super) struct IndexRecord {
+pub(super) struct IndexDataRecord {
     pub(super) at: u64,
     pub(super) connection: u32,
     pub(super) count: u32,
@@ -69,14 +68,15 @@ impl FileLayout {
         let mut layout = Self::default();
         let (mut at, len) = (log.bag.file_header.records_at, toplevel.len());
         // The index of an encrypted bag is encrypted too.
-        let is_sealed = !matches!(log.bag.encryption, Encryption::None);
-        let end = if is_sealed && log.bag.file_header.index_at > at {
+        let is_index_encrypted = !matches!(log.bag.encryption, Encryption::None);
+        let end = if is_index_encrypted && log.bag.file_header.index_at > at {
             log.bag.file_header.index_at.min(len)
         } else {
             len
         };
         while at < end {
-            let has_index_before = layout.index_at.is_some() && layout.is_complete(log);
+            let has_index_before =
+                layout.index_at.is_some() && layout.is_index_complete(log);
             let Some(TopLevelRecord { kind, data }) =
                 toplevel.record_at(at)?.filter(|top| {
                     !has_index_before
@@ -87,16 +87,18 @@ impl FileLayout {
                 })
             else {
                 if has_index_before {
-                    break; // the rest lies after the index
+                    break; // the remaining bytes lie after the index
                 }
-                layout.is_cut |= layout.index_at.is_some();
-                at = toplevel.find(at + 1..end)?.unwrap_or(end);
+                layout.is_index_cut |= layout.index_at.is_some();
+                at = toplevel
+                    .find_between_chunks_or_compressed(at + 1..end)?
+                    .unwrap_or(end);
                 continue;
             };
-            let next = layout.take(log, &mut toplevel, at, kind, data, findings)?;
+            let next =
+                layout.add_record(log, &mut toplevel, at, kind, data, findings)?;
             at = next.max(at + 1);
         }
-        layout.end = at;
         if at < end {
             let message = format!("{} bytes", end - at);
             findings.add(Finding::new(&code::TRAILING, message).with_bytes(at..end));
@@ -105,13 +107,13 @@ impl FileLayout {
     }
 
     /// Returns whether the index has all records that the bag header declares.
-    fn is_complete(&self, log: &CheckedBag) -> bool {
+    fn is_index_complete(&self, log: &CheckedBag) -> bool {
         self.infos.len() as u64 >= u64::from(log.bag.file_header.chunks)
-            && self.declared >= u64::from(log.bag.file_header.connections)
+            && self.connection_records >= u64::from(log.bag.file_header.connections)
     }
 
     /// Adds the record at `at`; returns the position of the next record.
-    fn take(
+    fn add_record(
         &mut self,
         log: &CheckedBag,
         toplevel: &mut TopLevelReader,
@@ -122,13 +124,13 @@ impl FileLayout {
     ) -> Result<u64> {
         let len = toplevel.len();
         if kind.damage().is_some()
-            && let Some(next) = toplevel.record_in(&kind, &data, len)?
+            && let Some(next) = toplevel.record_after_wrong_length(&kind, &data, len)?
         {
             return Ok(next); // cursors report this damage
         }
         match kind {
             TopLevelKind::Chunk(chunk_header) => {
-                return self.chunk(log, toplevel, at, chunk_header, data, findings);
+                return self.add_chunk(log, toplevel, at, chunk_header, data, findings);
             }
             TopLevelKind::Message => {
                 let message = "messages lie outside chunks";
@@ -138,14 +140,19 @@ impl FileLayout {
                 );
             }
             _ if data.end > len => {
-                self.is_cut = true;
+                self.is_index_cut = true;
                 return Ok(len);
             }
             TopLevelKind::Index { connection, count, version } => {
-                let index =
-                    IndexRecord { at, connection, count, version, data: data.clone() };
+                let index_data = IndexDataRecord {
+                    at,
+                    connection,
+                    count,
+                    version,
+                    data: data.clone(),
+                };
                 if let Some(chunk) = self.chunks.last_mut() {
-                    chunk.indices.push(index);
+                    chunk.index_data.push(index_data);
                 }
             }
             TopLevelKind::ChunkInfo(info) => {
@@ -167,7 +174,7 @@ impl FileLayout {
                     );
                 }
                 self.index_at.get_or_insert(at);
-                self.declared += 1;
+                self.connection_records += 1;
                 self.connections.entry(id).or_insert(connection);
             }
             TopLevelKind::Padding => {
@@ -186,7 +193,9 @@ impl FileLayout {
         Ok(data.end)
     }
 
-    fn chunk(
+    /// Adds the chunk at `at`, whose header declares that its data are in the range `data`; returns
+    /// the position of the next record.
+    fn add_chunk(
         &mut self,
         log: &CheckedBag,
         toplevel: &mut TopLevelReader,
@@ -196,7 +205,7 @@ impl FileLayout {
         findings: &mut Findings,
     ) -> Result<u64> {
         let len = toplevel.len();
-        let is_empty = data.is_empty() && chunk_header.declared == 0;
+        let is_empty = data.is_empty() && chunk_header.declared_size == 0;
         let is_unfinished = is_unfinished(toplevel, &chunk_header, &data)?
             || is_empty
                 && matches!(
@@ -212,33 +221,32 @@ impl FileLayout {
             is_cut = true;
             data.end = len;
         } else if is_cut || data.end < len && !toplevel.continues(data.end, len)? {
-            // The length is wrong if index data or another chunk begins before its end, or if
-            // the data continue after it.
+            // The length is wrong if index data or another chunk begins before the declared end, or
+            // if the data continue after it.
             let limit = data.end.min(len);
             let start = data.start.min(limit);
-            let (declared, next) =
-                (data.end - data.start, toplevel.find_chunk(start..limit)?);
-            let before = toplevel.find_index(start..next.unwrap_or(limit))?.or(next);
-            let end = match before {
+            let declared_len = data.end - data.start;
+            let next_chunk = toplevel.find_chunk(start..limit)?;
+            let index_at = toplevel.find_index(start..next_chunk.unwrap_or(limit))?;
+            let end = match index_at.or(next_chunk) {
                 Some(end) => end,
                 None if is_cut => data.end,
                 None => {
-                    let next = toplevel.find_chunk(data.end..len)?.unwrap_or(len);
-                    let (chunk_header, data) = (chunk_header.clone(), data.clone());
+                    let next_chunk = toplevel.find_chunk(data.end..len)?.unwrap_or(len);
                     let chunk = Chunk {
                         at,
-                        header: chunk_header,
-                        data,
+                        header: chunk_header.clone(),
+                        data: data.clone(),
                         is_cut,
-                        is_wrong: false,
+                        has_wrong_length: false,
                     };
-                    log.bag.up_to_index(toplevel, &[next], chunk)?.data.end
+                    log.bag.correct_chunk_end(toplevel, &[next_chunk], chunk)?.data.end
                 }
             };
             if end != data.end {
                 let actual_len = end - start;
                 let message =
-                    format!("it declares {declared} bytes, and has {actual_len}");
+                    format!("it declares {declared_len} bytes, and has {actual_len}");
                 findings.add(
                     Finding::new(&code::CHUNK_LENGTH, message).with_bytes(at..end),
                 );
@@ -249,9 +257,9 @@ impl FileLayout {
         data.end = data.end.min(len);
         data.start = data.start.min(data.end);
         let next = data.end;
-        let indices = Vec::new();
-        let chunk = Chunk { at, header: chunk_header, data, is_cut, is_wrong: false };
-        self.chunks.push(ChunkRecord { chunk, indices });
+        let chunk =
+            Chunk { at, header: chunk_header, data, is_cut, has_wrong_length: false };
+        self.chunks.push(ChunkRecord { chunk, index_data: Vec::new() });
         Ok(next)
     }
 }

@@ -1,7 +1,7 @@
 //! Decompressing chunks.
 //!
-//! The declared size of a chunk is only a hint for the first allocation. The result is the
-//! content of the compressed bytes, up to a limit.
+//! The declared size of a chunk is only a hint for the first allocation. The result is everything
+//! that the compressed bytes contain, up to a limit.
 
 mod bz2;
 
@@ -24,7 +24,7 @@ pub enum Compression {
 }
 
 /// The maximum size of the first allocation, whatever a chunk declares.
-const FIRST: usize = 4 << 20;
+const MAX_FIRST_ALLOCATION: usize = 4 << 20;
 
 impl Compression {
     /// Returns the compression with this `name`.
@@ -37,7 +37,7 @@ impl Compression {
         }
     }
 
-    /// Returns whether data of this compression can begin with `bytes`.
+    /// Returns whether data with this compression can begin with `bytes`.
     pub(crate) fn can_start_with(self, bytes: &[u8]) -> bool {
         match self {
             Self::None => may_be_header(bytes),
@@ -46,11 +46,12 @@ impl Compression {
         }
     }
 
-    /// Returns the compression whose unambiguous start is at the start of `bytes`.
+    /// Returns the compression of data that begin with `bytes`, if the bytes are specific enough
+    /// to identify compressed data between records.
     pub(crate) fn detect(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] => {
-                rest.starts_with(bz2::BLOCK).then_some(Self::Bz2)
+                rest.starts_with(bz2::BLOCK_MARK).then_some(Self::Bz2)
             }
             [4, 0x22, 0x4d, 0x18, frame @ ..] => {
                 lz4::is_frame(frame).then_some(Self::Lz4)
@@ -59,29 +60,19 @@ impl Compression {
         }
     }
 
-    /// Decompresses `packed` into `buffer`, whose old content is overwritten.
+    /// Decompresses `packed` into `buffer`, whose old content is overwritten, up to `limit` bytes.
+    /// `is_cut` states that the file ends within the data.
     pub(crate) fn decompress(
         self,
         packed: &[u8],
-        declared: u32,
-        limit: usize,
-        buffer: BytesMut,
-    ) -> (BytesMut, FrameOutcome) {
-        self.decompress_part(packed, declared, limit, false, buffer)
-    }
-
-    /// Like [`unpack`](Self::unpack); `is_cut` states that the file ends within the data.
-    pub(crate) fn decompress_part(
-        self,
-        packed: &[u8],
-        declared: u32,
+        declared_size: u32,
         limit: usize,
         is_cut: bool,
         buffer: BytesMut,
     ) -> (BytesMut, FrameOutcome) {
         let mut out = OutputBuffer::with_buffer(
             buffer,
-            (declared as usize).min(FIRST).min(limit),
+            (declared_size as usize).min(MAX_FIRST_ALLOCATION).min(limit),
         );
         let outcome = match self {
             _ if packed.is_empty() => FrameOutcome::Whole,
@@ -91,7 +82,7 @@ impl Compression {
             },
             Self::Bz2 => bz2::decompress(packed, limit, &mut out),
             Self::Lz4 => {
-                lz4::unpack(packed, declared as usize, limit, is_cut, &mut out)
+                lz4::unpack(packed, declared_size as usize, limit, is_cut, &mut out)
             }
         };
         (out.into_buffer(), outcome)

@@ -1,9 +1,9 @@
 //! Bags that are encrypted by the plugin of ROS.
 //!
 //! The plugin `rosbag/AesCbcEncryptor` encrypts every chunk, and every connection of the index,
-//! with AES-128 in CBC mode. Each begins with its own initialization vector of 16 bytes, and is
-//! padded by PKCS 7. The key is in the bag header, encrypted with GPG. This crate does not
-//! decrypt it; `gpg --decrypt` does. (Source: `aes_encryptor.cpp` of rosbag_storage.)
+//! with AES-128 in CBC mode. The bytes of each begin with an initialization vector of 16 bytes, and
+//! end with padding by PKCS 7. The key is in the bag header, encrypted with GPG. This crate does
+//! not decrypt it; `gpg --decrypt` does. (Source: `aes_encryptor.cpp` of rosbag_storage.)
 
 use std::fmt;
 
@@ -54,24 +54,26 @@ impl Key {
         })
     }
 
-    /// Decrypts `bytes` without vector and padding, or returns `None` if the key is wrong.
+    /// Decrypts `bytes`, which begin with an initialization vector and end with padding, and
+    /// returns the content without both. Returns `None` if the key is wrong.
     pub(crate) fn decrypt(&self, bytes: &[u8]) -> Option<BytesMut> {
         self.decrypt_with_padding::<Pkcs7>(bytes)
     }
 
-    /// Decrypts the first whole blocks of encrypted bytes that are cut off.
+    /// Like [`decrypt`](Self::decrypt), for encrypted bytes whose end is missing: decrypts the
+    /// complete blocks.
     pub(crate) fn decrypt_truncated(&self, bytes: &[u8]) -> Option<BytesMut> {
         let (blocks, _) = bytes.as_chunks::<16>();
         self.decrypt_with_padding::<NoPadding>(blocks.as_flattened())
     }
 
     fn decrypt_with_padding<P: Padding>(&self, bytes: &[u8]) -> Option<BytesMut> {
-        let (vector, text) = bytes.split_first_chunk::<16>()?;
-        let mut text = BytesMut::from(text);
+        let (vector, encrypted) = bytes.split_first_chunk::<16>()?;
+        let mut plain_text = BytesMut::from(encrypted);
         let cipher = cbc::Decryptor::<Aes128>::new(&self.0.into(), &(*vector).into());
-        let len = cipher.decrypt_padded::<P>(&mut text).ok()?.len();
-        text.truncate(len);
-        Some(text)
+        let len = cipher.decrypt_padded::<P>(&mut plain_text).ok()?.len();
+        plain_text.truncate(len);
+        Some(plain_text)
     }
 }
 
@@ -90,28 +92,33 @@ pub(crate) enum Encryption {
     None,
     /// Chunks and the connections of the index are encrypted with this key.
     Key(Key),
-    /// They are encrypted, and cannot be decrypted for this reason.
+    /// Chunks and the connections of the index are encrypted, and cannot be decrypted for this
+    /// reason.
     Locked(ErrorKind, String),
 }
 
 impl Encryption {
-    /// Returns the lock of a bag that the plugin `encryptor` encrypted for `user`.
+    /// Returns the encryption of a bag that the plugin `encryptor` encrypted for `user`.
     pub(crate) fn new(encryptor: &str, user: &str, key: Option<Key>) -> Self {
         let encryptor = encryptor.trim_end_matches('\0');
         match (encryptor.as_bytes(), key) {
             (b"" | NONE, _) => Self::None,
             (AES, Some(key)) => Self::Key(key),
             (AES, None) => {
-                let owner = if user.is_empty() { "an unnamed user" } else { user };
+                let recipient = if user.is_empty() {
+                    "an unnamed user".to_owned()
+                } else {
+                    format!("{user:?}")
+                };
                 let message = format!(
-                    "the bag is encrypted for {owner:?} (AES): reading it requires its key, \
+                    "the bag is encrypted for {recipient} (AES): reading it requires its key, \
                      which gpg can decrypt from the bag header"
                 );
                 Self::Locked(ErrorKind::NeedsKey, message)
             }
             _ => {
                 let message = format!(
-                    "the bag is encrypted by the unsupported plugin {encryptor:?}"
+                    "the bag is encrypted by the plugin {encryptor:?}, which is not supported"
                 );
                 Self::Locked(ErrorKind::Unsupported, message)
             }
@@ -119,7 +126,7 @@ impl Encryption {
     }
 
     /// Returns an error if the bag cannot be decrypted.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check_unlocked(&self) -> Result<()> {
         match self {
             Self::Locked(kind, reason) => Err(Error::new(*kind, reason.clone())),
             Self::None | Self::Key(_) => Ok(()),

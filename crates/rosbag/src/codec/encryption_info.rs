@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use logtool_core::{Manifest, Value};
 
-// The keys of the metadata. Outputs have them too, so that they are part of the interface.
+// The keys of the metadata. They are part of the interface, because outputs contain them too.
 const ENCRYPTION: &str = "encryption";
 const PLUGIN: &str = "plugin";
 const USER: &str = "user";
@@ -28,10 +28,10 @@ pub struct EncryptionInfo {
 impl EncryptionInfo {
     /// Returns the encryption that `manifest` states, or `None` if its log is not encrypted.
     pub fn from_manifest(manifest: &Manifest) -> Option<Self> {
-        let Some(Value::Map(facts)) = manifest.metadata.get(ENCRYPTION) else {
+        let Some(Value::Map(entries)) = manifest.metadata.get(ENCRYPTION) else {
             return None;
         };
-        let text = |key: &str| match facts.get(key) {
+        let text = |key: &str| match entries.get(key) {
             Some(Value::Text(text)) => text.clone(),
             _ => String::new(),
         };
@@ -39,20 +39,20 @@ impl EncryptionInfo {
             plugin: text(PLUGIN),
             user: text(USER),
             encrypted_key: text(ENCRYPTED_KEY),
-            is_locked: facts.get(LOCKED) == Some(&Value::Bool(true)),
+            is_locked: entries.get(LOCKED) == Some(&Value::Bool(true)),
         })
     }
 
-    /// Adds it to the `metadata` of a bag.
-    pub(crate) fn state(self, metadata: &mut BTreeMap<String, Value>) {
-        let facts = [
+    /// Adds the encryption to the `metadata` of a bag.
+    pub(crate) fn add_to(self, metadata: &mut BTreeMap<String, Value>) {
+        let entries = [
             (PLUGIN, Value::Text(self.plugin)),
             (USER, Value::Text(self.user)),
             (ENCRYPTED_KEY, Value::Text(self.encrypted_key)),
             (LOCKED, Value::Bool(self.is_locked)),
         ];
-        let facts = facts.map(|(key, value)| (key.to_owned(), value));
-        metadata.insert(ENCRYPTION.to_owned(), Value::Map(BTreeMap::from(facts)));
+        let entries = entries.map(|(key, value)| (key.to_owned(), value));
+        metadata.insert(ENCRYPTION.to_owned(), Value::Map(BTreeMap::from(entries)));
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stated_encryption_reads_back() {
+    fn encryption_in_metadata_reads_back() {
         let encryption = EncryptionInfo {
             plugin: "rosbag/AesCbcEncryptor".to_owned(),
             user: "*".to_owned(),
@@ -70,7 +70,7 @@ mod tests {
         };
         let mut manifest = Manifest::default();
         assert_eq!(EncryptionInfo::from_manifest(&manifest), None);
-        encryption.clone().state(&mut manifest.metadata);
+        encryption.clone().add_to(&mut manifest.metadata);
         assert_eq!(EncryptionInfo::from_manifest(&manifest), Some(encryption));
     }
 }

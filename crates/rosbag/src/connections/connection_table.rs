@@ -35,24 +35,25 @@ pub(crate) struct ConnectionTable {
 /// definition if the sum is `*`), and the index of the layout where several have that sum.
 type TopicKey = (Vec<u8>, String, String, usize);
 
-/// A connection, and the position in the file from which on its id stands for it.
+/// A connection, and the position in the file from which on its id refers to it.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionEntry {
     pub(crate) connection: Connection,
-    pub(crate) since: u64,
-    /// The start of the part that declares the connection, or 0 if the index declares
-    /// it or the part is unknown.
+    pub(crate) valid_from: u64,
+    /// The start of the part that declares the connection, or 0 if the index declares it or the
+    /// part is not known.
     pub(crate) declared_at: u64,
-    /// Set when the table is [finished](Table::finish).
+    /// The topic of its messages. Set when the table is [finished](ConnectionTable::finish).
     pub(crate) topic: TopicId,
 }
 
 /// The serialized form of an entry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct StoredEntry {
-    since: u64,
+    #[serde(rename = "since")]
+    valid_from: u64,
     raw: RawConnection,
-    /// The topic in an excerpt, where it does not follow from the connections.
+    /// The topic, if the manifest is an excerpt: there it does not follow from the connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     topic: Option<TopicId>,
 }
@@ -62,69 +63,73 @@ pub(crate) struct StoredEntry {
 pub(crate) enum RegisterResult {
     /// The id is new.
     New,
-    /// The connection is already registered.
-    Known,
-    /// It is a corrupted copy of the registered connection.
-    Spoiled,
-    /// It or the registered connection is a copy under a wrong name.
+    /// The connection is already registered, possibly as a corrupted copy, which is replaced.
+    AlreadyRegistered,
+    /// The connection is a corrupted copy of the registered connection, and is ignored.
+    CorruptedCopy,
+    /// The connection or the registered connection is a copy with a wrong topic, which is not
+    /// used.
     Misnamed,
-    /// The id stood for another connection until here.
+    /// The id referred to another connection before.
     Conflict,
 }
 
 impl ConnectionTable {
-    /// Registers `raw`, which was found at `at`. The entries of one id must be registered in
-    /// the order of the file.
+    /// Registers the connection `raw`, which the part at `at` declares. The connections with one
+    /// id must be registered in the order of the file.
     pub(crate) fn register(&mut self, raw: RawConnection, at: u64) -> RegisterResult {
         let connection = Connection::new(raw);
         let versions = self.by_id.entry(connection.id).or_default();
         let last =
             versions.last().and_then(|last| self.entries.get_mut(*last as usize));
-        let met = match last.map(|last| (&mut last.connection, &mut last.declared_at)) {
-            None => RegisterResult::New,
-            Some((last, _))
-                if last.is_like(&connection)
-                    && last.definition == connection.definition =>
-            {
-                return RegisterResult::Known;
-            }
-            Some((last, _)) if is_corrupted_copy(&connection, last) => {
-                return RegisterResult::Spoiled;
-            }
-            Some((last, _)) if is_misnamed(&connection, last) => {
-                return RegisterResult::Misnamed;
-            }
-            Some((last, declared_at)) if is_corrupted_copy(last, &connection) => {
-                (*last, *declared_at) = (connection, at);
-                return RegisterResult::Known;
-            }
-            Some((last, declared_at)) if is_misnamed(last, &connection) => {
-                (*last, *declared_at) = (connection, at);
-                return RegisterResult::Misnamed;
-            }
-            Some((last, _)) if last.is_like(&connection) => {
-                return RegisterResult::Known;
-            }
-            Some(_) => RegisterResult::Conflict,
-        };
+        let result =
+            match last.map(|last| (&mut last.connection, &mut last.declared_at)) {
+                None => RegisterResult::New,
+                Some((last, _))
+                    if last.has_same_topic_and_type(&connection)
+                        && last.definition == connection.definition =>
+                {
+                    return RegisterResult::AlreadyRegistered;
+                }
+                Some((last, _)) if is_corrupted_copy(&connection, last) => {
+                    return RegisterResult::CorruptedCopy;
+                }
+                Some((last, _)) if is_misnamed(&connection, last) => {
+                    return RegisterResult::Misnamed;
+                }
+                Some((last, declared_at)) if is_corrupted_copy(last, &connection) => {
+                    (*last, *declared_at) = (connection, at);
+                    return RegisterResult::AlreadyRegistered;
+                }
+                Some((last, declared_at)) if is_misnamed(last, &connection) => {
+                    (*last, *declared_at) = (connection, at);
+                    return RegisterResult::Misnamed;
+                }
+                Some((last, _)) if last.has_same_topic_and_type(&connection) => {
+                    return RegisterResult::AlreadyRegistered;
+                }
+                Some(_) => RegisterResult::Conflict,
+            };
         versions.push(self.entries.len() as u32);
-        // Before its first declaration, an id can stand for nothing else.
-        let since = if met == RegisterResult::New { 0 } else { at };
+        // The first declaration of an id is also valid for messages before it.
+        let valid_from = if result == RegisterResult::New { 0 } else { at };
         let topic = TopicId::default();
         self.entries.push(ConnectionEntry {
             connection,
-            since,
+            valid_from,
             declared_at: at,
             topic,
         });
-        met
+        result
     }
 
-    /// Returns the index of the entry that `id` stands for in a chunk that begins at `at`.
+    /// Returns the index of the entry to which `id` refers in a chunk that begins at `at`.
     pub(crate) fn lookup(&self, id: u32, at: u64) -> Option<u32> {
         let versions = self.by_id.get(&id)?;
         let is_valid = |entry: &u32| {
-            self.entries.get(*entry as usize).is_some_and(|entry| entry.since <= at)
+            self.entries
+                .get(*entry as usize)
+                .is_some_and(|entry| entry.valid_from <= at)
         };
         versions.get(versions.partition_point(is_valid).checked_sub(1)?).copied()
     }
@@ -133,7 +138,7 @@ impl ConnectionTable {
     pub(crate) fn from_streams(streams: Vec<(RawConnection, TopicId)>) -> Self {
         let entry = |(raw, topic)| ConnectionEntry {
             connection: Connection::new(raw),
-            since: 0,
+            valid_from: 0,
             declared_at: 0,
             topic,
         };
@@ -150,19 +155,19 @@ impl ConnectionTable {
         self.entries.iter().map(stream).collect()
     }
 
-    /// Returns whether some id stands for several connections.
-    pub(crate) fn is_disputed(&self) -> bool {
+    /// Returns whether an id refers to several connections, at different positions in the file.
+    pub(crate) fn has_reused_ids(&self) -> bool {
         self.by_id.values().any(|versions| versions.len() > 1)
     }
 
-    /// Returns the index of an entry with the same topic and type.
-    pub(crate) fn find_like(&self, connection: &Connection) -> Option<u32> {
+    /// Returns the index of an entry with the same topic and type as `connection`.
+    pub(crate) fn find_same_topic(&self, connection: &Connection) -> Option<u32> {
         let topic = self.topics.get(&key(connection, 0))?;
         self.by_topic.get(topic.index())?.first().copied()
     }
 
     /// Returns the number of topics.
-    pub(crate) fn topics(&self) -> usize {
+    pub(crate) fn topic_count(&self) -> usize {
         self.by_topic.len()
     }
 
@@ -208,7 +213,7 @@ impl ConnectionTable {
         for index in order {
             let entry = &mut self.entries[index as usize];
             let next = TopicId(self.by_topic.len() as u32);
-            let key = key(&entry.connection, variants.variant(&entry.connection));
+            let key = key(&entry.connection, variants.layout_index(&entry.connection));
             entry.topic = *self.topics.entry(key).or_insert(next);
             if entry.topic == next {
                 self.by_topic.push(Vec::new());
@@ -217,17 +222,17 @@ impl ConnectionTable {
         }
     }
 
-    /// Returns a finished table of the connections as changed by `change`, without those for
-    /// which it returns `None`.
+    /// Returns a finished table of the connections that `change` returns, in the same order. A
+    /// connection for which it returns `None` is left out.
     pub(crate) fn with_changes(
         &self,
         mut change: impl FnMut(&Connection) -> Option<RawConnection>,
     ) -> Self {
         let entries = self.entries.iter();
         let stored =
-            entries.filter_map(|ConnectionEntry { connection, since, .. }| {
+            entries.filter_map(|ConnectionEntry { connection, valid_from, .. }| {
                 Some(StoredEntry {
-                    since: *since,
+                    valid_from: *valid_from,
                     raw: change(connection)?,
                     topic: None,
                 })
@@ -238,34 +243,36 @@ impl ConnectionTable {
     /// Returns the serialized form of the entries, for [`restore`](Self::restore).
     pub(crate) fn store(&self) -> Vec<StoredEntry> {
         let stored = |entry: &ConnectionEntry| StoredEntry {
-            since: entry.since,
+            valid_from: entry.valid_from,
             raw: entry.connection.raw().clone(),
             topic: None,
         };
         self.entries.iter().map(stored).collect()
     }
 
-    /// Returns the entries that the ids of the connections of `topics` stand for in `ranges`
-    /// of the file.
+    /// Returns the indices of the entries to which the ids of the connections of `topics` refer in
+    /// `ranges` of the file, including entries of other topics with the same ids.
     pub(crate) fn entries_within(
         &self,
         topics: &TopicSet,
         ranges: &[Range<u64>],
     ) -> Vec<u32> {
-        let ids = topics.ids(self.topics()).flat_map(|topic| self.topic_entries(topic));
+        let ids =
+            topics.ids(self.topic_count()).flat_map(|topic| self.topic_entries(topic));
         let ids: BTreeSet<u32> = ids.map(|entry| entry.connection.id).collect();
         let mut indices: Vec<u32> = Vec::new();
         for versions in ids.iter().filter_map(|id| self.by_id.get(id)) {
-            let since = |at: usize| {
-                let entry = self.entries.get(*versions.get(at)? as usize)?;
-                Some(entry.since)
+            let valid_from = |version: usize| {
+                let entry = self.entries.get(*versions.get(version)? as usize)?;
+                Some(entry.valid_from)
             };
-            for (at, entry) in versions.iter().enumerate() {
-                let Some(start) = since(at) else { continue };
-                // The first range that does not end before the entry also starts first.
+            for (version, entry) in versions.iter().enumerate() {
+                let Some(start) = valid_from(version) else { continue };
+                // Ranges are sorted. If the first range that ends at or after the start of the
+                // entry begins after its end, all later ranges do too.
                 let first = ranges.partition_point(|range| range.end < start);
                 let is_used = ranges.get(first).is_some_and(|range| {
-                    since(at + 1).is_none_or(|next| range.start < next)
+                    valid_from(version + 1).is_none_or(|next| range.start < next)
                 });
                 if is_used {
                     indices.push(*entry);
@@ -277,30 +284,30 @@ impl ConnectionTable {
         indices
     }
 
-    /// Returns the serialized form of `entries`, in an excerpt that has the topics `included`.
-    pub(crate) fn store_some(
+    /// Returns the serialized form of `entries` for an excerpt with the topics `included_topics`.
+    pub(crate) fn store_excerpt(
         &self,
         entries: &[u32],
-        included: &TopicSet,
+        included_topics: &TopicSet,
     ) -> Vec<StoredEntry> {
         let entries = entries.iter().filter_map(|entry| {
             let entry = self.entries.get(*entry as usize)?;
-            let topic = Some(included.position(entry.topic)?);
+            let topic = Some(included_topics.position(entry.topic)?);
             let raw = entry.connection.raw().clone();
-            Some(StoredEntry { since: entry.since, raw, topic })
+            Some(StoredEntry { valid_from: entry.valid_from, raw, topic })
         });
         entries.collect()
     }
 
     /// Returns the ids of all connections of a [restored](Self::restore) table, including
     /// connections that an excerpt leaves out.
-    pub(crate) fn known_ids(&self) -> &IdSet {
+    pub(crate) fn all_ids(&self) -> &IdSet {
         &self.all_ids
     }
 
-    /// Sets the ids of all connections, if the table has only some connections; `all_ids` is
-    /// empty otherwise.
-    pub(crate) fn with_known_ids(mut self, all_ids: IdSet) -> Self {
+    /// Sets the ids of all connections of the bag, if the table is of an excerpt. Otherwise,
+    /// `all_ids` is empty, and the table is unchanged.
+    pub(crate) fn with_all_ids(mut self, all_ids: IdSet) -> Self {
         if !all_ids.is_empty() {
             (self.all_ids, self.is_partial) = (all_ids, true);
         }
@@ -312,8 +319,8 @@ impl ConnectionTable {
         self.is_partial
     }
 
-    /// Returns whether `id` stands for a connection that was left out.
-    pub(crate) fn is_other(&self, id: u32) -> bool {
+    /// Returns whether `id` refers to a connection that the excerpt leaves out.
+    pub(crate) fn is_omitted(&self, id: u32) -> bool {
         self.all_ids.contains(id) && !self.by_id.contains_key(&id)
     }
 
@@ -321,7 +328,7 @@ impl ConnectionTable {
     pub(crate) fn restore(stored: Vec<StoredEntry>) -> Self {
         let mut table = Self::default();
         let mut topics = Vec::new();
-        for StoredEntry { since, raw, topic } in stored {
+        for StoredEntry { valid_from, raw, topic } in stored {
             let connection = Connection::new(raw);
             let index = table.entries.len() as u32;
             table.by_id.entry(connection.id).or_default().push(index);
@@ -329,52 +336,60 @@ impl ConnectionTable {
             let topic = TopicId::default();
             table.entries.push(ConnectionEntry {
                 connection,
-                since,
+                valid_from,
                 declared_at: 0,
                 topic,
             });
         }
         // The topics of an excerpt do not follow from its connections alone.
-        match topics.is_empty() {
-            true => table.finish(),
-            false => table.assign(&topics),
+        if topics.is_empty() {
+            table.finish();
+        } else {
+            table.assign_topics(&topics);
         }
         table.all_ids = table.by_id.keys().copied().collect();
         table
     }
 
     /// Assigns `topics` to the entries.
-    fn assign(&mut self, topics: &[TopicId]) {
+    fn assign_topics(&mut self, topics: &[TopicId]) {
         (self.topics, self.by_topic) = (HashMap::new(), Vec::new());
         for index in self.in_order_of_ids() {
             let entry = &mut self.entries[index as usize];
             entry.topic = topics.get(index as usize).copied().unwrap_or_default();
             let key = key(&entry.connection, 0);
             self.topics.entry(key).or_insert(entry.topic);
-            let index_of_topic = entry.topic.index();
-            if self.by_topic.len() <= index_of_topic && index_of_topic < topics.len() {
-                self.by_topic.resize(index_of_topic + 1, Vec::new());
+            let topic_index = entry.topic.index();
+            if self.by_topic.len() <= topic_index && topic_index < topics.len() {
+                self.by_topic.resize(topic_index + 1, Vec::new());
             }
             self.by_topic
-                .get_mut(index_of_topic)
+                .get_mut(topic_index)
                 .into_iter()
                 .for_each(|indices| indices.push(index));
         }
     }
 
+    /// Returns the indices of the entries, sorted by connection id.
     fn in_order_of_ids(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
         order.sort_by_key(|index| {
             let entry = &self.entries[*index as usize];
-            (entry.connection.id, entry.since)
+            (entry.connection.id, entry.valid_from)
         });
         order
     }
 }
 
+/// Returns the key of a connection whose layout has the index `layout` among those of its type.
 fn key(connection: &Connection, layout: usize) -> TopicKey {
     let Connection { type_name, md5sum, definition, .. } = connection;
     // The sum `*` matches any definition.
-    let of_type = if md5sum == "*" { definition } else { md5sum };
-    (connection.topic_bytes().to_vec(), type_name.clone(), of_type.clone(), layout)
+    let type_identity = if md5sum == "*" { definition } else { md5sum };
+    (
+        connection.topic_bytes().to_vec(),
+        type_name.clone(),
+        type_identity.clone(),
+        layout,
+    )
 }

@@ -9,20 +9,21 @@ use crate::connections::{
 
 /// Returns the derived topics of `table`, which must be finished.
 pub(crate) fn derived_topics(table: &ConnectionTable) -> DerivedTopics {
-    let topics = (0..table.topics() as u32).map(TopicId);
+    let topics = (0..table.topic_count() as u32).map(TopicId);
     DerivedTopics::new(topics.map(|topic| {
         derivation(table.topic_entries(topic).map(|entry| &entry.connection))
     }))
 }
 
-/// Returns the derivation for the records of `connections`, which share a type.
+/// Returns the derivation of topics from the records of `connections`, which share a topic and a
+/// type.
 fn derivation<'c>(
     mut connections: impl Iterator<Item = &'c Connection> + Clone,
 ) -> Option<Derivation> {
-    let table = connections.clone();
+    let all_connections = connections.clone();
     let Connection { type_name, md5sum, .. } = connections.next()?;
     Derivation::of_ros1(type_name, md5sum, || {
-        let (_, described) = schema::topic_schema(table).ok()?;
-        described.definition.md5sum().ok()
+        let (_, record_definition) = schema::topic_schema(all_connections).ok()?;
+        record_definition.definition.md5sum().ok()
     })
 }

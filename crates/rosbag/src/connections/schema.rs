@@ -9,9 +9,9 @@ use logtool_rosmsg::{RecordDefinition, define};
 
 use crate::connections::connection::Connection;
 
-/// Returns the definition of the records of the `connections`, which share a topic and a
-/// type, and their description: the first definition that has the declared MD5 sum, or else
-/// the first that can be used.
+/// Returns the definition of the records of the `connections`, which share a topic and a type, as
+/// text and parsed: the first definition that has the declared MD5 sum, or else the first that can
+/// be used. If no definition can be used, returns the error of the first.
 pub(crate) fn topic_schema<'c>(
     connections: impl Iterator<Item = &'c Connection>,
 ) -> Result<(&'c str, RecordDefinition)> {
@@ -20,25 +20,30 @@ pub(crate) fn topic_schema<'c>(
         if !tried.insert(definition.as_str()) {
             continue;
         }
-        let described = define(type_name, md5sum, definition);
-        let described = described.map(|described| (definition.as_str(), described));
-        match described {
-            Ok((_, RecordDefinition { oddity: None, .. })) => return described,
-            Ok(_) if !matches!(best, Some(Ok(_))) => best = Some(described),
-            _ => best = best.or(Some(described)),
+        let record_definition = define(type_name, md5sum, definition);
+        let record_definition = record_definition
+            .map(|record_definition| (definition.as_str(), record_definition));
+        match record_definition {
+            Ok((_, RecordDefinition { oddity: None, .. })) => return record_definition,
+            Ok(_) if !matches!(best, Some(Ok(_))) => best = Some(record_definition),
+            _ => best = best.or(Some(record_definition)),
         }
     }
-    let none = || Error::new(ErrorKind::NoSuch, "a topic without connections");
-    best.unwrap_or_else(|| Err(none()))
+    best.unwrap_or_else(|| {
+        Err(Error::new(ErrorKind::NoSuch, "the topic has no connections"))
+    })
 }
 
-/// Returns a decoder of the `columns` of such records.
+/// Returns a decoder of the `columns` of records with this definition, or of raw bytes if the
+/// definition cannot be used.
 pub(crate) fn decoder(
-    described: &Result<RecordDefinition>,
+    record_definition: &Result<RecordDefinition>,
     columns: &Columns,
 ) -> Result<Box<dyn Decoder>> {
-    match described {
-        Ok(described) => Ok(Box::new(LayoutDecoder::new(&described.layout, columns)?)),
+    match record_definition {
+        Ok(record_definition) => {
+            Ok(Box::new(LayoutDecoder::new(&record_definition.layout, columns)?))
+        }
         Err(_) => Ok(Box::new(RawDecoder::new("ns", columns)?)),
     }
 }

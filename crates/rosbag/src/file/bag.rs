@@ -21,7 +21,7 @@ use crate::{
     },
     options::RosbagOptions,
     records::record_scanner::{
-        RecordVisitor, ScanProgress, ScanRange, WindowScan, scan_records,
+        RecordVisitor, ScanProgress, ScanSegment, WindowScan, scan_records,
     },
 };
 
@@ -32,7 +32,7 @@ pub(crate) struct Bag {
     pub(crate) options: OpenOptions,
     pub(crate) encryption: Encryption,
     pub(crate) file_header: Arc<FileHeader>,
-    /// The chunks that the index lists; read on first use.
+    /// The chunks that the index lists. The index is read on first use.
     listed_chunks: Arc<OnceLock<Vec<IndexedChunk>>>,
 }
 
@@ -41,21 +41,21 @@ pub(crate) struct Bag {
 pub(crate) struct Chunk {
     pub(crate) at: u64,
     pub(crate) header: ChunkHeader,
-    /// Its compressed bytes, as far as the file contains them.
+    /// The byte range of its compressed data, as far as the file contains them.
     pub(crate) data: Range<u64>,
     /// Whether the file ends before the chunk does.
     pub(crate) is_cut: bool,
-    /// Whether the length in its header is not the true length.
-    pub(crate) is_wrong: bool,
+    /// Whether the length in the header is wrong, so that `data` has another length.
+    pub(crate) has_wrong_length: bool,
 }
 
 /// The content of a chunk.
 pub(crate) enum ChunkContent {
-    /// It is not compressed and lies in the file.
+    /// The content is not compressed, and is read from the file.
     Plain(WindowScan),
-    /// It is decompressed.
-    Unpacked(Bytes, FrameOutcome),
-    /// It cannot be read: all of it is lost.
+    /// The decompressed content, and the result of decompressing it.
+    Decompressed(Bytes, FrameOutcome),
+    /// The content cannot be read, and is lost completely.
     Lost(Damage),
 }
 
@@ -72,8 +72,8 @@ impl Bag {
         Self { source, options: options.open, encryption, file_header, listed_chunks }
     }
 
-    /// Returns the chunks that the index lists, in the order of the file, including lost
-    /// chunks. The index is read on the first call.
+    /// Returns the chunks that the index lists, in the order of the file, including chunks that
+    /// are lost. The index is read on the first call.
     pub(crate) fn listed_chunks(&self) -> Result<&[IndexedChunk]> {
         if let Some(listed_chunks) = self.listed_chunks.get() {
             return Ok(listed_chunks);
@@ -91,27 +91,30 @@ impl Bag {
     }
 
     /// Returns the content of `chunk`, decompressed into `buffer` if it is compressed.
-    pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<ChunkContent> {
-        self.encryption.check()?;
+    pub(crate) fn open_chunk(
+        &self,
+        chunk: &Chunk,
+        buffer: BytesMut,
+    ) -> Result<ChunkContent> {
+        self.encryption.check_unlocked()?;
         let lost = |kind| ChunkContent::Lost(Damage::new(kind, 0..u64::MAX));
         let compression = match &chunk.header.compression {
             Ok(compression) => *compression,
             Err(name) => {
-                let lost = Damage::new(DamageKind::Garbled, 0..u64::MAX);
-                return Ok(ChunkContent::Lost(
-                    lost.with_reason(unknown_compression(name)),
-                ));
+                let damage = Damage::new(DamageKind::Garbled, 0..u64::MAX);
+                let reason = unsupported_compression(name);
+                return Ok(ChunkContent::Lost(damage.with_reason(reason)));
             }
         };
         if chunk.is_cut && chunk.data.is_empty() {
             return Ok(lost(DamageKind::Truncated));
         }
-        let is_open = matches!(self.encryption, Encryption::None);
-        if compression == Compression::None && is_open {
+        let is_encrypted = !matches!(self.encryption, Encryption::None);
+        if compression == Compression::None && !is_encrypted {
             return Ok(ChunkContent::Plain(WindowScan {
                 bytes: chunk.data.clone(),
                 is_cut: chunk.is_cut,
-                is_outside: false,
+                is_outside_chunks: false,
                 is_v1: false,
             }));
         }
@@ -121,31 +124,31 @@ impl Bag {
         }
         let mut packed = self.source.read_at(chunk.data.clone())?;
         if let Encryption::Key(key) = &self.encryption {
-            let text = if chunk.is_cut {
+            let decrypted = if chunk.is_cut {
                 key.decrypt_truncated(&packed)
             } else {
                 key.decrypt(&packed)
             };
-            match text {
-                Some(text) => packed = text.freeze(),
+            match decrypted {
+                Some(decrypted) => packed = decrypted.freeze(),
                 None => return Ok(lost(DamageKind::Garbled)),
             }
         }
-        let declared = chunk.header.declared;
+        let declared_size = chunk.header.declared_size;
         let (bytes, outcome) =
-            compression.decompress_part(&packed, declared, limit, chunk.is_cut, buffer);
-        Ok(ChunkContent::Unpacked(bytes.freeze(), outcome))
+            compression.decompress(&packed, declared_size, limit, chunk.is_cut, buffer);
+        Ok(ChunkContent::Decompressed(bytes.freeze(), outcome))
     }
 }
 
 /// Returns the reason why a chunk that is compressed with `name` cannot be read.
-fn unknown_compression(name: &str) -> String {
+fn unsupported_compression(name: &str) -> String {
     let name = shorten_name(name);
-    format!("the chunk is compressed with {name:?}, which logtool does not know")
+    format!("the chunk is compressed with {name:?}, which logtool does not support")
 }
 
 impl Chunk {
-    /// Scans the content `bytes` of the chunk, which was decompressed with the result `outcome`.
+    /// Scans `bytes`, the content of the chunk, which was decompressed with the result `outcome`.
     /// Positions of damage count from the start of the content.
     pub(crate) fn scan_records<V: RecordVisitor>(
         &self,
@@ -153,8 +156,8 @@ impl Chunk {
         outcome: FrameOutcome,
         visitor: &mut V,
     ) {
-        // A chunk that was not finished declares a length of 0, and is complete too.
-        let is_complete = self.header.declared as usize <= bytes.len();
+        // A chunk that the recorder did not finish declares the size 0, and counts as complete.
+        let is_complete = self.header.declared_size as usize <= bytes.len();
         let damage_kind = match outcome {
             FrameOutcome::Whole | FrameOutcome::Doubtful => None,
             FrameOutcome::Ended if is_complete => None,
@@ -166,13 +169,13 @@ impl Chunk {
             FrameOutcome::Cut | FrameOutcome::Broken => Some(DamageKind::Garbled),
             FrameOutcome::OverLimit => Some(DamageKind::OverLimit),
         };
-        let segment = ScanRange {
+        let segment = ScanSegment {
             base: 0,
-            left: bytes.len() as u64,
-            end: DamageKind::Garbled,
-            continues: damage_kind.is_some(),
-            is_short: false,
-            is_outside: false,
+            len: bytes.len() as u64,
+            end_damage: DamageKind::Garbled,
+            may_continue: damage_kind.is_some(),
+            should_continue: false,
+            is_outside_chunks: false,
             limit: u64::MAX,
             is_v1: false,
         };
@@ -180,7 +183,7 @@ impl Chunk {
         if let Some(kind) = damage_kind {
             visitor.damage(Damage::new(kind, scanned_len..u64::MAX));
         }
-        // No checksum is expected where the file ends.
+        // If the file ends within the chunk, no checksum is expected.
         let is_doubtful = match outcome {
             FrameOutcome::Doubtful => true,
             FrameOutcome::Ended => is_complete && !self.is_cut,

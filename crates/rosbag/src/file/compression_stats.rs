@@ -6,85 +6,96 @@ use logtool_core::{ChunkStatistics, CompressionStatistics, Value};
 
 use crate::{codec::compression::Compression, file::toplevel_record::ChunkHeader};
 
-/// The maximum number of compression names in a message, and of characters of each.
-const NAMES: usize = 4;
-const LETTERS: usize = 40;
+/// The maximum number of compression names in a message, and of characters in each.
+const MAX_NAMES: usize = 4;
+const MAX_NAME_CHARS: usize = 40;
 
 /// Counts of chunks by their compression.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CompressionStats {
-    /// The number of chunks.
+    /// The number of chunks that the index lists, including chunks that were not inspected; 0 if
+    /// the index was not read.
     pub(crate) total: u64,
-    kinds: BTreeMap<String, ChunkKind>,
+    by_compression: BTreeMap<String, CompressionCounts>,
 }
 
-/// Chunks with the same compression.
+/// The counts of chunks with the same compression.
 #[derive(Clone, Copy, Debug, Default)]
-struct ChunkKind {
+struct CompressionCounts {
     chunks: u64,
     bytes: u64,
-    declared: u64,
-    is_known: bool,
+    uncompressed_bytes: u64,
+    is_supported: bool,
 }
 
 impl CompressionStats {
-    /// Counts a chunk with `bytes` bytes of data.
+    /// Counts a chunk with `bytes` bytes of compressed data.
     pub(crate) fn add(&mut self, chunk_header: &ChunkHeader, bytes: u64) {
         let name = match &chunk_header.compression {
-            Ok(known) => known.name(),
+            Ok(compression) => compression.name(),
             Err(name) => name,
         };
-        let kind = self.kinds.entry(name.to_owned()).or_default();
-        kind.chunks += 1;
-        kind.bytes = kind.bytes.saturating_add(bytes);
-        kind.declared += u64::from(chunk_header.declared);
-        kind.is_known = chunk_header.compression.is_ok();
+        let counts = self.by_compression.entry(name.to_owned()).or_default();
+        counts.chunks += 1;
+        counts.bytes = counts.bytes.saturating_add(bytes);
+        counts.uncompressed_bytes += u64::from(chunk_header.declared_size);
+        counts.is_supported = chunk_header.compression.is_ok();
     }
 
-    /// Returns the declared number of bytes of all chunks with `compression`, decompressed.
+    /// Returns the sum of the declared decompressed sizes of the chunks with `compression`.
     pub(crate) fn uncompressed_bytes(&self, compression: Compression) -> u64 {
-        self.kinds.get(compression.name()).map_or(0, |kind| kind.declared)
+        self.by_compression
+            .get(compression.name())
+            .map_or(0, |counts| counts.uncompressed_bytes)
     }
 
-    /// Returns the names of unsupported compressions.
-    pub(crate) fn unknown(&self) -> impl Iterator<Item = &str> {
-        let unknown = self.kinds.iter().filter(|(_, kind)| !kind.is_known);
-        unknown.map(|(name, _)| name.as_str())
+    /// Returns the names of the unsupported compressions.
+    pub(crate) fn unsupported(&self) -> impl Iterator<Item = &str> {
+        let unsupported =
+            self.by_compression.iter().filter(|(_, counts)| !counts.is_supported);
+        unsupported.map(|(name, _)| name.as_str())
     }
 
-    /// Returns why nothing can be read of a bag with this number of `parts`, if each is a chunk
-    /// with an unsupported compression.
+    /// Returns the reason why no message can be read, if each of the `parts` of the bag is a chunk
+    /// with an unsupported compression. `parts` is their number.
     pub(crate) fn unreadable_reason(&self, parts: usize) -> Option<String> {
-        let is_any_known = self.kinds.values().any(|kind| kind.is_known);
-        if parts == 0 || is_any_known || self.inspected_chunks() < parts as u64 {
+        let is_any_supported =
+            self.by_compression.values().any(|counts| counts.is_supported);
+        if parts == 0 || is_any_supported || self.inspected_chunks() < parts as u64 {
             return None;
         }
         let quoted = |name: &str| format!("{:?}", shorten_name(name));
-        let names: Vec<String> = self.unknown().take(NAMES).map(quoted).collect();
+        let names: Vec<String> =
+            self.unsupported().take(MAX_NAMES).map(quoted).collect();
+        let verb = if names.len() == 1 { "is" } else { "are" };
         let names = names.join(" and ");
-        Some(format!("its chunks are compressed with {names}, which is not supported"))
+        Some(format!(
+            "its chunks are compressed with {names}, which {verb} not supported"
+        ))
     }
 
     /// Returns the number of chunks that were inspected.
     fn inspected_chunks(&self) -> u64 {
-        self.kinds.values().map(|kind| kind.chunks).sum()
+        self.by_compression.values().map(|counts| counts.chunks).sum()
     }
 
     /// Returns the counts by the name of the compression, with the number of all chunks and the
     /// number of those that were inspected.
     pub(crate) fn to_value(&self) -> Value {
-        let statistics = |kind: &ChunkKind| CompressionStatistics {
-            chunks: kind.chunks,
-            bytes: kind.bytes,
-            uncompressed_bytes: kind.declared,
+        let statistics = |counts: &CompressionCounts| CompressionStatistics {
+            chunks: counts.chunks,
+            bytes: counts.bytes,
+            uncompressed_bytes: counts.uncompressed_bytes,
         };
-        let kinds =
-            self.kinds.iter().map(|(name, kind)| (name.clone(), statistics(kind)));
+        let by_compression = self
+            .by_compression
+            .iter()
+            .map(|(name, counts)| (name.clone(), statistics(counts)));
         let inspected_chunks = self.inspected_chunks();
         let statistics = ChunkStatistics {
             chunks: self.total.max(inspected_chunks),
             inspected_chunks,
-            by_compression: kinds.collect(),
+            by_compression: by_compression.collect(),
         };
         statistics.to_value()
     }
@@ -92,7 +103,7 @@ impl CompressionStats {
 
 /// Returns the name of a compression, truncated if it is too long.
 pub(crate) fn shorten_name(name: &str) -> String {
-    name.chars().take(LETTERS).collect()
+    name.chars().take(MAX_NAME_CHARS).collect()
 }
 
 impl Compression {

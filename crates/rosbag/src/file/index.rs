@@ -1,7 +1,8 @@
 //! The index at the end of a bag: connections and chunk infos.
 //!
-//! It is used only if it is consistent: it lies at the position in the bag header, its chunks lie
-//! before it, and nothing that is inspected contradicts it. Otherwise the file is scanned.
+//! The index is used only if it is consistent: it lies at the position in the bag header, its
+//! chunks lie before it, and nothing that is inspected contradicts it. Otherwise the file is
+//! scanned.
 
 mod consistency;
 
@@ -38,7 +39,7 @@ pub(crate) struct Index {
 #[derive(Clone, Debug)]
 pub(crate) struct IndexedChunk {
     pub(crate) at: u64,
-    /// The time range of its messages, if it is possible, else all times.
+    /// The time range of its messages, or all times if the times in the chunk info are impossible.
     pub(crate) time: TimeRange,
     /// The number of messages of each connection.
     pub(crate) counts: Vec<(u32, u32)>,
@@ -128,6 +129,7 @@ impl Index {
         Ok(end)
     }
 
+    /// Reads the records from `at` on that belong to the index; returns their end.
     fn read_from(
         &mut self,
         toplevel: &mut TopLevelReader,
@@ -179,19 +181,17 @@ impl Index {
         if matches!(encryption, Encryption::None) {
             return Ok(None);
         }
-        let mut bytes = toplevel.bytes(at, 4096)?;
-        let frame = match wire::frame(&bytes) {
-            FrameMatch::Whole(frame) => frame,
-            _ => return Ok(None),
+        let FrameMatch::Whole(frame) = wire::frame(&toplevel.bytes(at, 4096)?) else {
+            return Ok(None);
         };
         let end = at + frame.len();
         if end > toplevel.len() {
             return Ok(None);
         }
         if let Encryption::Key(key) = encryption {
-            bytes = toplevel.bytes(at, frame.len())?;
-            let fields = bytes.get(4..4 + frame.fields_len).unwrap_or_default();
-            let data = bytes.get(frame.data_start()..frame.len() as usize);
+            let Some(record) = toplevel.data(&(at..end))? else { return Ok(None) };
+            let fields = record.get(4..4 + frame.fields_len).unwrap_or_default();
+            let data = record.get(frame.data_start()..);
             let fields = key.decrypt(fields);
             let header = data.and_then(|data| key.decrypt(data));
             if let (Some(fields), Some(header)) = (fields, header)
@@ -205,7 +205,8 @@ impl Index {
         Ok(Some(end))
     }
 
-    /// Returns why the index, which ends at `end`, is inconsistent.
+    /// Returns why the index, which ends at `end`, is inconsistent, or `None` if it is consistent.
+    /// Adds the differences that do not matter to the remarks.
     fn contradiction(
         &mut self,
         toplevel: &mut TopLevelReader,
@@ -214,23 +215,22 @@ impl Index {
         is_thorough: bool,
     ) -> Result<Option<String>> {
         let len = toplevel.len();
-        let (declared_chunks, chunks) =
-            (u64::from(file_header.chunks), self.chunks.len() as u64);
-        let (connections, declared) =
-            (u64::from(file_header.connections), self.connections.len() as u64);
-        let is_short = chunks < declared_chunks || declared < connections;
-        if end < len && (is_short || chunks == 0 && declared == 0) {
+        let (declared_chunks, declared_connections) =
+            (u64::from(file_header.chunks), u64::from(file_header.connections));
+        let (chunks, connections) =
+            (self.chunks.len() as u64, self.connections.len() as u64);
+        let is_short = chunks < declared_chunks || connections < declared_connections;
+        if end < len && (is_short || chunks == 0 && connections == 0) {
             return Ok(Some(format!("it is truncated at byte {end}")));
         }
         let data = file_header.records_at..file_header.index_at;
-        if let Some(chunk) = self.chunks.iter().find(|chunk| !data.contains(&chunk.at))
-        {
-            let at = chunk.at;
+        let outside = self.chunks.iter().find(|chunk| !data.contains(&chunk.at));
+        if let Some(IndexedChunk { at, .. }) = outside {
             return Ok(Some(format!(
                 "it lists a chunk at byte {at}, outside the data"
             )));
         }
-        // If the header declares another number of chunks, any chunk may be missing.
+        // If the header declares another number of chunks, the index may lack any of them.
         let is_thorough = is_thorough || chunks != declared_chunks;
         let mut inspector = Inspector::new(toplevel, file_header.index_at, is_thorough);
         if let Some(reason) =
@@ -242,7 +242,7 @@ impl Index {
         if has_messages(toplevel, file_header.records_at..first)? {
             return Ok(Some("it does not list the first messages".to_owned()));
         }
-        if is_short && !self.has_message_at(toplevel, file_header)? {
+        if is_short && !self.ends_with_index_data(toplevel, file_header)? {
             return Ok(Some(format!(
                 "it has {chunks} chunks instead of {declared_chunks}"
             )));
@@ -253,9 +253,10 @@ impl Index {
             );
             self.remarks.push(message);
         }
-        if declared != connections && !self.connections.is_empty() {
+        if connections != declared_connections && connections > 0 {
             self.remarks.push(format!(
-                "the header declares {connections} connections, and the index has {declared}"
+                "the header declares {declared_connections} connections, and the index has \
+                 {connections}"
             ));
         }
         if end < len {
@@ -265,9 +266,9 @@ impl Index {
         Ok(None)
     }
 
-    /// Returns whether only index data lie between the last chunk, or the header if there is no
-    /// chunk, and the index.
-    fn has_message_at(
+    /// Returns whether only index data lie between the last chunk (or the bag header, if there is
+    /// no chunk) and the index.
+    fn ends_with_index_data(
         &self,
         toplevel: &mut TopLevelReader,
         file_header: &FileHeader,
@@ -296,7 +297,8 @@ impl Index {
     }
 }
 
-/// Returns whether there are messages in `range`, where the index lists no chunk.
+/// Returns whether there are messages in `range`, where the index lists no chunk. The search ends
+/// at bytes that are not a valid record.
 fn has_messages(toplevel: &mut TopLevelReader, range: Range<u64>) -> Result<bool> {
     let Range { start: mut at, end } = range;
     while at < end {

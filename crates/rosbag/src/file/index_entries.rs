@@ -9,7 +9,7 @@ use crate::{
     wire,
 };
 
-/// The maximum number of bytes of index data that are read to determine losses.
+/// The maximum number of bytes of index data that are read to determine lost messages.
 pub(crate) const MAX_INDEX: u64 = 16 << 20;
 
 /// The lost messages of one connection.
@@ -20,7 +20,7 @@ pub(crate) struct LostMessages {
 }
 
 /// Adds a message to `lost`.
-pub(crate) fn add(
+pub(crate) fn add_lost_message(
     lost: &mut BTreeMap<u32, LostMessages>,
     connection: u32,
     time: Timestamp,
@@ -30,15 +30,15 @@ pub(crate) fn add(
     *lost = LostMessages { records: lost.records + 1, time: lost.time.cover(&time) };
 }
 
-/// Calls `take` with each entry of the index data at `at`: its connection, its time, and the offset
-/// of the message in the chunk. Returns whether all entries were read. Reads at most
-/// `remaining_bytes` bytes, and subtracts them from `remaining_bytes`. Index data that cannot be
-/// read end the entries.
+/// Calls `visit` with each entry of the index data at `at`: its connection, its time, and the
+/// offset of the message in the chunk. Returns whether all entries were read. Reads at most
+/// `remaining_bytes` bytes, and subtracts the number of bytes read from it. Index data that are not
+/// a valid record end the entries.
 pub(crate) fn each_entry(
     toplevel: &mut TopLevelReader,
     mut at: u64,
     remaining_bytes: &mut u64,
-    mut take: impl FnMut(u32, Timestamp, u32),
+    mut visit: impl FnMut(u32, Timestamp, u32),
 ) -> bool {
     while let Ok(Some(TopLevelRecord {
         kind: TopLevelKind::Index { connection, version: 1, .. },
@@ -51,7 +51,7 @@ pub(crate) fn each_entry(
         (*remaining_bytes, at) = (left, data.end);
         let Ok(Some(entries)) = toplevel.data(&data) else { return false };
         for (time, offset) in wire::index_entries(&entries) {
-            take(connection, time, offset);
+            visit(connection, time, offset);
         }
     }
     true
@@ -73,7 +73,7 @@ impl ListedMessages {
         at: u64,
         remaining_bytes: &mut u64,
     ) -> Result<Option<Self>> {
-        // Data without a header are the rest of another chunk.
+        // Compressed data without a chunk header are the rest of another chunk.
         let chunk = toplevel.chunk(at)?.filter(|(_, data)| data.start > at);
         let Some((_, data)) = chunk else { return Ok(None) };
         let mut listed = Self { messages: BTreeMap::new(), time: TimeRange::EMPTY };
@@ -102,7 +102,8 @@ mod tests {
             b"conn=\x07\0\0\0",
             &[b"count=", &(times.len() as u32).to_le_bytes()[..]].concat(),
         ];
-        let header = fields.map(|f| [&(f.len() as u32).to_le_bytes()[..], f].concat());
+        let header = fields
+            .map(|field| [&(field.len() as u32).to_le_bytes()[..], field].concat());
         let (header, mut data) = (header.concat(), Vec::new());
         for seconds in times {
             data.extend([seconds.to_le_bytes(), [0; 4], [0; 4]].concat());
@@ -131,9 +132,9 @@ mod tests {
             (is_complete, remaining_bytes, seconds)
         };
         assert_eq!(read(len + 5), (true, 5, vec![1, 2, 3]));
-        let rest = len - first.len() as u64 - 1;
-        assert_eq!(read(len - 1), (false, rest, vec![1, 2]));
-        let too_few = first.len() as u64 - 1;
-        assert_eq!(read(too_few), (false, too_few, vec![]));
+        let after_first = len - first.len() as u64 - 1;
+        assert_eq!(read(len - 1), (false, after_first, vec![1, 2]));
+        let below_first = first.len() as u64 - 1;
+        assert_eq!(read(below_first), (false, below_first, vec![]));
     }
 }

@@ -16,20 +16,20 @@ use crate::{
     wire::{self, ChunkInfo, FrameMatch, Header},
 };
 
-/// The bytes that are read at once if records follow each other, and for the first record.
-const WINDOW: u64 = 16 << 10;
-const NEAR: u64 = 4 << 10;
-/// The bytes that are read at first for a header.
-const HEAD: u64 = 512;
-/// The bytes that are searched at once for the next record after a broken one, and how many
-/// of them the next search covers again.
-const SEARCH: u64 = 1 << 20;
-const OVERLAP: u64 = 64 << 10;
+/// The number of bytes that are read at once: if they follow the last read, and otherwise.
+const SEQUENTIAL_READ: u64 = 16 << 10;
+const ISOLATED_READ: u64 = 4 << 10;
+/// The number of bytes that are read first to parse a header.
+const HEADER_READ: u64 = 512;
+/// The number of bytes that are searched at once for the next record after a broken one, and the
+/// number of bytes after them that are read too, so that a header may extend beyond them.
+const SEARCH_LEN: u64 = 1 << 20;
+const SEARCH_OVERLAP: u64 = 64 << 10;
 /// The maximum length of the data of a connection or of index data.
 const MAX_DATA: u64 = 64 << 20;
 /// The maximum number of zero bytes that are padding between records. (Recorders have written
 /// 49.)
-const PADDING: usize = 4096;
+const MAX_PADDING: usize = 4096;
 
 /// A record outside chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,7 @@ pub(crate) struct TopLevelRecord {
     pub(crate) data: Range<u64>,
 }
 
+/// The kind of a record outside chunks, and the fields of its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TopLevelKind {
     Chunk(ChunkHeader),
@@ -53,14 +54,15 @@ pub(crate) enum TopLevelKind {
         topic: Vec<u8>,
     },
     Message,
-    /// Zero bytes.
+    /// Zero bytes between records.
     Padding,
+    /// The bag header, or a record of an unknown kind.
     Other,
 }
 
 impl TopLevelKind {
-    /// Returns the kind of damage to a record of this kind, if it does not depend on its
-    /// contents: index records contain no message.
+    /// Returns the kind of damage if a record of this kind is broken, or `None` if it depends on
+    /// the contents of the record. (Records of the index contain no messages.)
     pub(crate) fn damage(&self) -> Option<DamageKind> {
         match self {
             Self::Chunk(_) | Self::Message | Self::Padding => None,
@@ -78,13 +80,15 @@ pub(crate) struct ChunkHeader {
     /// The compression, or its name if it is not supported.
     pub(crate) compression: std::result::Result<Compression, String>,
     /// The declared number of bytes after decompression.
-    pub(crate) declared: u32,
+    pub(crate) declared_size: u32,
 }
 
 /// Reads the records outside chunks, with a little read-ahead.
 pub(crate) struct TopLevelReader {
     source: Arc<dyn Source>,
+    /// The position of `bytes` in the file.
     start: u64,
+    /// The bytes that were read last.
     bytes: Bytes,
 }
 
@@ -104,10 +108,10 @@ impl TopLevelReader {
         let need = need.min(self.source.len().saturating_sub(at));
         if at < self.start || at.saturating_add(need) > end {
             let continues = at <= end && at >= self.start;
-            let len = need.max(if continues { WINDOW } else { NEAR });
-            self.pass(at);
+            let len = need.max(if continues { SEQUENTIAL_READ } else { ISOLATED_READ });
+            self.release_before(at);
             let range = at..at.saturating_add(len);
-            self.bytes = if len <= WINDOW {
+            self.bytes = if len <= SEQUENTIAL_READ {
                 self.source.peek(range)?
             } else {
                 self.source.read_at(range)?
@@ -118,9 +122,9 @@ impl TopLevelReader {
         Ok(self.bytes.slice(skip.min(self.bytes.len())..))
     }
 
-    /// Releases the bytes before `at`, also skipped data, because the source may have mapped
-    /// them.
-    fn pass(&mut self, at: u64) {
+    /// Releases the bytes from the last read up to `at`. Skipped data are released too, because
+    /// the source may have mapped them.
+    fn release_before(&mut self, at: u64) {
         if !mem::take(&mut self.bytes).is_empty() {
             self.source.release(self.start..at.max(self.start));
         }
@@ -128,13 +132,13 @@ impl TopLevelReader {
 
     /// Returns the record at `at`, or `None` if there is no valid record.
     pub(crate) fn record_at(&mut self, at: u64) -> Result<Option<TopLevelRecord>> {
-        let mut bytes = self.bytes(at, HEAD)?;
+        let mut bytes = self.bytes(at, HEADER_READ)?;
         let frame = match wire::frame(&bytes) {
             FrameMatch::Partial(need) => {
                 bytes = self.bytes(at, need as u64)?;
                 wire::frame(&bytes)
             }
-            framed => framed,
+            other => other,
         };
         let frame = match frame {
             FrameMatch::Whole(frame) => frame,
@@ -154,16 +158,16 @@ impl TopLevelReader {
             Some(Header::Chunk { compression, size }) => {
                 let name = || decode_text(compression).into_owned();
                 let compression = Compression::from_name(compression).ok_or_else(name);
-                TopLevelKind::Chunk(ChunkHeader { compression, declared: size })
+                TopLevelKind::Chunk(ChunkHeader { compression, declared_size: size })
             }
             Some(Header::Index { connection, count, version }) => {
                 // Recorders before ROS 1.1.15 wrote wrong lengths but correct counts.
-                let counted = start + 12 * u64::from(count);
-                if counted != data.end
+                let end_by_count = start + wire::INDEX_ENTRY_LEN * u64::from(count);
+                if end_by_count != data.end
                     && !self.is_record(data.end)?
-                    && self.is_record(counted)?
+                    && self.is_record(end_by_count)?
                 {
-                    data.end = counted;
+                    data.end = end_by_count;
                 }
                 TopLevelKind::Index { connection, count, version }
             }
@@ -186,12 +190,14 @@ impl TopLevelReader {
         compression: Compression,
     ) -> Result<TopLevelRecord> {
         let len = self.len();
-        let end = self.find_plain(at + 1..len)?.unwrap_or(len);
-        let chunk_header = ChunkHeader { compression: Ok(compression), declared: 0 };
+        let end = self.find_record(at + 1..len)?.unwrap_or(len);
+        let chunk_header =
+            ChunkHeader { compression: Ok(compression), declared_size: 0 };
         Ok(TopLevelRecord { kind: TopLevelKind::Chunk(chunk_header), data: at..end })
     }
 
-    /// Returns the bytes of `range`, or `None` if the file is too short or the range too long.
+    /// Returns the bytes in `range`, or `None` if the file ends before the end of `range`, or
+    /// `range` is too long.
     pub(crate) fn data(&mut self, range: &Range<u64>) -> Result<Option<Bytes>> {
         let len = range.end - range.start;
         if range.end > self.source.len() || len > MAX_DATA {
@@ -224,27 +230,27 @@ impl TopLevelReader {
         })
     }
 
-    /// Returns the position of the next record if the length of a record of this `kind` with
-    /// these `data` is wrong: no record follows the data, or the declared count does not match,
-    /// but a record begins before their end or before `end`.
-    pub(crate) fn record_in(
+    /// Returns the position of the next record, if the length of a record of this `kind`, with its
+    /// data in the range `data`, is wrong: no record follows the data or their length does not
+    /// match the declared count, but another record begins inside them and before `end`.
+    pub(crate) fn record_after_wrong_length(
         &mut self,
         kind: &TopLevelKind,
         data: &Range<u64>,
         end: u64,
     ) -> Result<Option<u64>> {
-        let is_counted = match kind {
+        let matches_count = match kind {
             TopLevelKind::Index { count, .. } => {
-                data.end - data.start == 12 * u64::from(*count)
+                data.end - data.start == wire::INDEX_ENTRY_LEN * u64::from(*count)
             }
             _ => true,
         };
         let continues =
             data.end == end || data.end < end && self.continues(data.end, end)?;
-        if is_counted && continues {
+        if matches_count && continues {
             return Ok(None);
         }
-        self.find_record(data.start..data.end.min(end))
+        self.find_record_or_compressed(data.start..data.end.min(end))
     }
 
     /// Returns whether consecutive index data extend from `at` to beyond `end`.
@@ -260,39 +266,54 @@ impl TopLevelReader {
         Ok(true)
     }
 
+    /// Returns whether a record begins at `at`.
     fn is_record(&mut self, at: u64) -> Result<bool> {
-        Ok(is_record(&self.bytes(at, HEAD)?))
+        Ok(is_record(&self.bytes(at, HEADER_READ)?))
     }
 
-    /// Returns the first position in `range` of a record that only lies between chunks (a
-    /// chunk, index data or a chunk info), or of compressed content.
-    pub(crate) fn find(&self, range: Range<u64>) -> Result<Option<u64>> {
-        let next = self.find_between(range.clone())?;
-        self.or_packed(range, next)
+    /// Returns the first position in `range` of a record that can only lie between chunks (a
+    /// chunk, index data or a chunk info), or of compressed data.
+    pub(crate) fn find_between_chunks_or_compressed(
+        &self,
+        range: Range<u64>,
+    ) -> Result<Option<u64>> {
+        let next = self.find_between_chunks(range.clone())?;
+        self.or_compressed(range, next)
     }
 
-    /// Like [`find`](Self::find), without compressed content.
-    pub(crate) fn find_between(&self, range: Range<u64>) -> Result<Option<u64>> {
-        self.find_any(range, |header, _| Ok(is_between_chunks(header)))
+    /// Like [`find_between_chunks_or_compressed`](Self::find_between_chunks_or_compressed), but
+    /// without compressed data.
+    pub(crate) fn find_between_chunks(&self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_header(range, |header, _| Ok(is_between_chunks(header)))
     }
 
-    /// Like [`find`](Self::find), and also finds a message or a connection that another record
-    /// follows: the content of a chunk with a broken header can still be read.
-    pub(crate) fn find_record(&self, range: Range<u64>) -> Result<Option<u64>> {
-        let next = self.find_plain(range.clone())?;
-        self.or_packed(range, next)
+    /// Like [`find_between_chunks_or_compressed`](Self::find_between_chunks_or_compressed), but
+    /// also finds a message or a connection that another record follows, because the content of
+    /// a chunk with a broken header can still be read.
+    pub(crate) fn find_record_or_compressed(
+        &self,
+        range: Range<u64>,
+    ) -> Result<Option<u64>> {
+        let next = self.find_record(range.clone())?;
+        self.or_compressed(range, next)
     }
 
-    /// Like [`find_record`](Self::find_record), without compressed content.
-    fn find_plain(&self, range: Range<u64>) -> Result<Option<u64>> {
-        self.find_any(range, |header, end| match header {
+    /// Like [`find_record_or_compressed`](Self::find_record_or_compressed), but without compressed
+    /// data.
+    fn find_record(&self, range: Range<u64>) -> Result<Option<u64>> {
+        self.find_header(range, |header, end| match header {
             Header::Message { .. } | Header::Connection { .. } => self.is_followed(end),
             header => Ok(is_between_chunks(header)),
         })
     }
 
-    /// Returns the first position of compressed content in `range` before `next`, else `next`.
-    fn or_packed(&self, range: Range<u64>, next: Option<u64>) -> Result<Option<u64>> {
+    /// Returns the first position of compressed data in `range` before `next`, or `next` if there
+    /// are no such data.
+    fn or_compressed(
+        &self,
+        range: Range<u64>,
+        next: Option<u64>,
+    ) -> Result<Option<u64>> {
         let before = range.start..next.unwrap_or(range.end);
         let packed =
             self.search(before, |bytes, _| Ok(Compression::detect(bytes).is_some()))?;
@@ -301,17 +322,17 @@ impl TopLevelReader {
 
     /// Returns the first position of index data in `range`.
     pub(crate) fn find_index(&self, range: Range<u64>) -> Result<Option<u64>> {
-        self.find_any(range, |header, _| Ok(matches!(header, Header::Index { .. })))
+        self.find_header(range, |header, _| Ok(matches!(header, Header::Index { .. })))
     }
 
     /// Returns the first position of a chunk in `range`.
     pub(crate) fn find_chunk(&self, range: Range<u64>) -> Result<Option<u64>> {
-        self.find_any(range, |header, _| Ok(is_known_chunk(header)))
+        self.find_header(range, |header, _| Ok(is_supported_chunk(header)))
     }
 
     /// Returns the first position in `range` of a record whose header is accepted by
     /// `is_wanted`, which also gets the end of the record.
-    fn find_any(
+    fn find_header(
         &self,
         range: Range<u64>,
         is_wanted: impl Fn(&Header<'_>, u64) -> Result<bool>,
@@ -327,8 +348,8 @@ impl TopLevelReader {
         })
     }
 
-    /// Returns the first position in `range` that is accepted by `is_wanted`, which gets the
-    /// bytes from there on.
+    /// Returns the first position in `range` that is accepted by `is_wanted`, which gets the bytes
+    /// from there on, and the position.
     fn search(
         &self,
         range: Range<u64>,
@@ -336,8 +357,8 @@ impl TopLevelReader {
     ) -> Result<Option<u64>> {
         let Range { mut start, end } = range;
         while start < end {
-            let block_end = end.min(start + SEARCH);
-            let bytes = self.source.read_at(start..block_end + OVERLAP)?;
+            let block_end = end.min(start + SEARCH_LEN);
+            let bytes = self.source.read_at(start..block_end + SEARCH_OVERLAP)?;
             let len = ((block_end - start) as usize).min(bytes.len());
             for skip in 0..len {
                 let at = start + skip as u64;
@@ -358,15 +379,16 @@ impl TopLevelReader {
         if at >= self.len() {
             return Ok(at == self.len());
         }
-        Ok(is_record(&self.source.read_at(at..(at + HEAD).min(self.len()))?))
+        Ok(is_record(&self.source.read_at(at..(at + HEADER_READ).min(self.len()))?))
     }
 }
 
-/// Returns the zero bytes at the start of `bytes` as padding, if their number is plausible.
+/// Returns the zero bytes at the start of `bytes`, which are at the position `at`, as padding, if
+/// their number is plausible.
 fn padding(bytes: &[u8], at: u64) -> Option<TopLevelRecord> {
     let len = bytes.iter().take_while(|byte| **byte == 0).count();
     let data = at..at + len as u64;
-    (1..=PADDING)
+    (1..=MAX_PADDING)
         .contains(&len)
         .then_some(TopLevelRecord { kind: TopLevelKind::Padding, data })
 }
@@ -379,12 +401,14 @@ fn is_record(bytes: &[u8]) -> bool {
     }
 }
 
+/// Returns whether a record with this header can only lie between chunks.
 fn is_between_chunks(header: &Header<'_>) -> bool {
     let is_index = matches!(header, Header::Index { .. } | Header::ChunkInfo(_));
-    is_index || is_known_chunk(header)
+    is_index || is_supported_chunk(header)
 }
 
-fn is_known_chunk(header: &Header<'_>) -> bool {
+/// Returns whether this is the header of a chunk whose compression is supported.
+fn is_supported_chunk(header: &Header<'_>) -> bool {
     match header {
         Header::Chunk { compression, .. } => {
             Compression::from_name(compression).is_some()
@@ -395,7 +419,7 @@ fn is_known_chunk(header: &Header<'_>) -> bool {
 
 impl Drop for TopLevelReader {
     fn drop(&mut self) {
-        self.pass(self.start + self.bytes.len() as u64);
+        self.release_before(self.start + self.bytes.len() as u64);
     }
 }
 

@@ -16,24 +16,25 @@ use crate::{
     wire,
 };
 
-/// Adds the times of all messages of the chunk `part` to `times`; returns `false`, without
-/// changes, if its index data do not have them.
+/// Adds the times of all messages of `part`, which is a chunk, to `times`. Returns `false`, without
+/// changes, if the index data after the chunk do not list them all.
 pub(crate) fn times(
     bag: &Bag,
     table: &ConnectionTable,
     part: &Part,
     times: &mut Vec<(TopicId, Timestamp)>,
 ) -> Result<bool> {
-    let before = times.len();
+    let len_before = times.len();
     let mut toplevel = TopLevelReader::new(bag.source.clone());
-    let has_times = index_times(&mut toplevel, table, part, times)?;
+    let has_times = add_index_times(&mut toplevel, table, part, times)?;
     if !has_times {
-        times.truncate(before);
+        times.truncate(len_before);
     }
     Ok(has_times)
 }
 
-fn index_times(
+/// Adds the times in the index data of `part` to `times`; returns whether they are complete.
+fn add_index_times(
     toplevel: &mut TopLevelReader,
     table: &ConnectionTable,
     part: &Part,
@@ -52,7 +53,8 @@ fn index_times(
                 let topic = table.lookup(connection, start);
                 let topic = topic.and_then(|entry| table.topic(entry));
                 let entries = toplevel.data(&data)?.unwrap_or_default();
-                let is_complete = entries.len() as u64 == u64::from(count) * 12;
+                let is_complete =
+                    entries.len() as u64 == u64::from(count) * wire::INDEX_ENTRY_LEN;
                 let Some(topic) = topic.filter(|_| is_complete) else {
                     return Ok(false);
                 };
@@ -70,18 +72,21 @@ fn index_times(
 }
 
 /// Returns the compression statistics of the chunks of `parts`, with one read for each.
-pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value>> {
+pub(crate) fn file_structure(
+    bag: &Bag,
+    parts: &[Part],
+) -> Result<BTreeMap<String, Value>> {
     let mut toplevel = TopLevelReader::new(bag.source.clone());
     let (mut compression, mut sizes) = (CompressionStats::default(), Vec::new());
     for part in parts {
         if let Some((chunk_header, data)) = toplevel.chunk(part.bytes.start)? {
             let len = data.end.min(toplevel.len()).saturating_sub(data.start);
-            sizes.push((len, u64::from(chunk_header.declared)));
+            sizes.push((len, u64::from(chunk_header.declared_size)));
             compression.add(&chunk_header, len);
         }
     }
-    let distribution = |of: fn(&(u64, u64)) -> u64| {
-        let distribution = SizeDistribution::new(sizes.iter().map(of).collect());
+    let distribution = |size: fn(&(u64, u64)) -> u64| {
+        let distribution = SizeDistribution::new(sizes.iter().map(size).collect());
         distribution
             .map_or_else(|| Value::Map(BTreeMap::new()), SizeDistribution::to_value)
     };

@@ -43,15 +43,15 @@ use crate::{
     },
 };
 
-/// Bags up to this length are read completely when they are opened, unless they decompress to
-/// more than [`MAX_DECOMPRESSED_BYTES`] bytes, or their bz2 chunks, which take 20 times as long as
-/// others, to more than [`MAX_BZ2_BYTES`] bytes.
+/// Bags up to this length are read completely when they are opened, unless they decompress to more
+/// than [`MAX_DECOMPRESSED_BYTES`] bytes, or their bz2 chunks to more than [`MAX_BZ2_BYTES`] bytes.
+/// (Bz2 takes 20 times as long as other compressions.)
 const SMALL_BAG_BYTES: u64 = 128 << 10;
 const MAX_DECOMPRESSED_BYTES: u64 = 32 << 20;
 const MAX_BZ2_BYTES: u64 = 64 << 10;
 
-/// Why the type of a topic of version 1.2 is doubtful.
-const UNDEFINED: &str =
+/// The reason why the type of a topic of version 1.2 is doubtful.
+const UNDEFINED_TYPE: &str =
     "no record defines the type of this topic; only its messages name it";
 /// The number of chunks with which a key is tried.
 const MAX_KEY_TRIALS: usize = 8;
@@ -61,24 +61,26 @@ const MAX_KEY_TRIALS: usize = 8;
 struct ManifestBuilder {
     table: ConnectionTable,
     drafts: Vec<PartDraft>,
-    /// The messages of each draft, where they are known.
+    /// The messages of each draft, if they are known.
     contents: Vec<Option<PartMessages>>,
     compression: CompressionStats,
     access: LogAccess,
+    /// The damage so far. Until [`finish`](Self::finish), its topics are indices of connection
+    /// entries.
     damage: Vec<Damage>,
     remarks: Vec<String>,
     conflicts: ConnectionConflicts,
-    /// Connections that are used only if no chunk has a better copy, and the byte range of
-    /// each.
-    unsound: Vec<(RawConnection, Range<u64>)>,
+    /// Connections outside chunks that are used only if no chunk has a better copy, and the byte
+    /// range of each.
+    unsound_connections: Vec<(RawConnection, Range<u64>)>,
     /// Topics whose records have too many columns.
     too_wide: TopicSet,
-    /// Whether the bag is encrypted and no key was given.
-    is_sealed: bool,
+    /// Whether the bag is encrypted and cannot be decrypted.
+    is_locked: bool,
     /// The reason why nothing can be read, if no chunk can be decompressed.
-    unreadable: Option<String>,
-    /// Missing chunks; reported only if no other loss is known.
-    missing: Option<Damage>,
+    unreadable_reason: Option<String>,
+    /// The damage for missing chunks. It is reported only if there is no other loss.
+    missing_chunks: Option<Damage>,
 }
 
 /// Builds the manifest of the bag in `source`.
@@ -104,11 +106,12 @@ pub(crate) fn build_manifest(
         None => builder.use_scan(&bag, &file_header, None)?,
     }
     if file_header.version.is_none() && builder.drafts.is_empty() {
-        let message = "it does not begin like a bag, and contains no chunk";
+        let message = "the file does not begin like a bag, and contains no chunk";
         return Err(Error::new(ErrorKind::Unrecognized, message).with_offset(0));
     }
     let bz2_bytes = builder.compression.uncompressed_bytes(Compression::Bz2);
-    // A short bag with more than the maximum is inspected, because it is a decompression bomb.
+    // A small bag that declares more than the maximum is read too: up to the maximum, which shows
+    // that it is a decompression bomb.
     let is_slow = (MAX_BZ2_BYTES + 1..=MAX_DECOMPRESSED_BYTES).contains(&bz2_bytes);
     let is_short = source.len() <= SMALL_BAG_BYTES && !is_slow;
     let budget = match options.mode {
@@ -116,15 +119,16 @@ pub(crate) fn build_manifest(
         OpenMode::Auto if is_short => MAX_DECOMPRESSED_BYTES,
         OpenMode::Auto | OpenMode::Index | OpenMode::Scan => 0,
     };
-    builder.unreadable = builder.compression.unreadable_reason(builder.drafts.len());
+    builder.unreadable_reason =
+        builder.compression.unreadable_reason(builder.drafts.len());
     match &bag.encryption {
         Encryption::Locked(_, reason) => {
             let reason = reason.clone();
             builder.use_declared_contents();
-            builder.is_sealed = true;
+            builder.is_locked = true;
             builder.remarks.push(reason);
         }
-        _ if builder.unreadable.is_some() => builder.use_declared_contents(),
+        _ if builder.unreadable_reason.is_some() => builder.use_declared_contents(),
         Encryption::Key(key) => {
             builder.try_key(&bag, key)?;
             builder.read_contents(&bag, budget)?;
@@ -134,15 +138,15 @@ pub(crate) fn build_manifest(
     builder.finish(source.len(), file_header)
 }
 
-/// Returns the chunks that are missing from `scan`, according to the counts in the bag
-/// header or in an index that is not at its declared position. (A complete index lists each
-/// chunk.)
-fn missing_index_damage(
+/// Returns the damage for chunks that the scan did not find, according to the number of chunks in
+/// the bag header, or else in the index. (If the index is complete, `scan` has a draft for each
+/// chunk, also for lost ones.)
+fn find_missing_chunks(
     bag: &Bag,
     file_header: &FileHeader,
     scan: &Scan,
 ) -> Result<Option<Damage>> {
-    let (infos, chunks, len) = (scan.infos, scan.chunks, bag.source.len());
+    let (chunk_infos, chunks, len) = (scan.chunk_infos, scan.chunks, bag.source.len());
     if file_header.version.is_some()
         && file_header.records_at >= len
         && !file_header.has_header
@@ -150,27 +154,33 @@ fn missing_index_damage(
         let damage = Damage::new(DamageKind::Truncated, len..len);
         return Ok(Some(damage.with_reason("nothing follows the first line")));
     }
-    let is_complete = infos > 0 && bag.listed_chunks()?.len() as u64 == infos;
+    let is_index_complete =
+        chunk_infos > 0 && bag.listed_chunks()?.len() as u64 == chunk_infos;
     let declared =
-        if file_header.has_header { file_header.chunks.into() } else { infos };
-    if is_complete || chunks >= declared {
+        if file_header.has_header { file_header.chunks.into() } else { chunk_infos };
+    if is_index_complete || chunks >= declared {
         return Ok(None);
     }
-    // Most likely, they were in the range of zeros that was read as padding.
-    let bytes = if scan.padding.is_empty() { len..len } else { scan.padding.clone() };
+    // Most likely, the chunks were in the longest range of zeros that was taken for padding.
+    let bytes = if scan.longest_padding.is_empty() {
+        len..len
+    } else {
+        scan.longest_padding.clone()
+    };
     let reason =
         format!("the bag should have {declared} chunks, and {chunks} were found");
     Ok(Some(Damage::new(DamageKind::Garbled, bytes).with_reason(reason)))
 }
 
 impl ManifestBuilder {
+    /// Uses the connections and chunks of the index.
     fn use_index(&mut self, index: Index, file_header: &FileHeader) {
         let Index { connections, chunks, compression, remarks } = index;
         let mut sound_definitions = HashSet::new();
         for (raw, bytes) in connections {
             let Connection { type_name, md5sum, definition, .. } =
                 Connection::new(raw.clone());
-            // Many connections have the same type.
+            // Many connections have the same type, and its MD5 sum is computed only once.
             let key = (type_name, md5sum, definition);
             let is_sound = sound_definitions.contains(&key)
                 || HeaderTrust::from_connection(&Connection::new(raw.clone()))
@@ -179,7 +189,7 @@ impl ManifestBuilder {
                 self.table.register(raw, 0);
                 sound_definitions.insert(key);
             } else {
-                self.unsound.push((raw, bytes));
+                self.unsound_connections.push((raw, bytes));
             }
         }
         let ends =
@@ -196,6 +206,8 @@ impl ManifestBuilder {
         self.remarks.extend(remarks);
     }
 
+    /// Scans the file for chunks, because the index cannot be used for this `reason`, or must not
+    /// be used.
     fn use_scan(
         &mut self,
         bag: &Bag,
@@ -205,23 +217,31 @@ impl ManifestBuilder {
         let scan = scan::scan(bag, file_header, &mut self.table)?;
         self.access = LogAccess::Damaged;
         let len = bag.source.len();
-        self.missing = missing_index_damage(bag, file_header, &scan)?;
-        let Scan { drafts, compression, damage, remarks, unsound, infos, .. } = scan;
+        self.missing_chunks = find_missing_chunks(bag, file_header, &scan)?;
+        let Scan {
+            drafts,
+            compression,
+            damage,
+            remarks,
+            unsound_connections,
+            chunk_infos,
+            ..
+        } = scan;
         // If the index is complete, only its position in the header is wrong.
         if file_header.has_header
             && file_header.index_at > len
-            && infos < u64::from(file_header.chunks).max(1)
+            && chunk_infos < u64::from(file_header.chunks).max(1)
         {
-            let missing = Damage::new(DamageKind::Truncated, len..file_header.index_at);
+            let cut_off = Damage::new(DamageKind::Truncated, len..file_header.index_at);
             let reason =
                 "the bag is cut off: by its header, the index begins after its end";
-            self.damage.push(missing.with_reason(reason));
+            self.damage.push(cut_off.with_reason(reason));
         }
-        self.unsound = unsound;
+        self.unsound_connections = unsound_connections;
         if let Some(reason) = reason {
-            let chunks = drafts.len();
+            let parts = drafts.len();
             self.remarks.push(format!(
-                "the index is not used: {reason}; {chunks} parts were found by scanning the file"
+                "the index is not used: {reason}; {parts} parts were found by scanning the file"
             ));
         }
         (self.drafts, self.compression) = (drafts, compression);
@@ -245,9 +265,9 @@ impl ManifestBuilder {
             if !is_complete || data.is_empty() {
                 continue;
             }
-            let text = key.decrypt(&bag.source.read_at(data)?);
-            if text.is_some_and(|text| {
-                text.is_empty() || compression.can_start_with(&text)
+            let decrypted = key.decrypt(&bag.source.read_at(data)?);
+            if decrypted.is_some_and(|bytes| {
+                bytes.is_empty() || compression.can_start_with(&bytes)
             }) {
                 return Ok(());
             }
@@ -261,14 +281,14 @@ impl ManifestBuilder {
         Err(Error::new(ErrorKind::Unsupported, message))
     }
 
-    /// Uses the contents of the index, because the chunks cannot be read.
+    /// Uses the message counts in the index, because the chunks cannot be read.
     fn use_declared_contents(&mut self) {
         self.contents =
             self.drafts.iter_mut().map(|draft| draft.messages.take()).collect();
     }
 
-    /// Reads the drafts with unknown contents, and also the others until `budget` bytes are
-    /// decompressed.
+    /// Reads the drafts whose messages are not known, and also the other drafts until `budget`
+    /// bytes are decompressed.
     fn read_contents(&mut self, bag: &Bag, mut budget: u64) -> Result<()> {
         let bounds: Arc<[u64]> = scan::bounds(&self.drafts).into();
         for draft in &mut self.drafts {
@@ -291,7 +311,7 @@ impl ManifestBuilder {
                 }
             };
             if let PartMessages::Content(content) = &messages {
-                budget = budget.saturating_sub(content.unpacked);
+                budget = budget.saturating_sub(content.decompressed_len);
                 self.damage.extend(content.damage.iter().cloned());
             }
             self.contents.push(Some(messages));
@@ -307,26 +327,17 @@ impl ManifestBuilder {
     ) -> Result<(Manifest, FormatState)> {
         self.add_unsound_connections();
         let is_loss_reported = self.damage.iter().any(|damage| damage.kind.is_loss());
-        self.damage.extend(self.missing.take().filter(|_| !is_loss_reported));
+        self.damage.extend(self.missing_chunks.take().filter(|_| !is_loss_reported));
         self.table.finish();
-        let undefined =
+        let undefined_ids =
             if file_header.is_v1() { self.add_definitions() } else { BTreeSet::new() };
-        let (mut merged, mut of_one_place) = (Vec::new(), Vec::<Damage>::new());
-        for mut damage in std::mem::take(&mut self.damage) {
-            // Until here, topics are the entries of connections.
-            damage.topic = damage.topic.and_then(|entry| self.table.topic(entry.0));
-            if of_one_place.first().is_some_and(|first| first.bytes != damage.bytes) {
-                merged.append(&mut of_one_place);
-            }
-            damage.add_to(&mut of_one_place);
-        }
-        merged.append(&mut of_one_place);
-        self.damage = merged;
-        let mut totals: Vec<Option<MessageCount>> = vec![None; self.table.topics()];
+        self.assign_topics_of_damage();
+        let mut totals: Vec<Option<MessageCount>> =
+            vec![None; self.table.topic_count()];
         let derived = derived_topics(&self.table);
-        let is_disputed = self.table.is_disputed();
-        let (mut parts, mut unconfirmed) = (Vec::new(), Vec::new());
-        let mut strangers: BTreeSet<u32> = BTreeSet::new();
+        let has_reused_ids = self.table.has_reused_ids();
+        let (mut parts, mut are_incomplete) = (Vec::new(), Vec::new());
+        let mut undeclared_ids: BTreeSet<u32> = BTreeSet::new();
         let drafts = std::mem::take(&mut self.drafts);
         let contents = std::mem::take(&mut self.contents);
         for (draft, messages) in drafts.iter().zip(contents) {
@@ -335,7 +346,7 @@ impl ManifestBuilder {
             let is_read = messages.counts().all(|(_, count)| count.bytes.is_some());
             for (id, count) in messages.counts() {
                 let Some(entry) = self.table.lookup(id, draft.bytes.start) else {
-                    strangers.insert(id);
+                    undeclared_ids.insert(id);
                     if is_read {
                         let (bytes, records) = (draft.bytes.clone(), count.records);
                         let lost = Damage::new(DamageKind::UnknownTopic, bytes);
@@ -347,30 +358,32 @@ impl ManifestBuilder {
                     continue;
                 };
                 let Some(topic) = self.table.topic(entry) else { continue };
-                if undefined.contains(&id) {
+                if undefined_ids.contains(&id) {
                     let damage = Damage::new(DamageKind::Doubtful, draft.bytes.clone());
                     let damage = damage.with_records(count.records, Some(topic));
-                    self.damage.push(damage.with_reason(UNDEFINED));
+                    self.damage.push(damage.with_reason(UNDEFINED_TYPE));
                 }
                 topics.insert(topic);
-                if let Some(child) = derived.child(topic) {
-                    topics.insert(child);
+                if let Some(derived_topic) = derived.child(topic) {
+                    topics.insert(derived_topic);
                 }
                 if let Some(total) = totals.get_mut(topic.index()) {
                     *total = Some(total.map_or(count, |total| total.add(count)));
                 }
             }
-            // Where data are damaged, or one id stands for several connections, a cursor may
-            // find more than was counted, because it knows all connections.
-            unconfirmed.push(is_disputed || messages.is_damaged());
+            // If data are damaged, or an id refers to several connections, a cursor may find more
+            // messages than were counted here, because all connections are registered by then.
+            are_incomplete.push(has_reused_ids || messages.is_damaged());
             let time = messages.time().or(draft.time).unwrap_or(TimeRange::ALL);
             parts.push(Part { bytes: draft.bytes.clone(), topics, time });
         }
-        self.add_warnings(&strangers);
+        self.add_warnings(&undeclared_ids);
         let topics = self.topics(&totals, &derived, &drafts)?;
         let time = recording_time::robust_range(&parts, &mut self.remarks);
-        for (part, _) in
-            parts.iter_mut().zip(unconfirmed).filter(|(_, unconfirmed)| *unconfirmed)
+        for (part, _) in parts
+            .iter_mut()
+            .zip(are_incomplete)
+            .filter(|(_, is_incomplete)| *is_incomplete)
         {
             (part.topics, part.time) = (TopicSet::All, TimeRange::ALL);
         }
@@ -379,14 +392,14 @@ impl ManifestBuilder {
         let metadata = self.metadata(&file_header);
         self.damage.sort_by_key(|damage| damage.bytes.start);
         let (connections, too_wide) = (self.table.store(), self.too_wide);
-        let unreadable = self.unreadable.take();
+        let unreadable_reason = self.unreadable_reason.take();
         let (bounds, point_columns) = (Vec::new(), Vec::new());
-        let notes = FormatState {
+        let format_state = FormatState {
             file_header,
             connections,
-            known_ids: IdSet::default(),
+            all_ids: IdSet::default(),
             too_wide,
-            unreadable,
+            unreadable_reason,
             bounds,
             point_columns,
         };
@@ -404,38 +417,56 @@ impl ManifestBuilder {
             metadata,
             damage: self.damage,
             remarks: self.remarks,
-            format_state: Manifest::encode_state(&notes)?,
+            format_state: Manifest::encode_state(&format_state)?,
         };
-        Ok((manifest, notes))
+        Ok((manifest, format_state))
+    }
+
+    /// Replaces the connection entries in the damage by their topics, and merges damage of the same
+    /// bytes and topic.
+    fn assign_topics_of_damage(&mut self) {
+        let (mut merged, mut of_same_range) = (Vec::new(), Vec::<Damage>::new());
+        for mut damage in std::mem::take(&mut self.damage) {
+            damage.topic = damage.topic.and_then(|entry| self.table.topic(entry.0));
+            if of_same_range.first().is_some_and(|first| first.bytes != damage.bytes) {
+                merged.append(&mut of_same_range);
+            }
+            damage.add_to(&mut of_same_range);
+        }
+        merged.append(&mut of_same_range);
+        self.damage = merged;
     }
 
     /// Adds the definitions of a bag of version 1.2 to its connections, and returns the ids of
-    /// those without a definition.
+    /// the connections whose topic no record defines.
     fn add_definitions(&mut self) -> BTreeSet<u32> {
         let contents = self.contents.iter().flatten();
-        let have_messages =
+        let ids_with_messages =
             contents.flat_map(PartMessages::counts).map(|(id, _)| id).collect();
-        let (table, undefined) = with_definitions(&self.table, &have_messages);
+        let (table, undefined_ids) = with_definitions(&self.table, &ids_with_messages);
         self.table = table;
-        undefined
+        undefined_ids
     }
 
-    /// Adds the unsound connections that nothing else declares, and reports connections
-    /// whose copies are all truncated.
+    /// Adds the unsound connections that no chunk declares. Reports the connections that have only
+    /// truncated copies.
     fn add_unsound_connections(&mut self) {
-        let mut chunk_offsets = BTreeMap::new();
-        for (raw, bytes) in std::mem::take(&mut self.unsound) {
+        let mut ranges_by_id = BTreeMap::new();
+        for (raw, bytes) in std::mem::take(&mut self.unsound_connections) {
             let connection = Connection::new(raw.clone());
-            let known = self.table.lookup(connection.id, u64::MAX);
-            let known = known.and_then(|entry| self.table.entries.get(entry as usize));
-            match known.map(|known| &known.connection) {
-                Some(known) if is_truncated(known) || *known == connection => {}
+            let entry = self.table.lookup(connection.id, u64::MAX);
+            let entry = entry.and_then(|entry| self.table.entries.get(entry as usize));
+            match entry.map(|entry| &entry.connection) {
+                Some(registered)
+                    if is_truncated(registered) || *registered == connection => {}
                 Some(_) => {
                     self.damage.push(Damage::new(DamageKind::Index, bytes.clone()))
                 }
-                None => _ = self.table.register(raw, 0),
+                None => {
+                    self.table.register(raw, 0);
+                }
             }
-            chunk_offsets.insert(connection.id, bytes);
+            ranges_by_id.insert(connection.id, bytes);
         }
         let drafts = self.drafts.iter().map(|draft| (draft.bytes.start, draft));
         let drafts: BTreeMap<u64, &PartDraft> = drafts.collect();
@@ -443,14 +474,14 @@ impl ManifestBuilder {
         for entry in entries.filter(|entry| is_truncated(&entry.connection)) {
             let Connection { id, topic, .. } = &entry.connection;
             let len = entry.connection.header().len() as u64;
-            let chunk =
+            let declaring_part =
                 || drafts.get(&entry.declared_at).map(|draft| draft.bytes.clone());
-            let offset = chunk_offsets.get(id).cloned().or_else(chunk);
-            let bytes = offset.unwrap_or(entry.declared_at..entry.declared_at);
-            let torn = Damage::new(DamageKind::Garbled, bytes);
-            let len = len.min(torn.lost_bytes);
+            let bytes = ranges_by_id.get(id).cloned().or_else(declaring_part);
+            let bytes = bytes.unwrap_or(entry.declared_at..entry.declared_at);
+            let damage = Damage::new(DamageKind::Garbled, bytes);
+            let len = len.min(damage.lost_bytes);
             let reason = format!("the connection {id}, of {topic:?}, is truncated");
-            self.damage.push(torn.with_lost_bytes(len).with_reason(reason));
+            self.damage.push(damage.with_lost_bytes(len).with_reason(reason));
         }
     }
 }

@@ -32,8 +32,8 @@ pub(crate) struct PartContent {
     pub(crate) counts: BTreeMap<u32, MessageCount>,
     /// The damage in the part; its topics are indices of connection entries.
     pub(crate) damage: Vec<Damage>,
-    /// The number of bytes that were decompressed for this.
-    pub(crate) unpacked: u64,
+    /// The number of decompressed bytes in the part.
+    pub(crate) decompressed_len: u64,
 }
 
 impl MessageCount {
@@ -67,45 +67,53 @@ pub(crate) fn read_content(
     Ok(collector.content)
 }
 
-/// The number of connections that contradict others with the same id.
+/// The numbers of connections that contradict other connections with the same id.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConnectionConflicts {
-    /// The id stood for another connection before.
+    /// The number of connections whose id referred to another connection before.
     pub(crate) reused: u64,
-    /// The index and a chunk name the topic differently.
+    /// The number of connections with different topics in the index and in a chunk.
     pub(crate) misnamed: u64,
 }
 
 /// Counts scanned records.
 pub(crate) struct ContentCollector<'c> {
     table: &'c mut ConnectionTable,
-    at: u64,
-    recycled: Bytes,
+    /// The start of the current chunk.
+    chunk_at: u64,
+    /// The last decompressed chunk, whose buffer is reused.
+    reusable_bytes: Bytes,
     conflicts: ConnectionConflicts,
     pub(crate) content: PartContent,
 }
 
 impl<'c> ContentCollector<'c> {
-    pub(crate) fn new(table: &'c mut ConnectionTable, at: u64) -> Self {
-        let (recycled, content) = (Bytes::new(), PartContent::default());
-        Self { table, at, recycled, conflicts: ConnectionConflicts::default(), content }
+    pub(crate) fn new(table: &'c mut ConnectionTable, chunk_at: u64) -> Self {
+        let (reusable_bytes, content) = (Bytes::new(), PartContent::default());
+        Self {
+            table,
+            chunk_at,
+            reusable_bytes,
+            conflicts: ConnectionConflicts::default(),
+            content,
+        }
     }
 }
 
 impl RecordVisitor for ContentCollector<'_> {
-    fn begin_chunk(&mut self, at: u64) {
-        self.at = at;
+    fn begin_chunk(&mut self, chunk_at: u64) {
+        self.chunk_at = chunk_at;
     }
 
     fn window(&mut self, _: Bytes, _: u64) {}
 
     fn decompressed_bytes(&mut self, bytes: Bytes, _: u64) {
-        self.content.unpacked += bytes.len() as u64;
-        self.recycled = bytes;
+        self.content.decompressed_len += bytes.len() as u64;
+        self.reusable_bytes = bytes;
     }
 
     fn buffer(&mut self) -> BytesMut {
-        std::mem::take(&mut self.recycled).try_into_mut().unwrap_or_default()
+        std::mem::take(&mut self.reusable_bytes).try_into_mut().unwrap_or_default()
     }
 
     fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
@@ -118,25 +126,28 @@ impl RecordVisitor for ContentCollector<'_> {
         count
             .and_modify(|count| *count = count.add(message_count))
             .or_insert(message_count);
-        // Unknown connections are determined when all connections are registered.
+        // Undeclared connections are reported later, when all connections are registered.
         true
     }
 
     fn connection(&mut self, raw: RawConnection) {
-        match self.table.register(raw, self.at) {
+        match self.table.register(raw, self.chunk_at) {
             RegisterResult::Conflict => self.conflicts.reused += 1,
             RegisterResult::Misnamed => self.conflicts.misnamed += 1,
-            RegisterResult::New | RegisterResult::Known | RegisterResult::Spoiled => {}
+            RegisterResult::New
+            | RegisterResult::AlreadyRegistered
+            | RegisterResult::CorruptedCopy => {}
         }
     }
 
     fn is_known_connection(&self, id: u32) -> bool {
-        self.table.lookup(id, self.at).is_some()
+        self.table.lookup(id, self.chunk_at).is_some()
     }
 
-    /// Returns the entry of the connection in place of its topic, which is not yet assigned.
+    /// Returns the index of the entry of the connection in place of its topic, which is not yet
+    /// assigned.
     fn topic(&self, id: u32) -> Option<TopicId> {
-        self.table.lookup(id, self.at).map(TopicId)
+        self.table.lookup(id, self.chunk_at).map(TopicId)
     }
 
     fn damage(&mut self, damage: Damage) {

@@ -5,35 +5,42 @@ use logtool_core::TimeRange;
 use crate::{
     read::part_content::{MessageCount, PartContent},
     recovery::damage_locator::proportional_share,
+    wire,
 };
-
-/// The bytes of a message without its payload, as every writer makes them: two lengths, and
-/// the fields `conn`, `op` and `time`.
-const MESSAGE_HEAD: u64 = 4 + 13 + 8 + 17 + 4;
 
 /// The known messages of a part.
 #[derive(Clone, Debug)]
 pub(crate) enum PartMessages {
-    /// The number of messages of each connection, and no more: this is all that is kept for
-    /// each of the many chunks of a long bag.
+    /// The number of messages of each connection. Only this is stored, because a long bag has many
+    /// chunks.
     Counts(Vec<(u32, u32)>),
-    /// The counts, times and damage that were found by reading the part.
+    /// The counts, times and damage from reading the part or the index data after its chunk.
     Content(PartContent),
 }
 
 impl PartMessages {
-    /// Returns whether damage was found in the part.
+    /// Returns whether the part has known losses.
     pub(crate) fn is_damaged(&self) -> bool {
-        matches!(self, Self::Content(content) if content.damage.iter().any(|damage| damage.kind.is_loss()))
+        match self {
+            Self::Counts(_) => false,
+            Self::Content(content) => {
+                content.damage.iter().any(|damage| damage.kind.is_loss())
+            }
+        }
     }
 
-    /// Returns how many of the `all` bytes of the part belong to the messages of `count`.
+    /// Returns how many of the `bytes` bytes of the part belong to the messages of `count`.
     pub(crate) fn share_of(&self, count: &MessageCount, bytes: u64) -> u64 {
         let payloads = count.bytes.unwrap_or(0);
-        let part = payloads.saturating_add(count.records.saturating_mul(MESSAGE_HEAD));
+        let part = payloads
+            .saturating_add(count.records.saturating_mul(wire::MESSAGE_HEADER_LEN));
         match self {
-            Self::Content(content) if content.unpacked > 0 => {
-                proportional_share(bytes, part.min(content.unpacked), content.unpacked)
+            Self::Content(content) if content.decompressed_len > 0 => {
+                proportional_share(
+                    bytes,
+                    part.min(content.decompressed_len),
+                    content.decompressed_len,
+                )
             }
             _ => part.min(bytes),
         }

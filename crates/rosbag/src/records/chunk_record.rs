@@ -24,7 +24,7 @@ pub(crate) enum ParsedRecord<'b> {
         raw: RawConnection,
         len: usize,
     },
-    /// Another record, which is skipped.
+    /// A record of another kind, which is skipped.
     Other {
         header: Header<'b>,
         len: u64,
@@ -51,7 +51,7 @@ pub(crate) fn parse(bytes: &[u8]) -> ParsedRecord<'_> {
     parse_any(bytes)
 }
 
-/// Like [`parse`], for records in an unusual form.
+/// Like [`parse`], for records in any form.
 #[cold]
 fn parse_any(bytes: &[u8]) -> ParsedRecord<'_> {
     let frame = match wire::frame(bytes) {

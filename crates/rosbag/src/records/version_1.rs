@@ -10,7 +10,7 @@
 //! ```
 //! (ROS wiki, "Bags/Format/1.2".) There are no chunks and no connections: each message contains
 //! everything that a connection of version 2.0 declares, except the definition. This crate
-//! derives a connection id from it.
+//! derives a connection id from these properties.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -19,7 +19,7 @@ use logtool_core::Timestamp;
 use crate::{
     connections::connection::RawConnection,
     records::chunk_record::ParsedRecord,
-    wire::{self, Fields, FrameMatch, Header, time_from, u32_of},
+    wire::{self, Fields, FrameMatch, Header, parse_u32, time_from},
 };
 
 const DEFINITION: u8 = 1;
@@ -28,8 +28,10 @@ const MESSAGE: u8 = 2;
 /// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum V1Header<'b> {
+    /// The topic, and the text of its definition.
     Definition(ConnectionProperties<'b>, &'b [u8]),
     Message(ConnectionProperties<'b>, Timestamp),
+    /// A record of another kind, with its operation code.
     Other(u8),
 }
 
@@ -55,13 +57,19 @@ pub(crate) fn parse(bytes: &[u8]) -> ParsedRecord<'_> {
     let payload = frame.data_start()..frame.data_start() + frame.data_len as usize;
     match header(wire::fields(bytes, frame)) {
         None => ParsedRecord::Invalid,
-        Some(V1Header::Message(stream, time)) if payload.end <= bytes.len() => {
-            ParsedRecord::Message { connection: stream.number(), time, payload }
+        Some(V1Header::Message(properties, time)) if payload.end <= bytes.len() => {
+            ParsedRecord::Message {
+                connection: properties.connection_id(),
+                time,
+                payload,
+            }
         }
         Some(V1Header::Message(..)) => ParsedRecord::Partial { need: frame.len() },
-        // It has no data: another length is wrong.
-        Some(V1Header::Definition(stream, text)) => {
-            let raw = stream.connection().with_field(b"message_definition", text);
+        // A definition has no data, so any other declared length is wrong and is ignored.
+        Some(V1Header::Definition(properties, definition)) => {
+            let raw = properties
+                .raw_connection()
+                .with_field(b"message_definition", definition);
             ParsedRecord::Connection { raw, len: frame.data_start() }
         }
         Some(V1Header::Other(op)) => {
@@ -72,19 +80,19 @@ pub(crate) fn parse(bytes: &[u8]) -> ParsedRecord<'_> {
 
 /// Parses a record header.
 pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
-    let (mut stream, mut definition) = (ConnectionProperties::default(), None);
+    let (mut properties, mut definition) = (ConnectionProperties::default(), None);
     let (mut op, mut secs, mut nanos) = (None, None, None);
     for (name, value) in fields.by_ref() {
         match name {
             b"op" => op = value.first().copied().filter(|_| value.len() == 1),
-            b"topic" => stream.topic = value,
-            b"md5" => stream.md5sum = value,
-            b"type" => stream.type_name = value,
-            b"callerid" => stream.caller = value,
-            b"latching" => stream.latching = value,
+            b"topic" => properties.topic = value,
+            b"md5" => properties.md5sum = value,
+            b"type" => properties.type_name = value,
+            b"callerid" => properties.caller = value,
+            b"latching" => properties.latching = value,
             b"def" => definition = Some(value),
-            b"sec" => secs = u32_of(value),
-            b"nsec" => nanos = u32_of(value),
+            b"sec" => secs = parse_u32(value),
+            b"nsec" => nanos = parse_u32(value),
             _ => {}
         }
     }
@@ -93,10 +101,12 @@ pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
     }
     Some(match op? {
         DEFINITION => {
-            let of_all = ConnectionProperties { caller: b"", latching: b"", ..stream };
-            V1Header::Definition(of_all, definition?)
+            // A definition belongs to a topic, not to one of its publishers.
+            let of_topic =
+                ConnectionProperties { caller: b"", latching: b"", ..properties };
+            V1Header::Definition(of_topic, definition?)
         }
-        MESSAGE => V1Header::Message(stream, time_from(secs?, nanos?)),
+        MESSAGE => V1Header::Message(properties, time_from(secs?, nanos?)),
         other => V1Header::Other(other),
     })
 }
@@ -105,14 +115,14 @@ pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
 pub(crate) fn declared_connection(bytes: &[u8]) -> Option<RawConnection> {
     let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
     match header(wire::fields(bytes, frame))? {
-        V1Header::Message(stream, _) => Some(stream.connection()),
+        V1Header::Message(properties, _) => Some(properties.raw_connection()),
         V1Header::Definition(..) | V1Header::Other(_) => None,
     }
 }
 
 impl ConnectionProperties<'_> {
-    /// Returns the connection id: FNV-1a of all properties.
-    fn number(&self) -> u32 {
+    /// Returns the connection id: the FNV-1a hash of all properties.
+    fn connection_id(&self) -> u32 {
         let Self { topic, type_name, md5sum, caller, latching } = self;
         let strings = [topic, type_name, md5sum, caller, latching];
         let bytes = strings.into_iter().flat_map(|text| text.iter().chain(b"\0"));
@@ -121,19 +131,19 @@ impl ConnectionProperties<'_> {
         })
     }
 
-    /// Returns whether its strings are plausible as topic, type and MD5 sum.
+    /// Returns whether the strings are plausible as topic, type and MD5 sum.
     pub(crate) fn is_plausible(&self) -> bool {
-        let is_sum =
+        let has_valid_sum =
             self.md5sum.len() == 32 && self.md5sum.iter().all(u8::is_ascii_hexdigit);
         !self.topic.is_empty()
             && self.type_name.contains(&b'/')
-            && (is_sum || self.md5sum == b"*")
+            && (has_valid_sum || self.md5sum == b"*")
     }
 
     /// Returns the equivalent connection of version 2.0, without its definition.
-    fn connection(&self) -> RawConnection {
+    fn raw_connection(&self) -> RawConnection {
         let Self { topic, type_name, md5sum, caller, latching } = *self;
-        let raw = RawConnection::new(self.number(), topic, &[]);
+        let raw = RawConnection::new(self.connection_id(), topic, &[]);
         let raw = raw.with_field(b"topic", topic).with_field(b"type", type_name);
         let optional_fields = [(&b"callerid"[..], caller), (b"latching", latching)];
         let optional_fields =

@@ -19,40 +19,43 @@ use crate::{
 };
 
 impl Bag {
-    /// Returns `chunk` with its data ended where its index data begin, if no record follows at
-    /// its declared end. The index data are searched before the next of `bounds`.
-    pub(crate) fn up_to_index(
+    /// Returns `chunk` with a corrected end, if no record follows at its declared end: the end is
+    /// where its index data begin. They are searched up to the next of `bounds`.
+    pub(crate) fn correct_chunk_end(
         &self,
         toplevel: &mut TopLevelReader,
         bounds: &[u64],
         chunk: Chunk,
     ) -> Result<Chunk> {
         let Range { start, end } = chunk.data;
-        let after = bounds.partition_point(|bound| *bound <= chunk.at);
-        let bound = bounds.get(after).copied().unwrap_or(end);
-        if chunk.is_cut || end >= bound || toplevel.continues(end, bound)? {
+        let next_part = bounds.partition_point(|bound| *bound <= chunk.at);
+        let max_end = bounds.get(next_part).copied().unwrap_or(end);
+        if chunk.is_cut || end >= max_end || toplevel.continues(end, max_end)? {
             return Ok(chunk);
         }
-        let with_end =
-            |end: u64| Chunk { data: start..end, is_wrong: true, ..chunk.clone() };
+        let with_end = |end: u64| Chunk {
+            data: start..end,
+            has_wrong_length: true,
+            ..chunk.clone()
+        };
         match chunk.header.compression {
             Ok(Compression::None) if matches!(self.encryption, Encryption::None) => {
-                let end = self.end_of_messages(start..bound)?;
+                let end = self.end_of_messages(start..max_end)?;
                 Ok(end.map_or(chunk.clone(), with_end))
             }
             Ok(Compression::Bz2 | Compression::Lz4) => {
-                let content = |chunk: &Chunk| -> Result<(usize, bool)> {
-                    Ok(match self.open(chunk, BytesMut::new())? {
-                        ChunkContent::Unpacked(bytes, outcome) => {
+                let len_and_completeness = |chunk: &Chunk| -> Result<(usize, bool)> {
+                    Ok(match self.open_chunk(chunk, BytesMut::new())? {
+                        ChunkContent::Decompressed(bytes, outcome) => {
                             let is_complete =
-                                bytes.len() >= chunk.header.declared as usize;
+                                bytes.len() >= chunk.header.declared_size as usize;
                             (bytes.len(), outcome == FrameOutcome::Whole && is_complete)
                         }
                         ChunkContent::Plain(_) | ChunkContent::Lost(_) => (0, false),
                     })
                 };
-                let (len, is_content_complete) = content(&chunk)?;
-                if is_content_complete {
+                let (len, is_complete) = len_and_completeness(&chunk)?;
+                if is_complete {
                     return Ok(chunk);
                 }
                 if let Some(at) = toplevel.find_index(start..end)?
@@ -60,20 +63,26 @@ impl Bag {
                 {
                     return Ok(with_end(at));
                 }
-                let longer =
-                    with_end(toplevel.find_between(end..bound)?.unwrap_or(bound));
-                Ok(if content(&longer)?.0 >= len { longer } else { chunk })
+                let longer_end = toplevel.find_between_chunks(end..max_end)?;
+                let longer = with_end(longer_end.unwrap_or(max_end));
+                let (longer_len, _) = len_and_completeness(&longer)?;
+                Ok(if longer_len >= len { longer } else { chunk })
             }
             _ => Ok(chunk),
         }
     }
 
-    /// Returns the end of the messages at the start of `range`, where records between chunks
-    /// begin, or the end of `range` if it contains only messages.
+    /// Returns the end of the messages at the start of `range`: the start of the first record that
+    /// lies between chunks or, if `range` contains only sound messages, its end. Returns `None` if
+    /// there is no such record and something is broken.
     fn end_of_messages(&self, range: Range<u64>) -> Result<Option<u64>> {
         let end = range.end;
-        let mut scan =
-            WindowScan { bytes: range, is_cut: false, is_outside: true, is_v1: false };
+        let mut scan = WindowScan {
+            bytes: range,
+            is_cut: false,
+            is_outside_chunks: true,
+            is_v1: false,
+        };
         let mut messages = ChunkMessages::default();
         while scan.read(&*self.source, self.options, &mut messages)? {}
         let at = scan.bytes.start;
@@ -81,48 +90,50 @@ impl Bag {
     }
 }
 
-/// The maximum number of listed positions inside a chunk that are examined.
+/// The maximum number of starts of parts inside a chunk that are examined.
 const MAX_CANDIDATES: usize = 256;
 
-/// Returns the extent of the chunk at `at` with the declared `data`. The next chunk can begin
-/// at one of `bounds`, the last of which is the end of the file. If the length is wrong, the
-/// chunk ends before that, where its index data begin.
-pub(crate) fn extent(
+/// Returns the chunk at `at`, whose header declares that its data are in the range `data`, with its
+/// real extent. `bounds` are the starts of all parts, and the end of the last: if a chunk begins at
+/// one of them inside `data`, the declared length is wrong, and the chunk ends before that one.
+pub(crate) fn chunk_extent(
     toplevel: &mut TopLevelReader,
     bounds: &[u64],
-    len: u64,
     at: u64,
     chunk_header: ChunkHeader,
     data: Range<u64>,
 ) -> Result<Chunk> {
-    let after = bounds.partition_point(|bound| *bound <= at);
-    let inner_bounds = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
+    let len = toplevel.len();
+    let next_part = bounds.partition_point(|bound| *bound <= at);
+    let inner_bounds =
+        bounds.iter().skip(next_part).take_while(|bound| **bound < data.end);
     for bound in inner_bounds.take(MAX_CANDIDATES) {
         if toplevel.chunk(*bound)?.is_some() {
-            return shortened_to(toplevel, *bound, at, chunk_header, data);
+            return chunk_before(toplevel, *bound, at, chunk_header, data);
         }
     }
     if is_unfinished(toplevel, &chunk_header, &data)? {
-        let end = bounds.get(after).copied().unwrap_or(len);
+        let end = bounds.get(next_part).copied().unwrap_or(len);
         return Ok(Chunk {
             at,
             header: chunk_header,
             data: data.start..end,
             is_cut: true,
-            is_wrong: false,
+            has_wrong_length: false,
         });
     }
     let end = bounds.last().copied().unwrap_or(len);
     if end < data.end && end < len && end > at {
-        return shortened_to(toplevel, end, at, chunk_header, data);
+        return chunk_before(toplevel, end, at, chunk_header, data);
     }
     let is_cut = data.end > len;
     let data = data.start.min(len)..data.end.min(len);
-    Ok(Chunk { at, header: chunk_header, data, is_cut, is_wrong: false })
+    Ok(Chunk { at, header: chunk_header, data, is_cut, has_wrong_length: false })
 }
 
-/// Returns the chunk at `at` with its declared `data` shortened to what lies before `end`.
-fn shortened_to(
+/// Returns the chunk at `at` with its declared `data` shortened: they end where index data begin
+/// before `end`, or else at `end`.
+fn chunk_before(
     toplevel: &TopLevelReader,
     end: u64,
     at: u64,
@@ -136,13 +147,13 @@ fn shortened_to(
         header: chunk_header,
         data: start..end,
         is_cut: false,
-        is_wrong: true,
+        has_wrong_length: true,
     })
 }
 
-/// Returns whether a recorder was killed while it wrote the chunk. Its lengths are still zero
-/// then, although its compressed bytes follow. (In an uncompressed chunk, messages follow,
-/// which are found without the chunk.)
+/// Returns whether the recorder was killed while it wrote this compressed chunk: its lengths are
+/// still 0, although compressed data follow. (In an uncompressed chunk, messages follow, which are
+/// read as messages outside chunks.)
 pub(crate) fn is_unfinished(
     toplevel: &mut TopLevelReader,
     chunk_header: &ChunkHeader,
@@ -153,6 +164,6 @@ pub(crate) fn is_unfinished(
     else {
         return Ok(false);
     };
-    let is_empty = data.is_empty() && chunk_header.declared == 0;
+    let is_empty = data.is_empty() && chunk_header.declared_size == 0;
     Ok(is_empty && compression.can_start_with(&toplevel.bytes(data.start, 8)?))
 }

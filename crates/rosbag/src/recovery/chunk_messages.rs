@@ -1,5 +1,5 @@
-//! The messages of a chunk, which are read again where something is broken: they show which
-//! index data belong to the chunk, and which of the listed messages are lost.
+//! The messages of a chunk. They are read again if something in or after the chunk is broken, to
+//! determine which index data belong to the chunk, and which of the listed messages are lost.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -21,11 +21,12 @@ const MAX_TRACKED: usize = 1 << 20;
 pub(crate) struct ChunkMessages {
     pub(crate) by_connection: BTreeMap<u32, ConnectionMessages>,
     /// The broken ranges, counted from the base of the scanned bytes.
-    pub(crate) broken: Vec<Range<u64>>,
-    /// Records that are reported as lost individually.
-    pub(crate) records: Vec<Range<u64>>,
+    pub(crate) broken_ranges: Vec<Range<u64>>,
+    /// The ranges of records that are reported as lost individually.
+    pub(crate) lost_records: Vec<Range<u64>>,
     /// The number of messages by connection and time.
     by_time: HashMap<(u32, Timestamp), u32>,
+    /// Whether there are too many messages to track each.
     is_overfull: bool,
 }
 
@@ -35,19 +36,20 @@ pub(crate) struct ConnectionMessages {
     pub(crate) records: u64,
     pub(crate) time: TimeRange,
     /// The time of the last of them in the file.
-    pub(crate) last: Timestamp,
+    pub(crate) last_time: Timestamp,
 }
 
 impl ChunkMessages {
-    /// Returns whether there may be more messages.
+    /// Returns whether something is broken, so that there may have been more messages.
     pub(crate) fn is_broken(&self) -> bool {
-        !self.broken.is_empty() || !self.records.is_empty()
+        !self.broken_ranges.is_empty() || !self.lost_records.is_empty()
     }
 
     /// Removes one message of `connection` and `time`; returns whether there was one.
-    pub(crate) fn take(&mut self, connection: u32, time: Timestamp) -> bool {
-        let left = self.by_time.get_mut(&(connection, time)).filter(|left| **left > 0);
-        left.map(|left| *left -= 1).is_some()
+    pub(crate) fn remove(&mut self, connection: u32, time: Timestamp) -> bool {
+        let count =
+            self.by_time.get_mut(&(connection, time)).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_some()
     }
 
     /// Returns whether there are too many messages to track each.
@@ -59,12 +61,12 @@ impl ChunkMessages {
 impl RecordVisitor for ChunkMessages {
     fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
         let range = TimeRange::from_timestamp(time);
-        let new = ConnectionMessages { records: 0, time: range, last: time };
-        let summary = self.by_connection.entry(id).or_insert(new);
+        let empty = ConnectionMessages { records: 0, time: range, last_time: time };
+        let summary = self.by_connection.entry(id).or_insert(empty);
         *summary = ConnectionMessages {
             records: summary.records + 1,
             time: summary.time.cover(&range),
-            last: time,
+            last_time: time,
         };
         self.is_overfull |= self.by_time.len() == MAX_TRACKED;
         if !self.is_overfull {
@@ -75,9 +77,12 @@ impl RecordVisitor for ChunkMessages {
 
     fn damage(&mut self, damage: Damage) {
         if damage.kind.is_loss() {
-            let to =
-                if damage.records > 0 { &mut self.records } else { &mut self.broken };
-            to.push(damage.bytes);
+            let ranges = if damage.records > 0 {
+                &mut self.lost_records
+            } else {
+                &mut self.broken_ranges
+            };
+            ranges.push(damage.bytes);
         }
     }
 

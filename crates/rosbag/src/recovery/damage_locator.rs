@@ -1,7 +1,7 @@
 //! Locating damage in the file, and determining the messages that are lost there.
 //!
-//! A chunk is followed by index data of its messages. If the chunk is broken, they show which
-//! messages were in the broken bytes: of which topics, how many, and when.
+//! A chunk is followed by index data of its messages. If the chunk is broken, they list the
+//! messages that were in the broken bytes: their topics, their number, and their times.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -12,22 +12,22 @@ use crate::{
     connections::connection::RawConnection,
     file::{
         bag::Bag,
-        index_entries::{LostMessages, MAX_INDEX, add, each_entry},
+        index_entries::{LostMessages, MAX_INDEX, add_lost_message, each_entry},
         toplevel_record::TopLevelReader,
     },
     records::record_scanner::RecordVisitor,
     recovery::{chunk_messages::ChunkMessages, open_chunk::OpenChunk},
 };
 
-/// The context of the bytes that are scanned.
+/// Where the bytes that are scanned come from. Damage in them is located accordingly.
 #[derive(Debug)]
 pub(crate) enum DamageContext {
     /// Bytes between chunks.
-    Outside,
+    OutsideChunks,
     /// A chunk that is not compressed, at this range of the file.
     Plain(Range<u64>),
     /// A decompressed chunk.
-    Unpacked(CompressedChunk),
+    Decompressed(CompressedChunk),
     /// A lost chunk.
     Lost(LostChunk),
 }
@@ -37,19 +37,19 @@ pub(crate) enum DamageContext {
 pub(crate) struct CompressedChunk {
     /// Its byte range in the file.
     pub(crate) bytes: Range<u64>,
-    /// The declared or actual length of its content, or 0 if it is not known.
-    pub(crate) content: u64,
+    /// The declared or actual length of its decompressed content, or 0 if it is not known.
+    pub(crate) content_len: u64,
 }
 
-/// A chunk that is lost, or that lost its header.
+/// A chunk that is lost, or whose header is lost.
 #[derive(Debug)]
 pub(crate) struct LostChunk {
     /// Its byte range in the file.
     pub(crate) bytes: Range<u64>,
     /// The start of its index data.
     pub(crate) index_at: u64,
-    /// Its messages that can still be read, or `None` if all are lost.
-    pub(crate) left: Option<ChunkMessages>,
+    /// Its messages that can still be read, or `None` if all of them are lost.
+    pub(crate) readable_messages: Option<ChunkMessages>,
 }
 
 impl CompressedChunk {
@@ -58,36 +58,38 @@ impl CompressedChunk {
         let compressed = self.bytes.end.saturating_sub(self.bytes.start);
         proportional_share(
             compressed,
-            range.end.min(self.content).saturating_sub(range.start).max(1),
-            self.content,
+            range.end.min(self.content_len).saturating_sub(range.start).max(1),
+            self.content_len,
         )
     }
 }
 
-/// Returns the part of `compressed` compressed bytes that corresponds to `part` of `content`
+/// Returns the part of `compressed` compressed bytes that corresponds to `part` of `content_len`
 /// decompressed bytes.
-pub(crate) fn proportional_share(compressed: u64, part: u64, content: u64) -> u64 {
+pub(crate) fn proportional_share(compressed: u64, part: u64, content_len: u64) -> u64 {
     let share = (u128::from(compressed) * u128::from(part))
-        .div_ceil(u128::from(content.max(1)));
-    if content == 0 {
+        .div_ceil(u128::from(content_len.max(1)));
+    if content_len == 0 {
         compressed
     } else {
         u64::try_from(share).unwrap_or(compressed).min(compressed)
     }
 }
 
-/// Passes damage to a visitor in terms of positions in the file.
+/// Passes records to a visitor unchanged, and damage with its position in the file and the messages
+/// that are lost in it.
 pub(crate) struct DamageLocator<'l, V> {
     pub(crate) visitor: &'l mut V,
     pub(crate) bag: &'l Bag,
     pub(crate) toplevel: &'l mut TopLevelReader,
     pub(crate) context: &'l mut DamageContext,
-    /// The chunk that is scanned, if it could be opened.
+    /// The chunk that is scanned, if there is one and its content can be read.
     pub(crate) chunk: Option<&'l mut OpenChunk>,
 }
 
 impl<V: RecordVisitor> DamageLocator<'_, V> {
-    /// Reports `damage`, separately for each connection if its `lost` messages are known.
+    /// Reports `damage`. If its `lost` messages are known, it is reported separately for each
+    /// connection.
     pub(crate) fn report(
         &mut self,
         damage: Damage,
@@ -105,7 +107,7 @@ impl<V: RecordVisitor> DamageLocator<'_, V> {
     }
 
     /// Reports `damage` in `range` of the content of the chunk.
-    fn report_in(&mut self, damage: Damage, range: &Range<u64>) {
+    fn report_in_content(&mut self, damage: Damage, range: &Range<u64>) {
         let chunk = self.chunk.as_mut().filter(|_| damage.kind.is_loss());
         let lost = chunk
             .and_then(|chunk| chunk.lost_messages(self.bag, self.toplevel, range).ok());
@@ -119,8 +121,8 @@ impl<V: RecordVisitor> DamageLocator<'_, V> {
 }
 
 impl LostChunk {
-    /// Returns its lost messages by its index data. For connections without index data, the
-    /// chunk info is used if nothing of the chunk is left.
+    /// Returns the lost messages, according to the index data of the chunk. If all messages are
+    /// lost, the chunk info is used for connections without index data.
     fn lost_messages(
         &mut self,
         bag: &Bag,
@@ -132,15 +134,16 @@ impl LostChunk {
             self.index_at,
             &mut remaining_bytes,
             |connection, time, _| {
-                let left = self.left.as_mut();
-                if !left.is_some_and(|left| {
-                    left.is_overfull() || left.take(connection, time)
+                let readable_messages = self.readable_messages.as_mut();
+                if !readable_messages.is_some_and(|readable_messages| {
+                    readable_messages.is_overfull()
+                        || readable_messages.remove(connection, time)
                 }) {
-                    add(&mut lost, connection, time);
+                    add_lost_message(&mut lost, connection, time);
                 }
             },
         );
-        if self.left.is_none()
+        if self.readable_messages.is_none()
             && let Ok(Some(chunk)) = bag.listed_chunk(self.bytes.start)
         {
             for (connection, records) in chunk.counts.iter().filter(|count| count.1 > 0)
@@ -159,22 +162,21 @@ impl<V: RecordVisitor> RecordVisitor for DamageLocator<'_, V> {
         let range = damage.bytes.clone();
         let is_loss = damage.kind.is_loss();
         match self.context {
-            DamageContext::Outside => self.visitor.damage(damage),
+            DamageContext::OutsideChunks => self.visitor.damage(damage),
             DamageContext::Plain(_) if damage.records > 0 => {
                 self.visitor.damage(damage)
             }
             DamageContext::Plain(data) => {
                 let range = range.start - data.start..range.end - data.start;
-                self.report_in(damage, &range);
+                self.report_in_content(damage, &range);
             }
-            DamageContext::Unpacked(chunk_bytes) => {
-                let mut damage = damage.with_bytes(chunk_bytes.bytes.clone());
+            DamageContext::Decompressed(chunk) => {
+                let mut damage = damage.with_bytes(chunk.bytes.clone());
                 if is_loss {
-                    damage =
-                        damage.with_lost_bytes(chunk_bytes.proportional_share(&range));
+                    damage = damage.with_lost_bytes(chunk.proportional_share(&range));
                 }
                 match damage.records {
-                    0 => self.report_in(damage, &range),
+                    0 => self.report_in_content(damage, &range),
                     _ => self.visitor.damage(damage),
                 }
             }

@@ -1,4 +1,5 @@
-//! The last chunk that was opened, which determines the index data that belong to it.
+//! The chunk that was opened last. Its messages determine which index data after it belong to it,
+//! and which messages are lost.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -11,7 +12,7 @@ use logtool_core::{Damage, DamageKind, Result, TimeRange, Timestamp};
 use crate::{
     file::{
         bag::{Bag, Chunk, ChunkContent},
-        index_entries::{LostMessages, MAX_INDEX, add, each_entry},
+        index_entries::{LostMessages, MAX_INDEX, add_lost_message, each_entry},
         toplevel_record::TopLevelReader,
     },
     records::record_scanner::RecordVisitor as _,
@@ -19,11 +20,11 @@ use crate::{
     wire,
 };
 
-/// A chunk that was opened, and the index data after it that were found so far.
+/// A chunk that was opened, and the connections whose index data were already read after it.
 #[derive(Debug)]
 pub(crate) struct OpenChunk {
     chunk: Chunk,
-    /// The connections that have index data after it.
+    /// The connections whose index data were already read.
     indexed: BTreeSet<u32>,
     /// Its messages; read on first use.
     known_messages: Option<KnownMessages>,
@@ -31,17 +32,17 @@ pub(crate) struct OpenChunk {
     losses: Option<ChunkLosses>,
 }
 
-/// The messages of a chunk, with summaries that are needed for many damaged ranges.
+/// The messages of a chunk, with summaries for comparing them with index data.
 #[derive(Debug)]
 struct KnownMessages {
     messages: ChunkMessages,
-    /// The total length of their index data.
+    /// The total length of the index data of these messages.
     index_len: u64,
     /// The time of the last message of each connection.
-    lasts: HashSet<Timestamp>,
+    last_times: HashSet<Timestamp>,
 }
 
-/// The range of messages whose bytes are missing completely.
+/// Stands for the range of messages whose bytes are missing completely.
 const NO_BYTES: Range<u64> = u64::MAX..u64::MAX;
 
 impl OpenChunk {
@@ -49,14 +50,15 @@ impl OpenChunk {
         Self { chunk, indexed: BTreeSet::new(), known_messages: None, losses: None }
     }
 
-    /// Records that there are index data of `connection`.
-    pub(crate) fn note_index(&mut self, connection: u32) {
+    /// Records that index data of `connection` were read.
+    pub(crate) fn mark_indexed(&mut self, connection: u32) {
         self.indexed.insert(connection);
     }
 
-    /// Returns whether the next index data, of `connection` with these `entries`, belong to
-    /// this chunk.
-    pub(crate) fn has_index_data(
+    /// Returns whether index data of `connection` with these `entries` belong to this chunk. If
+    /// messages of the chunk are lost, the entries cannot be compared, and are assumed to belong to
+    /// it.
+    pub(crate) fn owns_index_data(
         &mut self,
         bag: &Bag,
         connection: u32,
@@ -66,7 +68,7 @@ impl OpenChunk {
             return Ok(false);
         }
         let KnownMessages { messages, .. } = self.load_messages(bag)?;
-        let listed = (entries.len() / 12) as u64;
+        let listed = entries.len() as u64 / wire::INDEX_ENTRY_LEN;
         let times = wire::index_entries(entries)
             .map(|(time, _)| TimeRange::from_timestamp(time));
         let time = times.reduce(|all, next| all.cover(&next));
@@ -78,22 +80,27 @@ impl OpenChunk {
         Ok(messages.is_broken() || is_equal)
     }
 
-    /// Returns the expected end of its index data, or `None` if not all messages are known.
-    pub(crate) fn index_end(&mut self, bag: &Bag) -> Result<Option<u64>> {
+    /// Returns the expected end of the index data of this chunk, or `None` if not all messages are
+    /// known.
+    pub(crate) fn expected_index_end(&mut self, bag: &Bag) -> Result<Option<u64>> {
         let start = self.chunk.data.end;
         let known_messages = self.load_messages(bag)?;
         Ok(Some(start + known_messages.index_len)
             .filter(|_| !known_messages.messages.is_broken()))
     }
 
-    /// Returns whether its index data may end with an entry of this `time`.
-    pub(crate) fn ends_with(&mut self, bag: &Bag, time: Timestamp) -> Result<bool> {
-        Ok(self.load_messages(bag)?.lasts.contains(&time))
+    /// Returns whether the index data of this chunk may end with an entry of this `time`.
+    pub(crate) fn index_may_end_with(
+        &mut self,
+        bag: &Bag,
+        time: Timestamp,
+    ) -> Result<bool> {
+        Ok(self.load_messages(bag)?.last_times.contains(&time))
     }
 
-    /// Returns whether index data of `connection` with `count` entries, which begin with these
-    /// `entries`, belong to this chunk.
-    pub(crate) fn may_have_index_data(
+    /// Returns whether truncated index data of `connection`, which begin with these `entries` and
+    /// declare `count` entries, belong to this chunk.
+    pub(crate) fn may_own_index_data(
         &mut self,
         bag: &Bag,
         connection: u32,
@@ -109,8 +116,8 @@ impl OpenChunk {
             && times.all(|time| summary.time.contains(time)))
     }
 
-    /// Returns which messages are lost in `range` of the content, by its index data, and
-    /// whether there are index data of all connections.
+    /// Returns the messages that are lost in `range` of the content, according to the index data,
+    /// and whether all connections of the chunk have index data.
     pub(crate) fn lost_messages(
         &mut self,
         bag: &Bag,
@@ -119,24 +126,28 @@ impl OpenChunk {
     ) -> Result<(BTreeMap<u32, LostMessages>, bool)> {
         let losses = match self.losses.take() {
             Some(losses) => losses,
-            None => find_losses(toplevel, &self.chunk, read(bag, &self.chunk)?),
+            None => {
+                find_losses(toplevel, &self.chunk, read_messages(bag, &self.chunk)?)
+            }
         };
         let losses = self.losses.insert(losses);
         let by_range = &losses.by_range;
-        let at = by_range.partition_point(|(segment, _)| segment.start < range.start);
-        let of_range = by_range.get(at).filter(|(segment, _)| segment == range);
+        let at = by_range
+            .partition_point(|(broken_range, _)| broken_range.start < range.start);
+        let of_range =
+            by_range.get(at).filter(|(broken_range, _)| broken_range == range);
         let lost = of_range.map(|(_, lost)| lost.clone()).unwrap_or_default();
         Ok((lost, losses.is_complete))
     }
 
-    /// Returns the messages that are missing although nothing in the chunk is broken: if its
-    /// length is wrong, its index data may list more messages.
+    /// Returns the messages that are missing although nothing in the chunk is broken, with their
+    /// damage: if the length of the chunk is wrong, its index data may list more messages.
     pub(crate) fn missing_messages(
         &mut self,
         bag: &Bag,
         toplevel: &mut TopLevelReader,
     ) -> Result<Option<(Damage, BTreeMap<u32, LostMessages>)>> {
-        if !self.chunk.is_wrong {
+        if !self.chunk.has_wrong_length {
             return Ok(None);
         }
         let (lost, _) = self.lost_messages(bag, toplevel, &NO_BYTES)?;
@@ -146,12 +157,12 @@ impl OpenChunk {
         Ok(Some((damage, lost)).filter(|(_, lost)| !lost.is_empty()))
     }
 
-    /// Returns its messages. The chunk is opened again for this, which is needed only for
-    /// broken index data.
+    /// Returns the messages of the chunk. On the first call, the chunk is opened again: only broken
+    /// index data require this.
     fn load_messages(&mut self, bag: &Bag) -> Result<&KnownMessages> {
         let known_messages = match self.known_messages.take() {
             Some(known_messages) => known_messages,
-            None => KnownMessages::from_messages(read(bag, &self.chunk)?),
+            None => KnownMessages::from_messages(read_messages(bag, &self.chunk)?),
         };
         Ok(self.known_messages.insert(known_messages))
     }
@@ -162,32 +173,35 @@ impl KnownMessages {
         let by_connection = messages.by_connection.values();
         let index_len = by_connection
             .clone()
-            .map(|counts| wire::INDEX_HEAD + 12 * counts.records)
+            .map(|counts| {
+                wire::INDEX_HEADER_LEN + wire::INDEX_ENTRY_LEN * counts.records
+            })
             .sum();
-        let lasts = by_connection.map(|counts| counts.last).collect();
-        Self { messages, index_len, lasts }
+        let last_times = by_connection.map(|counts| counts.last_time).collect();
+        Self { messages, index_len, last_times }
     }
 }
 
 /// The losses of a chunk.
 #[derive(Debug)]
 struct ChunkLosses {
-    /// By broken range of the content.
+    /// The lost messages by broken range of the content.
     by_range: Vec<(Range<u64>, BTreeMap<u32, LostMessages>)>,
-    /// Whether there are index data of all connections with messages in the chunk.
+    /// Whether all connections with messages in the chunk have index data.
     is_complete: bool,
 }
 
-/// Returns the messages that the index data list and that are not among the `messages` of
-/// `chunk`. Each is assigned to the broken range at its declared offset or, because the content
-/// may be shifted, to the next broken range.
+/// Returns the losses of `chunk`: the messages that its index data list and that are not among its
+/// readable `messages`. Each is assigned to the broken range at its declared offset or, because the
+/// content may be displaced, to the next broken range.
 fn find_losses(
     toplevel: &mut TopLevelReader,
     chunk: &Chunk,
     mut messages: ChunkMessages,
 ) -> ChunkLosses {
-    let segments = std::mem::take(&mut messages.broken).into_iter();
-    let mut losses: Vec<_> = segments.map(|range| (range, BTreeMap::new())).collect();
+    let broken_ranges = std::mem::take(&mut messages.broken_ranges).into_iter();
+    let mut losses: Vec<_> =
+        broken_ranges.map(|range| (range, BTreeMap::new())).collect();
     if losses.is_empty() {
         losses.push((NO_BYTES, BTreeMap::new()));
     }
@@ -207,31 +221,34 @@ fn find_losses(
             let is_lost = if is_overfull {
                 range.contains(&offset)
             } else {
-                !messages.take(connection, time)
+                !messages.remove(connection, time)
             };
-            let records = &messages.records;
+            let records = &messages.lost_records;
             let position = records.partition_point(|range| range.end <= offset);
             let is_reported =
                 records.get(position).is_some_and(|range| range.contains(&offset));
             if is_lost && !is_reported {
-                add(lost, connection, time);
+                add_lost_message(lost, connection, time);
             }
         },
     );
     ChunkLosses { by_range: losses, is_complete: unlisted.is_empty() }
 }
 
-fn read(bag: &Bag, chunk: &Chunk) -> Result<ChunkMessages> {
+/// Reads the messages of `chunk`. Broken ranges count from the start of the content.
+fn read_messages(bag: &Bag, chunk: &Chunk) -> Result<ChunkMessages> {
     let mut messages = ChunkMessages::default();
-    match bag.open(chunk, BytesMut::new())? {
+    match bag.open_chunk(chunk, BytesMut::new())? {
         ChunkContent::Plain(mut plain) => {
             let start = plain.bytes.start;
             while plain.read(&*bag.source, bag.options, &mut messages)? {}
-            for range in messages.broken.iter_mut().chain(&mut messages.records) {
+            for range in
+                messages.broken_ranges.iter_mut().chain(&mut messages.lost_records)
+            {
                 *range = range.start - start..range.end - start;
             }
         }
-        ChunkContent::Unpacked(bytes, outcome) => {
+        ChunkContent::Decompressed(bytes, outcome) => {
             chunk.scan_records(&bytes, outcome, &mut messages)
         }
         ChunkContent::Lost(damage) => messages.damage(damage),

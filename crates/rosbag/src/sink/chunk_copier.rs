@@ -1,9 +1,9 @@
 //! Chunks that can be copied unchanged.
 //!
-//! This is possible if all messages of a chunk are selected, and would be written with the same
-//! connection ids and the same topic names. The index data of a chunk are trusted if they are
-//! consistent and the chunk need not be inspected for other reasons; otherwise the content is
-//! inspected.
+//! A chunk can be copied if all its messages are selected, and would be written with the same
+//! connection ids and topic names. Which messages it has is known from its index data if they are
+//! consistent, all their connections are declared, and there is no other reason to inspect the
+//! content; otherwise the content is inspected.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -17,26 +17,26 @@ use crate::{
     sink::SelectedLog,
     wire::{self, FrameMatch, Header},
     write::{
-        CopiedChunk, CopiedIndex, Writer,
+        CopiedChunk, CopiedIndexData, Writer,
         chunk_builder::{ChunkIndex, index_messages},
         ros_time::RosTime,
     },
 };
 
-/// The bytes that are read for the header of a chunk.
-const HEAD: u64 = 4096;
+/// The number of bytes that are read for the header of a chunk.
+const HEADER_READ: u64 = 4096;
 /// The maximum size of the index data of a chunk that are inspected, and of new index data for
 /// one part.
 const MAX_INDEX: u64 = 64 << 20;
 
-/// The inputs for copying chunks of a selection.
+/// Finds the chunks of a selection that can be copied.
 pub(super) struct ChunkCopier<'s, 'w> {
     pub(super) selected: &'s SelectedLog,
     pub(super) writer: &'s Writer<Box<dyn Output + 'w>>,
-    /// The requested compression.
+    /// The requested compression, if any.
     pub(super) compression: Option<Compression>,
     /// Whether the content of each chunk must be inspected.
-    pub(super) looks_inside: bool,
+    pub(super) inspects_content: bool,
     pub(super) source: &'s dyn Source,
 }
 
@@ -46,102 +46,104 @@ type ChunkMessage = (u32, RosTime, u32);
 /// The index data of a chunk.
 struct ChunkIndexData {
     bytes: Bytes,
-    /// The listed messages, or `None` if there are none or the index data are inconsistent.
+    /// The messages in the index data, or `None` if the index data are empty or inconsistent.
     messages: Option<Vec<ChunkMessage>>,
 }
 
 /// A chunk that may be copied.
 struct SourceChunk {
-    /// Its position.
+    /// The position of the chunk.
     at: u64,
     compression: Compression,
-    /// Its declared decompressed size.
+    /// The declared size after decompression.
     size: u32,
-    /// Its compressed bytes.
+    /// The byte range of the compressed data.
     data: Range<u64>,
 }
 
 impl ChunkCopier<'_, '_> {
-    /// Returns the chunks of `part` if it consists of chunks only and all can be copied.
+    /// Returns the chunks of `part`, if it consists only of chunks that can be copied.
     pub(super) fn chunks(&self, part: &Part) -> Result<Option<Vec<CopiedChunk>>> {
         if !self.selected.has_chunks() {
             return Ok(None);
         }
         let (parts, Range { start, end }) = (&self.selected.parts, part.bytes.clone());
-        let first = parts.partition_point(|[other, _]| *other < start);
-        let (mut chunks, mut at, mut total) = (Vec::new(), start, 0);
-        let mut declared = BTreeSet::new();
-        for [start, stop] in parts.iter().skip(first) {
+        let first = parts.partition_point(|[part_start, _]| *part_start < start);
+        let (mut chunks, mut at, mut new_index_bytes) = (Vec::new(), start, 0);
+        let mut declared_ids = BTreeSet::new();
+        for [part_start, part_end] in parts.iter().skip(first) {
             if at >= end {
                 break;
             }
-            let chunk = if *start == at && *stop <= end {
-                self.chunk(at..*stop, &declared)?
+            let chunk = if *part_start == at && *part_end <= end {
+                self.chunk(at..*part_end, &declared_ids)?
             } else {
                 None
             };
             let Some(chunk) = chunk else { return Ok(None) };
-            if let CopiedIndex::Made(bytes) = &chunk.index {
-                total += bytes.len() as u64;
+            if let CopiedIndexData::New(bytes) = &chunk.index_data {
+                new_index_bytes += bytes.len() as u64;
             }
-            if total > MAX_INDEX {
+            if new_index_bytes > MAX_INDEX {
                 return Ok(None);
             }
-            declared.extend(&chunk.declares);
+            declared_ids.extend(&chunk.declared_ids);
             chunks.push(chunk);
-            at = *stop;
+            at = *part_end;
         }
         Ok(Some(chunks).filter(|chunks| at == end && !chunks.is_empty()))
     }
 
-    /// Returns the chunk that occupies all of `draft` if it can be copied after chunks that
-    /// declare the connections `declared`.
+    /// Returns the chunk of `part`, which is a part with one chunk, if the chunk can be copied
+    /// after chunks that declare the connections `declared_before`.
     fn chunk(
         &self,
-        draft: Range<u64>,
-        declared: &BTreeSet<u32>,
+        part: Range<u64>,
+        declared_before: &BTreeSet<u32>,
     ) -> Result<Option<CopiedChunk>> {
-        let Some(chunk) = self.find_chunk(&draft)? else { return Ok(None) };
-        let Some(listed) = self.index_data_of(&chunk, draft.end)? else {
+        let Some(chunk) = self.find_chunk(&part)? else { return Ok(None) };
+        let Some(listed) = self.index_data_of(&chunk, part.end)? else {
             return Ok(None);
         };
-        let is_declared =
-            |id: u32| self.writer.is_declared(id) || declared.contains(&id);
-        let believes = |(id, ..): &ChunkMessage| is_declared(*id);
-        let looks_inside = self.looks_inside || chunk.compression == Compression::None;
-        let (messages, declares) = match listed.messages {
-            Some(messages) if !looks_inside && messages.iter().all(believes) => {
+        let is_declared = |(id, ..): &ChunkMessage| {
+            self.writer.is_declared(*id) || declared_before.contains(id)
+        };
+        // Inspecting an uncompressed chunk costs little.
+        let inspects_content =
+            self.inspects_content || chunk.compression == Compression::None;
+        let (messages, declared_ids) = match listed.messages {
+            Some(messages) if !inspects_content && messages.iter().all(is_declared) => {
                 (messages, Vec::new())
             }
-            _ => match self.inspect_content(&chunk, declared)? {
-                Some(chunk) => chunk,
+            _ => match self.inspect_content(&chunk, declared_before)? {
+                Some(inspected) => inspected,
                 None => return Ok(None),
             },
         };
         if !self.is_fully_selected(&messages, chunk.at) {
             return Ok(None);
         }
-        let Some(ChunkIndex { index, summary }) = index_messages(&messages) else {
+        let Some(ChunkIndex { index_data, summary }) = index_messages(&messages) else {
             return Ok(None);
         };
-        // Index data that ROS wrote have the same form, and are copied.
-        let index = if listed.bytes == index {
-            CopiedIndex::There(chunk.data.end..draft.end)
+        // Index data that ROS wrote are equal to the new ones, and are copied.
+        let index_data = if listed.bytes == index_data {
+            CopiedIndexData::Original(chunk.data.end..part.end)
         } else {
-            CopiedIndex::Made(index)
+            CopiedIndexData::New(index_data)
         };
         Ok(Some(CopiedChunk {
-            chunk: draft.start..chunk.data.end,
-            index,
+            chunk: part.start..chunk.data.end,
+            index_data,
             summary,
-            declares,
+            declared_ids,
         }))
     }
 
-    /// Returns the chunk at the start of `draft`, if there is one that may be copied.
-    fn find_chunk(&self, draft: &Range<u64>) -> Result<Option<SourceChunk>> {
+    /// Returns the chunk at the start of `part`, if there is one that may be copied.
+    fn find_chunk(&self, part: &Range<u64>) -> Result<Option<SourceChunk>> {
         let first_bytes =
-            self.source.read_at(draft.start..draft.end.min(draft.start + HEAD))?;
+            self.source.read_at(part.start..part.end.min(part.start + HEADER_READ))?;
         let FrameMatch::Whole(frame) = wire::frame(&first_bytes) else {
             return Ok(None);
         };
@@ -153,14 +155,14 @@ impl ChunkCopier<'_, '_> {
         let Some(compression) = Compression::from_name(compression) else {
             return Ok(None);
         };
-        let start = draft.start + frame.data_start() as u64;
+        let start = part.start + frame.data_start() as u64;
         let data = start..start + u64::from(frame.data_len);
         let packed = first_bytes.get(frame.data_start()..).unwrap_or_default();
         let is_as_requested =
             self.compression.is_none_or(|requested| requested == compression);
-        let is_complete = !data.is_empty() && data.end <= draft.end;
-        let chunk = SourceChunk { at: draft.start, compression, size, data };
-        Ok((is_as_requested && is_complete && compression.is_of_ros(packed))
+        let is_complete = !data.is_empty() && data.end <= part.end;
+        let chunk = SourceChunk { at: part.start, compression, size, data };
+        Ok((is_as_requested && is_complete && compression.is_readable_by_ros(packed))
             .then_some(chunk))
     }
 
@@ -190,7 +192,8 @@ impl ChunkCopier<'_, '_> {
                 return Ok(None);
             };
             let entries = entries.get(frame.data_start()..).unwrap_or_default();
-            is_wrong |= version != 1 || entries.len() as u64 != u64::from(count) * 12;
+            is_wrong |= version != 1
+                || entries.len() as u64 != u64::from(count) * wire::INDEX_ENTRY_LEN;
             is_wrong |= !ids.insert(connection);
             for (time, offset) in wire::index_entries(entries) {
                 match RosTime::new(time) {
@@ -206,26 +209,27 @@ impl ChunkCopier<'_, '_> {
         Ok(Some(ChunkIndexData { bytes, messages: (!is_wrong).then_some(messages) }))
     }
 
-    /// Inspects the content of a chunk: returns its messages and its declared connections.
-    /// Returns `None` if the content is broken, if it declares a connection that differs
-    /// in the new bag, or if it uses a connection that the new bag has not declared before
-    /// this chunk.
+    /// Inspects the content of a chunk, and returns its messages and the ids of the connections
+    /// that it declares. Returns `None` if the content is broken, if it declares a connection that
+    /// differs in the new bag, or if it has messages of a connection that neither it nor the new
+    /// bag up to this chunk declares. `declared_before` are the ids that chunks before it declare,
+    /// in the same part.
     fn inspect_content(
         &self,
         chunk: &SourceChunk,
-        declared: &BTreeSet<u32>,
+        declared_before: &BTreeSet<u32>,
     ) -> Result<Option<(Vec<ChunkMessage>, Vec<u32>)>> {
         let Some(content) = self.decompress(chunk)? else { return Ok(None) };
-        let (mut messages, mut declares) = (Vec::new(), Vec::new());
-        let mut declared_ids = declared.clone();
+        let (mut messages, mut declared_ids) = (Vec::new(), Vec::new());
+        let mut all_declared = declared_before.clone();
         let mut rest = &content[..];
         while !rest.is_empty() {
             let offset = (content.len() - rest.len()) as u32;
             let len = match chunk_record::parse(rest) {
                 ParsedRecord::Message { connection: id, time, payload } => {
-                    let is_known = declared_ids.contains(&id)
-                        || self.writer.is_declared(id) && declared_ids.insert(id);
-                    let (true, Ok(stamp)) = (is_known, RosTime::new(time)) else {
+                    let is_declared = all_declared.contains(&id)
+                        || self.writer.is_declared(id) && all_declared.insert(id);
+                    let (true, Ok(stamp)) = (is_declared, RosTime::new(time)) else {
                         return Ok(None);
                     };
                     messages.push((id, stamp, offset));
@@ -233,11 +237,11 @@ impl ChunkCopier<'_, '_> {
                 }
                 ParsedRecord::Connection { raw, len } => {
                     let connection = Connection::new(raw);
-                    if !self.is_same(&connection) {
+                    if !self.is_unchanged(&connection) {
                         return Ok(None);
                     }
-                    declared_ids.insert(connection.id);
-                    declares.push(connection.id);
+                    all_declared.insert(connection.id);
+                    declared_ids.push(connection.id);
                     len
                 }
                 ParsedRecord::Other { .. }
@@ -248,7 +252,7 @@ impl ChunkCopier<'_, '_> {
             };
             rest = rest.get(len..).unwrap_or_default();
         }
-        Ok(Some((messages, declares)))
+        Ok(Some((messages, declared_ids)))
     }
 
     /// Returns the content of a chunk if it is complete and has its declared size.
@@ -266,8 +270,13 @@ impl ChunkCopier<'_, '_> {
             Compression::None => (packed, FrameOutcome::Whole),
             compression => {
                 let buffer = BytesMut::new();
-                let (content, outcome) =
-                    compression.decompress(&packed, *size, *size as usize, buffer);
+                let (content, outcome) = compression.decompress(
+                    &packed,
+                    *size,
+                    *size as usize,
+                    false,
+                    buffer,
+                );
                 (content.freeze(), outcome)
             }
         };
@@ -276,19 +285,18 @@ impl ChunkCopier<'_, '_> {
         Ok(is_complete.then_some(content))
     }
 
-    /// Returns whether all `messages` of the chunk at `at` are selected, and each belongs to the
-    /// connection that has its id in the new bag too.
+    /// Returns whether all `messages` of the chunk at `at` are selected, and their connections have
+    /// the same ids in the new bag.
     fn is_fully_selected(&self, messages: &[ChunkMessage], at: u64) -> bool {
         let ids: BTreeSet<u32> = messages.iter().map(|(id, ..)| *id).collect();
         let table = &self.selected.table;
         let has_same_id = |id: &u32| {
             let index = table.lookup(*id, at).map(|entry| entry as usize);
             let entry = index.and_then(|index| table.entries.get(index));
-            let new_handles =
-                index.and_then(|index| self.selected.new_handles.get(index)).copied();
-            let handle = new_handles.flatten();
+            let handle =
+                index.and_then(|index| *self.selected.new_handles.get(index)?);
             handle.is_some_and(|handle| handle.id() == *id)
-                && entry.is_some_and(|entry| self.is_same(&entry.connection))
+                && entry.is_some_and(|entry| self.is_unchanged(&entry.connection))
         };
         let range = self.selected.selection.time;
         ids.iter().all(has_same_id)
@@ -296,7 +304,7 @@ impl ChunkCopier<'_, '_> {
     }
 
     /// Returns whether the new bag has `connection` unchanged.
-    fn is_same(&self, connection: &Connection) -> bool {
+    fn is_unchanged(&self, connection: &Connection) -> bool {
         let connection_key = (connection.topic_bytes(), connection.header());
         self.writer.connection(connection.id) == Some(connection_key)
     }

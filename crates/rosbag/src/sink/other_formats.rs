@@ -1,5 +1,4 @@
-//! Selections of logs in other formats whose messages have the encoding of ROS 1, e.g. MCAP
-//! files.
+//! Selections of logs in other formats, e.g. MCAP files, whose messages are encoded as in ROS 1.
 
 use logtool_core::{
     Error, ErrorKind, Manifest, MetadataKey, MetadataKeys, Result, Selection, Stream,
@@ -9,19 +8,19 @@ use logtool_rosmsg::{ConnectionMetadata, Encoding};
 
 use crate::{
     connections::{
-        connection::{RawConnection, is_own_key},
+        connection::{RawConnection, is_reserved_key},
         connection_table::ConnectionTable,
     },
     write::connection_header::ConnectionHeader,
 };
 
-/// The maximum number of dropped metadata records that are named.
-const NAMED: usize = 8;
+/// The maximum number of dropped metadata records that a message names.
+const MAX_NAMED: usize = 8;
 
 /// The name of the field with the definition of a type.
 const DEFINITION: &str = "message_definition";
 
-/// Returns the connections for the streams of `manifest`, in their order.
+/// Returns a connection for each stream of `manifest`, in the same order.
 ///
 /// # Errors
 /// `UnsuitableEncoding` if the messages of a topic in `selection` are not encoded as in ROS 1.
@@ -55,7 +54,7 @@ pub(super) fn connections(
             header = header.with_caller(caller);
         }
         let latches = topic.is_latched(number).then_some("1");
-        header = header.with_latching_text(metadata.latching.or(latches));
+        header = header.with_latching(metadata.latching.or(latches));
         for (name, value) in other_metadata(stream).filter(|(name, _)| is_field(name)) {
             header = header.with_field(name, value);
         }
@@ -69,33 +68,35 @@ pub(super) fn connections(
     Ok(ConnectionTable::from_streams(connections.collect::<Result<Vec<_>>>()?))
 }
 
-/// Returns the contents of the log of `manifest` that a bag cannot store besides messages. The
-/// provenance of the log is not counted, because the bag gets its own.
+/// Returns the contents of the log of `manifest`, other than messages, that a bag cannot store. The
+/// provenance records are not counted, because they describe how the log itself was written.
 pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedContent> {
-    const OWN: [&str; 2] = ["logtool", "provenance"];
-    let files = match manifest.file_metadata(MetadataKey::Attachments) {
+    // The names of the metadata records with the provenance.
+    const PROVENANCE_RECORDS: [&str; 2] = ["logtool", "provenance"];
+    let attachments = match manifest.file_metadata(MetadataKey::Attachments) {
         Some(Value::UInt(count)) => *count,
         _ => 0,
     };
     let keys: Vec<&str> = match manifest.file_metadata(MetadataKey::MetadataRecords) {
-        Some(Value::Map(all)) => all.keys().map(String::as_str).collect(),
+        Some(Value::Map(records)) => records.keys().map(String::as_str).collect(),
         _ => Vec::new(),
     };
-    let keys: Vec<&str> = keys.into_iter().filter(|key| !OWN.contains(key)).collect();
-    let names = keys.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    let ellipsis = if keys.len() > NAMED { ", …" } else { "" };
+    let keys: Vec<&str> =
+        keys.into_iter().filter(|key| !PROVENANCE_RECORDS.contains(key)).collect();
+    let names = keys.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+    let ellipsis = if keys.len() > MAX_NAMED { ", …" } else { "" };
     let names = format!(" ({names}{ellipsis})");
-    let unnamed = manifest.streams.iter().flat_map(other_metadata);
-    let unnamed = unnamed.filter(|(name, _)| !is_field(name)).count() as u64;
+    let pairs = manifest.streams.iter().flat_map(other_metadata);
+    let dropped_pairs = pairs.filter(|(name, _)| !is_field(name)).count() as u64;
     let counts = [
-        (files, "attachment", ""),
+        (attachments, "attachment", ""),
         (keys.len() as u64, "metadata record", names.as_str()),
-        (unnamed, "channel metadata pair", ""),
+        (dropped_pairs, "channel metadata pair", ""),
     ];
     let dropped = counts.into_iter().filter(|(count, ..)| *count > 0);
-    let dropped = dropped.map(|(count, one, names)| {
-        let end = if count == 1 { "" } else { "s" };
-        format!("{count} {one}{end}{names}")
+    let dropped = dropped.map(|(count, noun, names)| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{count} {noun}{plural}{names}")
     });
     let dropped: Vec<String> = dropped.collect();
     let message = format!("{}: a bag has only messages", dropped.join(", "));
@@ -103,20 +104,20 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
         .then_some(UnsupportedContent { topic: None, description: message })
 }
 
-/// Returns the metadata of `stream` whose keys the writer of the file chose, and that have no
-/// field of their own in a bag.
+/// Returns the metadata of `stream` that were chosen by the writer of the log, and for which bags
+/// have no field with a defined meaning.
 fn other_metadata(stream: &Stream) -> impl Iterator<Item = (&str, &str)> {
-    let is_of_file = stream.metadata_keys == MetadataKeys::File;
-    let entries = stream.metadata.iter().filter(move |_| is_of_file);
+    let has_chosen_keys = stream.metadata_keys == MetadataKeys::File;
+    let entries = stream.metadata.iter().filter(move |_| has_chosen_keys);
     entries.filter_map(|(name, value)| match value {
-        Value::Text(value) if name != DEFINITION && !is_own_key(name) => {
+        Value::Text(value) if name != DEFINITION && !is_reserved_key(name) => {
             Some((&**name, &**value))
         }
         _ => None,
     })
 }
 
-/// Returns whether `name` is possible as the name of a connection field.
+/// Returns whether a connection field can have this `name`.
 fn is_field(name: &str) -> bool {
     !name.is_empty() && !name.contains('=')
 }

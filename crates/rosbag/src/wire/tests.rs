@@ -9,13 +9,15 @@ fn field(name: &str, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Encodes a record.
 fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
     let fields = fields.concat();
     let lengths = [fields.len(), data.len()].map(|len| (len as u32).to_le_bytes());
     [&lengths[0], fields.as_slice(), &lengths[1], data].concat()
 }
 
-fn read(bytes: &[u8]) -> Option<Header<'_>> {
+/// Parses the header of the record at the start of `bytes`.
+fn parse_header(bytes: &[u8]) -> Option<Header<'_>> {
     let FrameMatch::Whole(frame) = frame(bytes) else { return None };
     header(fields(bytes, frame))
 }
@@ -43,7 +45,7 @@ fn fields_are_read_in_any_order_and_unknown_fields_are_skipped() {
     ];
     let time = Timestamp::from_nanos(1_000_000_005);
     let message = Header::Message { connection: 65536, time };
-    assert_eq!(read(&record(&fields, b"data")), Some(message));
+    assert_eq!(parse_header(&record(&fields, b"data")), Some(message));
 }
 
 #[test]
@@ -54,7 +56,7 @@ fn fast_path_and_general_parser_agree_on_messages() {
     for fields in usual {
         let bytes = record(&fields.map(Clone::clone), b"data");
         let FrameMatch::Whole(frame) = frame(&bytes) else { panic!("{bytes:?}") };
-        let Some(Header::Message { connection, time }) = read(&bytes) else {
+        let Some(Header::Message { connection, time }) = parse_header(&bytes) else {
             panic!("{bytes:?}")
         };
         assert_eq!(connection, 7);
@@ -72,17 +74,20 @@ fn fast_path_and_general_parser_agree_on_messages() {
 
 #[test]
 fn header_without_a_required_field_is_rejected() {
-    assert_eq!(read(&record(&[field("op", &[2])], b"")), None);
-    assert_eq!(read(&record(&[field("op", &[5]), field("size", &[1])], b"")), None);
+    assert_eq!(parse_header(&record(&[field("op", &[2])], b"")), None);
+    assert_eq!(
+        parse_header(&record(&[field("op", &[5]), field("size", &[1])], b"")),
+        None
+    );
     let other = [field("op", &[0x42])];
-    assert_eq!(read(&record(&other, b"")), Some(Header::Other(0x42)));
+    assert_eq!(parse_header(&record(&other, b"")), Some(Header::Other(0x42)));
 }
 
 #[test]
 fn field_longer_than_its_header_is_rejected() {
     let mut bytes = record(&[field("op", &[0x42]), field("more", b"1")], b"");
     bytes[12] += 1; // the length of the second field
-    assert_eq!(read(&bytes), None);
+    assert_eq!(parse_header(&bytes), None);
 }
 
 #[test]
@@ -95,10 +100,15 @@ fn header_of_impossible_length_is_not_a_record() {
 
 #[test]
 fn chunk_info_with_end_before_start_has_no_time() {
-    let at = |secs: i64| Timestamp::from_nanos(secs * 1_000_000_000);
-    let info =
-        ChunkInfo { version: 1, chunk_at: 0, first: at(5), last: at(4), count: 0 };
+    let time_at = |secs: i64| Timestamp::from_nanos(secs * 1_000_000_000);
+    let info = ChunkInfo {
+        version: 1,
+        chunk_at: 0,
+        first: time_at(5),
+        last: time_at(4),
+        count: 0,
+    };
     assert_eq!(info.time(), None);
-    let time = ChunkInfo { last: at(5), ..info }.time().unwrap();
-    assert!(time.contains(at(5)) && !time.contains(at(6)));
+    let time = ChunkInfo { last: time_at(5), ..info }.time().unwrap();
+    assert!(time.contains(time_at(5)) && !time.contains(time_at(6)));
 }

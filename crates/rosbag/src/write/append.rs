@@ -22,8 +22,9 @@ use crate::{
     },
     wire::{self, FrameMatch},
     write::{
-        ChunkInfo, Writer,
+        Writer, WrittenChunk,
         chunk_builder::ChunkSummary,
+        connection_header::check_lengths,
         editable_header::EditableHeader,
         encode::{self, IndexOrder},
         options::WriterOptions,
@@ -50,7 +51,7 @@ impl Writer<File> {
         bag_header.set(0, 0, 0);
         file.seek(SeekFrom::Start(bag_header.at))?;
         file.write_all(&bag_header.fields)?;
-        // If this fails, the index still exists.
+        // The header without an index must be on the disk before the index is removed.
         file.sync_data()?;
         file.set_len(index_at)?;
         file.seek(SeekFrom::End(0))?;
@@ -63,13 +64,14 @@ impl Writer<File> {
             if writer.connection(connection.id).is_none() {
                 let (topic, header) = (connection.topic_bytes(), connection.header());
                 let handle = writer.connect_raw(connection.id, topic, header)?;
-                // The connection may be declared in the index only.
-                writer.declare(handle.number);
+                // It may be declared in the index only, which was removed, so the first new chunk
+                // declares it again.
+                writer.declare(handle.index);
             }
         }
         for IndexedChunk { at, time, counts } in index.chunks {
             let summary = ChunkSummary { times: first_and_last(&time)?, counts };
-            writer.chunks.push(ChunkInfo { at, summary });
+            writer.chunks.push(WrittenChunk { at, summary });
         }
         Ok(writer)
     }
@@ -85,6 +87,7 @@ struct FinishedBag {
 }
 
 impl FinishedBag {
+    /// Reads the bag in `source`, and checks everything that appending to it requires.
     fn read(source: &Arc<dyn Source>) -> Result<Self> {
         let mut remarks = Vec::new();
         let file_header =
@@ -113,18 +116,22 @@ impl FinishedBag {
         check_connections(&index)?;
         check_times(&index)?;
         let index_order = check_end(&mut toplevel, &file_header, &index)?;
-        let bag_header = find_header(&mut toplevel, &file_header)?;
+        let bag_header = read_header(&mut toplevel, &file_header)?;
         Ok(Self { bag_header, index_at: file_header.index_at, index, index_order })
     }
 }
 
-/// Checks that connection ids are unique, and that every connection with messages is listed.
+/// Checks that connection ids are unique, that the connections can be written again, and that every
+/// connection with messages is listed.
 fn check_connections(index: &Index) -> Result<()> {
     let mut by_id = BTreeMap::new();
     for connection in
         index.connections.iter().cloned().map(|(raw, _)| Connection::new(raw))
     {
         let id = connection.id;
+        check_lengths(connection.topic_bytes(), connection.header()).map_err(
+            |err| unsound_error(&format!("{} (connection {id})", err.message())),
+        )?;
         let replaced = by_id.insert(id, connection);
         if replaced.is_some_and(|replaced| by_id.get(&id) != Some(&replaced)) {
             return Err(unsound_error(&format!("two connections have the id {id}")));
@@ -133,7 +140,7 @@ fn check_connections(index: &Index) -> Result<()> {
     let mut counts = index.chunks.iter().flat_map(|chunk| &chunk.counts);
     match counts.find(|(id, _)| !by_id.contains_key(id)) {
         Some((id, _)) => {
-            Err(unsound_error(&format!("there is no connection with the id {id}")))
+            Err(unsound_error(&format!("the index has no connection with the id {id}")))
         }
         None => Ok(()),
     }
@@ -151,8 +158,8 @@ fn check_times(index: &Index) -> Result<()> {
     Ok(())
 }
 
-/// Checks that only index data lie between the last chunk and the index. Returns the order of
-/// their fields.
+/// Checks that only index data lie between the last chunk and the index. Returns the order of their
+/// fields, if there are any.
 fn check_end(
     toplevel: &mut TopLevelReader,
     file_header: &FileHeader,
@@ -181,12 +188,12 @@ fn check_end(
     }
 }
 
-/// Returns the order of the fields of the index data at the start of `bytes`, if they have
-/// exactly the known fields.
+/// Returns the order of the fields of the index data record at the start of `bytes`, if it has
+/// exactly the fields of [`encode::INDEX_ORDER`].
 fn detect_index_order(bytes: &[u8]) -> Option<IndexOrder> {
     let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
-    let field_name = |name: &[u8]| {
-        encode::INDEX_ORDER.into_iter().find(|field_name| field_name.as_bytes() == name)
+    let field_name = |bytes: &[u8]| {
+        encode::INDEX_ORDER.into_iter().find(|name| name.as_bytes() == bytes)
     };
     let names: Option<Vec<&str>> =
         wire::fields(bytes, frame).map(|(name, _)| field_name(name)).collect();
@@ -194,18 +201,20 @@ fn detect_index_order(bytes: &[u8]) -> Option<IndexOrder> {
     encode::INDEX_ORDER.iter().all(|name| order.contains(name)).then_some(order)
 }
 
-fn find_header(
+/// Reads the bag header, so that its values can be changed.
+fn read_header(
     toplevel: &mut TopLevelReader,
     file_header: &FileHeader,
 ) -> Result<EditableHeader> {
     let first = toplevel.bytes(0, file_header.records_at)?;
-    let line = wire::version(&first).map_or(0, |line| line.line_len);
-    let bytes = first.get(line..).unwrap_or_default();
-    EditableHeader::find(bytes, line as u64)
-        .ok_or_else(|| unsound_error("the header of the bag lacks a field"))
+    let line_len = wire::version(&first).map_or(0, |version| version.line_len);
+    let bytes = first.get(line_len..).unwrap_or_default();
+    EditableHeader::parse(bytes, line_len as u64).ok_or_else(|| {
+        unsound_error("the bag header lacks a field with a position or a count")
+    })
 }
 
-/// Returns the first and the last time in `range`.
+/// Returns the first and the last time in `range`, or an error if a bag cannot store them.
 fn first_and_last(range: &TimeRange) -> Result<[RosTime; 2]> {
     let last = Timestamp::from_nanos(range.end.as_nanos().saturating_sub(1));
     Ok([RosTime::new(range.start)?, RosTime::new(last)?])
@@ -215,4 +224,36 @@ fn unsound_error(reason: &str) -> Error {
     let message =
         format!("cannot append to this bag without repairing it first: {reason}");
     Error::new(ErrorKind::Malformed, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn read_all(file: &mut File) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    /// The connection cannot be written again, so the index must not be removed.
+    #[test]
+    fn bag_with_an_empty_topic_is_unchanged() {
+        let mut writer =
+            Writer::new(tempfile::tempfile().unwrap(), WriterOptions::default())
+                .unwrap();
+        let connection = writer.connect_raw(0, b"/t", b"").unwrap();
+        writer.connections[0].topic.clear();
+        writer.write(connection, Timestamp::from_nanos(1), b"message").unwrap();
+        let mut file = writer.finish().unwrap();
+        let before = read_all(&mut file);
+        let copy = file.try_clone().unwrap();
+        let err = Writer::append(copy, WriterOptions::default()).unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::Malformed);
+        assert!(err.to_string().contains("topic of a connection is empty"), "{err}");
+        assert_eq!(read_all(&mut file), before);
+    }
 }

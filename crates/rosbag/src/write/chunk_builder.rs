@@ -11,8 +11,8 @@ use crate::write::{
 #[derive(Debug, Default)]
 pub(crate) struct ChunkBuilder {
     bytes: Vec<u8>,
-    /// The index entries by the index of the connection in the writer; empty for a connection
-    /// without messages.
+    /// The index entries, by the index of the connection in the writer. Those of a connection
+    /// without messages are empty.
     entries: Vec<Vec<(RosTime, u32)>>,
     /// The connections with messages: their ids, and their indices in the writer.
     connections: Vec<(u32, usize)>,
@@ -29,15 +29,15 @@ pub(crate) struct FullChunk {
 /// The index data and the chunk info of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkIndex {
-    /// Its index data records.
-    pub(crate) index: Vec<u8>,
+    /// The index data records.
+    pub(crate) index_data: Vec<u8>,
     pub(crate) summary: ChunkSummary,
 }
 
 /// The contents of the chunk info of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkSummary {
-    /// Its first and its last time.
+    /// The first and the last time.
     pub(crate) times: [RosTime; 2],
     /// The number of messages of each connection.
     pub(crate) counts: Vec<(u32, u32)>,
@@ -59,26 +59,26 @@ impl ChunkBuilder {
         encode::connection(&mut self.bytes, id, topic, header);
     }
 
-    /// Adds a message of the connection `id`, which has the index `number` in the writer.
+    /// Adds a message of the connection `id`, which has this `index` in the writer.
     pub(crate) fn message(
         &mut self,
         id: u32,
-        number: usize,
+        index: usize,
         stamp: RosTime,
         payload: &[u8],
     ) {
-        self.add_entry(id, number, stamp, self.bytes.len() as u32);
+        self.add_entry(id, index, stamp, self.bytes.len() as u32);
         encode::message(&mut self.bytes, id, stamp, payload);
     }
 
     /// Adds an index entry for the message at `offset`.
-    fn add_entry(&mut self, id: u32, number: usize, stamp: RosTime, offset: u32) {
-        if self.entries.len() <= number {
-            self.entries.resize_with(number + 1, Vec::new);
+    fn add_entry(&mut self, id: u32, index: usize, stamp: RosTime, offset: u32) {
+        if self.entries.len() <= index {
+            self.entries.resize_with(index + 1, Vec::new);
         }
-        if let Some(entries) = self.entries.get_mut(number) {
+        if let Some(entries) = self.entries.get_mut(index) {
             if entries.is_empty() {
-                self.connections.push((id, number));
+                self.connections.push((id, index));
             }
             entries.push((stamp, offset));
         }
@@ -86,9 +86,8 @@ impl ChunkBuilder {
         self.times = Some([first.min(stamp), last.max(stamp)]);
     }
 
-    /// Returns the chunk, if it has messages, and starts the next one in `buffer`, an empty
-    /// buffer.
-    pub(crate) fn take(
+    /// Returns the chunk, if it has messages, and starts the next one in `buffer`, which is empty.
+    pub(crate) fn finish_chunk(
         &mut self,
         order: IndexOrder,
         mut buffer: Vec<u8>,
@@ -96,33 +95,36 @@ impl ChunkBuilder {
         let times = self.times.take()?;
         buffer.reserve(self.bytes.len());
         let bytes = mem::replace(&mut self.bytes, buffer);
-        let (mut index, mut counts) = (Vec::new(), Vec::new());
+        let (mut index_data, mut counts) = (Vec::new(), Vec::new());
         self.connections.sort_unstable();
-        for (id, number) in self.connections.drain(..) {
-            let Some(entries) = self.entries.get_mut(number) else { continue };
-            // As in ROS: by time, and by position if times are equal.
+        for (id, index) in self.connections.drain(..) {
+            let Some(entries) = self.entries.get_mut(index) else { continue };
+            // As in ROS, entries are sorted by time, and by position if times are equal.
             entries.sort_by_key(|(stamp, _)| *stamp);
-            encode::index(&mut index, order, id, entries);
+            encode::index_data(&mut index_data, order, id, entries);
             counts.push((id, entries.len() as u32));
             entries.clear();
         }
         Some(FullChunk {
             bytes,
-            chunk_index: ChunkIndex { index, summary: ChunkSummary { times, counts } },
+            chunk_index: ChunkIndex {
+                index_data,
+                summary: ChunkSummary { times, counts },
+            },
         })
     }
 }
 
-/// Returns the index data and the chunk info of a chunk with these messages, given as the
-/// connection id, the time and the offset of each.
+/// Returns the index data and the chunk info of a chunk with these `messages`: the connection id,
+/// the time and the offset of each.
 pub(crate) fn index_messages(messages: &[(u32, RosTime, u32)]) -> Option<ChunkIndex> {
     let mut ids: Vec<u32> = messages.iter().map(|(id, ..)| *id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let mut filling = ChunkBuilder::default();
+    let mut builder = ChunkBuilder::default();
     for (id, stamp, offset) in messages {
-        let number = ids.binary_search(id).unwrap_or_default();
-        filling.add_entry(*id, number, *stamp, *offset);
+        let index = ids.binary_search(id).unwrap_or_default();
+        builder.add_entry(*id, index, *stamp, *offset);
     }
-    filling.take(encode::INDEX_ORDER, Vec::new()).map(|full| full.chunk_index)
+    builder.finish_chunk(encode::INDEX_ORDER, Vec::new()).map(|full| full.chunk_index)
 }

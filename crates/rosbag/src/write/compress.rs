@@ -20,15 +20,16 @@ use crate::codec::compression::Compression;
 const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 /// Version 1, independent blocks, a content checksum.
 const LZ4_FLAGS: u8 = 0x64;
-/// The block size descriptor: 4 is 64 KiB, the smallest. Most readers lose the whole of a
-/// damaged block.
-const LZ4_SIZES: u8 = 0x40;
-const LZ4_BLOCK: usize = 64 << 10;
+/// The block size descriptor: 4 stands for 64 KiB, the minimum. (Most readers lose a damaged block
+/// completely.)
+const LZ4_BLOCK_DESCRIPTOR: u8 = 0x40;
+const LZ4_BLOCK_LEN: usize = 64 << 10;
 /// The flag of a block that is not compressed.
-const LZ4_UNPACKED: u32 = 1 << 31;
+const LZ4_UNCOMPRESSED: u32 = 1 << 31;
 
 impl Compression {
-    /// Compresses `bytes` into `buffer`, an empty buffer; returns the result and a free buffer.
+    /// Compresses `bytes` into `buffer`, which is empty. Returns the result, and the other of the
+    /// two buffers for reuse.
     pub(crate) fn compress(
         self,
         bytes: Vec<u8>,
@@ -36,14 +37,14 @@ impl Compression {
     ) -> Result<(Vec<u8>, Vec<u8>)> {
         Ok(match self {
             Self::None => (bytes, buffer),
-            Self::Bz2 => (bz2(&bytes, buffer)?, bytes),
-            Self::Lz4 => (lz4(&bytes, buffer), bytes),
+            Self::Bz2 => (compress_bz2(&bytes, buffer)?, bytes),
+            Self::Lz4 => (compress_lz4(&bytes, buffer), bytes),
         })
     }
 
-    /// Returns whether ROS can decompress data that begin with `packed` and come from other
-    /// writers: it cannot read all LZ4 frames.
-    pub(crate) fn is_of_ros(self, packed: &[u8]) -> bool {
+    /// Returns whether ROS can decompress data that begin with `packed`. They may come from other
+    /// writers, and ROS cannot read all LZ4 frames.
+    pub(crate) fn is_readable_by_ros(self, packed: &[u8]) -> bool {
         match (self, packed) {
             (Self::None, _) => true,
             (Self::Bz2, packed) => packed.starts_with(b"BZh"),
@@ -58,7 +59,8 @@ impl Compression {
     }
 }
 
-fn bz2(bytes: &[u8], mut buffer: Vec<u8>) -> Result<Vec<u8>> {
+/// Compresses `bytes` into `buffer`.
+fn compress_bz2(bytes: &[u8], mut buffer: Vec<u8>) -> Result<Vec<u8>> {
     let into_error =
         |err| Error::new(ErrorKind::Io, "compressing a chunk failed").with_source(err);
     buffer.reserve(bytes.len() / 2);
@@ -67,17 +69,18 @@ fn bz2(bytes: &[u8], mut buffer: Vec<u8>) -> Result<Vec<u8>> {
     stream.finish().map_err(into_error)
 }
 
-fn lz4(bytes: &[u8], mut frame: Vec<u8>) -> Vec<u8> {
+/// Compresses `bytes` into `frame`, which is empty.
+fn compress_lz4(bytes: &[u8], mut frame: Vec<u8>) -> Vec<u8> {
     frame.reserve(bytes.len() / 2);
     frame.extend(LZ4_MAGIC);
-    frame.extend([LZ4_FLAGS, LZ4_SIZES]);
-    frame.push((XxHash32::oneshot(0, &[LZ4_FLAGS, LZ4_SIZES]) >> 8) as u8);
-    for block in bytes.chunks(LZ4_BLOCK) {
+    frame.extend([LZ4_FLAGS, LZ4_BLOCK_DESCRIPTOR]);
+    frame.push((XxHash32::oneshot(0, &[LZ4_FLAGS, LZ4_BLOCK_DESCRIPTOR]) >> 8) as u8);
+    for block in bytes.chunks(LZ4_BLOCK_LEN) {
         let packed = lz4_flex::block::compress(block);
         let (size, data) = if packed.len() < block.len() {
             (packed.len() as u32, packed.as_slice())
         } else {
-            (block.len() as u32 | LZ4_UNPACKED, block)
+            (block.len() as u32 | LZ4_UNCOMPRESSED, block)
         };
         frame.extend(size.to_le_bytes());
         frame.extend_from_slice(data);
@@ -108,19 +111,19 @@ mod tests {
 
     #[test]
     fn lz4_frame_has_the_profile_of_roslz4() {
-        // The header and its checksum as Python's lz4.frame 4.4.5 writes them for
-        // block_size=4, block_linked=False, content_checksum=True, store_size=False;
-        // the content checksum, of "abcd" 40 times, is from there too.
-        let frame = lz4(&b"abcd".repeat(40), Vec::new());
+        // The expected bytes were written by Python's lz4.frame 4.4.5 with block_size=4,
+        // block_linked=False, content_checksum=True and store_size=False: the header with its
+        // checksum, and the checksum of the content, which is 40 times "abcd".
+        let frame = compress_lz4(&b"abcd".repeat(40), Vec::new());
         assert_eq!(frame[..7], [0x04, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7]);
         assert_eq!(frame[frame.len() - 8..], [0, 0, 0, 0, 0x07, 0x56, 0xcc, 0x43]);
-        assert!(Compression::Lz4.is_of_ros(&frame));
+        assert!(Compression::Lz4.is_readable_by_ros(&frame));
     }
 
     #[test]
     fn incompressible_data_are_stored_in_blocks_of_64_kib() {
         let bytes = noise((64 << 10) + 5);
-        let frame = lz4(&bytes, Vec::new());
+        let frame = compress_lz4(&bytes, Vec::new());
         assert_eq!(frame[7..11], 0x8001_0000_u32.to_le_bytes());
         assert_eq!(frame[11..11 + (64 << 10)], bytes[..64 << 10]);
         assert_eq!(frame[11 + (64 << 10)..][..4], 0x8000_0005_u32.to_le_bytes());
@@ -136,7 +139,7 @@ mod tests {
                 let (packed, _) = compression.compress(bytes.clone(), buffer).unwrap();
                 let buffer = BytesMut::new();
                 let (out, outcome) =
-                    compression.decompress(&packed, 0, 1 << 30, buffer);
+                    compression.decompress(&packed, 0, 1 << 30, false, buffer);
                 assert!(
                     outcome == FrameOutcome::Whole && out == bytes,
                     "{compression:?}"
@@ -157,7 +160,7 @@ mod tests {
         for (flags, sizes, is_accepted) in [
             (0x64, 0x40, true),
             (0x64, 0x70, true),
-            (0x64, 0x30, false), // no length of blocks
+            (0x64, 0x30, false), // an undefined block size
             (0x44, 0x60, false), // linked blocks
             (0x60, 0x60, false), // no content checksum
             (0x6c, 0x60, false), // a content size
@@ -165,7 +168,11 @@ mod tests {
             (0x65, 0x60, false), // a dictionary
         ] {
             let header = header(flags, sizes);
-            assert_eq!(Compression::Lz4.is_of_ros(&header), is_accepted, "{header:x?}");
+            assert_eq!(
+                Compression::Lz4.is_readable_by_ros(&header),
+                is_accepted,
+                "{header:x?}"
+            );
         }
     }
 }

@@ -67,9 +67,9 @@ impl ConnectionHeader {
         self
     }
 
-    /// Sets the string for latching from another header, or removes it.
+    /// Sets the string in the field `latching`, or removes the field.
     #[must_use]
-    pub(crate) fn with_latching_text(mut self, text: Option<&str>) -> Self {
+    pub(crate) fn with_latching(mut self, text: Option<&str>) -> Self {
         self.latching = text.map(str::to_owned);
         self
     }
@@ -120,24 +120,29 @@ impl ConnectionHeader {
     }
 }
 
-/// The maximum length of a topic name and of a header in new bags: readers, including ours,
-/// treat longer ones as invalid.
-const MAX_TOPIC: usize = 1 << 19;
-const MAX_HEADER: usize = 64 << 20;
+/// The lengths of a topic name and of a header that are too long for new bags: readers, including
+/// this crate, treat them as invalid.
+const TOO_LONG_TOPIC: usize = 1 << 19;
+const TOO_LONG_HEADER: usize = 64 << 20;
 
-/// Checks that readers accept a connection on `topic` with these fields.
-pub(crate) fn check(topic: &[u8], header: &[u8]) -> Result<()> {
+/// Checks that readers accept the lengths of a topic name and of the header of a connection.
+pub(crate) fn check_lengths(topic: &[u8], header: &[u8]) -> Result<()> {
     let message = match (topic.len(), header.len()) {
         (0, _) => "the topic of a connection is empty",
-        (MAX_TOPIC.., _) => "a topic name has half a MiB or more",
-        (_, MAX_HEADER..) => "the definition of a connection has 64 MiB or more",
+        (TOO_LONG_TOPIC.., _) => {
+            "a topic name has 512 KiB or more, which readers reject"
+        }
+        (_, TOO_LONG_HEADER..) => {
+            "the header of a connection, with its definition, has 64 MiB or more, which readers \
+             reject"
+        }
         _ => return Ok(()),
     };
     Err(Error::new(ErrorKind::Limit, message))
 }
 
-/// Returns the fields `header` of a connection with another `topic`, if they have one. All
-/// other bytes are unchanged.
+/// Returns `header`, the fields of a connection, with `topic` in place of the topic, if it has one.
+/// All other bytes are unchanged.
 pub(crate) fn with_topic(header: &[u8], topic: &[u8]) -> Vec<u8> {
     let (mut reader, mut renamed) =
         (ByteReader::new(header), Vec::with_capacity(header.len()));
@@ -178,7 +183,7 @@ mod tests {
         let header = b"\x07\0\0\0topic=x\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
         let expected = b"\x0a\0\0\0topic=long\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
         assert_eq!(with_topic(header, b"long"), expected);
-        // Bytes that are not a field are kept.
+        // Bytes that are not a field are unchanged.
         assert_eq!(with_topic(b"\x09\0\0\0topic=x", b"y"), b"\x09\0\0\0topic=x");
         assert_eq!(with_topic(b"\x07\0\0\0topic=x\0", b"y"), b"\x07\0\0\0topic=y\0");
         assert_eq!(with_topic(b"", b"y"), b"");

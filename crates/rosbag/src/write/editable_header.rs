@@ -1,4 +1,5 @@
-//! The header of a bag that is being written, which is written first and again at the end.
+//! The header of a bag that is being written. It is written first without, and at the end with the
+//! position of the index.
 
 use std::ops::Range;
 
@@ -21,15 +22,15 @@ pub(crate) struct EditableHeader {
 impl EditableHeader {
     /// Parses the record at the start of `bytes`, which are at the position `at` of the file.
     /// Returns `None` if it lacks a field that must be set.
-    pub(crate) fn find(bytes: &[u8], at: u64) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8], at: u64) -> Option<Self> {
         let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
         let Some(Header::Bag(_)) = wire::header(wire::fields(bytes, frame)) else {
             return None;
         };
         let fields = bytes.get(4..4 + frame.fields_len)?.to_vec();
-        let find = |field_name: &[u8], len: usize| {
+        let value_range = |field_name: &[u8], len: usize| {
             let mut end = 0;
-            // If a name occurs twice, readers use the last field.
+            // If a name occurs several times, readers use the last field.
             let ends = Fields::new(&fields).map(|(name, value)| {
                 end += 5 + name.len() + value.len();
                 (name, value, end)
@@ -38,27 +39,28 @@ impl EditableHeader {
             let (_, value, end) = field?;
             (value.len() == len).then_some(end - len..end)
         };
-        let index_at = find(b"index_pos", 8)?;
-        let (connections, chunks) = (find(b"conn_count", 4)?, find(b"chunk_count", 4)?);
+        let index_at = value_range(b"index_pos", 8)?;
+        let connections = value_range(b"conn_count", 4)?;
+        let chunks = value_range(b"chunk_count", 4)?;
         Some(Self { at: at + 4, fields, index_at, connections, chunks })
     }
 
     /// Creates the header of a new bag, at the position `at` of the file, with its bytes.
     pub(crate) fn new(at: u64) -> (Option<Self>, Vec<u8>) {
         let bytes = encode::bag_header();
-        (Self::find(&bytes, at), bytes)
+        (Self::parse(&bytes, at), bytes)
     }
 
-    /// Sets the position of the index, and the number of its records.
+    /// Sets the position of the index, and the numbers of connections and chunk infos in it.
     pub(crate) fn set(&mut self, index_at: u64, connections: u32, chunks: u32) {
-        let mut append = |range: &Range<usize>, bytes: &[u8]| {
+        let mut set_value = |range: &Range<usize>, bytes: &[u8]| {
             if let Some(value) = self.fields.get_mut(range.clone()) {
                 value.copy_from_slice(bytes);
             }
         };
-        append(&self.index_at, &index_at.to_le_bytes());
-        append(&self.connections, &connections.to_le_bytes());
-        append(&self.chunks, &chunks.to_le_bytes());
+        set_value(&self.index_at, &index_at.to_le_bytes());
+        set_value(&self.connections, &connections.to_le_bytes());
+        set_value(&self.chunks, &chunks.to_le_bytes());
     }
 }
 
@@ -94,7 +96,7 @@ mod tests {
         ];
         let mut bytes = Vec::new();
         encode::record(&mut bytes, &fields, b"");
-        let mut header = EditableHeader::find(&bytes, 13).unwrap();
+        let mut header = EditableHeader::parse(&bytes, 13).unwrap();
         header.set(1, 2, 3);
         let mut expected = Vec::new();
         let fields: [(&str, &[u8]); 5] = [

@@ -1,8 +1,11 @@
 //! Encoding of records, with fields in alphabetical order as in ROS.
 
-use crate::{wire::op, write::ros_time::RosTime};
+use crate::{
+    wire::{self, op},
+    write::ros_time::RosTime,
+};
 
-/// The total length of the fields and the padding of a bag header in ROS.
+/// The total length of the fields and the padding of a bag header, as in ROS.
 const BAG_HEADER: usize = 4096;
 
 /// Appends a record with these `fields` and `data`.
@@ -11,7 +14,7 @@ pub(crate) fn record(out: &mut Vec<u8>, fields: &[(&str, &[u8])], data: &[u8]) {
     out.extend_from_slice(data);
 }
 
-/// Appends a record without its data, which have `data_len` bytes.
+/// Appends a record without its data, whose length is `data_len`.
 pub(crate) fn record_header(
     out: &mut Vec<u8>,
     fields: &[(&str, &[u8])],
@@ -31,7 +34,7 @@ pub(crate) fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// Returns the header of an unfinished bag, padded as in ROS.
+/// Returns the header record of an unfinished bag, padded as in ROS.
 pub(crate) fn bag_header() -> Vec<u8> {
     let fields: [(&str, &[u8]); 4] = [
         ("chunk_count", &[0; 4]),
@@ -64,26 +67,28 @@ pub(crate) fn message(out: &mut Vec<u8>, id: u32, stamp: RosTime, payload: &[u8]
     record(out, &fields, payload);
 }
 
-/// The length of a message record without its payload.
-pub(crate) const MESSAGE_HEAD: u64 = 46;
-
-/// Returns the header of a chunk of `size` bytes, compressed to `packed_len` bytes.
-pub(crate) fn chunk_head(compression: &str, size: u32, packed_len: u32) -> Vec<u8> {
+/// Returns the record of a chunk without its data. The chunk has `size` bytes before and
+/// `compressed_len` bytes after compression.
+pub(crate) fn chunk_header(
+    compression: &str,
+    size: u32,
+    compressed_len: u32,
+) -> Vec<u8> {
     let fields: [(&str, &[u8]); 3] = [
         ("compression", compression.as_bytes()),
         ("op", &[op::CHUNK]),
         ("size", &size.to_le_bytes()),
     ];
     let mut bytes = Vec::new();
-    record_header(&mut bytes, &fields, packed_len);
+    record_header(&mut bytes, &fields, compressed_len);
     bytes
 }
 
 /// The fields of index data, in the order of a bag.
 ///
-/// The order has no meaning, but the Python package `rosbags` determines it only once for a bag.
-/// So it must be the same in a whole bag. The Python writer of ROS uses another order than the
-/// C++ writer.
+/// The order has no meaning, but the Python package `rosbags` determines it only once for a bag, so
+/// it must be the same in the whole bag. The Python writer of ROS uses another order than the C++
+/// writer.
 pub(crate) type IndexOrder = [&'static str; 4];
 
 /// The order of the C++ writer of ROS.
@@ -91,7 +96,7 @@ pub(crate) const INDEX_ORDER: IndexOrder = ["conn", "count", "op", "ver"];
 
 /// Appends the index data of a connection in a chunk: the times of its messages, and their
 /// offsets in the decompressed chunk.
-pub(crate) fn index(
+pub(crate) fn index_data(
     out: &mut Vec<u8>,
     order: IndexOrder,
     id: u32,
@@ -108,7 +113,7 @@ pub(crate) fn index(
         };
         (name, value)
     });
-    record_header(out, &fields, entries.len() as u32 * 12);
+    record_header(out, &fields, entries.len() as u32 * wire::INDEX_ENTRY_LEN as u32);
     for (stamp, offset) in entries {
         out.extend(stamp.to_bytes());
         out.extend(offset.to_le_bytes());

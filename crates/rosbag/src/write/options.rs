@@ -2,8 +2,8 @@
 
 use crate::codec::compression::Compression;
 
-/// The default length of chunks, which is that of ROS.
-const CHUNK: u32 = 768 << 10;
+/// The default size of chunks before compression, which is that of ROS.
+const DEFAULT_CHUNK_BYTES: u32 = 768 << 10;
 
 /// Options for writing a bag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ const CHUNK: u32 = 768 << 10;
 pub struct WriterOptions {
     /// The compression of chunks; the default is `None`.
     pub compression: Compression,
-    /// The size before compression at which a chunk is ended, in bytes.
+    /// The size before compression, in bytes, above which a chunk is ended.
     pub chunk_bytes: u32,
 }
 
@@ -23,8 +23,8 @@ impl WriterOptions {
         self
     }
 
-    /// Sets the size before compression at which a chunk is ended. ROS cannot read chunks of
-    /// 2 GiB or more.
+    /// Sets the size before compression, in bytes, above which a chunk is ended. ROS cannot read
+    /// chunks of 2 GiB or more.
     #[must_use]
     pub const fn with_chunk_bytes(mut self, chunk_bytes: u32) -> Self {
         self.chunk_bytes = chunk_bytes;
@@ -34,6 +34,6 @@ impl WriterOptions {
 
 impl Default for WriterOptions {
     fn default() -> Self {
-        Self { compression: Compression::None, chunk_bytes: CHUNK }
+        Self { compression: Compression::None, chunk_bytes: DEFAULT_CHUNK_BYTES }
     }
 }

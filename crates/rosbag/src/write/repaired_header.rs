@@ -18,15 +18,15 @@ pub(crate) struct RepairedHeader {
     pub(crate) changes: Vec<String>,
 }
 
-/// Returns the fields of `connection` unchanged if readers can read them; otherwise the
-/// complete fields, and defaults for missing required ones. If `is_careful`, they are also
-/// converted so that every reader accepts them: to UTF-8 (other strings are read as Latin-1,
-/// as in [`Connection`]), and latching as a number.
+/// Returns the fields of `connection` unchanged if they can be read. Otherwise, returns the fields
+/// that are complete, and defaults for the required fields that are missing. If `is_repair`, the
+/// values are also converted so that every reader accepts them: strings to UTF-8 (from Latin-1, as
+/// in [`Connection`]), and a word for latching to a number.
 pub(crate) fn repair_header(
     connection: &Connection,
-    is_careful: bool,
+    is_repair: bool,
 ) -> RepairedHeader {
-    if !is_careful && HeaderTrust::from_connection(connection) != HeaderTrust::Broken {
+    if !is_repair && HeaderTrust::from_connection(connection) != HeaderTrust::Broken {
         return RepairedHeader {
             header: connection.header().to_vec(),
             changes: Vec::new(),
@@ -36,13 +36,15 @@ pub(crate) fn repair_header(
         (Vec::new(), Vec::new(), BTreeSet::new());
     let is_utf8 = |value: &[u8]| str::from_utf8(value).is_ok();
     let mut is_text = is_utf8(connection.topic_bytes());
-    let text = connection.latching_text().filter(|_| is_careful);
+    let latching_word = connection.latching_word().filter(|_| is_repair);
     let latching = if connection.is_latching() { b"1" } else { b"0" };
     let mut fields = Fields::new(connection.header());
     for (name, value) in fields.by_ref() {
         match name {
-            _ if !is_careful => encode::field(&mut header, name, value),
-            b"latching" if text.is_some() => encode::field(&mut header, name, latching),
+            _ if !is_repair => encode::field(&mut header, name, value),
+            b"latching" if latching_word.is_some() => {
+                encode::field(&mut header, name, latching)
+            }
             _ => encode::field(&mut header, name, decode_text(value).as_bytes()),
         }
         is_text &= is_utf8(value);
@@ -57,7 +59,7 @@ pub(crate) fn repair_header(
         (b"topic", connection.topic_bytes()),
         (b"type", b"*"),
     ];
-    // Readers do not need the topic, which the record has too.
+    // A missing topic is not reported: readers do not need it, because the record has it too.
     if required.iter().any(|(name, _)| *name != b"topic" && !names.contains(name)) {
         let change = "lacks fields, which are empty or \"*\" in the new bag";
         changes.push(change.to_owned());
@@ -69,12 +71,12 @@ pub(crate) fn repair_header(
             encode::field(&mut header, name, value);
         }
     }
-    if let Some(text) = text {
+    if let Some(word) = latching_word {
         changes.push(format!(
-            "declares latching by the word {text:?}, now by a number for compatibility"
+            "declares latching by the word {word:?}, now by a number for compatibility"
         ));
     }
-    if is_careful && !is_text {
+    if is_repair && !is_text {
         let change = "has strings that are not UTF-8; they were converted from Latin-1 for \
                     compatibility";
         changes.push(change.to_owned());
@@ -93,20 +95,21 @@ mod tests {
         bytes
     }
 
-    /// Returns a header with all required fields, and `added`.
-    fn complete_header(added: &[Vec<u8>]) -> Vec<u8> {
+    /// Returns a header with all required fields, followed by `other_fields`.
+    fn complete_header(other_fields: &[Vec<u8>]) -> Vec<u8> {
         let required = [field("md5sum", b"*"), field("message_definition", b"")];
-        [&required, &[field("type", b"*")][..], added].concat().concat()
+        [&required, &[field("type", b"*")][..], other_fields].concat().concat()
     }
 
-    fn repair_fields(header: &[u8], is_careful: bool) -> (Vec<u8>, String) {
+    /// Returns the repaired header, and the changes, joined by "; ".
+    fn repair_fields(header: &[u8], is_repair: bool) -> (Vec<u8>, String) {
         let connection = Connection::new(RawConnection::new(0, b"/t", header));
-        let RepairedHeader { header, changes } = repair_header(&connection, is_careful);
+        let RepairedHeader { header, changes } = repair_header(&connection, is_repair);
         (header, changes.join("; "))
     }
 
     #[test]
-    fn careful_headers_are_converted_for_every_reader() {
+    fn repair_converts_values_for_every_reader() {
         let latin = complete_header(&[field("callerid", b"\xb0C"), field("b", b"x")]);
         let utf8 =
             complete_header(&[field("callerid", "°C".as_bytes()), field("b", b"x")]);
@@ -132,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn each_change_has_its_own_reason() {
-        for is_careful in [false, true] {
-            let torn = [complete_header(&[]), b"\x09\0\0\0lat".to_vec()].concat();
-            let (header, reason) = repair_fields(&torn, is_careful);
+    fn each_change_is_described() {
+        for is_repair in [false, true] {
+            let truncated = [complete_header(&[]), b"\x09\0\0\0lat".to_vec()].concat();
+            let (header, reason) = repair_fields(&truncated, is_repair);
             assert_eq!(header, complete_header(&[field("topic", b"/t")]));
             assert_eq!(reason, "is truncated within a field, which is dropped");
-            let (_, reason) = repair_fields(&field("type", b"a/B"), is_careful);
+            let (_, reason) = repair_fields(&field("type", b"a/B"), is_repair);
             assert!(
                 reason.starts_with("lacks fields") && !reason.contains(';'),
                 "{reason}"

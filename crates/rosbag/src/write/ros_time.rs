@@ -2,14 +2,14 @@
 
 use logtool_core::{Error, ErrorKind, Result, Timestamp};
 
-/// A time: seconds and nanoseconds from 1970.
+/// A time as seconds and nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RosTime {
     secs: u32,
     nanos: u32,
 }
 
-const NANOS: i64 = 1_000_000_000;
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
 impl RosTime {
     /// Converts `time`.
@@ -25,13 +25,16 @@ impl RosTime {
             );
             Error::new(ErrorKind::Limit, message)
         };
-        let secs = u32::try_from(nanos.div_euclid(NANOS)).map_err(range_error)?;
-        Ok(Self { secs, nanos: nanos.rem_euclid(NANOS) as u32 })
+        let secs =
+            u32::try_from(nanos.div_euclid(NANOS_PER_SECOND)).map_err(range_error)?;
+        Ok(Self { secs, nanos: nanos.rem_euclid(NANOS_PER_SECOND) as u32 })
     }
 
-    /// Returns the timestamp.
+    /// Converts the time to a timestamp.
     pub(crate) fn time(self) -> Timestamp {
-        Timestamp::from_nanos(i64::from(self.secs) * NANOS + i64::from(self.nanos))
+        Timestamp::from_nanos(
+            i64::from(self.secs) * NANOS_PER_SECOND + i64::from(self.nanos),
+        )
     }
 
     /// Encodes the time.
@@ -49,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_out_of_range_are_rejected_by_name() {
+    fn error_names_a_time_out_of_range() {
         let bytes = |nanos| {
             RosTime::new(Timestamp::from_nanos(nanos)).map(|stamp| stamp.to_bytes())
         };

@@ -29,7 +29,7 @@ fn decompress(
     packed: &[u8],
     limit: usize,
 ) -> (BytesMut, FrameOutcome) {
-    compression.decompress(packed, 0, limit, BytesMut::new())
+    compression.decompress(packed, 0, limit, false, BytesMut::new())
 }
 
 #[test]
@@ -81,41 +81,43 @@ fn lz4_frame_with_wrong_checksum_is_doubtful() {
 #[test]
 fn bz2_block_with_wrong_checksum_is_lost() {
     let mut packed = bytes(BZ2);
-    packed[10] ^= 1; // of the block
+    packed[10] ^= 1; // the first byte of the checksum of the block
     let (out, outcome) = decompress(Compression::Bz2, &packed, 1 << 20);
     assert_eq!((out.len(), outcome), (0, FrameOutcome::Broken));
 }
 
 #[test]
 fn bz2_blocks_before_a_damaged_block_are_decompressed() {
-    // Level 1: blocks of 100,000 bytes less 19, where no byte follows itself four times.
-    const BLOCK: usize = 100_000 - 19;
-    let step = |i: u64| (i * i % 1009 % 128 + i % 2 * 128) as u8;
-    let content: Vec<u8> = (0..350_000).map(step).collect();
+    // Level 1 has blocks of 100,000 bytes less 19. (The content has no run of four equal bytes,
+    // which bzip2 would shorten.)
+    const BLOCK_LEN: usize = 100_000 - 19;
+    let byte = |i: u64| (i * i % 1009 % 128 + i % 2 * 128) as u8;
+    let content: Vec<u8> = (0..350_000).map(byte).collect();
     let level = bzip2::Compression::fast();
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), level);
     encoder.write_all(&content).unwrap();
     let packed = encoder.finish().unwrap();
     let (out, outcome) = decompress(Compression::Bz2, &packed, 1 << 20);
     assert_eq!((out.as_ref(), outcome), (content.as_slice(), FrameOutcome::Whole));
-    // One changed byte, at an eighth of the way to each block's middle and end.
-    for (eighths, blocks) in [(1, 0), (3, 1), (4, 1), (5, 2)] {
+    // One byte is changed, after the given number of eighths of the stream. Only the blocks before
+    // it are decompressed.
+    for (eighths, blocks_before) in [(1, 0), (3, 1), (4, 1), (5, 2)] {
         let mut packed = packed.clone();
         let at = packed.len() * eighths / 8;
         packed[at] ^= 0x10;
         let (out, outcome) = decompress(Compression::Bz2, &packed, 1 << 20);
         assert_eq!(
             (out.len(), outcome),
-            (blocks * BLOCK, FrameOutcome::Broken),
+            (blocks_before * BLOCK_LEN, FrameOutcome::Broken),
             "byte {at}"
         );
         assert!(content.starts_with(&out));
     }
-    // A stream after a complete one, and the limit.
+    // Of two streams, only the second is damaged. The limit holds for both together.
     let mut two = [&packed[..], &packed].concat();
     two[packed.len() + packed.len() / 2] ^= 1;
     let (out, outcome) = decompress(Compression::Bz2, &two, 1 << 20);
-    assert_eq!((out.len(), outcome), (content.len() + BLOCK, FrameOutcome::Broken));
+    assert_eq!((out.len(), outcome), (content.len() + BLOCK_LEN, FrameOutcome::Broken));
     let (out, _) = decompress(Compression::Bz2, &two, content.len() + 10);
     assert!(out.len() <= content.len() + 10);
 }
@@ -123,22 +125,26 @@ fn bz2_blocks_before_a_damaged_block_are_decompressed() {
 #[test]
 fn truncated_data_decompress_to_a_prefix() {
     let content = b"abcd".repeat(40);
-    // The decompressed length, and the length of the frame header.
+    // The decompressed length, and the length of the frame header (for bzip2, a value that is never
+    // reached).
     let kinds = [
         (Compression::Lz4, LZ4, 160, 7),
         (Compression::Lz4, LZ4_LINKED, 160, 15),
         (Compression::Bz2, BZ2, 40, usize::MAX - 4),
     ];
-    for (compression, packed, all, header) in kinds {
+    for (compression, packed, content_len, header_len) in kinds {
         let packed = bytes(packed);
         for len in 1..packed.len() {
             let (out, outcome) = decompress(compression, &packed[..len], 1 << 20);
             assert!(content.starts_with(&out), "cut to {len}");
-            // Here, the length of the first block is incomplete.
-            let is_empty = (header..header + 4).contains(&len);
-            let is_complete = out.len() == all || is_empty;
-            let expected =
-                if is_complete { FrameOutcome::Ended } else { FrameOutcome::Cut };
+            // If the length of the first block is incomplete, no block has begun.
+            let has_no_block = (header_len..header_len + 4).contains(&len);
+            let are_blocks_complete = out.len() == content_len || has_no_block;
+            let expected = if are_blocks_complete {
+                FrameOutcome::Ended
+            } else {
+                FrameOutcome::Cut
+            };
             assert_eq!(outcome, expected, "cut to {len}");
         }
     }
@@ -158,7 +164,7 @@ fn decompression_stops_at_the_limit() {
 fn declared_size_does_not_determine_the_allocation() {
     let packed = bytes(LZ4);
     let (out, outcome) =
-        Compression::Lz4.decompress(&packed, u32::MAX, 1 << 20, BytesMut::new());
+        Compression::Lz4.decompress(&packed, u32::MAX, 1 << 20, false, BytesMut::new());
     assert_eq!((out.len(), outcome), (160, FrameOutcome::Whole));
     assert!(out.capacity() < 8 << 20);
 }
@@ -186,22 +192,22 @@ fn lz4_block_is_decompressed_up_to_its_damage() {
 #[test]
 fn truncated_lz4_block_is_decompressed_up_to_its_end() {
     let content = b"abcd".repeat(40);
-    for (frame, header) in [(LZ4, 7), (LZ4_LINKED, 15)] {
+    for (frame, header_len) in [(LZ4, 7), (LZ4_LINKED, 15)] {
         let packed = bytes(frame);
         let cut_to = |len: usize| {
             let (packed, buffer) = (&packed[..len], BytesMut::new());
-            Compression::Lz4.decompress_part(packed, 0, 1 << 20, true, buffer)
+            Compression::Lz4.decompress(packed, 0, 1 << 20, true, buffer)
         };
         // A token, four literals, the match distance, and two bytes of the match length:
         // 4 + 15 + 132.
         for (block_len, expected) in [(0, 0), (1, 0), (3, 2), (5, 4), (7, 4), (8, 155)]
         {
-            let (out, outcome) = cut_to(header + 4 + block_len);
-            let at = header + 4 + block_len;
+            let len = header_len + 4 + block_len;
+            let (out, outcome) = cut_to(len);
             assert_eq!(
                 (out.len(), outcome),
-                (expected.min(160), FrameOutcome::Cut),
-                "cut to {at}"
+                (expected, FrameOutcome::Cut),
+                "cut to {len}"
             );
             assert!(content.starts_with(&out));
         }

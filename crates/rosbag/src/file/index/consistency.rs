@@ -15,12 +15,12 @@ use crate::{
 };
 
 /// The number of chunks that are inspected if the comparison is not thorough.
-const INSPECTED: usize = 16;
+const MAX_INSPECTED: usize = 16;
 
 /// Times that are further apart than this do not belong to one recording.
 const FAR_NANOS: u64 = 366 * 86_400 * 1_000_000_000;
 
-/// Inspects the chunks that an index lists.
+/// Compares the chunks that an index lists with the file.
 pub(super) struct Inspector<'i> {
     toplevel: &'i mut TopLevelReader,
     index_at: u64,
@@ -36,7 +36,8 @@ impl<'i> Inspector<'i> {
         Self { toplevel, index_at, is_thorough }
     }
 
-    /// Returns how `chunks` contradict the file. Counts the inspected chunks in `compression`.
+    /// Returns how `chunks`, as the index lists them, contradict the file. Counts the inspected
+    /// chunks in `compression`.
     pub(super) fn contradiction(
         &mut self,
         chunks: &[IndexedChunk],
@@ -44,12 +45,12 @@ impl<'i> Inspector<'i> {
     ) -> Result<Option<String>> {
         let count = chunks.len();
         compression.total = count as u64;
-        let inspected = if self.is_thorough { count } else { INSPECTED.min(count) };
-        for number in 0..inspected {
+        let inspected = if self.is_thorough { count } else { MAX_INSPECTED.min(count) };
+        for sample in 0..inspected {
             let chunk_index = if inspected == count {
-                number
+                sample
             } else {
-                number * (count - 1) / (inspected - 1)
+                sample * (count - 1) / (inspected - 1)
             };
             let Some(chunk) = chunks.get(chunk_index) else { break };
             let at = chunk.at;
@@ -61,26 +62,30 @@ impl<'i> Inspector<'i> {
             compression.add(&chunk_header, data.end - data.start);
             let next =
                 chunks.get(chunk_index + 1).map_or(self.index_at, |next| next.at);
-            if let Some(reason) = self.after_chunk(chunk, data.end..next)? {
+            if let Some(reason) =
+                self.contradiction_after_chunk(chunk, data.end..next)?
+            {
                 return Ok(Some(format!(
                     "it contradicts the chunk at byte {at}: {reason}"
                 )));
             }
         }
-        self.times(chunks)
+        self.contradiction_of_times(chunks)
     }
 
     /// Returns how the records in `bytes`, between `chunk` and the next listed chunk, contradict
-    /// the chunk info. If the length matches that of the expected index data, they are only read
-    /// by a thorough comparison.
-    fn after_chunk(
+    /// the chunk info. If `bytes` are not longer than the expected index data, only a thorough
+    /// comparison reads them.
+    fn contradiction_after_chunk(
         &mut self,
         chunk: &IndexedChunk,
         bytes: Range<u64>,
     ) -> Result<Option<&'static str>> {
         let messages = chunk.messages();
-        let expected =
-            messages.values().map(|count| wire::INDEX_HEAD + 12 * count).sum::<u64>();
+        let expected = messages
+            .values()
+            .map(|count| wire::INDEX_HEADER_LEN + wire::INDEX_ENTRY_LEN * count)
+            .sum::<u64>();
         if !self.is_thorough && bytes.end.saturating_sub(bytes.start) <= expected {
             return Ok(None);
         }
@@ -106,24 +111,28 @@ impl<'i> Inspector<'i> {
             }
             at = data.end.max(at + 1);
         }
-        let is_other = !counts.is_empty() && counts != messages;
-        Ok(is_other.then_some("its index data have other numbers of messages"))
+        let is_different = !counts.is_empty() && counts != messages;
+        Ok(is_different.then_some("its index data have other numbers of messages"))
     }
 
     /// Returns whether the entries of the index data in `data` are within `time`.
     fn is_within(&mut self, data: &Range<u64>, time: TimeRange) -> Result<bool> {
         let entries = self.toplevel.data(data)?.unwrap_or_default();
-        Ok(wire::index_entries(&entries).all(|(at, _)| time.contains(at)))
+        let mut times = wire::index_entries(&entries).map(|(entry_time, _)| entry_time);
+        Ok(times.all(|entry_time| time.contains(entry_time)))
     }
 
-    /// Compares unlikely times with the index data: some writers write 0. Times are unlikely if
-    /// they are 0, or years away from those of most chunks.
-    fn times(&mut self, chunks: &[IndexedChunk]) -> Result<Option<String>> {
+    /// Returns how the times of `chunks` contradict the index data. Only unlikely times are
+    /// compared: 0, which some writers write, and times years away from those of most chunks.
+    fn contradiction_of_times(
+        &mut self,
+        chunks: &[IndexedChunk],
+    ) -> Result<Option<String>> {
         let mut starts: Vec<i64> =
             chunks.iter().map(|chunk| chunk.time.start.as_nanos()).collect();
         starts.sort_unstable();
         let median = starts.get(starts.len() / 2).copied().unwrap_or(0);
-        let is_far = |at: Timestamp| at.as_nanos().abs_diff(median) > FAR_NANOS;
+        let is_far = |time: Timestamp| time.as_nanos().abs_diff(median) > FAR_NANOS;
         let zero = TimeRange::from_timestamp(Timestamp::from_nanos(0));
         let is_unlikely = |time: TimeRange| {
             time != TimeRange::ALL

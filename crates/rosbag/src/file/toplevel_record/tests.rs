@@ -1,3 +1,5 @@
+//! Which bytes the reader of records outside chunks maps and releases.
+
 use std::{io, sync::Mutex};
 
 use super::*;
@@ -34,13 +36,13 @@ fn reader_releases_passed_and_skipped_bytes() {
     let zeros = Arc::new(Zeros::default());
     let mut toplevel = TopLevelReader::new(zeros.clone());
     for at in [4_117, 4_200, 5_000_000, 100] {
-        toplevel.bytes(at, HEAD).unwrap();
+        toplevel.bytes(at, HEADER_READ).unwrap();
     }
     drop(toplevel);
     let released = zeros.released.lock().unwrap().clone();
     let released: Vec<_> =
         released.into_iter().filter(|range| !range.is_empty()).collect();
-    assert_eq!(released, [4_117..5_000_000, 100..100 + NEAR]);
+    assert_eq!(released, [4_117..5_000_000, 100..100 + ISOLATED_READ]);
 }
 
 #[test]
@@ -48,7 +50,7 @@ fn reading_headers_maps_no_pages() {
     let zeros = Arc::new(Zeros::default());
     let mut toplevel = TopLevelReader::new(zeros.clone());
     for at in [0, 600_000, 604_000, 1_200_000] {
-        assert!(toplevel.bytes(at, HEAD).unwrap().len() as u64 >= HEAD);
+        assert!(toplevel.bytes(at, HEADER_READ).unwrap().len() as u64 >= HEADER_READ);
     }
     assert!(zeros.mapped.lock().unwrap().is_empty());
     let range = 2_000_000..2_000_000 + (1 << 20);

@@ -15,7 +15,7 @@ pub(super) fn robust_range(
     let mut times: Vec<TimeRange> =
         parts.iter().map(|part| part.time).filter(is_known).collect();
     times.sort_unstable_by_key(|time| time.start);
-    // Time ranges of neighbouring parts, and the number of parts in each.
+    // The time ranges of parts that are near each other, and the number of parts in each.
     let mut groups: Vec<(TimeRange, usize)> = Vec::new();
     for time in times {
         match groups.last_mut() {
@@ -26,11 +26,14 @@ pub(super) fn robust_range(
             _ => groups.push((time, 1)),
         }
     }
-    // Among groups of equal size, the latest: a clock that is not yet set shows 1970.
+    // Of groups with equally many parts, the latest is used: a clock that is not set shows 1970.
     let most_frequent =
         groups.iter().max_by_key(|(_, count)| *count).map(|(time, _)| *time)?;
-    let other_count: usize =
-        groups.iter().filter(|(time, _)| *time != most_frequent).map(|g| g.1).sum();
+    let other_count: usize = groups
+        .iter()
+        .filter(|(time, _)| *time != most_frequent)
+        .map(|(_, count)| count)
+        .sum();
     if other_count > 0 {
         remarks.push(format!(
             "{other_count} of {} parts have times years away from the others",

@@ -5,25 +5,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use logtool_core::{MetadataKey, Value, decode_text};
 
 use crate::{
-    codec::encryption_info::EncryptionInfo, connections::connection_trust::other_topic,
+    codec::encryption_info::EncryptionInfo,
+    connections::connection_trust::differing_header_topic,
     file::file_header::FileHeader, manifest::manifest_builder::ManifestBuilder,
 };
 
+/// The maximum number of connections that a remark lists, or that have a remark.
+const MAX_LISTED: usize = 8;
+
 impl ManifestBuilder {
-    /// Adds remarks about anomalies; `strangers` are the ids of connections that are not
-    /// declared.
-    pub(super) fn add_warnings(&mut self, strangers: &BTreeSet<u32>) {
-        for name in self.compression.unknown() {
+    /// Adds remarks about anomalies. `undeclared_ids` are the ids in messages for which no
+    /// connection is declared.
+    pub(super) fn add_warnings(&mut self, undeclared_ids: &BTreeSet<u32>) {
+        for name in self.compression.unsupported() {
             self.remarks.push(format!(
                 "chunks that are compressed with {name:?} cannot be read: only \"none\", \
                  \"bz2\" and \"lz4\" are supported"
             ));
         }
         // The declarations may lie in chunks that cannot be read.
-        let is_complete = !self.is_sealed && self.unreadable.is_none();
-        if !strangers.is_empty() && is_complete {
+        let is_complete = !self.is_locked && self.unreadable_reason.is_none();
+        if !undeclared_ids.is_empty() && is_complete {
             let ids: Vec<String> =
-                strangers.iter().take(8).map(u32::to_string).collect();
+                undeclared_ids.iter().take(MAX_LISTED).map(u32::to_string).collect();
             let ids = ids.join(", ");
             self.remarks.push(format!(
                 "messages of undeclared connections cannot be read: {ids}"
@@ -36,9 +40,10 @@ impl ManifestBuilder {
             ));
         }
         let connections = self.table.entries.iter().map(|entry| &entry.connection);
-        let renamed = connections
-            .filter_map(|connection| Some((connection, other_topic(connection)?)));
-        for (connection, inner) in renamed.take(8) {
+        let renamed = connections.filter_map(|connection| {
+            Some((connection, differing_header_topic(connection)?))
+        });
+        for (connection, inner) in renamed.take(MAX_LISTED) {
             let (id, topic, inner) =
                 (connection.id, &connection.topic, decode_text(inner));
             self.remarks.push(format!(
@@ -67,9 +72,9 @@ impl ManifestBuilder {
                 plugin: file_header.encryptor.clone(),
                 user: file_header.user.clone(),
                 encrypted_key: file_header.encrypted_key.clone(),
-                is_locked: self.is_sealed,
+                is_locked: self.is_locked,
             };
-            info.state(&mut metadata);
+            info.add_to(&mut metadata);
         }
         metadata
     }

@@ -19,8 +19,8 @@ use crate::{
 };
 
 impl ManifestBuilder {
-    /// Returns the topics. `totals` has the message counts of each topic that is not
-    /// `derived`, and `drafts` are the parts of the bag.
+    /// Returns the topics, including the `derived` ones. `totals` are the message counts of the
+    /// other topics, and `drafts` the parts of the bag.
     pub(super) fn topics(
         &mut self,
         totals: &[Option<MessageCount>],
@@ -35,23 +35,28 @@ impl ManifestBuilder {
             let Some(first) = connections.clone().next() else { continue };
             let instance = instances.entry(first.topic.as_str()).or_default();
             let result = describe_topic(&mut budget, connections.clone());
-            let (text, described, schema) = match result {
-                Ok(((text, described), schema)) => (text, Ok(described), schema),
+            let (text, record_definition, schema) = match result {
+                Ok(((text, record_definition), schema)) => {
+                    (text, Ok(record_definition), schema)
+                }
                 Err(err) => (first.definition.as_str(), Err(err), raw_schema("ns")),
             };
-            if described.as_ref().is_err_and(|err| err.kind() == ErrorKind::Limit) {
+            if record_definition
+                .as_ref()
+                .is_err_and(|err| err.kind() == ErrorKind::Limit)
+            {
                 self.too_wide.insert(id);
             }
             let total = total.unwrap_or(NO_MESSAGES);
-            let definitions =
-                connections.clone().map(|connection| connection.definition.trim());
-            let is_defined = !definitions.collect::<String>().is_empty();
-            // A topic without definition or messages loses nothing, and a definition that is
-            // only unsupported is not damaged.
+            let is_defined = connections
+                .clone()
+                .any(|connection| !connection.definition.trim().is_empty());
+            // A topic without a definition or without messages has no loss. A definition that is
+            // not supported is not damaged.
             let is_loss = |err: &&Error| {
                 is_defined && total.records > 0 && err.kind() != ErrorKind::Unsupported
             };
-            match described.as_ref().err().filter(is_loss) {
+            match record_definition.as_ref().err().filter(is_loss) {
                 Some(err) => {
                     let damage = Damage::new(
                         DamageKind::Definition,
@@ -60,28 +65,31 @@ impl ManifestBuilder {
                     let damage = damage.with_records(total.records, Some(id));
                     self.damage.push(damage.with_reason(err.message().to_owned()));
                 }
-                None => self.remarks.extend(anomaly(first, &described)),
+                None => self.remarks.extend(anomaly(first, &record_definition)),
             }
-            let unkept: u64 =
-                connections.clone().map(|connection| connection.unkept).sum();
-            if unkept > 0 {
-                let fields = if unkept == 1 { "field" } else { "fields" };
+            let specific_fields: u64 = connections
+                .clone()
+                .map(|connection| connection.format_specific_fields)
+                .sum();
+            if specific_fields > 0 {
+                let fields = if specific_fields == 1 { "field" } else { "fields" };
                 self.remarks.push(format!(
-                    "the topic {:?}: {unkept} {fields} of its connections cannot be kept in other \
-                     formats: not UTF-8, duplicate, or with a reserved name",
+                    "the topic {:?}: {specific_fields} {fields} of its connections cannot be kept \
+                     in other formats: not UTF-8, duplicate, or with a reserved name",
                     first.topic
                 ));
             }
-            let layout = described.as_ref().ok().map(|described| &described.layout);
+            let layout = record_definition.as_ref().ok().map(|parsed| &parsed.layout);
             if let Some(message) = layout.and_then(|layout| layout.uncountable_list()) {
                 self.remarks.push(format!("the topic {:?}: {message}", first.topic));
             }
-            let mut definition = text.to_owned();
-            if let (true, Ok(described)) = (definition.is_empty(), &described) {
-                definition = described.definition.text();
-            }
-            let reason = described.as_ref().err().filter(|err| !is_loss(err));
-            let metadata = topic_metadata(connections, reason);
+            let definition = match &record_definition {
+                Ok(parsed) if text.is_empty() => parsed.definition.text(),
+                _ => text.to_owned(),
+            };
+            let raw_reason =
+                record_definition.as_ref().err().filter(|err| !is_loss(err));
+            let metadata = topic_metadata(connections, raw_reason);
             topics.push(Topic {
                 name: first.topic.clone(),
                 instance: *instance,
@@ -118,8 +126,8 @@ impl ManifestBuilder {
     }
 }
 
-/// Returns the definition of the `connections`, which share a topic and a type, their
-/// description and their columns, if the columns fit into `budget`.
+/// Returns the definition of the `connections`, which share a topic and a type, as text and parsed,
+/// and their columns, if the columns fit into `budget`.
 fn describe_topic<'c>(
     budget: &mut ColumnBudget,
     connections: impl Iterator<Item = &'c Connection>,
@@ -130,13 +138,14 @@ fn describe_topic<'c>(
     Ok((definition, schema))
 }
 
-/// Returns the anomaly in the description of the records of `connection`, if there is one.
+/// Returns a remark about the definition of the topic of `connection`, if it has an anomaly or
+/// cannot be used.
 fn anomaly(
     connection: &Connection,
-    described: &Result<RecordDefinition>,
+    record_definition: &Result<RecordDefinition>,
 ) -> Option<String> {
     let topic = &connection.topic;
-    match described {
+    match record_definition {
         Ok(RecordDefinition { oddity: None, .. }) => None,
         Ok(RecordDefinition { oddity: Some(oddity), .. }) => {
             Some(format!("the topic {topic:?}: {oddity}"))
@@ -149,16 +158,18 @@ fn anomaly(
 const NO_MESSAGES: MessageCount =
     MessageCount { records: 0, bytes: Some(0), time: None };
 
-/// Returns the metadata of the topic of the `connections`. The topic is readable as raw
-/// bytes only, for this `reason`.
+/// Returns the metadata of the topic of the `connections`. `raw_reason` is the reason why the topic
+/// can be read as raw bytes only, if that is so.
 fn topic_metadata<'c>(
     connections: impl Iterator<Item = &'c Connection> + Clone,
-    reason: Option<&Error>,
+    raw_reason: Option<&Error>,
 ) -> BTreeMap<String, String> {
-    let callers: BTreeSet<&str> =
-        connections.clone().filter_map(|c| c.caller.as_deref()).collect();
+    let callers: BTreeSet<&str> = connections
+        .clone()
+        .filter_map(|connection| connection.caller.as_deref())
+        .collect();
     let callers = callers.into_iter().collect::<Vec<_>>().join(", ");
-    let reason = reason.map(Error::to_string);
+    let raw_reason = raw_reason.map(Error::to_string);
     let mut metadata = BTreeMap::new();
     TopicMetadata {
         md5sum: connections.clone().next().map(|first| first.md5sum.as_str()),
@@ -168,7 +179,7 @@ fn topic_metadata<'c>(
             .then_some(callers.as_str()),
         connections: Some(connections.clone().count() as u64),
         is_latching: Some(connections.clone().any(Connection::is_latching)),
-        raw_reason: reason.as_deref(),
+        raw_reason: raw_reason.as_deref(),
     }
     .insert_into(&mut metadata);
     metadata

@@ -8,7 +8,7 @@ use logtool_core::{Damage, DamageKind, Result};
 use super::PartScanner;
 use crate::{
     file::{
-        file_header::LEAST_CHUNK,
+        file_header::MIN_CHUNK_LEN,
         toplevel_record::{TopLevelKind, TopLevelRecord},
     },
     records::record_scanner::{RecordVisitor, WindowScan},
@@ -16,16 +16,14 @@ use crate::{
         chunk_messages::ChunkMessages,
         damage_locator::{DamageContext, DamageLocator, LostChunk},
     },
-    wire,
+    wire::{self, INDEX_ENTRY_LEN},
 };
 
-/// The length of an entry of index data.
-const ENTRY: u64 = 12;
-
 impl PartScanner {
-    /// Skips the broken bytes up to `next` and reports them. If they are only index data, and
-    /// their damage has that `kind`, no chunk was lost with them.
-    pub(super) fn skip_broken<V: RecordVisitor>(
+    /// Skips the broken bytes up to `next` and reports them, as damage of this `kind` or, if they
+    /// were only index data, as damage to the index. Returns `true`, because damage is always
+    /// passed to the visitor.
+    pub(super) fn skip_broken_bytes<V: RecordVisitor>(
         &mut self,
         kind: DamageKind,
         next: u64,
@@ -34,12 +32,12 @@ impl PartScanner {
         visitor.begin_chunk(self.at);
         visitor.window(Bytes::new(), self.at);
         let bytes = self.at..next;
-        // The index data of a lost chunk may come next, or lie inside the broken bytes.
+        // The index data of a lost chunk may follow the broken bytes, or lie inside them.
         let index_at = self.toplevel.find_index(bytes.start + 1..next + 1)?;
-        let is_lost = !self.is_content(next)?;
+        let is_chunk_lost = !self.is_chunk_content(next)?;
         let is_index = match index_at {
-            Some(at) => self.is_index_of_last(at)?,
-            None => is_lost && self.is_all_index(kind, &bytes)?,
+            Some(at) => self.is_index_of_last_chunk(at)?,
+            None => is_chunk_lost && self.is_only_index_data(kind, &bytes)?,
         };
         if is_index {
             visitor.damage(Damage::new(DamageKind::Index, bytes));
@@ -47,13 +45,14 @@ impl PartScanner {
             return Ok(true);
         }
         let kind = if kind == DamageKind::Index { DamageKind::Garbled } else { kind };
-        let (index_at, left) = if is_lost {
+        let (index_at, readable_messages) = if is_chunk_lost {
             (index_at.unwrap_or(next), None)
         } else {
-            let (messages, end) = self.messages_at(next)?;
+            let (messages, end) = self.messages_outside_chunks_at(next)?;
             (end, Some(messages))
         };
-        let context = &mut DamageContext::Lost(LostChunk { bytes, index_at, left });
+        let context =
+            &mut DamageContext::Lost(LostChunk { bytes, index_at, readable_messages });
         let (bag, toplevel) = (&self.bag, &mut self.toplevel);
         let mut locator =
             DamageLocator { visitor, bag, toplevel, context, chunk: None };
@@ -62,13 +61,14 @@ impl PartScanner {
         Ok(true)
     }
 
-    /// Returns whether the bytes at `at` may be the content of a chunk without its header.
-    fn is_content(&mut self, at: u64) -> Result<bool> {
+    /// Returns whether the bytes at `at` may be the content of a chunk whose header is lost.
+    fn is_chunk_content(&mut self, at: u64) -> Result<bool> {
         Ok(match self.toplevel.record_at(at)? {
             Some(TopLevelRecord { kind: TopLevelKind::Message, .. }) => true,
             Some(TopLevelRecord { kind: TopLevelKind::Connection { .. }, .. }) => {
                 at < self.bag.file_header.index_at
             }
+            // Compressed data without a header.
             Some(TopLevelRecord { kind: TopLevelKind::Chunk(_), data }) => {
                 data.start == at
             }
@@ -76,66 +76,71 @@ impl PartScanner {
         })
     }
 
-    /// Returns the messages outside chunks that begin at `at`, and their end. They belong to
-    /// one chunk, so they end before the next part and are at most as long as the longest
-    /// chunk. (Compressed content is read as a chunk of its own.)
-    fn messages_at(&mut self, at: u64) -> Result<(ChunkMessages, u64)> {
+    /// Returns the messages outside chunks that begin at `at`, and their end. They were in one
+    /// chunk, so they end before the next part, and are at most as long as a chunk can be. If
+    /// compressed data begin at `at`, there are no such messages: the data are read as a chunk.
+    fn messages_outside_chunks_at(&mut self, at: u64) -> Result<(ChunkMessages, u64)> {
         if self.toplevel.chunk(at)?.is_some() {
             return Ok((ChunkMessages::default(), at));
         }
-        let after = self.bounds.partition_point(|bound| *bound <= at);
-        let end = self.bounds.get(after).copied().unwrap_or(self.end);
+        let next_part = self.bounds.partition_point(|bound| *bound <= at);
+        let end = self.bounds.get(next_part).copied().unwrap_or(self.end);
         let max_end = at.saturating_add(self.bag.options.record_bytes.into());
         let (bytes, mut messages) = (at..end.min(max_end), ChunkMessages::default());
         let mut scan =
-            WindowScan { bytes, is_cut: false, is_outside: true, is_v1: false };
+            WindowScan { bytes, is_cut: false, is_outside_chunks: true, is_v1: false };
         while scan.read(&*self.bag.source, self.bag.options, &mut messages)? {}
         Ok((messages, scan.bytes.start))
     }
 
-    /// Returns whether the index data at `at` continue the index data of the last chunk. If
-    /// so, only index data, and no chunk, can have been before them.
-    fn is_index_of_last(&mut self, at: u64) -> Result<bool> {
-        let Some(before) = &mut self.before else { return Ok(false) };
+    /// Returns whether the index data at `at` belong to the last chunk. If so, only index data, and
+    /// no chunk, can have been before them.
+    fn is_index_of_last_chunk(&mut self, at: u64) -> Result<bool> {
+        let Some(last_chunk) = &mut self.last_chunk else { return Ok(false) };
         Ok(match self.toplevel.record_at(at)? {
             Some(TopLevelRecord {
                 kind: TopLevelKind::Index { connection, .. },
                 data,
             }) => {
                 let entries = self.toplevel.data(&data)?.unwrap_or_default();
-                before.has_index_data(&self.bag, connection, &entries)?
+                last_chunk.owns_index_data(&self.bag, connection, &entries)?
             }
             _ => false,
         })
     }
 
-    /// Returns whether `bytes`, which are not followed by index data, are the rest of the index
-    /// data of the last chunk: they end at the expected position, or with its expected last
-    /// entry. Index data that are cut off by the end of the file are compared by their
-    /// contents, and zeros only by their length.
-    fn is_all_index(&mut self, kind: DamageKind, bytes: &Range<u64>) -> Result<bool> {
-        let Some(before) = &mut self.before else {
+    /// Returns whether `bytes`, which have damage of this `kind` and are not followed by index
+    /// data, are the remaining index data of the last chunk: they end at the expected position, or
+    /// with the expected last entry. Index data that are cut off by the end of the file are
+    /// compared by their entries, and zeros only by their length.
+    fn is_only_index_data(
+        &mut self,
+        kind: DamageKind,
+        bytes: &Range<u64>,
+    ) -> Result<bool> {
+        let Some(last_chunk) = &mut self.last_chunk else {
             return Ok(kind == DamageKind::Index);
         };
         let index_at = self.bag.file_header.index_at;
         let is_before = (bytes.start + 1..bytes.end).contains(&index_at);
         let end = if is_before { index_at } else { bytes.end };
-        let Some(expected) = before.index_end(&self.bag)? else {
+        let Some(expected) = last_chunk.expected_index_end(&self.bag)? else {
             return Ok(kind == DamageKind::Index);
         };
         if end == expected {
             return Ok(true);
         }
-        let entry = self.toplevel.bytes(end.saturating_sub(ENTRY), ENTRY)?;
-        let entry = entry.get(..ENTRY as usize).unwrap_or_default();
+        let entry_at = end.saturating_sub(INDEX_ENTRY_LEN);
+        let entry = self.toplevel.bytes(entry_at, INDEX_ENTRY_LEN)?;
+        let entry = entry.get(..INDEX_ENTRY_LEN as usize).unwrap_or_default();
         if let Some((time, _)) = wire::index_entries(entry).next()
-            && before.ends_with(&self.bag, time)?
+            && last_chunk.index_may_end_with(&self.bag, time)?
         {
             return Ok(true);
         }
         Ok(match self.toplevel.record_at(bytes.start)? {
             Some(TopLevelRecord { kind: TopLevelKind::Padding, data }) => {
-                data.end == end && end < expected + LEAST_CHUNK
+                data.end == end && end < expected + MIN_CHUNK_LEN
             }
             Some(TopLevelRecord {
                 kind: TopLevelKind::Index { connection, count, .. },
@@ -143,7 +148,7 @@ impl PartScanner {
             }) if end == self.toplevel.len() && data.end > end => {
                 let entries =
                     self.toplevel.bytes(data.start, end - data.start.min(end))?;
-                before.may_have_index_data(&self.bag, connection, count, &entries)?
+                last_chunk.may_own_index_data(&self.bag, connection, count, &entries)?
             }
             _ => false,
         })
