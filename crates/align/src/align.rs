@@ -205,8 +205,10 @@ impl Fit {
         windows.points.iter_mut().for_each(|point| point.x -= reference);
         let line = Line::fit(&windows.points);
 
-        let tolerance =
-            (4.0 * line.scale).clamp(0.5 / rate, max_shift as f64 / rate / 5.0);
+        // Half a value of the grid is always allowed, also if `max_shift` is very small.
+        let min_tolerance = 0.5 / rate;
+        let max_tolerance = (max_shift as f64 / rate / 5.0).max(min_tolerance);
+        let tolerance = (4.0 * line.scale).clamp(min_tolerance, max_tolerance);
         let residuals = windows.points.iter().map(|point| line.residual(point));
         let agreeing: Vec<f64> =
             residuals.filter(|residual| residual.abs() <= tolerance).collect();

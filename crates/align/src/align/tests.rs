@@ -234,3 +234,17 @@ fn signal_aligned_with_itself_has_no_offset() {
         assert!(estimate.drift_ppm.abs() <= drift_error_ppm, "{estimate:?}");
     }
 }
+
+/// The maximum offset of a window is then only two values of the grid.
+#[test]
+fn signals_with_one_value_per_second_are_aligned() {
+    let motion = |t: f64| (t * 0.2).sin() + (t * t * 4e-4).cos();
+    let a = samples(&motion, (0.0, 600.0, 1.0), 0.01, &|t| t);
+    let b = samples(&motion, (60.0, 580.0, 1.0), 0.01, &|t| t - 7.25);
+    let estimate = align(&a, &b).unwrap();
+    assert_eq!(estimate.doubts, [""; 0], "{estimate:?}");
+    assert!(
+        (estimate.offset_nanos - 7_250_000_000).abs() < 200_000_000,
+        "{estimate:?}"
+    );
+}
