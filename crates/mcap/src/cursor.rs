@@ -122,7 +122,7 @@ impl MessageReader {
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
-        let has_derived = channels.derived.is_wanted(&selection.topics);
+        let has_derived = channels.derived.is_any_selected(&selection.topics);
         Self { channels, selection, has_derived, options, inspection: None }
     }
 

@@ -177,7 +177,7 @@ fn truncated_or_invalid_cloud_is_damage() {
     let reported: Vec<_> = damage.iter().map(|one| (one.kind, one.records)).collect();
     let [misfit, unfit] = [DamageKind::TypeMismatch, DamageKind::Undecodable];
     assert_eq!(reported, [(unfit, 1), (unfit, 1), (misfit, 1)], "{damage:?}");
-    let reason = "its field i is the bytes 5..7 of points of 6";
+    let reason = "its field i is at the bytes 5..7 of points of 6 bytes";
     assert_eq!(damage[2].reason.as_deref(), Some(reason));
 }
 

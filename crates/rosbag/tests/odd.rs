@@ -250,7 +250,7 @@ fn definition_with_the_declared_sum_is_preferred() {
             let [topic] = &log.manifest().topics[..] else { panic!("one topic") };
             assert_eq!(topic.definition, right);
             assert_eq!(*topic.schema.field(1).data_type(), DataType::Int8);
-            assert_eq!(log.description(TopicId(0)).unwrap().oddity, None);
+            assert_eq!(log.description(TopicId(0)).unwrap().anomaly, None);
         }
     }
 }

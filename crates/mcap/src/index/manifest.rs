@@ -57,7 +57,7 @@ impl IndexPass {
         let times =
             times.filter(|time| *time != TimeRange::ALL && time.start < time.end);
         let time = times.reduce(|range, next| range.cover(&next));
-        derived.make_room(&mut parts);
+        derived.add_time_margin(&mut parts);
         let entries = self.table.channels.iter();
         let format_state = FormatState {
             profile: self.profile.clone(),

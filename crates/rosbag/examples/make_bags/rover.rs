@@ -6,7 +6,7 @@ use logtool_core::{Output, Result, Timestamp};
 use logtool_rosbag::{
     Compression, ConnectionHandle, ConnectionHeader, Writer, WriterOptions,
 };
-use logtool_rosmsg::describe;
+use logtool_rosmsg::resolve_definition;
 
 use super::message::{Message, Moment};
 
@@ -58,7 +58,7 @@ struct Drive<W> {
 impl<W: Output> Drive<W> {
     fn start(mut bag: Writer<W>) -> Result<Self> {
         let header = |topic: &str, type_name: &str, caller: &str| -> Result<_> {
-            let common = describe(type_name, "*", "")?.definition.text();
+            let common = resolve_definition(type_name, "*", "")?.definition.text();
             Ok(ConnectionHeader::new(topic, type_name, &common).with_caller(caller))
         };
         let tf = |caller| header("/tf", "tf2_msgs/TFMessage", caller);

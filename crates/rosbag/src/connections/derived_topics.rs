@@ -21,7 +21,7 @@ fn derivation<'c>(
 ) -> Option<Derivation> {
     let table = connections.clone();
     let Connection { type_name, md5sum, .. } = connections.next()?;
-    Derivation::of_ros1(type_name, md5sum, || {
+    Derivation::from_ros1_type(type_name, md5sum, || {
         let (_, described) = schema::topic_schema(table).ok()?;
         described.definition.md5sum().ok()
     })

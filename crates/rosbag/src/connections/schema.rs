@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use logtool_core::{
     Columns, Decoder, Error, ErrorKind, LayoutDecoder, RawDecoder, Result,
 };
-use logtool_rosmsg::{RecordDefinition, define};
+use logtool_rosmsg::{RecordDefinition, resolve_definition};
 
 use crate::connections::connection::Connection;
 
@@ -20,10 +20,10 @@ pub(crate) fn topic_schema<'c>(
         if !tried.insert(definition.as_str()) {
             continue;
         }
-        let described = define(type_name, md5sum, definition);
+        let described = resolve_definition(type_name, md5sum, definition);
         let described = described.map(|described| (definition.as_str(), described));
         match described {
-            Ok((_, RecordDefinition { oddity: None, .. })) => return described,
+            Ok((_, RecordDefinition { anomaly: None, .. })) => return described,
             Ok(_) if !matches!(best, Some(Ok(_))) => best = Some(described),
             _ => best = best.or(Some(described)),
         }

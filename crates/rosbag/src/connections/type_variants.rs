@@ -10,7 +10,7 @@ use std::{
 };
 
 use logtool_core::Layout;
-use logtool_rosmsg::{RecordDefinition, define};
+use logtool_rosmsg::{RecordDefinition, resolve_definition};
 
 use crate::connections::connection::Connection;
 
@@ -40,8 +40,8 @@ impl TypeVariants {
             let mut layouts: Vec<Arc<Layout>> = Vec::new();
             for text in texts {
                 // A text with another sum than its connection declares is not relied on.
-                let Ok(RecordDefinition { layout, oddity: None, .. }) =
-                    define(type_name, md5sum, text)
+                let Ok(RecordDefinition { layout, anomaly: None, .. }) =
+                    resolve_definition(type_name, md5sum, text)
                 else {
                     continue;
                 };

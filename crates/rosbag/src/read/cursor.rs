@@ -77,7 +77,7 @@ impl PartReader {
         let read_size =
             if has_unselected { ReadSize::NEAR } else { ReadSize::default() };
         let scanner = PartScanner::new(bag, bounds.clone(), part, read_size, checker)?;
-        let is_wanted = derived.is_wanted(&selection.topics);
+        let is_wanted = derived.is_any_selected(&selection.topics);
         let reader = RecordSelector {
             table,
             selection: selection.clone(),

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn ros1_has_no_gaps_and_a_sequence_number() {
+fn ros1_headers_have_a_sequence_number_and_numbers_are_not_aligned() {
     let mut message = Vec::new();
     for number in [7_u32, 3, 9, 2] {
         message.extend(number.to_le_bytes()); // seq, seconds, nanoseconds, length
@@ -32,17 +32,17 @@ fn cdr_aligns_numbers_and_terminates_strings() {
         assert_eq!(reader.extra_bytes(), 0);
     }
     let other = FieldReader::new(b"\0\x02\0\0", Encoding::Cdr);
-    assert!(other.is_none(), "parameters are not read");
+    assert!(other.is_none(), "parameter lists are not supported");
 }
 
 #[test]
-fn positions_after_gaps_are_those_in_the_payload() {
+fn skipped_ranges_are_positions_in_the_payload() {
     let message = b"\0\x01\0\0\x05\0\0\0\x01\0\0\0xy";
     let mut reader = FieldReader::new(message, Encoding::Cdr).unwrap();
     assert_eq!((reader.u8(), reader.u32()), (Some(5), Some(1)));
-    let take_range = reader.take_range(2).unwrap();
-    assert_eq!(&message[take_range.clone()], b"xy", "{take_range:?}");
-    assert!(reader.take_range(1).is_none());
+    let range = reader.skip_range(2).unwrap();
+    assert_eq!(&message[range.clone()], b"xy", "{range:?}");
+    assert!(reader.skip_range(1).is_none());
 }
 
 #[test]
