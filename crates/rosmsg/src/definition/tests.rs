@@ -244,6 +244,19 @@ fn enumeration_labels_the_only_field_of_its_type() {
     assert_eq!(labels("uint8 VERSION=3\nuint8 MAX=10\nuint8 x", "x"), []);
 }
 
+/// Quadratic time would be minutes.
+#[test]
+fn definitions_with_many_fields_and_constants_are_processed_soon() {
+    // Fields with this name are renamed in ROS 2.
+    let fields = "float64 D\n".repeat(50_000);
+    let definition = Definition::parse("sensor_msgs/CameraInfo", &fields).unwrap();
+    assert!(definition.ros2_text().unwrap().starts_with("float64 d\nfloat64 d\n"));
+    assert_eq!(definition.names_invalid_in_ros2(), Vec::<String>::new());
+    let constants = (0..50_000).map(|value| format!("int32 A_{value}={value}\n"));
+    let text = "int32 a\n".to_owned() + &constants.collect::<String>();
+    assert_eq!(labels(&text, "a").len(), 50_000);
+}
+
 #[test]
 fn messages_are_decoded_to_the_columns_of_their_definition() {
     let text = "Header header\nuint8[] data\n===\nMSG: std_msgs/Header\nuint32 seq\n\
