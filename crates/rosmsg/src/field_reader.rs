@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | before the first field | no bytes | 4 bytes with the byte order and the version |
 //! | numbers | little-endian, without gaps | either byte order, aligned to their size |
+//! | seconds of a time | unsigned | signed |
 //! | a string | a `u32` length, bytes | the same, and a NUL that the length includes |
 //! | a list | a `u32` count, elements | the same; in version 2 after its length, unless the elements are numbers |
 //! | after the last field | no bytes | maybe padding: less than 4 bytes, or less than 8 zeros |
@@ -192,7 +193,11 @@ impl<'b> FieldReader<'b> {
     /// Reads a time (seconds, then nanoseconds); returns nanoseconds since 1970.
     pub(crate) fn stamp(&mut self) -> Option<i64> {
         let (seconds, nanos) = (self.u32()?, self.u32()?);
-        Some(i64::from(seconds) * 1_000_000_000 + i64::from(nanos))
+        let seconds = match self.encoding {
+            Encoding::Cdr => i64::from(seconds.cast_signed()),
+            Encoding::Ros1 | Encoding::Protobuf | Encoding::Json => seconds.into(),
+        };
+        Some(seconds * 1_000_000_000 + i64::from(nanos))
     }
 
     /// Reads a `std_msgs/Header`, which begins with a sequence number in ROS 1.

@@ -52,3 +52,12 @@ fn lists_of_version_2_have_a_length_unless_they_contain_numbers() {
     assert_eq!((reader.count(), reader.u32()), (Some(1), Some(2)));
     assert_eq!(reader.numbers(1), Some(&b"z"[..]));
 }
+
+#[test]
+fn times_before_1970_are_negative_in_cdr_only() {
+    let time = b"\xff\xff\xff\xff\x00\xca\x9a\x3b"; // -1 s, 1e9 ns
+    let cdr = [b"\0\x01\0\0", &time[..]].concat();
+    let stamp = |payload, encoding| FieldReader::new(payload, encoding)?.stamp();
+    assert_eq!(stamp(&cdr, Encoding::Cdr), Some(0));
+    assert_eq!(stamp(time, Encoding::Ros1), Some(4_294_967_296_000_000_000));
+}
