@@ -1,5 +1,5 @@
-//! Corrupted connections, of which bags contain a copy in a chunk and one in the index; and other
-//! damage to a small bag.
+//! Damage to a small bag, mostly to connections: a bag stores each connection in a chunk and again in
+//! the index.
 
 #![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 

@@ -51,7 +51,7 @@ const REFUSED: [(&str, ErrorKind, &str); 4] = [
     ("encrypted_unknown.bag", ErrorKind::Unsupported, "acme/Rot13"),
 ];
 
-/// Bags of which more messages can be read than the table states: their number, and the reason.
+/// Bags with more readable messages than the table states: the number of messages, and the reason.
 const MORE: [(&str, u64, &str); 3] = [
     (
         "data_len_huge.bag",

@@ -2,9 +2,9 @@
 //!
 //! A topic of clouds or scans has a derived topic of points, whose name ends in `/points`. A topic
 //! of `velodyne_msgs/VelodyneScan` has a derived topic of packets, whose name ends in `/packets`.
-//! (If there is a logged topic with that name, the derived topic is the next instance of it.) The
-//! ids of derived topics follow the ids of all logged topics. A topic contains clouds, scans or
-//! packets if its type has the name *and* the fields of the ROS type.
+//! (If a logged topic has that name, the derived topic is its next instance.) The ids of derived
+//! topics follow the ids of all logged topics. A topic contains clouds, scans or packets if its
+//! type has the name *and* the fields of the ROS type.
 //!
 //! **Points.** A record is the whole message, and each point is a row. The columns are the time of
 //! the record, the `stamp` of the header, the `index` of the point in its message, the `row` and
@@ -242,9 +242,9 @@ impl DerivedTopics {
         })
     }
 
-    /// Returns the columns of the points of those `topics` of `log` that are also in `included`,
-    /// with the ids that they have in a log with only the `included` topics. They are passed to
-    /// [`with_point_columns`](Self::with_point_columns) of that log.
+    /// Returns the columns of points for a new log with only the `included` topics of `log`. The
+    /// result is for [`with_point_columns`](Self::with_point_columns): it contains the `topics` of
+    /// `log` that are included, with their ids in the new log.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -337,8 +337,8 @@ fn derived_topic(
         latched: Vec::new(),
         header_len: 0,
         descriptor: Vec::new(),
-        // A derived record does not include a per-record header, so its length is the same only if
-        // there is none.
+        // A derived record does not include the per-record header of its message. So the lengths
+        // are the same only without such a header.
         bytes: parent.bytes.filter(|_| parent.header_len == 0),
         ..parent.clone()
     };

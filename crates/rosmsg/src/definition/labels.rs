@@ -5,10 +5,11 @@
 //!
 //! 1. A constant belongs to the field whose name is a prefix of its name, e.g. `STATUS_NO_FIX` to
 //!    `status`: see [`logtool_core::fields_for_constant`], which is also used for messages of PX4.
-//! 2. The other constants of a type belong to the field of that type, if there is exactly one such
-//!    field, if no constant is named after it, and if they look like an enumeration: two or more
-//!    different values that are either consecutive or powers of two. In this way `level` of
-//!    `rosgraph_msgs/Log` gets `WARN`, and `datatype` of `sensor_msgs/PointField` gets `FLOAT32`.
+//! 2. The other constants, e.g. of type `uint8`, belong to the field of type `uint8`, if there is
+//!    exactly one such field, if no constant is named after it, and if they look like an
+//!    enumeration: two or more different values that are either consecutive or powers of two. In
+//!    this way `level` of `rosgraph_msgs/Log` gets `WARN`, and `datatype` of
+//!    `sensor_msgs/PointField` gets `FLOAT32`.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 

@@ -17,8 +17,8 @@ pub(super) struct Scope<'t> {
     by_short_name: HashMap<&'t str, Option<usize>>,
 }
 
-/// Computes the value of the type with an index from the values of all types, of which those of its
-/// fields are set: see [`Scope::fold`].
+/// Computes the value of the type with an index. The slice has the values of the types by their
+/// index; those of the types of its fields are set. See [`Scope::fold`].
 type ComputeValue<'f, V> = dyn Fn(usize, &[Option<V>]) -> Result<V> + 'f;
 
 /// The type of a field or of its elements.
