@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use logtool_core::{Columns, LayoutDecoder, View};
-use logtool_rosmsg::{Definition, resolve_definition_for_table, md5sum};
+use logtool_rosmsg::{Definition, md5sum, resolve_definition_for_table};
 
 fuzz_target!(|input: &[u8]| {
     // Like in connections: UTF-8, or else Latin-1.
