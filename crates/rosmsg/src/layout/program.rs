@@ -99,7 +99,8 @@ impl Compiler<'_> {
             self.field_count += 1;
             if self.field_count > MAX_FIELDS {
                 let message = format!(
-                    "the types up to {:?} have over {MAX_FIELDS} fields",
+                    "the message type has over {MAX_FIELDS} fields, counted up to its \
+                     nested type {:?}",
                     layout.name
                 );
                 return Err(Error::new(ErrorKind::Limit, message));

@@ -217,8 +217,10 @@ impl Compiler {
     fn count_part(&mut self, type_name: &str) -> Result<()> {
         self.part_count += 1;
         if self.part_count > MAX_PARTS {
-            let message =
-                format!("the types up to {type_name:?} have over {MAX_PARTS} parts");
+            let message = format!(
+                "the message type has over {MAX_PARTS} parts, counted up to its nested \
+                 type {type_name:?}"
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok(())
