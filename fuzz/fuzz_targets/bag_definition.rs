@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use logtool_core::{Columns, LayoutDecoder, View};
-use logtool_rosmsg::{Definition, describe, md5sum};
+use logtool_rosmsg::{Definition, md5sum, resolve_definition_for_table};
 
 fuzz_target!(|input: &[u8]| {
     // Like in connections: UTF-8, or else Latin-1.
@@ -14,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
         Err(_) => input.iter().copied().map(char::from).collect(),
     };
     let name = "pkg/Type";
-    let described = describe(name, "*", &text);
+    let described = resolve_definition_for_table(name, "*", &text);
     let Ok(definition) = Definition::parse(name, &text) else { return };
     let _ = definition.labels();
     let again = Definition::parse(name, &definition.text());

@@ -25,7 +25,7 @@ fuzz_target!(|input: Input| {
     };
     // Whether or not it is a valid definition of ROS 2, decoding messages with it terminates.
     if let Ok(layout) = Definition::parse_ros2(name, text).and_then(|of| of.layout())
-        && let Ok(of_ros2) = Transcoder::of_ros2(&layout)
+        && let Ok(of_ros2) = Transcoder::for_ros2_layout(&layout)
     {
         let mut packed = Vec::new();
         for payload in &input.payloads {
@@ -40,7 +40,7 @@ fuzz_target!(|input: Input| {
     if let Ok(in_ros1) = Definition::ros1_from_ros2(name, text) {
         let layout = in_ros1.layout().expect("all types exist");
         in_ros1.md5sum().expect("all types exist");
-        if let Ok(to_ros1) = Transcoder::of_ros1(&layout) {
+        if let Ok(to_ros1) = Transcoder::for_ros1_layout(&layout) {
             let mut packed = Vec::new();
             for payload in &input.payloads {
                 let payload = [&[0, 1, 0, 0], &payload[..]].concat();
@@ -54,11 +54,11 @@ fuzz_target!(|input: Input| {
     }
     let Ok(definition) = Definition::parse(name, text) else { return };
     let Ok(layout) = definition.layout() else { return };
-    definition.ros2_misnamed();
+    definition.names_invalid_in_ros2();
     let in_ros2 = definition.ros2_text().expect("all types exist");
-    let Ok(transcoder) = Transcoder::of_ros1(&layout) else { return };
+    let Ok(transcoder) = Transcoder::for_ros1_layout(&layout) else { return };
     let of_ros2 = Definition::parse_ros2(&definition.ros2_name(), &in_ros2);
-    let of_ros2 = of_ros2.and_then(|of| Transcoder::of_ros2(&*of.layout()?));
+    let of_ros2 = of_ros2.and_then(|of| Transcoder::for_ros2_layout(&*of.layout()?));
     // Unusual names may mean another type in ROS 2.
     let of_ros2 = match &input.text {
         None => Some(of_ros2.expect("it is parsed again")),

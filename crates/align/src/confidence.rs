@@ -2,13 +2,16 @@
 
 use std::{error, fmt};
 
+use crate::signal::MIN_SAMPLES;
+
 /// The estimated relation of two clocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Nanoseconds to add to a time of the second clock at [`reference`](Self::reference)
     /// to get the time of the first clock.
     pub offset_nanos: i64,
-    /// The middle of the overlap, in nanoseconds of the second clock.
+    /// The middle of the overlap, in nanoseconds of the second clock: the time at which the
+    /// offset is exact.
     pub reference: i64,
     /// The drift in parts per million: the first clock runs faster than the second by
     /// this fraction of the time since the reference.
@@ -31,12 +34,12 @@ pub struct Confidence {
     pub correlation: f64,
     /// The ratio of the highest peak of the correlation to the second highest.
     pub peak_ratio: f64,
-    /// The number of windows that were aligned separately.
+    /// The number of windows with enough motion, which were aligned separately.
     pub windows: usize,
-    /// The number of windows that agree.
-    pub agreeing: usize,
-    /// The root mean square of the offsets of the agreeing windows from the estimate, in
-    /// seconds.
+    /// The number of windows whose offset agrees with the estimate.
+    pub agreeing_windows: usize,
+    /// The root mean square of the differences between the offsets of the agreeing windows
+    /// and the estimate, in seconds.
     pub residual_seconds: f64,
     /// The standard error of the offset in seconds.
     pub offset_error_seconds: f64,
@@ -52,7 +55,7 @@ struct Requirements {
     min_correlation: f64,
     /// The minimum number of windows that agree.
     min_windows: usize,
-    /// The minimum fraction of windows that agree.
+    /// The minimum fraction of the windows that agree.
     min_fraction: f64,
 }
 
@@ -75,7 +78,8 @@ const MIN_LONG_SECONDS: f64 = 100.0;
 const MAX_DRIFT_PPM: f64 = 250.0;
 
 impl Confidence {
-    /// Returns the reasons why an estimate with this drift is unreliable.
+    /// Returns the reasons why an estimate with this drift is unreliable, or none if it is
+    /// reliable.
     pub(crate) fn doubts(&self, drift_ppm: f64) -> Vec<String> {
         let Requirements { min_peak_ratio, min_correlation, min_windows, min_fraction } =
             if self.is_short() { SHORT_OVERLAP } else { LONG_OVERLAP };
@@ -101,10 +105,10 @@ impl Confidence {
         }
         let min_agreeing =
             ((min_fraction * self.windows as f64).ceil() as usize).max(min_windows);
-        if self.agreeing < min_agreeing {
+        if self.agreeing_windows < min_agreeing {
             doubts.push(format!(
                 "{} of {} windows agree, and at least {min_agreeing} must agree{suffix}",
-                self.agreeing, self.windows
+                self.agreeing_windows, self.windows
             ));
         }
         if drift_ppm.abs() > MAX_DRIFT_PPM
@@ -122,8 +126,8 @@ impl Confidence {
         self.overlap_seconds < MIN_LONG_SECONDS
     }
 
-    /// Returns whether the drift is known to 20 ppm.
-    pub fn knows_drift(&self) -> bool {
+    /// Returns whether the standard error of the drift is at most 20 ppm.
+    pub fn is_drift_known(&self) -> bool {
         self.drift_error_ppm <= 20.0
     }
 }
@@ -131,16 +135,19 @@ impl Confidence {
 /// The reason why a signal cannot be aligned with any other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UnusableSignal {
-    /// It has only this number of values.
-    Few(usize),
-    /// It always has this value.
+    /// It has only this number of values at different times.
+    TooFewValues(usize),
+    /// All of its values are equal to this one.
     Constant(f64),
 }
 
 impl fmt::Display for UnusableSignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Few(count) => write!(f, "it has only {count} numbers"),
+            Self::TooFewValues(count) => write!(
+                f,
+                "it has only {count} values, and at least {MIN_SAMPLES} are required"
+            ),
             Self::Constant(value) => write!(f, "it is always {value}"),
         }
     }

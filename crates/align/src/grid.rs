@@ -1,14 +1,14 @@
-//! Resampling a signal at a constant rate without its slow changes.
+//! Resampling a signal at a constant rate, and removing its slow changes.
 
-/// Slower changes, in seconds, are removed: offsets and trends contain no information
-/// about time.
-const REMOVED_PERIOD_SECONDS: f64 = 20.0;
+/// The length in seconds of the moving average that is subtracted. Offsets and trends
+/// contain no information about time.
+const MOVING_AVERAGE_SECONDS: f64 = 20.0;
 
-/// A pause of this many median periods is a gap.
+/// A pause of more than this number of median periods is a gap.
 const GAP_PERIODS: f64 = 5.0;
 
-/// Values above this multiple of the root mean square are clipped, so that one outlier is
-/// no match.
+/// Values above this multiple of the root mean square are clipped, so that a single outlier
+/// in each signal is not a match.
 const CLIP_FACTOR: f64 = 6.0;
 
 /// The times of the values of a grid.
@@ -21,8 +21,9 @@ pub(crate) struct GridAxis {
     pub(crate) len: usize,
 }
 
-/// Returns the samples at `seconds`, which are ascending, resampled at the times of
-/// `axis`. Their root mean square is 1, and gaps are 0.
+/// Returns the signal at the times of `axis`, without its slow changes. `seconds` are the
+/// times of `values`, in ascending order, and `period` is their median distance. The root
+/// mean square of the result is 1, and the values in gaps are 0.
 pub(crate) fn resample(
     seconds: &[f64],
     values: &[f64],
@@ -30,21 +31,22 @@ pub(crate) fn resample(
     axis: GridAxis,
 ) -> Vec<f64> {
     let cells = sample_at(seconds, values, period, axis);
-    let half_width = ((REMOVED_PERIOD_SECONDS / 2.0 * axis.rate) as usize)
+    let half_width = ((MOVING_AVERAGE_SECONDS / 2.0 * axis.rate) as usize)
         .clamp(1, (axis.len / 4).max(1));
-    let mut smoothed = without_mean(&cells, half_width);
-    let energy: f64 = smoothed.iter().map(|value| value * value).sum();
+    let mut values = subtract_moving_average(&cells, half_width);
+    let energy: f64 = values.iter().map(|value| value * value).sum();
     let count = cells.iter().filter(|cell| cell.is_some()).count();
-    let effective = (energy / count.max(1) as f64).sqrt();
-    if effective > 0.0 {
-        let scaled = |value: &f64| (value / effective).clamp(-CLIP_FACTOR, CLIP_FACTOR);
-        smoothed = smoothed.iter().map(scaled).collect();
+    let root_mean_square = (energy / count.max(1) as f64).sqrt();
+    if root_mean_square > 0.0 {
+        for value in &mut values {
+            *value = (*value / root_mean_square).clamp(-CLIP_FACTOR, CLIP_FACTOR);
+        }
     }
-    smoothed
+    values
 }
 
-/// Returns the value at each time of `axis`: interpolated, or the mean of several samples
-/// around it.
+/// Returns the value at each time of `axis`: the mean of the samples around it if there are
+/// several per value, or else interpolated between two samples. It is `None` in gaps.
 fn sample_at(
     seconds: &[f64],
     values: &[f64],
@@ -64,35 +66,40 @@ fn sample_at(
         }
     }
     let mut samples = seconds.iter().copied().zip(values.iter().copied()).peekable();
-    let mut last: Option<(f64, f64)> = None;
+    let mut previous: Option<(f64, f64)> = None;
     let mut cells = Vec::with_capacity(axis.len);
     for (index, (sum, count)) in sums.into_iter().enumerate() {
         let time = axis.start + index as f64 / axis.rate;
         while let Some(sample) = samples.next_if(|(next, _)| *next <= time) {
-            last = Some(sample);
+            previous = Some(sample);
         }
-        let gap_cells = match (last, samples.peek()) {
-            (Some((before, from)), Some((after, to)))
-                if after - before <= GAP_PERIODS * period =>
+        let interpolated = match (previous, samples.peek()) {
+            (Some((time_before, value_before)), Some((time_after, value_after)))
+                if time_after - time_before <= GAP_PERIODS * period =>
             {
-                Some(from + (to - from) * (time - before) / (after - before))
+                let fraction = (time - time_before) / (time_after - time_before);
+                Some(value_before + (value_after - value_before) * fraction)
             }
-            (Some((before, from)), None) if before == time => Some(from),
+            (Some((last_time, last_value)), None) if last_time == time => {
+                Some(last_value)
+            }
             _ => None,
         };
         cells.push(match count {
-            0 => gap_cells,
+            0 => interpolated,
             count => Some(sum / f64::from(count)),
         });
     }
     cells
 }
 
-/// Returns `cells` minus the mean of the cells up to `half_width` before and after each, or 0
-/// for missing values.
-fn without_mean(cells: &[Option<f64>], half_width: usize) -> Vec<f64> {
-    // Sums of large numbers would lose the small changes.
+/// Subtracts from each of `cells` the mean of the cells up to `half_width` before and after
+/// it. Missing values become 0.
+fn subtract_moving_average(cells: &[Option<f64>], half_width: usize) -> Vec<f64> {
+    // The sums are relative to the first value: sums of large values would be too inexact for
+    // small changes.
     let first = cells.iter().flatten().next().copied().unwrap_or(0.0);
+    // The sum and the number of the values before each index.
     let mut sums = vec![(0.0, 0_u64)];
     let (mut sum, mut count) = (0.0, 0);
     for cell in cells {
@@ -102,15 +109,13 @@ fn without_mean(cells: &[Option<f64>], half_width: usize) -> Vec<f64> {
     }
     let sum_before =
         |index: usize| sums.get(index.min(cells.len())).copied().unwrap_or_default();
-    let less = |(index, cell): (usize, &Option<f64>)| {
+    let subtract_mean = |(index, cell): (usize, &Option<f64>)| {
         let Some(value) = cell else { return 0.0 };
-        let (from, to) = (
-            sum_before(index.saturating_sub(half_width)),
-            sum_before(index + half_width + 1),
-        );
-        value - first - (to.0 - from.0) / (to.1 - from.1).max(1) as f64
+        let (start_sum, start_count) = sum_before(index.saturating_sub(half_width));
+        let (end_sum, end_count) = sum_before(index + half_width + 1);
+        value - first - (end_sum - start_sum) / (end_count - start_count).max(1) as f64
     };
-    cells.iter().enumerate().map(less).collect()
+    cells.iter().enumerate().map(subtract_mean).collect()
 }
 
 #[cfg(test)]
@@ -144,8 +149,8 @@ mod tests {
         let values: Vec<f64> =
             seconds.iter().map(|t| 1e6 + 5.0 * t + (t * 6.0).sin()).collect();
         let axis = GridAxis { start: 0.0, rate: 10.0, len: 1000 };
-        let all = resample(&seconds, &values, 0.1, axis);
-        let middle = &all[300..700];
+        let resampled = resample(&seconds, &values, 0.1, axis);
+        let middle = &resampled[300..700];
         let mean = middle.iter().sum::<f64>() / 400.0;
         assert!(mean.abs() < 0.05, "{mean}");
         assert!(middle.iter().all(|value| value.abs() < 2.0));

@@ -3,8 +3,8 @@
 //!
 //! [`align`] takes two signals, each with times of its own clock. It returns the offset
 //! to add to the times of the second clock to get times of the first clock, the drift,
-//! and the confidence of the estimate. This crate only knows numbers over time, and no
-//! logs.
+//! and the confidence of the estimate. The crate works on numbers over time: it does not
+//! depend on any log format.
 
 mod align;
 mod coarse_search;
@@ -19,7 +19,7 @@ pub use self::{
     confidence::{Confidence, Estimate, UnusableSignal},
 };
 
-/// The example of the README is tested.
+/// Tests the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

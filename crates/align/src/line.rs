@@ -13,7 +13,7 @@ pub(crate) struct Point {
 /// A line with the standard errors of its parameters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Line {
-    /// The height at 0.
+    /// The height at `x` = 0.
     pub(crate) height: f64,
     pub(crate) slope: f64,
     pub(crate) height_error: f64,
@@ -22,9 +22,10 @@ pub(crate) struct Line {
     pub(crate) scale: f64,
 }
 
-/// Points further than this many scales from the line have no weight (Tukey's biweight).
+/// Points that are further than this multiple of the scale from the line have no weight
+/// (Tukey's biweight).
 const MAX_SCALES: f64 = 4.685;
-/// The minimum scale, which is the resolution of the data.
+/// The minimum scale in seconds: offsets of windows are not more exact.
 const MIN_SCALE: f64 = 1e-6;
 
 impl Line {
@@ -56,12 +57,12 @@ impl Line {
     fn scale_of(&self, points: &[Point]) -> f64 {
         let mut deviations: Vec<f64> =
             points.iter().map(|point| self.residual(point).abs()).collect();
-        // Half of a normal distribution is within 1 / 1.4826 of its standard deviation.
+        // The median deviation of a normal distribution is its standard deviation / 1.4826.
         (1.4826 * median(&mut deviations)).max(MIN_SCALE)
     }
 
-    /// Returns the least-squares line of the points, weighted by their distance from
-    /// `self`.
+    /// Returns the least-squares line of the points, which are weighted by their distance
+    /// from `self`.
     fn refit(self, points: &[Point]) -> Self {
         let weighted: Vec<Point> = points
             .iter()
@@ -78,21 +79,22 @@ impl Line {
         if weight <= 0.0 {
             return self;
         }
-        let (x, y) =
-            (sum(&|p| p.weight * p.x) / weight, sum(&|p| p.weight * p.y) / weight);
-        let spread = sum(&|p| p.weight * (p.x - x).powi(2));
+        let mean_x = sum(&|p| p.weight * p.x) / weight;
+        let mean_y = sum(&|p| p.weight * p.y) / weight;
+        let spread = sum(&|p| p.weight * (p.x - mean_x).powi(2));
         if spread <= 0.0 {
             return self;
         }
-        let slope = sum(&|p| p.weight * (p.x - x) * (p.y - y)) / spread;
-        let mut line = Self { height: y - slope * x, slope, ..self };
+        let slope = sum(&|p| p.weight * (p.x - mean_x) * (p.y - mean_y)) / spread;
+        let mut line = Self { height: mean_y - slope * mean_x, slope, ..self };
         // The effective number of points.
         let count = weight * weight / sum(&|p| p.weight * p.weight);
         let variance = sum(&|p| p.weight * line.residual(p).powi(2)) / weight * count
             / (count - 2.0).max(1.0);
         let mean_spread = spread / weight;
         line.slope_error = (variance / count / mean_spread).sqrt();
-        line.height_error = (variance / count * (1.0 + x * x / mean_spread)).sqrt();
+        line.height_error =
+            (variance / count * (1.0 + mean_x * mean_x / mean_spread)).sqrt();
         line
     }
 }
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_points_do_not_move_the_line() {
+    fn outliers_do_not_move_the_line() {
         let point = |n: i32| {
             let x = f64::from(n) - 20.0;
             let noise = if n % 2 == 0 { 1e-4 } else { -1e-4 };

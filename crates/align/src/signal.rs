@@ -3,13 +3,13 @@
 use crate::confidence::UnusableSignal;
 
 /// The minimum number of samples.
-const MIN_SAMPLES: usize = 50;
+pub(crate) const MIN_SAMPLES: usize = 50;
 
 /// A signal: values at ascending times.
 #[derive(Clone, Debug)]
 pub(crate) struct Signal {
     /// The time of the first sample in nanoseconds of its clock.
-    pub(crate) zero: i64,
+    pub(crate) first_nanos: i64,
     /// The times in seconds since the first sample.
     pub(crate) seconds: Vec<f64>,
     pub(crate) values: Vec<f64>,
@@ -18,29 +18,29 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// Creates a signal from `samples`, times in nanoseconds and values, in any order. Of
-    /// several samples with one time, the last counts. Values that are not finite are
+    /// Creates a signal from `samples`: times in nanoseconds and values, in any order. Of
+    /// several samples with the same time, the last is used. Values that are not finite are
     /// ignored.
     pub(crate) fn new(samples: &[(i64, f64)]) -> Result<Self, UnusableSignal> {
         let mut samples: Vec<(i64, f64)> =
             samples.iter().copied().filter(|(_, value)| value.is_finite()).collect();
         samples.sort_by_key(|(time, _)| *time);
-        samples.dedup_by(|next, last| {
-            let is_same_time = next.0 == last.0;
+        samples.dedup_by(|next, retained| {
+            let is_same_time = next.0 == retained.0;
             if is_same_time {
-                last.1 = next.1;
+                retained.1 = next.1;
             }
             is_same_time
         });
-        let zero = samples.first().map_or(0, |(time, _)| *time);
         if samples.len() < MIN_SAMPLES {
-            return Err(UnusableSignal::Few(samples.len()));
+            return Err(UnusableSignal::TooFewValues(samples.len()));
         }
-        let first = samples.first().map_or(0.0, |(_, value)| *value);
-        if samples.iter().all(|(_, value)| *value == first) {
-            return Err(UnusableSignal::Constant(first));
+        let (first_nanos, first_value) = samples.first().copied().unwrap_or_default();
+        if samples.iter().all(|(_, value)| *value == first_value) {
+            return Err(UnusableSignal::Constant(first_value));
         }
-        let seconds = |time: i64| (i128::from(time) - i128::from(zero)) as f64 / 1e9;
+        let seconds =
+            |time: i64| (i128::from(time) - i128::from(first_nanos)) as f64 / 1e9;
         let seconds: Vec<f64> =
             samples.iter().map(|(time, _)| seconds(*time)).collect();
         let mut periods: Vec<f64> = seconds
@@ -50,7 +50,7 @@ impl Signal {
             .collect();
         let period = median(&mut periods).max(1e-6);
         let values = samples.iter().map(|(_, value)| *value).collect();
-        Ok(Self { zero, seconds, values, period })
+        Ok(Self { first_nanos, seconds, values, period })
     }
 
     /// Returns the seconds from the first sample to the last.
@@ -59,7 +59,7 @@ impl Signal {
     }
 }
 
-/// Returns the median of `numbers`, which are reordered, or 0 for an empty slice.
+/// Returns the median of `numbers`, or 0 for an empty slice. The numbers are reordered.
 pub(crate) fn median(numbers: &mut [f64]) -> f64 {
     let middle = numbers.len() / 2;
     if numbers.is_empty() {
@@ -80,7 +80,7 @@ mod tests {
         samples.push((1_000, 7.0));
         samples.push((2_000, f64::NAN));
         let signal = Signal::new(&samples).unwrap();
-        assert_eq!((signal.zero, signal.seconds.len()), (1_000, 100));
+        assert_eq!((signal.first_nanos, signal.seconds.len()), (1_000, 100));
         assert_eq!((signal.values[0], signal.values[1]), (7.0, 1.0));
         assert!(
             (signal.period - 0.01).abs() < 1e-9 && (signal.span() - 0.99).abs() < 1e-9
@@ -88,9 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn constant_signal_is_rejected() {
+    fn constant_and_short_signals_are_rejected() {
         let samples: Vec<(i64, f64)> = (0..100).map(|n| (n, 1.0)).collect();
         assert!(matches!(Signal::new(&samples), Err(UnusableSignal::Constant(_))));
-        assert!(matches!(Signal::new(&samples[..3]), Err(UnusableSignal::Few(3))));
+        assert!(matches!(
+            Signal::new(&samples[..3]),
+            Err(UnusableSignal::TooFewValues(3))
+        ));
     }
 }

@@ -1,8 +1,8 @@
-//! Windows along two signals that nearly match, and the remaining offset of each.
+//! Windows of two signals that nearly match, and the offset that remains in each.
 
 use crate::line::Point;
 
-/// How two signals are cut into windows, in values of their grid.
+/// The division of two signals into windows, in values of their grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowLayout {
     /// The length of a window.
@@ -16,30 +16,30 @@ pub(crate) struct WindowLayout {
 /// The offsets of the windows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windows {
-    /// The windows in which both signals change: the time from the start in seconds, and
-    /// the number of seconds by which the second signal is early. The weight depends on
-    /// their correlation.
+    /// A point for each active window with a best offset: `x` is the middle of the window in
+    /// seconds since the start, and `y` is the number of seconds by which the second signal is
+    /// early. The weight depends on their correlation.
     pub(crate) points: Vec<Point>,
-    /// The number of windows in which the signals change, including those without a best
-    /// offset.
-    pub(crate) eventful: usize,
+    /// The number of active windows: those in which both signals change. It includes windows
+    /// without a best offset.
+    pub(crate) active_count: usize,
 }
 
-/// The minimum energy of a window relative to the mean energy. Windows with less are
-/// ignored.
+/// The minimum energy of an active window, relative to the mean energy of the signal.
 const MIN_RELATIVE_ENERGY: f64 = 0.1;
-/// Windows with a lower correlation are ignored.
+/// The minimum correlation of the best offset of a window.
 const MIN_CORRELATION: f64 = 0.2;
 
-/// Cuts `a` and `b`, which have the same grid, into windows.
+/// Divides `a` and `b`, which have the same grid, into windows, and measures their offsets.
 pub(crate) fn measure_windows(a: &[f64], b: &[f64], layout: WindowLayout) -> Windows {
     let mut windows = Windows::default();
     let len = a.len().min(b.len());
-    let mean = |values: &[f64]| {
+    let mean_energy = |values: &[f64]| {
         values.iter().map(|value| value * value).sum::<f64>()
             / values.len().max(1) as f64
     };
-    let means = (mean(a), mean(b));
+    let min_energy_of_a = MIN_RELATIVE_ENERGY * mean_energy(a);
+    let min_energy_of_b = MIN_RELATIVE_ENERGY * mean_energy(b);
     let mut start = layout.max_shift;
     while start + layout.len + layout.max_shift <= len {
         let end = start + layout.len;
@@ -49,15 +49,16 @@ pub(crate) fn measure_windows(a: &[f64], b: &[f64], layout: WindowLayout) -> Win
         );
         let (values_of_a, values_of_b) =
             (values_of_a.unwrap_or_default(), values_of_b.unwrap_or_default());
-        if mean(values_of_a) >= MIN_RELATIVE_ENERGY * means.0
-            && mean(values_of_b) >= MIN_RELATIVE_ENERGY * means.1
+        if mean_energy(values_of_a) >= min_energy_of_a
+            && mean_energy(values_of_b) >= min_energy_of_b
         {
-            windows.eventful += 1;
-            if let Some((place, correlation)) = best_position(values_of_a, values_of_b)
+            windows.active_count += 1;
+            if let Some((position, correlation)) =
+                best_position(values_of_a, values_of_b)
             {
-                let y = (place - layout.max_shift as f64) / layout.rate;
+                let y = (position - layout.max_shift as f64) / layout.rate;
                 let x = (start as f64 + layout.len as f64 / 2.0) / layout.rate;
-                // The variance of a delay is that of its noise: 1/r² - 1.
+                // The variance of a delay is proportional to that of the noise: 1/r² - 1.
                 let weight = correlation * correlation
                     / (1.0 - correlation * correlation).max(0.01);
                 windows.points.push(Point { x, y, weight });
@@ -69,7 +70,8 @@ pub(crate) fn measure_windows(a: &[f64], b: &[f64], layout: WindowLayout) -> Win
 }
 
 /// Returns the position in `a` at which the shorter `b` fits best, interpolated between
-/// values, and their correlation. Returns `None` if the position is at an end.
+/// values, and the correlation there. Returns `None` if the position is at an end, or if the
+/// correlation is too low.
 fn best_position(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     let energy_of_b: f64 = b.iter().map(|value| value * value).sum();
     let correlation_of = |part: &[f64]| {
@@ -91,19 +93,20 @@ fn best_position(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     let before = *correlations.get(index.checked_sub(1)?)?;
     let after = *correlations.get(index + 1)?;
     // The vertex of the parabola through the three values.
-    let bend = before - 2.0 * highest + after;
-    let shift = if bend < 0.0 { (before - after) / (2.0 * bend) } else { 0.0 };
-    (highest >= MIN_CORRELATION).then_some((index as f64 + shift, highest))
+    let curvature = before - 2.0 * highest + after;
+    let fraction =
+        if curvature < 0.0 { (before - after) / (2.0 * curvature) } else { 0.0 };
+    (highest >= MIN_CORRELATION).then_some((index as f64 + fraction, highest))
 }
 
 /// Returns the correlation of `a` and `b` from -1 to 1, where both have values.
 pub(crate) fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let nonzero_pairs = || a.iter().zip(b).filter(|(a, b)| **a != 0.0 && **b != 0.0);
     let sum: f64 = nonzero_pairs().map(|(a, b)| a * b).sum();
-    let energies =
-        nonzero_pairs().fold((0.0, 0.0), |e, (a, b)| (e.0 + a * a, e.1 + b * b));
-    if energies.0 * energies.1 > 0.0 {
-        sum / (energies.0 * energies.1).sqrt()
+    let energy_of_a: f64 = nonzero_pairs().map(|(a, _)| a * a).sum();
+    let energy_of_b: f64 = nonzero_pairs().map(|(_, b)| b * b).sum();
+    if energy_of_a * energy_of_b > 0.0 {
+        sum / (energy_of_a * energy_of_b).sqrt()
     } else {
         0.0
     }
@@ -122,7 +125,7 @@ mod tests {
             (0..2000).map(|n| wave(f64::from(n) / 100.0 + 0.0123)).collect();
         let layout = WindowLayout { len: 200, max_shift: 20, rate: 100.0 };
         let windows = measure_windows(&a, &b, layout);
-        assert_eq!((windows.eventful, windows.points.len()), (9, 9));
+        assert_eq!((windows.active_count, windows.points.len()), (9, 9));
         for point in &windows.points {
             assert!((point.y - 0.0123).abs() < 5e-4, "{point:?}");
         }

@@ -45,7 +45,7 @@ fn align_finds_the_offset_between_two_logs_of_one_motion() {
     assert!(report.is_aligned(), "{report:?}");
     let error = report.estimate.offset_nanos.abs_diff(5_500_000_000);
     assert!(error < 1_000_000, "{error} ns");
-    assert_eq!(report.drift().is_some(), report.estimate.confidence.knows_drift());
+    assert_eq!(report.drift().is_some(), report.estimate.confidence.is_drift_known());
     assert_eq!((report.first.outliers, report.second.outliers), (0, 0));
 }
 

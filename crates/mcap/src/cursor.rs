@@ -128,7 +128,7 @@ impl MessageReader {
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
-        let selects_derived = channels.derived.is_wanted(&selection.topics);
+        let selects_derived = channels.derived.is_any_selected(&selection.topics);
         Self { channels, selection, selects_derived, options, inspection: None }
     }
 

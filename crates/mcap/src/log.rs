@@ -208,7 +208,7 @@ impl Log for McapLog {
     }
 
     fn part_times(&self) -> Vec<TimeRange> {
-        self.channels.derived.times_without_room(&self.manifest.parts)
+        self.channels.derived.times_without_margin(&self.manifest.parts)
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {

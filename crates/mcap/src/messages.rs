@@ -13,7 +13,7 @@ use logtool_core::{
     Columns, Decoder, FieldRole, Layout, LayoutDecoder, LayoutField, LayoutKind,
     Primitive, RawDecoder, Result, StructType, Topic, TreeDecoder, TreeReader,
 };
-use logtool_rosmsg::{Definition, TopicMetadata, describe};
+use logtool_rosmsg::{Definition, TopicMetadata, resolve_definition_for_table};
 
 use crate::{
     messages::{
@@ -82,7 +82,11 @@ pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
     match (topic.encoding.as_str(), schema_encoding) {
         ("ros1", "ros1msg") => {
             let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
-            let described = describe(&topic.type_name, md5sum, &topic.definition);
+            let described = resolve_definition_for_table(
+                &topic.type_name,
+                md5sum,
+                &topic.definition,
+            );
             Some(described.and_then(|described| with_message_header(&described.layout)))
         }
         (cdr::MESSAGE_ENCODING, cdr::SCHEMA_ENCODING) => Some(cdr::layout(topic)),

@@ -181,7 +181,7 @@ fn truncated_or_invalid_cloud_is_damage() {
         (DamageKind::TypeMismatch, 1),
     ];
     assert_eq!(reported, expected, "{damage:?}");
-    let reason = "its field i is the bytes 5..7 of points of 6";
+    let reason = "its field i is at the bytes 5..7 of points of 6 bytes";
     assert_eq!(damage[2].reason.as_deref(), Some(reason));
 }
 

@@ -1,4 +1,4 @@
-//! Writes the small bags in `testdata/`, the same bytes every time.
+//! Writes the small bags in `testdata/`. The bytes are the same every time.
 //!
 //! ```text
 //! cargo run -p logtool-rosbag --example make_bags

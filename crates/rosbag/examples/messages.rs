@@ -1,4 +1,4 @@
-//! Lists the messages of a bag: time, connection, topic, and payload.
+//! Prints the time, the connection, the topic and the payload of each message of a bag.
 //!
 //! ```text
 //! cargo run --release -p logtool-rosbag --example messages -- drive.bag
@@ -10,11 +10,11 @@ use logtool_core::{Block, FileSource, Log as _, Selection, hex::Hex};
 use logtool_rosbag::{RosbagLog, RosbagOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = std::env::args().nth(1).ok_or("give the path of a bag")?;
+    let path = std::env::args().nth(1).ok_or("usage: messages BAG")?;
     let source = Arc::new(FileSource::new(File::open(path)?)?);
     let log = RosbagLog::open(source, RosbagOptions::default())?;
     let connections: Vec<_> = log.connections().collect();
-    // Without derived topics, e.g. the points of point clouds.
+    // Derived topics, e.g. the points of point clouds, are not selected.
     let logged =
         Selection { topics: log.manifest().logged_topics(), ..Default::default() };
     let mut block = Block::default();

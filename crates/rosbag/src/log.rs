@@ -271,7 +271,7 @@ impl Log for RosbagLog {
     }
 
     fn part_times(&self) -> Vec<TimeRange> {
-        self.parts.derived.times_without_room(&self.manifest.parts)
+        self.parts.derived.times_without_margin(&self.manifest.parts)
     }
 
     fn file_structure(&self) -> Result<BTreeMap<String, Value>> {

@@ -1,6 +1,6 @@
-//! Appending to finished bags, and refusing to append to unsound ones.
+//! Messages are appended to finished bags; damaged bags are refused and not changed.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -24,7 +24,7 @@ fn open(bytes: &[u8], mode: OpenMode) -> RosbagLog {
     RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap()
 }
 
-/// A message: the topic and the header of its connection, its time, its payload.
+/// A message: the topic and the header of its connection, its time, and its payload.
 type Message = (String, Vec<u8>, Timestamp, Vec<u8>);
 
 /// Returns all messages of a bag in the order of the file.
@@ -54,8 +54,8 @@ fn read(log: &RosbagLog) -> Vec<Message> {
     messages
 }
 
-/// Creates a file with these bytes; returns its path.
-fn file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+/// Creates a file with these bytes, and returns its folder and its path.
+fn temporary_file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("some.bag");
     fs::write(&path, bytes).unwrap();
@@ -68,13 +68,13 @@ fn append(path: &Path, compression: Compression) -> logtool_core::Result<Writer<
     Writer::append(file, options.with_chunk_bytes(1_000))
 }
 
-/// Adds a hundred messages of a new connection.
-fn add(bag: &mut Writer<File>) -> Vec<Timestamp> {
+/// Adds a hundred messages of a new connection, and returns their times.
+fn add_messages(bag: &mut Writer<File>) -> Vec<Timestamp> {
     let header = ConnectionHeader::new("/added", "std_msgs/String", "string data\n");
-    let added = bag.connect(&header).unwrap();
+    let connection = bag.connect(&header).unwrap();
     let times = (0..100).map(|n| Timestamp::from_nanos(1_700_000_100_000_000_000 + n));
     let write = |time| {
-        bag.write(added, time, b"\x08\0\0\0appended").unwrap();
+        bag.write(connection, time, b"\x08\0\0\0appended").unwrap();
         time
     };
     times.map(write).collect()
@@ -86,9 +86,9 @@ fn append_keeps_existing_chunks_and_connections() {
     {
         let Some(before) = sample(&format!("edge/{name}")) else { return };
         let old_messages = read(&open(&before, OpenMode::Index));
-        let (_folder, path) = file(&before);
+        let (_folder, path) = temporary_file(&before);
         let mut bag = append(&path, Compression::Bz2).unwrap();
-        let times = add(&mut bag);
+        let times = add_messages(&mut bag);
         bag.finish().unwrap();
 
         let after = fs::read(&path).unwrap();
@@ -97,9 +97,9 @@ fn append_keeps_existing_chunks_and_connections() {
             assert_eq!(log.manifest().damage, [], "{name} {mode:?}");
             let messages = read(&log);
             assert!(messages.starts_with(&old_messages), "{name} {mode:?}");
-            let new = messages[old_messages.len()..].iter();
-            assert!(new.clone().all(|message| message.0 == "/added"), "{name}");
-            assert!(new.map(|message| message.2).eq(times.iter().copied()), "{name}");
+            let added = messages[old_messages.len()..].iter();
+            assert!(added.clone().all(|message| message.0 == "/added"), "{name}");
+            assert!(added.map(|message| message.2).eq(times.iter().copied()), "{name}");
         }
         let log = open(&after, OpenMode::Index);
         assert_eq!(log.manifest().remarks, Vec::<String>::new(), "{name}");
@@ -136,13 +136,13 @@ fn index_fields(bytes: &[u8]) -> Vec<Vec<String>> {
 
 #[test]
 fn append_keeps_the_field_order_of_index_data() {
-    // Written by the C++ writer of ROS, and by its Python writer.
+    // The first is written by the C++ writer of ROS, the second by its Python writer.
     for name in ["example.bag", "example-bz2.bag"] {
         let Some(before) = sample(name) else { return };
         let order = index_fields(&before).swap_remove(0);
-        let (_folder, path) = file(&before);
+        let (_folder, path) = temporary_file(&before);
         let mut bag = append(&path, Compression::None).unwrap();
-        add(&mut bag);
+        add_messages(&mut bag);
         bag.finish().unwrap();
         let orders = index_fields(&fs::read(&path).unwrap());
         assert!(orders.len() > index_fields(&before).len(), "{name}");
@@ -151,13 +151,13 @@ fn append_keeps_the_field_order_of_index_data() {
 }
 
 #[test]
-fn append_works_for_a_bag_without_messages() {
+fn messages_are_appended_to_a_bag_without_messages() {
     for name in ["no-messages.bag", "edge/conn_without_msgs.bag"] {
         let Some(before) = sample(name) else { return };
         let old_messages = read(&open(&before, OpenMode::Index)).len();
-        let (_folder, path) = file(&before);
+        let (_folder, path) = temporary_file(&before);
         let mut bag = append(&path, Compression::None).unwrap();
-        add(&mut bag);
+        add_messages(&mut bag);
         bag.finish().unwrap();
         let log = open(&fs::read(&path).unwrap(), OpenMode::Full);
         assert_eq!(
@@ -168,22 +168,22 @@ fn append_works_for_a_bag_without_messages() {
 }
 
 #[test]
-fn killed_append_leaves_a_bag_without_an_index() {
+fn messages_of_a_killed_append_can_be_read() {
     let Some(before) = sample("edge/ok_lz4.bag") else { return };
     let old_messages = read(&open(&before, OpenMode::Index));
-    let (_folder, path) = file(&before);
+    let (_folder, path) = temporary_file(&before);
     drop(append(&path, Compression::Lz4).unwrap());
     assert_eq!(read(&open(&fs::read(&path).unwrap(), OpenMode::Auto)), old_messages);
 
-    let (_folder, path) = file(&before);
+    let (_folder, path) = temporary_file(&before);
     let mut bag = append(&path, Compression::Lz4).unwrap();
-    add(&mut bag);
+    add_messages(&mut bag);
     bag.flush().unwrap();
     drop(bag);
     let after = fs::read(&path).unwrap();
     for len in (before.len()..after.len()).step_by(41).chain([after.len()]) {
         let messages = read(&open(&after[..len], OpenMode::Auto));
-        assert!(messages.starts_with(&old_messages), "cut to {len}");
+        assert!(messages.starts_with(&old_messages), "truncated to {len} bytes");
         if len == after.len() {
             assert_eq!(messages.len(), old_messages.len() + 100);
         }
@@ -192,26 +192,26 @@ fn killed_append_leaves_a_bag_without_an_index() {
 
 #[test]
 fn connection_only_in_the_index_survives_a_killed_append() {
-    // The recorder of Hydro left such bags after a split: see ros_comm.
+    // The recorder of ROS Hydro wrote such bags after a split: see ros_comm.
     let Some(before) = sample("edge/ok_none.bag") else { return };
     let log = open(&before, OpenMode::Index);
     let old_messages = read(&log);
-    // The connection in the chunk becomes a record of an unknown kind.
+    // The connection records in the chunks become records of an unknown kind.
     let mut before = before.to_vec();
     let chunks = log.manifest().parts[0].bytes.start as usize
         ..log.manifest().parts.last().unwrap().bytes.end as usize;
-    let connections: Vec<usize> = chunks
+    let ops_of_connections: Vec<usize> = chunks
         .filter(|at| before[*at..].starts_with(b"\x04\0\0\0op=\x07"))
         .map(|at| at + 7)
         .collect();
-    assert!(!connections.is_empty());
-    connections.iter().for_each(|at| before[*at] = 0x42);
+    assert!(!ops_of_connections.is_empty());
+    ops_of_connections.iter().for_each(|at| before[*at] = 0x42);
     assert_eq!(read(&open(&before, OpenMode::Index)), old_messages);
     assert_eq!(read(&open(&before, OpenMode::Scan)), old_messages);
 
-    let (_folder, path) = file(&before);
+    let (_folder, path) = temporary_file(&before);
     let mut bag = append(&path, Compression::None).unwrap();
-    add(&mut bag);
+    add_messages(&mut bag);
     bag.flush().unwrap();
     drop(bag);
     let messages = read(&open(&fs::read(&path).unwrap(), OpenMode::Auto));
@@ -222,8 +222,8 @@ fn connection_only_in_the_index_survives_a_killed_append() {
 }
 
 #[test]
-fn unsound_bag_is_not_changed() {
-    let unsound = [
+fn refused_bag_is_not_changed() {
+    let refused = [
         ("unindexed.bag", ErrorKind::Malformed),
         ("index_pos_beyond_eof.bag", ErrorKind::Malformed),
         ("trunc_in_index.bag", ErrorKind::Malformed),
@@ -236,9 +236,9 @@ fn unsound_bag_is_not_changed() {
         ("v12_indexed.bag", ErrorKind::Unsupported),
         ("../empty-file.bag", ErrorKind::Unrecognized),
     ];
-    for (name, kind) in unsound {
+    for (name, kind) in refused {
         let Some(before) = sample(&format!("edge/{name}")) else { return };
-        let (_folder, path) = file(&before);
+        let (_folder, path) = temporary_file(&before);
         let err = append(&path, Compression::None).map(drop).expect_err(name);
         assert_eq!(err.kind(), kind, "{name}: {err}");
         if kind == ErrorKind::Malformed {

@@ -1,6 +1,6 @@
-//! Points and packets are topics in addition to the topics that they are derived from.
+//! Points and packets are topics in addition to the topics from which they are derived.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{path::Path, sync::Arc};
 
@@ -40,7 +40,8 @@ fn count(log: &RosbagLog, topics: TopicSet) -> usize {
 
 /// Returns the columns of `topic`, and the number of its rows.
 fn table(log: &RosbagLog, topic: TopicId) -> (String, usize) {
-    let selection = Selection { topics: [topic].into_iter().collect(), ..all() };
+    let selection =
+        Selection { topics: [topic].into_iter().collect(), ..Selection::default() };
     let mut decoder = log.decoder(topic, &Columns::default()).unwrap();
     let (mut block, mut damage) = (Block::default(), Vec::new());
     for part in log.manifest().plan(&selection, 0) {
@@ -53,10 +54,6 @@ fn table(log: &RosbagLog, topic: TopicId) -> (String, usize) {
     let fields = decoder.schema().fields().clone();
     let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
     (names.join(" "), decoder.rows())
-}
-
-fn all() -> Selection {
-    Selection::default()
 }
 
 #[test]
@@ -79,48 +76,50 @@ fn reading_logged_topics_returns_every_message_once() {
 }
 
 #[test]
-fn points_have_the_columns_of_their_messages_also_in_a_resumed_log() {
+fn points_have_the_columns_of_their_messages_also_with_an_existing_manifest() {
     let bytes = rover();
     let log = open(&bytes, OpenMode::Index);
     let points = log.manifest().topic_id("/points/points").unwrap();
     let names = "time stamp index x y z intensity ring";
     assert_eq!(table(&log, points), (names.to_owned(), 20 * 24));
-    // The manifest comes from the index alone, and has the columns common to all points.
+    // The manifest is built from the index alone, so it has only the columns of all points.
     let schema = &log.manifest().topics[points.index()].schema;
     assert_eq!(schema.fields().len(), 3);
 
     let manifest = Arc::new(log.manifest().clone());
     let source = Arc::new(bytes.clone());
-    let copy =
+    let reopened =
         RosbagLog::open_with_manifest(source, manifest, RosbagOptions::default())
             .unwrap();
-    assert_eq!(table(&copy, points), (names.to_owned(), 20 * 24));
+    assert_eq!(table(&reopened, points), (names.to_owned(), 20 * 24));
 }
 
-/// Returns a cloud of zero points with these fields, all of them `float32`.
+/// Returns a cloud with this number of points and these fields, all of them `float32` and 0.
 fn cloud(fields: &[&str], points: usize) -> Vec<u8> {
     let mut message = [&[0; 12][..], &1_u32.to_le_bytes(), b"f"].concat();
-    let number = |message: &mut Vec<u8>, number: usize| {
+    let push_u32 = |message: &mut Vec<u8>, number: usize| {
         message.extend((number as u32).to_le_bytes());
     };
-    [1, points, fields.len()].iter().for_each(|n| number(&mut message, *n));
+    [1, points, fields.len()].iter().for_each(|n| push_u32(&mut message, *n));
     for (index, name) in fields.iter().enumerate() {
-        number(&mut message, name.len());
+        push_u32(&mut message, name.len());
         message.extend(name.as_bytes());
-        number(&mut message, 4 * index);
+        push_u32(&mut message, 4 * index);
         message.push(7); // FLOAT32
-        number(&mut message, 1);
+        push_u32(&mut message, 1);
     }
     message.push(0);
     let step = 4 * fields.len();
-    [step, points * step, points * step].iter().for_each(|n| number(&mut message, *n));
+    [step, points * step, points * step]
+        .iter()
+        .for_each(|n| push_u32(&mut message, *n));
     message.extend(vec![0; points * step]);
     message.push(1);
     message
 }
 
-/// Returns a bag of point clouds; the cloud with the index `late` has an additional field.
-fn with_late_field(clouds: usize, points: usize, late: usize) -> RosbagLog {
+/// Returns a bag of point clouds. Only the cloud with the index `late_cloud` has the field `late`.
+fn with_late_field(clouds: usize, points: usize, late_cloud: usize) -> RosbagLog {
     let options = WriterOptions::default().with_chunk_bytes(10_000);
     let mut bag = Writer::new(std::io::Cursor::new(Vec::new()), options).unwrap();
     let definition = logtool_rosmsg::Definition::by_name("sensor_msgs/PointCloud2");
@@ -129,7 +128,7 @@ fn with_late_field(clouds: usize, points: usize, late: usize) -> RosbagLog {
     let connection = bag.connect(&header).unwrap();
     for number in 0..clouds {
         let fields = ["x", "y", "z", "late"];
-        let fields = if number == late { &fields[..] } else { &fields[..3] };
+        let fields = if number == late_cloud { &fields[..] } else { &fields[..3] };
         let time = Timestamp::from_nanos(1_000_000_000 + number as i64);
         bag.write(connection, time, &cloud(fields, points)).unwrap();
     }
@@ -138,7 +137,7 @@ fn with_late_field(clouds: usize, points: usize, late: usize) -> RosbagLog {
 
 #[test]
 fn all_clouds_of_a_short_bag_are_inspected() {
-    // 99 clouds with one point each in one chunk.
+    // A chunk contains 99 clouds of one point.
     let log = with_late_field(250, 1, 195);
     assert!(log.manifest().parts.len() <= 8);
     let points = log.manifest().topic_id("/points/points").unwrap();
@@ -148,13 +147,14 @@ fn all_clouds_of_a_short_bag_are_inspected() {
 
 #[test]
 fn field_without_a_column_is_not_a_fault_of_the_bag() {
-    // 40 chunks of a cloud each: four clouds are inspected at each of eight positions, not the
-    // fifth.
+    // There are 40 chunks of one cloud. Four clouds are inspected at each of eight positions; the
+    // cloud with the index 4 is between two positions.
     let log = with_late_field(40, 1000, 4);
     assert_eq!(log.manifest().parts.len(), 40);
     let findings = check(&log, &|_| {}).unwrap();
-    let late = findings.iter().find(|finding| finding.code.name == "values.no_column");
-    assert_eq!(late.map(|finding| finding.code.severity), Some(Severity::Note));
+    let no_column =
+        findings.iter().find(|finding| finding.code.name == "values.no_column");
+    assert_eq!(no_column.map(|finding| finding.code.severity), Some(Severity::Note));
     assert_eq!(findings.count(Severity::Error), 0, "{findings:?}");
 }
 
@@ -172,7 +172,7 @@ fn clouds_of_several_publishers_have_the_fields_of_all_as_columns() {
                 ConnectionHeader::new("/points", "sensor_msgs/PointCloud2", &text);
             bag.connect(&header.with_caller(caller)).unwrap()
         });
-        // 200 chunks of one cloud each; the last 40 alternate between both publishers.
+        // There are 200 chunks of one cloud. In the last 40, the publishers alternate.
         for number in 0..200 {
             let (connection, fields): (_, &[&str]) =
                 match number > 160 && number % 2 == 1 {

@@ -1,9 +1,10 @@
-//! Anomalous bags of all kinds, real and constructed, return as many messages as possible.
+//! As many messages as possible are read from anomalous bags of all kinds, real and constructed.
 //!
 //! `edge/EXPECT.tsv` has the expected numbers. It was written by hand together with the
 //! generator of the bags, independently of this crate.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers outside #[test]
+// Clippy does not recognize helper functions as tests.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -19,13 +20,13 @@ fn folder() -> Option<PathBuf> {
 }
 
 /// The result of reading a bag.
-struct Read {
+struct ReadResult {
     records: u64,
     damage: Vec<Damage>,
     log: RosbagLog,
 }
 
-fn read(bytes: &Bytes, options: RosbagOptions) -> Result<Read> {
+fn read(bytes: &Bytes, options: RosbagOptions) -> Result<ReadResult> {
     let log = RosbagLog::open(Arc::new(bytes.clone()), options)?;
     let (selection, mut block) = (Selection::default(), Block::default());
     let (mut records, mut damage) = (0, Vec::new());
@@ -36,7 +37,7 @@ fn read(bytes: &Bytes, options: RosbagOptions) -> Result<Read> {
             damage.extend_from_slice(block.damage());
         }
     }
-    Ok(Read { records, damage, log })
+    Ok(ReadResult { records, damage, log })
 }
 
 const MODES: [OpenMode; 4] =
@@ -50,15 +51,19 @@ const REFUSED: [(&str, ErrorKind, &str); 4] = [
     ("encrypted_unknown.bag", ErrorKind::Unsupported, "acme/Rot13"),
 ];
 
-/// Bags of which more can be read than the table states, how much, and why.
+/// Bags with more readable messages than the table states: the number of messages, and the reason.
 const MORE: [(&str, u64, &str); 3] = [
-    ("data_len_huge.bag", 100, "only its length is wrong: its messages are there; 75"),
-    ("active_unterminated_bz2.bag", 100, "the last chunk lacks only its checksum; 75+"),
     (
-        "corrupt_chunk2_none.bag",
-        99,
-        "one message is broken; the next, 38, is as it was",
+        "data_len_huge.bag",
+        100,
+        "only the length of a chunk is wrong, and all messages exist; the table states 75",
     ),
+    (
+        "active_unterminated_bz2.bag",
+        100,
+        "the last chunk lacks only its checksum; the table states 75 or more",
+    ),
+    ("corrupt_chunk2_none.bag", 99, "only the message 37 is damaged"),
 ];
 
 #[test]
@@ -92,10 +97,10 @@ fn every_edge_case_returns_all_readable_messages() {
                 )),
                 Err(err) => {
                     let refused = REFUSED.iter().find(|refused| refused.0 == name);
-                    let is_right = refused.is_some_and(|(_, kind, reason)| {
+                    let is_expected = refused.is_some_and(|(_, kind, reason)| {
                         err.kind() == *kind && err.to_string().contains(reason)
                     });
-                    if !is_right {
+                    if !is_expected {
                         failures.push(format!("{name}: {err} ({mode:?})"));
                     }
                 }
@@ -111,20 +116,21 @@ fn bytes_of(name: &str) -> Option<Vec<u8>> {
 }
 
 /// Reads a bag of the folder with default options.
-fn read_one(name: &str, mode: OpenMode) -> Option<Read> {
+fn read_one(name: &str, mode: OpenMode) -> Option<ReadResult> {
     let bytes = Bytes::from(bytes_of(name)?);
     Some(read(&bytes, RosbagOptions::default().with_mode(mode)).unwrap())
 }
 
 #[test]
 fn lost_chunk_is_reported_by_topic_count_and_time() {
-    // By bagdump: chunk 2 is bytes 6353..7792; its 20 messages of /chatter range from 0.26 to
-    // 0.49 s, its 5 messages of /num from 0.25 to 0.45 s after 1,700,000,000 s.
+    // According to bagdump, the second chunk is at the bytes 6353..7792. Its 20 messages of
+    // /chatter are from 0.26 to 0.49 s, and its 5 messages of /num from 0.25 to 0.45 s, after
+    // 1,700,000,000 s.
     let Some(mut bytes) = bytes_of("ok_none.bag") else { return };
     bytes[6353..7792].fill(0xff);
     for mode in [OpenMode::Index, OpenMode::Scan] {
         let options = RosbagOptions::default().with_mode(mode);
-        let Read { records, damage, log } =
+        let ReadResult { records, damage, log } =
             read(&Bytes::from(bytes.clone()), options).unwrap();
         assert_eq!(records, 75);
         let losses: Vec<_> = damage
@@ -148,12 +154,13 @@ fn lost_chunk_is_reported_by_topic_count_and_time() {
 
 #[test]
 fn lost_message_is_located() {
-    let Some(Read { damage, log, .. }) =
+    let Some(ReadResult { damage, log, .. }) =
         read_one("corrupt_chunk2_none.bag", OpenMode::Index)
     else {
         return;
     };
-    // By its index data, the message "msg 37" begins at 2661 of the content of the chunk.
+    // According to the index data, the message "msg 37" begins at the byte 2661 of the content of
+    // the chunk.
     let [damage] = &damage[..] else { panic!("{damage:?}") };
     assert_eq!((damage.kind, damage.records), (DamageKind::Garbled, 1));
     assert_eq!(damage.bytes, 7068..7124);
@@ -162,7 +169,8 @@ fn lost_message_is_located() {
 
 #[test]
 fn decompression_bomb_is_over_the_limit() {
-    let Some(Read { records, damage, .. }) = read_one("bz2_bomb.bag", OpenMode::Index)
+    let Some(ReadResult { records, damage, .. }) =
+        read_one("bz2_bomb.bag", OpenMode::Index)
     else {
         return;
     };
@@ -183,21 +191,22 @@ fn encrypted_bag_is_read_only_with_its_key() {
         let bytes = Bytes::from(std::fs::read(folder.join(name)).unwrap());
         for mode in MODES {
             let options = RosbagOptions::default().with_mode(mode);
-            let shut = RosbagLog::open(Arc::new(bytes.clone()), options).unwrap();
-            let time = shut.manifest().time.unwrap();
+            let without_key =
+                RosbagLog::open(Arc::new(bytes.clone()), options).unwrap();
+            let time = without_key.manifest().time.unwrap();
             assert_eq!(time.start.as_nanos(), 1_700_000_000_000_000_000);
             let err = read(&bytes, options).err().unwrap();
             assert_eq!(err.kind(), ErrorKind::NeedsKey);
             assert!(err.to_string().contains("rosbagtest"), "{err}");
 
             let key = Key::from_hex(key).unwrap();
-            let Read { records, damage, log } =
+            let ReadResult { records, damage, log } =
                 read(&bytes, options.with_key(key)).unwrap();
             assert_eq!((records, damage), (20, vec![]), "{name} {mode:?}");
             assert_eq!(log.manifest().topics[0].type_name, "std_msgs/String");
 
-            let wrong = Key::new([0; 16]);
-            let err = read(&bytes, options.with_key(wrong)).err().unwrap();
+            let wrong_key = Key::new([0; 16]);
+            let err = read(&bytes, options.with_key(wrong_key)).err().unwrap();
             assert!(err.to_string().contains("key is wrong"), "{name} {mode:?}: {err}");
         }
     }
@@ -207,7 +216,7 @@ fn encrypted_bag_is_read_only_with_its_key() {
 fn messages_after_a_broken_chunk_header_of_a_real_bag_are_read() {
     let Some(path) = conformance::sample_path("rosbag/example.bag") else { return };
     let mut bytes = std::fs::read(path).unwrap();
-    bytes[4117..4157].fill(0); // of the head of the first chunk
+    bytes[4117..4157].fill(0); // in the header of the first chunk
     for mode in MODES {
         let options = RosbagOptions::default().with_mode(mode);
         let read = read(&Bytes::from(bytes.clone()), options).unwrap();
@@ -223,14 +232,14 @@ fn messages_after_a_broken_chunk_header_of_a_real_bag_are_read() {
 fn chunk_truncated_within_a_block_is_read_up_to_its_end() {
     let Some(path) = conformance::sample_path("rosbag/example-lz4.bag") else { return };
     let bytes = Bytes::from(std::fs::read(path).unwrap());
-    let cut = read(&bytes.slice(..150_000), RosbagOptions::default()).unwrap();
-    assert!(cut.records > 1000 && cut.records < 8647, "{}", cut.records);
-    assert!(cut.damage.iter().any(|damage| damage.kind == DamageKind::Truncated));
+    let read = read(&bytes.slice(..150_000), RosbagOptions::default()).unwrap();
+    assert!(read.records > 1000 && read.records < 8647, "{}", read.records);
+    assert!(read.damage.iter().any(|damage| damage.kind == DamageKind::Truncated));
 }
 
-/// The positions of the header of the second of four chunks, its data, and the next record, by
-/// a record parser in Python. Each chunk has 25 messages.
-const SECOND: [(&str, usize, usize, usize); 3] = [
+/// For bags of four chunks with 25 messages each: the positions of the header of the second chunk,
+/// of its data, and of the next record, by a record parser in Python.
+const SECOND_CHUNKS: [(&str, usize, usize, usize); 3] = [
     ("ok_none.bag", 6353, 6402, 7792),
     ("ok_bz2.bag", 5151, 5199, 5536),
     ("ok_lz4.bag", 5195, 5243, 5608),
@@ -238,9 +247,9 @@ const SECOND: [(&str, usize, usize, usize); 3] = [
 
 #[test]
 fn chunk_with_the_header_of_another_record_is_damage_and_is_read() {
-    for (name, at, data, _) in SECOND {
+    for (name, at, data, _) in SECOND_CHUNKS {
         let Some(mut bytes) = bytes_of(name) else { return };
-        let op = bytes[at..data].windows(3).position(|three| three == b"op=").unwrap();
+        let op = bytes[at..data].windows(3).position(|name| name == b"op=").unwrap();
         bytes[at + op + 3] = 0x77;
         for mode in MODES {
             let options = RosbagOptions::default().with_mode(mode);
@@ -254,7 +263,7 @@ fn chunk_with_the_header_of_another_record_is_damage_and_is_read() {
 
 #[test]
 fn compressed_chunk_with_a_broken_header_is_read() {
-    for (name, at, data, _) in SECOND {
+    for (name, at, data, _) in SECOND_CHUNKS {
         for byte in [0, 0xff] {
             let Some(mut bytes) = bytes_of(name) else { return };
             bytes[at..data - 8].fill(byte);
@@ -272,7 +281,7 @@ fn compressed_chunk_with_a_broken_header_is_read() {
 
 #[test]
 fn chunk_with_too_long_a_length_is_read_exactly_to_its_end() {
-    for (name, _, data, end) in SECOND {
+    for (name, _, data, end) in SECOND_CHUNKS {
         for added_len in [100, 500, u32::MAX - 10_000] {
             let Some(mut bytes) = bytes_of(name) else { return };
             let len = (end - data) as u32 + added_len;
@@ -288,15 +297,15 @@ fn chunk_with_too_long_a_length_is_read_exactly_to_its_end() {
 
 #[test]
 fn chunk_with_too_short_a_length_is_read_to_its_end() {
-    for (name, _, data, end) in SECOND {
-        for less in [1, 100, (end - data) / 2, end - data - 8] {
+    for (name, _, data, end) in SECOND_CHUNKS {
+        for missing_len in [1, 100, (end - data) / 2, end - data - 8] {
             let Some(mut bytes) = bytes_of(name) else { return };
-            let len = (end - data - less) as u32;
+            let len = (end - data - missing_len) as u32;
             bytes[data - 4..data].copy_from_slice(&len.to_le_bytes());
             for mode in MODES {
                 let options = RosbagOptions::default().with_mode(mode);
                 let read = read(&Bytes::from(bytes.clone()), options).unwrap();
-                assert_eq!(read.records, 100, "{name} {less} {mode:?}");
+                assert_eq!(read.records, 100, "{name} {missing_len} {mode:?}");
             }
         }
     }

@@ -1,12 +1,12 @@
-//! Writing bags from selections of others: every message keeps its own connection, and chunks
+//! Writing bags from selections of other bags: every message keeps its own connection, and chunks
 //! are copied unchanged where possible.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
-#[path = "extract/cut.rs"]
-mod cut;
-#[path = "extract/joined.rs"]
-mod joined;
+#[path = "extract/merge.rs"]
+mod merge;
+#[path = "extract/time_selection.rs"]
+mod time_selection;
 
 use std::{io::Cursor, sync::Arc};
 
@@ -18,11 +18,12 @@ use logtool_core::{
 };
 use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, RosbagOptions};
 
-/// Returns the samples with these names.
-fn some(folder: &str, names: &[&str]) -> Vec<(String, RosbagLog)> {
-    let some = conformance::samples(folder, &["bag"])
-        .filter(|(name, _)| names.contains(&name.as_str()));
-    some.map(|(name, bytes)| (name, open(bytes, OpenMode::Auto).unwrap())).collect()
+/// Returns the sample bags with these names.
+fn samples(folder: &str, names: &[&str]) -> Vec<(String, RosbagLog)> {
+    conformance::samples(folder, &["bag"])
+        .filter(|(name, _)| names.contains(&name.as_str()))
+        .map(|(name, bytes)| (name, open(bytes, OpenMode::Auto).unwrap()))
+        .collect()
 }
 
 fn open(bytes: Bytes, mode: OpenMode) -> Result<RosbagLog> {
@@ -36,7 +37,7 @@ fn logged(manifest: &Manifest) -> Selection {
     Selection { topics, ..Selection::default() }
 }
 
-/// A message: the header of its connection, its time, its payload.
+/// A message: the header of its connection, its time, and its payload.
 type Message = (Vec<u8>, Timestamp, Vec<u8>);
 
 /// Returns the selected messages of a bag, in the order of the file.
@@ -67,15 +68,15 @@ fn options(compression: Option<&str>) -> WriteOptions {
     options
 }
 
-/// Starts a bag with `selection` of `log`.
+/// Returns a sink for a bag with `selection` of `log`.
 fn sink<'o>(
     out: &'o mut Cursor<Vec<u8>>,
     log: &RosbagLog,
     selection: &Selection,
     options: &WriteOptions,
 ) -> Box<dyn RecordSink + 'o> {
-    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
-    FORMAT.writer(Box::new(out), &[extract], options).unwrap()
+    let slice = LogSlice { manifest: log.manifest(), selection: selection.clone() };
+    FORMAT.writer(Box::new(out), &[slice], options).unwrap()
 }
 
 /// Writes the records of `part` individually.
@@ -93,8 +94,9 @@ fn write(
     }
 }
 
-/// Returns a bag with `selection` of `log`, made by copying undamaged parts where possible, and
-/// the number of copied messages.
+/// Returns a bag with `selection` of `log`, and the number of messages that were copied with their
+/// parts. Undamaged parts are copied where possible; the messages of other parts are written
+/// individually.
 fn extract(
     log: &RosbagLog,
     selection: &Selection,
@@ -121,7 +123,7 @@ fn extract(
 }
 
 /// Sound bags that ROS wrote, with several chunks and all compressions.
-const OF_ROS: [&str; 6] = [
+const WRITTEN_BY_ROS: [&str; 6] = [
     "example.bag",
     "example-bz2.bag",
     "example-lz4.bag",
@@ -131,30 +133,31 @@ const OF_ROS: [&str; 6] = [
 ];
 
 /// Returns the length of the record at the start of `bytes`.
-fn chunk_len(bytes: &[u8]) -> usize {
+fn record_len(bytes: &[u8]) -> usize {
     let len = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let head = 4 + len(0) as usize;
-    head + 4 + len(head) as usize
+    let header_end = 4 + len(0) as usize;
+    header_end + 4 + len(header_end) as usize
 }
 
 #[test]
 fn completely_selected_chunks_are_copied_byte_for_byte() {
-    for (name, log) in some("rosbag", &OF_ROS) {
+    for (name, log) in samples("rosbag", &WRITTEN_BY_ROS) {
         let selection = logged(log.manifest());
         let (bytes, copied) = extract(&log, &selection, &options(None));
         let records = log.manifest().topics.iter().filter_map(|topic| topic.records);
-        let is_logged = read(&log, &selection).len() as u64;
-        assert!(copied == is_logged && records.sum::<u64>() >= copied, "{name}");
+        let message_count = read(&log, &selection).len() as u64;
+        assert!(copied == message_count && records.sum::<u64>() >= copied, "{name}");
 
-        let whole = log.source().read_at(0..u64::MAX).unwrap();
-        let mut at = 4117;
+        let source = log.source().read_at(0..u64::MAX).unwrap();
+        let mut position = 4117;
         for part in &log.manifest().parts {
-            let part = &whole[part.bytes.start as usize..part.bytes.end as usize];
-            // The Python writer of ROS uses another order of the fields of index data.
-            let is_of_cpp = ["example.bag", "embag-test.bag"].contains(&name.as_str());
-            let len = if is_of_cpp { part.len() } else { chunk_len(part) };
-            assert!(bytes[at..at + len] == part[..len], "{name}");
-            at += part.len();
+            let part = &source[part.bytes.start as usize..part.bytes.end as usize];
+            // The Python writer of ROS writes the fields of index data in another order.
+            let is_from_cpp =
+                ["example.bag", "embag-test.bag"].contains(&name.as_str());
+            let len = if is_from_cpp { part.len() } else { record_len(part) };
+            assert!(bytes[position..position + len] == part[..len], "{name}");
+            position += part.len();
         }
         let copy = open(bytes, OpenMode::Full).unwrap();
         assert_eq!(copy.manifest().damage, [], "{name}");
@@ -168,7 +171,7 @@ fn completely_selected_chunks_are_copied_byte_for_byte() {
 
 #[test]
 fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
-    for (name, log) in some("rosbag", &["robot_localization-test1.bag"]) {
+    for (name, log) in samples("rosbag", &["robot_localization-test1.bag"]) {
         let selection = logged(log.manifest());
         let mut out = Cursor::new(vec![]);
         let mut sink = sink(&mut out, &log, &selection, &options(None));
@@ -208,7 +211,8 @@ fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
 
 #[test]
 fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
-    for (name, log) in some("rosbag/edge", &["ok_none.bag", "ok_bz2.bag", "ok_lz4.bag"])
+    for (name, log) in
+        samples("rosbag/edge", &["ok_none.bag", "ok_bz2.bag", "ok_lz4.bag"])
     {
         let all = logged(log.manifest());
         let time = log.manifest().time.unwrap();
@@ -221,14 +225,14 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
             topics: TopicSet::from_iter([logtool_core::TopicId(0)]),
             ..all.clone()
         };
-        let late = Selection {
+        let second_half = Selection {
             time: TimeRange { start: middle, end: time.end },
             ..all.clone()
         };
         let mut retiming = options(None);
         retiming.changes_times = true;
         let stem = name.trim_start_matches("ok_").trim_end_matches(".bag");
-        for (selection, options, is_none) in [
+        for (selection, options, is_never_copied) in [
             (&all, &options(Some(stem)), false),
             (&all, &options(Some(if stem == "bz2" { "lz4" } else { "bz2" })), true),
             (&all, &renaming, true),
@@ -237,39 +241,41 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
         ] {
             let (bytes, copied) = extract(&log, selection, options);
             let copy = open(bytes, OpenMode::Full).unwrap();
-            let (new, old) =
-                (read(&copy, &logged(copy.manifest())), read(&log, selection));
+            let new_messages = read(&copy, &logged(copy.manifest()));
+            let old_messages = read(&log, selection);
             let payloads = |messages: &[Message]| -> Vec<_> {
                 messages
                     .iter()
                     .map(|(_, time, payload)| (*time, payload.clone()))
                     .collect()
             };
-            assert_eq!(copied, if is_none { 0 } else { new.len() as u64 }, "{name}");
-            assert!(payloads(&new) == payloads(&old), "{name}");
+            let expected = if is_never_copied { 0 } else { new_messages.len() as u64 };
+            assert_eq!(copied, expected, "{name}");
+            assert!(payloads(&new_messages) == payloads(&old_messages), "{name}");
         }
-        let (bytes, copied) = extract(&log, &late, &options(None));
+        let (bytes, copied) = extract(&log, &second_half, &options(None));
         let copy = open(bytes, OpenMode::Full).unwrap();
-        let (new, old) = (read(&copy, &logged(copy.manifest())), read(&log, &late));
-        assert!(new == old && copied < new.len() as u64, "{name}: {copied}");
+        let new_messages = read(&copy, &logged(copy.manifest()));
+        assert!(new_messages == read(&log, &second_half), "{name}");
+        assert!(copied < new_messages.len() as u64, "{name}: {copied}");
     }
 }
 
 #[test]
 fn frame_that_ros_cannot_read_is_recompressed() {
-    for (name, log) in some("rosbag/edge", &["lz4_linked_contentsize.bag"]) {
+    for (name, log) in samples("rosbag/edge", &["lz4_linked_contentsize.bag"]) {
         let (bytes, copied) = extract(&log, &logged(log.manifest()), &options(None));
         assert_eq!(copied, 0, "{name}");
         let magic = b"\x04\x22\x4d\x18";
         let frames: Vec<&[u8]> =
             bytes.windows(7).filter(|b| b.starts_with(magic)).collect();
-        // The start of a frame with the profile of roslz4, by lz4.frame in Python.
+        // The start of a frame with the settings of roslz4, by lz4.frame in Python.
         assert!(!frames.is_empty());
         assert!(frames.iter().all(|frame| *frame == b"\x04\x22\x4d\x18\x64\x40\xa7"));
     }
 }
 
-/// A bag that decompresses to too much for this test.
+/// A bag that decompresses to too many bytes for this test.
 const BOMB: &str = "bz2_bomb.bag";
 
 #[test]
@@ -278,35 +284,39 @@ fn readable_messages_of_every_damaged_bag_are_written_to_a_sound_bag() {
         for mode in [OpenMode::Index, OpenMode::Full] {
             let Ok(log) = open(bytes.clone(), mode) else { continue };
             let selection = logged(log.manifest());
-            let is_shut = log
+            let is_unreadable = log
                 .read(
                     &Part { bytes: 0..0, topics: TopicSet::All, time: TimeRange::ALL },
                     &selection,
                 )
                 .is_err();
-            if name == BOMB || is_shut {
+            if name == BOMB || is_unreadable {
                 continue;
             }
             let (bytes, copied) = extract(&log, &selection, &options(None));
             let copy = open(bytes, OpenMode::Full).unwrap();
-            // Contents that the index does not list are copied unchanged.
-            let is_known = mode == OpenMode::Full;
+            // In the mode `Index`, contents that the index does not list are copied unchanged.
+            let are_all_contents_scanned = mode == OpenMode::Full;
             let damage = &copy.manifest().damage;
             // A type without a definition in the bag cannot be added.
-            let is_unusable = name == "def_missing_dep.bag"
-                && damage.iter().all(|one| one.kind == DamageKind::Definition);
-            let is_mended = damage.is_empty() || is_unusable;
-            assert!(!is_known || is_mended, "{name}: {damage:?}");
-            let (new, old) =
-                (read(&copy, &logged(copy.manifest())), read(&log, &selection));
-            assert!(!is_known || copied <= new.len() as u64, "{name}");
-            assert!(new == old, "{name} {mode:?}: {} of {}", new.len(), old.len());
+            let lacks_definition = name == "def_missing_dep.bag"
+                && damage.iter().all(|loss| loss.kind == DamageKind::Definition);
+            let is_sound = damage.is_empty() || lacks_definition;
+            assert!(!are_all_contents_scanned || is_sound, "{name}: {damage:?}");
+            let new_messages = read(&copy, &logged(copy.manifest()));
+            let old_messages = read(&log, &selection);
+            let (new_count, old_count) = (new_messages.len(), old_messages.len());
+            assert!(!are_all_contents_scanned || copied <= new_count as u64, "{name}");
+            assert!(
+                new_messages == old_messages,
+                "{name} {mode:?}: {new_count} of {old_count}"
+            );
         }
     }
 }
 
 #[test]
-fn connections_stay_one_to_one() {
+fn connections_keep_their_ids_topics_and_headers() {
     let names = [
         "multi_conn_same_topic.bag",
         "two_types_one_topic.bag",
@@ -318,7 +328,7 @@ fn connections_stay_one_to_one() {
         "header_unknown_fields.bag",
         "conn_without_msgs.bag",
     ];
-    for (name, log) in some("rosbag/edge", &names) {
+    for (name, log) in samples("rosbag/edge", &names) {
         let selection = logged(log.manifest());
         let (bytes, _) = extract(&log, &selection, &options(Some("lz4")));
         let copy = open(bytes, OpenMode::Auto).unwrap();
@@ -330,9 +340,9 @@ fn connections_stay_one_to_one() {
                 Selection { topics: [id].into_iter().collect(), ..selection.clone() };
             let (bytes, _) = extract(&log, &one_topic, &options(None));
             let copy = open(bytes, OpenMode::Auto).unwrap();
-            let of_topic = log.connections_of(id).map(|c| (c.id, c.header().to_vec()));
-            let new = copy.connections().map(|c| (c.id, c.header().to_vec()));
-            assert!(new.eq(of_topic), "{name} {id:?}");
+            let expected = log.connections_of(id).map(|c| (c.id, c.header().to_vec()));
+            let actual = copy.connections().map(|c| (c.id, c.header().to_vec()));
+            assert!(actual.eq(expected), "{name} {id:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Maliciously changed bags: reading ends soon, and does not panic.
+//! Maliciously changed bags: reading them ends soon, and does not panic.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ impl Random {
     }
 }
 
-/// Lengths and numbers that break code which trusts them.
+/// Values for lengths and counts that reveal code which trusts them.
 const NUMBERS: [u32; 8] = [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX, 4117, 38, 1 << 20];
 
-/// Opens and reads a bag; the number of records does not matter.
+/// Opens and reads a bag, with any result but a panic.
 fn read(bytes: Bytes, mode: OpenMode) {
     let mut open = OpenOptions::default();
     open.record_bytes = 1 << 20;
@@ -52,7 +52,8 @@ fn read(bytes: Bytes, mode: OpenMode) {
     }
 }
 
-fn attack(name: &str, rounds: usize, mode: OpenMode) {
+/// Reads the bag with random changes, this number of times.
+fn read_with_changes(name: &str, rounds: usize, mode: OpenMode) {
     let Some(bytes) = sample(name) else { return };
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for _ in 0..rounds {
@@ -85,28 +86,28 @@ fn attack(name: &str, rounds: usize, mode: OpenMode) {
 }
 
 #[test]
-fn garbled_edge_cases_end() {
+fn reading_garbled_edge_cases_does_not_panic() {
     let names =
         ["ok_none", "ok_bz2", "ok_lz4", "lz4_linked_contentsize", "v12_indexed"];
     for name in names {
         for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
-            attack(&format!("edge/{name}.bag"), 300, mode);
+            read_with_changes(&format!("edge/{name}.bag"), 300, mode);
         }
     }
 }
 
 #[test]
-fn garbled_real_bags_end() {
+fn reading_garbled_real_bags_does_not_panic() {
     for name in
         ["plotjuggler-out.bag", "only-a-cube.bag", "rosbag2_bag_v2-test_bag.bag"]
     {
-        attack(name, 200, OpenMode::Index);
+        read_with_changes(name, 200, OpenMode::Index);
     }
 }
 
 #[test]
-fn bag_of_chunk_headers_costs_no_more_than_others() {
-    // Chunk headers that each claim all following bytes.
+fn reading_a_bag_of_overlapping_chunks_or_of_connections_ends_soon() {
+    // The length of each chunk includes all following chunks.
     let mut bytes = b"#ROSBAG V2.0\n".to_vec();
     let fields =
         b"\x09\0\0\0size=\x01\0\0\0\x10\0\0\0compression=none\x04\0\0\0op=\x05";
@@ -116,7 +117,7 @@ fn bag_of_chunk_headers_costs_no_more_than_others() {
         bytes.extend(u32::MAX.to_le_bytes());
     }
     read(bytes.clone().into(), OpenMode::Index);
-    // The same with the maximum number of connections.
+    // Many declarations of the same three connections with different types.
     let mut bytes = b"#ROSBAG V2.0\n".to_vec();
     for id in 0..20_000_u32 {
         let mut fields = b"\x09\0\0\0conn=".to_vec();
@@ -132,8 +133,8 @@ fn bag_of_chunk_headers_costs_no_more_than_others() {
 }
 
 #[test]
-fn thousands_of_definitions_with_many_columns_open_soon() {
-    // Each has two kilobytes, and 65,536 columns: 2 × 2 × … bytes.
+fn bag_with_thousands_of_definitions_with_many_columns_opens_soon() {
+    // Each definition has two kilobytes and 65,536 columns: each of 16 nested types has two fields.
     let mut bytes = b"#ROSBAG V2.0\n".to_vec();
     let field = |name: &str, value: &[u8]| {
         let len = (name.len() + 1 + value.len()) as u32;
@@ -169,14 +170,14 @@ fn thousands_of_definitions_with_many_columns_open_soon() {
     let manifest = log.manifest();
     assert_eq!(manifest.topics.len(), 2_000);
     let columns = |topic: &Topic| topic.schema.flattened_fields().len();
-    let selection: usize = manifest.topics.iter().map(columns).sum();
-    assert!((1 << 19..1 << 21).contains(&selection), "{selection} columns");
-    // Topics beyond the column budget have only raw bytes, and a reason.
+    let column_count: usize = manifest.topics.iter().map(columns).sum();
+    assert!((1 << 19..1 << 21).contains(&column_count), "{column_count} columns");
+    // Topics beyond the column budget have only raw bytes, and a remark states the reason.
     let is_raw = |topic: &&Topic| columns(topic) == 2;
-    let raw = manifest.topics.iter().filter(is_raw).count();
+    let raw_count = manifest.topics.iter().filter(is_raw).count();
     let remarks =
         manifest.remarks.iter().filter(|remark| remark.contains("a million columns"));
-    assert_eq!(remarks.count(), raw);
+    assert_eq!(remarks.count(), raw_count);
     let last = TopicId(1_999);
     let decoder = log.decoder(last, &Columns::default()).unwrap();
     assert_eq!(decoder.schema(), &manifest.topics[last.index()].schema);

@@ -1,6 +1,6 @@
-//! Bags keep the laws of the core: real ones, and every edge case.
+//! Real bags and all edge cases keep the laws of the core.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn samples(folder: &str) -> impl Iterator<Item = (String, Bytes)> {
     conformance::samples(folder, &["bag", "active"])
 }
 
-/// The bag format with a fixed way of opening.
+/// The bag format with a fixed mode of opening.
 struct FixedMode(OpenMode);
 
 impl Format for FixedMode {
@@ -47,7 +47,7 @@ impl Format for FixedMode {
     }
 }
 
-/// Returns whether a bag can be opened and read, has records, and is sound.
+/// Returns whether a bag has records and no damage, or `None` if it cannot be opened and read.
 fn is_sound(bytes: &Bytes) -> Option<bool> {
     let options = RosbagOptions::default().with_mode(OpenMode::Full);
     let log = RosbagLog::open(Arc::new(bytes.clone()), options).ok()?;
@@ -62,7 +62,7 @@ fn is_sound(bytes: &Bytes) -> Option<bool> {
     Some(log.manifest().damage.is_empty() && records > 0)
 }
 
-/// Edge cases that decompress to too much to be read repeatedly.
+/// Edge cases that decompress to too many bytes to be read repeatedly.
 const BOMBS: [&str; 1] = ["bz2_bomb.bag"];
 
 /// Checks that each edge case, opened with `mode`, keeps the laws of damaged logs.
@@ -90,7 +90,7 @@ fn every_edge_case_keeps_the_laws_without_its_index() {
     check_edge_cases(OpenMode::Scan);
 }
 
-/// Sound bags of all kinds, which are cut and garbled at many positions.
+/// Sound bags of all kinds. The laws include that they are truncated and garbled at many positions.
 const SOUND: [&str; 10] = [
     "empty_chunk.bag",
     "hdr_unpadded.bag",

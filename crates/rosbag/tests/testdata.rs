@@ -1,6 +1,6 @@
-//! The bags in `testdata/` are the output of the generator.
+//! The bags in `testdata/` are those that the generator writes, and keep the laws.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 #[path = "../examples/make_bags/files.rs"]
 mod files;
@@ -16,10 +16,11 @@ fn generator_writes_the_files_in_testdata() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     for (name, bytes) in files::all().unwrap() {
         let stored = fs::read(folder.join(name)).unwrap();
-        // Not `assert_eq`, which would print both files.
+        // `assert_eq` would print both files.
         assert!(
             stored == bytes,
-            "{name} differs; cargo run -p logtool-rosbag --example make_bags"
+            "{name} differs from the output of the generator: run \
+             `cargo run -p logtool-rosbag --example make_bags`"
         );
     }
 }
@@ -35,15 +36,8 @@ fn bags_in_testdata_are_small() {
 fn read(bytes: &Bytes, mode: OpenMode) -> (usize, Vec<Damage>) {
     let options = RosbagOptions::default().with_mode(mode);
     let log = RosbagLog::open(Arc::new(bytes.clone()), options).unwrap();
-    let ros1_topics =
-        log.manifest().topics().filter(|(_, topic)| topic.encoding == "ros1");
-    let selection = Selection {
-        topics: ros1_topics
-            .filter(|(_, topic)| topic.origin == logtool_core::TopicOrigin::Logged)
-            .map(|(id, _)| id)
-            .collect(),
-        ..Selection::default()
-    };
+    let selection =
+        Selection { topics: log.manifest().logged_topics(), ..Selection::default() };
     let (mut block, mut records, mut damage) = (Block::default(), 0, Vec::new());
     for part in log.manifest().plan(&Selection::default(), 0) {
         let mut cursor = log.read(&part, &selection).unwrap();
@@ -58,8 +52,8 @@ fn read(bytes: &Bytes, mode: OpenMode) -> (usize, Vec<Damage>) {
 #[test]
 fn damage_to_index_data_loses_no_message() {
     let (_, mut rover) = files::all().unwrap().pop().unwrap();
-    // By a record parser in Python: after the fourth chunk, the index data of connection 0 end
-    // at 30,647, and those of connection 1 at 30,822.
+    // According to a record parser in Python, the index data of connection 0 after the fourth chunk
+    // end at 30,647, and those of connection 1 at 30,822.
     rover[30_208..30_720].fill(0);
     let rover = Bytes::from(rover);
     for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
@@ -72,7 +66,7 @@ fn damage_to_index_data_loses_no_message() {
 }
 
 #[test]
-fn every_damaged_bag_keeps_the_laws() {
+fn every_bad_bag_keeps_the_laws() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/bad");
     let mut checked = 0;
     for entry in fs::read_dir(folder).unwrap() {

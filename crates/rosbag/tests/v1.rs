@@ -1,6 +1,6 @@
-//! Bags of version 1.2, made here byte by byte from the ROS wiki ("Bags/Format/1.2").
+//! Bags of version 1.2, built here byte by byte according to the ROS wiki ("Bags/Format/1.2").
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{io::Cursor, sync::Arc};
 
@@ -10,12 +10,13 @@ use logtool_core::{
 };
 use logtool_rosbag::{Connection, FORMAT, RosbagLog, RosbagOptions};
 
-/// A type and its MD5 sum, by `rosmsg md5`.
+/// The name of a type and its MD5 sum, by `rosmsg md5`.
 type Type = (&'static str, &'static str);
 
 const STRING: Type = ("std_msgs/String", "992ce8a1687cec8c8bd883ec73ca41d1");
 const UINT8: Type = ("std_msgs/UInt8", "7c8164229e7d2c17eb95e9231617fdee");
-const OWN: Type = ("my/A", "4eec2979cc688371cc0e7f01aea37ad1"); // md5sum of "int8 a"
+/// A type that is not built in, with the definition `int8 a`. Its sum is by md5sum(1).
+const CUSTOM: Type = ("my/A", "4eec2979cc688371cc0e7f01aea37ad1");
 
 fn record(fields: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
     let fields = fields.iter().flat_map(|(name, value)| {
@@ -38,7 +39,8 @@ fn definition(topic: &str, (name, sum): Type, text: &str) -> Vec<u8> {
     record(&fields, b"")
 }
 
-/// Returns a message in the second `sec`. `publisher` is its name, and whether it latches.
+/// Returns a message in the second `sec`. `publisher` is the name of the publisher, and whether it
+/// is latching.
 fn message(
     topic: &str,
     (name, sum): Type,
@@ -63,8 +65,8 @@ fn message(
 }
 
 fn bag(records: &[Vec<u8>]) -> Vec<u8> {
-    let head = record(&[("op", &[3]), ("index_pos", &[0; 8])], &[b' '; 40]);
-    [b"#ROSBAG V1.2\n".to_vec(), head, records.concat()].concat()
+    let header = record(&[("op", &[3]), ("index_pos", &[0; 8])], &[b' '; 40]);
+    [b"#ROSBAG V1.2\n".to_vec(), header, records.concat()].concat()
 }
 
 fn open(bytes: Vec<u8>) -> RosbagLog {
@@ -72,10 +74,10 @@ fn open(bytes: Vec<u8>) -> RosbagLog {
 }
 
 /// A record: the label of its topic, the caller, and the payload.
-type Seen = (String, Option<String>, Vec<u8>);
+type ReadRecord = (String, Option<String>, Vec<u8>);
 
 /// Returns all records, and the damage that cursors report.
-fn read(log: &RosbagLog) -> (Vec<Seen>, Vec<Damage>) {
+fn read(log: &RosbagLog) -> (Vec<ReadRecord>, Vec<Damage>) {
     let (mut records, mut damage) = (Vec::new(), Vec::new());
     let (selection, mut block) = (Selection::default(), Block::default());
     for part in log.manifest().plan(&selection, 0) {
@@ -97,9 +99,9 @@ fn read(log: &RosbagLog) -> (Vec<Seen>, Vec<Damage>) {
 fn messages_without_a_definition_are_read_as_doubtful() {
     let log = open(bag(&[
         message("/known", UINT8, 1, None, &[7]),
-        message("/other", OWN, 2, None, &[8]),
-        message("/other", OWN, 3, None, &[9]),
-        definition("/defined", OWN, "int8 a # here"),
+        message("/other", CUSTOM, 2, None, &[8]),
+        message("/other", CUSTOM, 3, None, &[9]),
+        definition("/defined", CUSTOM, "int8 a # comment"),
         message("/raw", ("my/B", STRING.1), 4, None, &[1]),
     ]));
     let (records, damage) = read(&log);
@@ -115,7 +117,7 @@ fn messages_without_a_definition_are_read_as_doubtful() {
     assert_eq!(losses, [("/known", 1), ("/other", 2), ("/raw", 1)]);
     let definition =
         |name| log.connections_of(topic(name)).next().unwrap().definition.clone();
-    assert_eq!(definition("/other"), "int8 a # here");
+    assert_eq!(definition("/other"), "int8 a # comment");
     assert_eq!(definition("/known"), "");
     let columns = |name| &manifest.topic(topic(name)).unwrap().schema;
     assert_eq!(columns("/known").field(1).name(), "data");
@@ -145,7 +147,7 @@ fn broken_definition_loses_no_message() {
 }
 
 #[test]
-fn publishers_and_latching_are_kept_in_a_copy() {
+fn copy_has_the_publishers_and_latching() {
     let log = open(bag(&[
         definition("/a", UINT8, "uint8 data"),
         message("/a", UINT8, 1, Some(("/one", "1")), &[1]),
@@ -162,19 +164,18 @@ fn publishers_and_latching_are_kept_in_a_copy() {
         publishers
     };
     let expected = [("/one".to_owned(), true), ("/two".to_owned(), false)];
-    let one =
+    let record =
         |caller: &str, data: u8| ("/a".to_owned(), Some(caller.to_owned()), vec![data]);
-    let records = vec![one("/one", 1), one("/two", 2), one("/one", 3)];
+    let records = vec![record("/one", 1), record("/two", 2), record("/one", 3)];
     assert_eq!(publishers_of(&log), expected);
     assert_eq!(read(&log), (records.clone(), vec![]));
     assert_eq!(log.manifest().damage, []);
     assert_eq!(log.manifest().topics[0].latched.len(), 1);
 
     let mut out = Cursor::new(Vec::new());
-    let extract =
-        LogSlice { manifest: log.manifest(), selection: Selection::default() };
+    let slice = LogSlice { manifest: log.manifest(), selection: Selection::default() };
     let options = WriteOptions::default();
-    let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
+    let mut sink = FORMAT.writer(Box::new(&mut out), &[slice], &options).unwrap();
     let (all, mut block) = (Selection::default(), Block::default());
     for part in log.manifest().plan(&all, 0) {
         let mut cursor = log.read(&part, &all).unwrap();

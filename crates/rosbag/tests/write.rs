@@ -1,7 +1,7 @@
-//! Bags are written as in ROS, and contain everything up to the last chunk whenever writing
-//! stops.
+//! Bags have the bytes that ROS writes, and contain all messages up to the last complete chunk when
+//! writing is interrupted.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{
     io::{self, Cursor, Seek, SeekFrom, Write},
@@ -15,7 +15,7 @@ use logtool_rosbag::{
     RosbagOptions, Writer, WriterOptions,
 };
 
-const PACKINGS: [Compression; 3] =
+const COMPRESSIONS: [Compression; 3] =
     [Compression::None, Compression::Bz2, Compression::Lz4];
 
 fn field(name: &str, value: &[u8]) -> Vec<u8> {
@@ -37,7 +37,7 @@ fn chatter() -> ConnectionHeader {
     ConnectionHeader::new("/chatter", "std_msgs/String", "string data\n")
 }
 
-/// A message: its connection, its time, its payload.
+/// A message: the id of its connection, its time, and its payload.
 type Message = (u32, Timestamp, Vec<u8>);
 
 /// Returns all messages of a bag, in the order of the file.
@@ -60,7 +60,8 @@ fn read(bytes: &[u8], mode: OpenMode) -> Vec<Message> {
     messages
 }
 
-/// Returns messages of two connections, of up to 300 compressible bytes each.
+/// Returns messages with up to 300 compressible bytes: the index of the connection (0 or 1), the
+/// time, and the payload.
 fn messages(count: usize) -> Vec<(usize, Timestamp, Vec<u8>)> {
     let message = |n: usize| {
         let payload = (0..n % 301).map(|i| (n / 7 + i / 11) as u8).collect();
@@ -73,15 +74,16 @@ fn small_chunks(compression: Compression) -> WriterOptions {
     WriterOptions::default().with_compression(compression).with_chunk_bytes(2_000)
 }
 
-/// Writes `messages` of two new connections to `bag`.
+/// Writes `messages` to `bag` with two new connections, and returns the messages with the ids of
+/// these.
 fn fill<W: Output>(
     bag: &mut Writer<W>,
     messages: &[(usize, Timestamp, Vec<u8>)],
 ) -> Vec<Message> {
     let handles = connect_two(bag);
-    let write = |(of, time, payload): &(usize, Timestamp, Vec<u8>)| {
-        bag.write(handles[*of], *time, payload).unwrap();
-        (handles[*of].id(), *time, payload.clone())
+    let write = |(index, time, payload): &(usize, Timestamp, Vec<u8>)| {
+        bag.write(handles[*index], *time, payload).unwrap();
+        (handles[*index].id(), *time, payload.clone())
     };
     messages.iter().map(write).collect()
 }
@@ -99,8 +101,8 @@ fn bag_has_the_bytes_that_ros_writes() {
     bag.write(chatter, Timestamp::from_nanos(2_000_000_007), b"").unwrap();
     let bytes = bag.finish().unwrap().into_inner();
 
-    // The layout of the ROS wiki, "Bags/Format/2.0", with the fields of each record in the
-    // alphabetical order of rosbag_storage.
+    // The layout is that of the ROS wiki ("Bags/Format/2.0"). The fields of each record are in
+    // alphabetical order, as in rosbag_storage.
     let data = [
         field("callerid", b"/talker"),
         field("latching", b"1"),
@@ -119,8 +121,8 @@ fn bag_has_the_bytes_that_ros_writes() {
         )
     };
     let (early, late) = ([2, 0, 0, 0, 7, 0, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0]);
-    let second = message(&early, b"");
     let first = message(&late, b"\x02\0\0\0hi");
+    let second = message(&early, b"");
     let content = [connection.clone(), first.clone(), second].concat();
     let offsets = [connection.len(), connection.len() + first.len()];
     let offsets = offsets.map(|offset| (offset as u32).to_le_bytes());
@@ -134,7 +136,7 @@ fn bag_has_the_bytes_that_ros_writes() {
         field("op", &[4]),
         field("ver", &[1, 0, 0, 0]),
     ];
-    // In the order of time.
+    // The entries are in the order of time.
     let entries = [&early[..], &offsets[1], &late, &offsets[0]].concat();
     let index = record(&fields, &entries);
     let info = [
@@ -163,7 +165,7 @@ fn bag_has_the_bytes_that_ros_writes() {
 #[test]
 fn written_messages_are_read_back_with_every_compression() {
     let messages = messages(2_000);
-    for compression in PACKINGS {
+    for compression in COMPRESSIONS {
         let mut bag =
             Writer::new(Cursor::new(vec![]), small_chunks(compression)).unwrap();
         let expected = fill(&mut bag, &messages);
@@ -186,35 +188,36 @@ fn written_messages_are_read_back_with_every_compression() {
     }
 }
 
-/// An output that records what is written.
+/// An output in memory that records flushes and the first seek.
 #[derive(Clone, Debug, Default)]
-struct Watched {
-    /// The contents after each write.
+struct RecordingOutput {
+    /// The contents.
     file: Arc<Mutex<Cursor<Vec<u8>>>>,
-    /// The length of the file at each flush; the contents before it was overwritten.
-    flushed: Arc<Mutex<Vec<usize>>>,
-    before: Arc<Mutex<Option<Vec<u8>>>>,
+    /// The length of the contents at each flush.
+    flushed_lengths: Arc<Mutex<Vec<usize>>>,
+    /// The contents before the first seek, after which bytes are overwritten.
+    before_seek: Arc<Mutex<Option<Vec<u8>>>>,
 }
 
-impl Write for Watched {
+impl Write for RecordingOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.lock().unwrap().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let len = self.file.lock().unwrap().get_ref().len();
-        self.flushed.lock().unwrap().push(len);
+        self.flushed_lengths.lock().unwrap().push(len);
         Ok(())
     }
 }
 
-impl Output for Watched {}
+impl Output for RecordingOutput {}
 
-impl Seek for Watched {
+impl Seek for RecordingOutput {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let mut file = self.file.lock().unwrap();
-        let mut before = self.before.lock().unwrap();
-        before.get_or_insert_with(|| file.get_ref().clone());
+        let mut before_seek = self.before_seek.lock().unwrap();
+        before_seek.get_or_insert_with(|| file.get_ref().clone());
         file.seek(to)
     }
 }
@@ -222,17 +225,17 @@ impl Seek for Watched {
 #[test]
 fn bag_of_a_killed_writer_is_read_up_to_the_last_complete_chunk() {
     let messages = messages(600);
-    for compression in PACKINGS {
-        let out = Watched::default();
+    for compression in COMPRESSIONS {
+        let out = RecordingOutput::default();
         let mut bag = Writer::new(out.clone(), small_chunks(compression)).unwrap();
         let expected = fill(&mut bag, &messages);
         bag.finish().unwrap();
-        // Everything that was written before an overwrite.
-        let bytes = out.before.lock().unwrap().take().unwrap();
-        let whole = out.file.lock().unwrap().get_ref().clone();
-        let flushed = out.flushed.lock().unwrap().clone();
-        assert_eq!(whole[4117..], bytes[4117..], "only the header is written over");
-        let source = Arc::new(Bytes::from(whole));
+        // The bag before its header was overwritten.
+        let bytes = out.before_seek.lock().unwrap().take().unwrap();
+        let finished = out.file.lock().unwrap().get_ref().clone();
+        let flushed = out.flushed_lengths.lock().unwrap().clone();
+        assert_eq!(finished[4117..], bytes[4117..], "only the header is overwritten");
+        let source = Arc::new(Bytes::from(finished));
         let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
         let parts = log.manifest().parts.iter().map(|part| part.bytes.end as usize);
         let ends: Vec<usize> = parts.collect();
@@ -245,12 +248,13 @@ fn bag_of_a_killed_writer_is_read_up_to_the_last_complete_chunk() {
         assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
         for len in (4117..bytes.len()).step_by(997).chain(ends.iter().copied()) {
             let records = read(&bytes[..len], OpenMode::Auto);
-            assert!(expected.starts_with(&records), "cut to {len}");
-            let chunks = ends.partition_point(|end| *end <= len);
-            let least = chunks.checked_sub(1).map_or(0, |last| counts[last]);
+            assert!(expected.starts_with(&records), "truncated to {len} bytes");
+            let complete_chunks = ends.partition_point(|end| *end <= len);
+            let min_count =
+                complete_chunks.checked_sub(1).map_or(0, |last| counts[last]);
             assert!(
-                records.len() >= least,
-                "cut to {len}: {} of {least}",
+                records.len() >= min_count,
+                "truncated to {len} bytes: {} of {min_count}",
                 records.len()
             );
         }
@@ -292,7 +296,7 @@ fn many_writers_share_a_pool() {
 }
 
 #[test]
-fn unsupported_times_and_lengths_are_refused_without_changes() {
+fn unsupported_messages_and_connections_are_refused_without_changes() {
     let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
     let handle = bag.connect(&chatter()).unwrap();
     bag.write(handle, secs(1), b"one").unwrap();
@@ -308,8 +312,8 @@ fn unsupported_times_and_lengths_are_refused_without_changes() {
         ErrorKind::Unsupported
     );
     assert_eq!(bag.connect_raw(7, b"", b"").unwrap_err().kind(), ErrorKind::Limit);
-    let unknown = ConnectionHeader::new("/x", "x/X", "this is no definition = = =\n[");
-    assert!(bag.connect(&unknown).is_err());
+    let invalid = ConnectionHeader::new("/x", "x/X", "not a definition = = =\n[");
+    assert!(bag.connect(&invalid).is_err());
     let bytes = bag.finish().unwrap().into_inner();
     let expected = [(0, secs(1), b"one".to_vec()), (0, last, b"two".to_vec())];
     assert_eq!(read(&bytes, OpenMode::Full), expected);
@@ -328,10 +332,10 @@ fn bag_without_messages_is_valid() {
     assert_eq!(read(&empty.finish().unwrap().into_inner(), OpenMode::Auto), []);
 }
 
-/// An output that becomes full.
-struct Full(Cursor<Vec<u8>>, usize);
+/// An output that becomes full after this number of bytes.
+struct LimitedOutput(Cursor<Vec<u8>>, usize);
 
-impl Write for Full {
+impl Write for LimitedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.1.checked_sub(bytes.len()) {
             Some(left) => self.1 = left,
@@ -345,9 +349,9 @@ impl Write for Full {
     }
 }
 
-impl Output for Full {}
+impl Output for LimitedOutput {}
 
-impl Seek for Full {
+impl Seek for LimitedOutput {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.0.seek(to)
     }
@@ -355,13 +359,13 @@ impl Seek for Full {
 
 #[test]
 fn nothing_is_written_after_a_failed_write() {
-    let out = Full(Cursor::new(vec![]), 10_000);
+    let out = LimitedOutput(Cursor::new(vec![]), 10_000);
     let mut bag = Writer::new(out, small_chunks(Compression::None)).unwrap();
     let handle = bag.connect(&chatter()).unwrap();
     let mut write = || bag.write(handle, secs(1), &[7; 500]);
-    let failed = (0..100).find_map(|_| write().err()).unwrap();
-    assert_eq!(failed.kind(), ErrorKind::Io);
-    let failed = (0..100).find_map(|_| write().err()).unwrap();
-    assert_eq!(failed.kind(), ErrorKind::Io);
+    for _ in 0..2 {
+        let err = (0..100).find_map(|_| write().err()).unwrap();
+        assert_eq!(err.kind(), ErrorKind::Io);
+    }
     assert_eq!(bag.finish().map(drop).unwrap_err().kind(), ErrorKind::Io);
 }

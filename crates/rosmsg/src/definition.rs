@@ -6,18 +6,18 @@
 //! geometry_msgs/Vector3[] points       a list of a type that is defined below
 //! float64[9] covariance                an array
 //! uint8 RED=1                          a constant
-//! string NOTE=anything # even this
+//! string NOTE=anything # this is part of the value
 //! ================================================================================
 //! MSG: geometry_msgs/Vector3
 //! float64 x
 //! ```
-//! (ROS wiki, "msg".) ROS requires 80 `=`, `\n` and blanks; some bags have fewer `=`, `\r\n` or
-//! tabs. Hexadecimal constants and the bounds of ROS 2 (`int32[<=3]`, `string<=10`) occur; a bound
-//! does not change the encoding of a message.
+//! (ROS wiki, "msg".) ROS requires 80 `=`, `\n` and blanks; fewer `=`, `\r\n` and tabs occur in
+//! some bags, and are accepted. So are hexadecimal constants and the bounds of ROS 2 (`int32[<=3]`,
+//! `string<=10`); a bound does not change the encoding of a message.
 //!
 //! | type | in a message | column |
 //! |---|---|---|
-//! | `bool` `int8` … `uint64` `float32` `float64` | itself, little-endian | itself |
+//! | `bool` `int8` … `uint64` `float32` `float64` | the value, little-endian | the same type |
 //! | `byte`, `char` | `int8`, `uint8` | `int8`, `uint8` |
 //! | `string` | `u32` length, bytes | text |
 //! | `time`, `duration` | seconds, nanoseconds, each of 4 bytes | ns |
@@ -59,7 +59,7 @@ use crate::definition::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// The type itself, then the others in the order of the text.
+    /// The defined type, then the types of its fields, in the order of the text.
     types: Vec<MessageType>,
 }
 
@@ -71,6 +71,13 @@ struct MessageType {
     constants: Vec<Constant>,
 }
 
+impl MessageType {
+    /// Returns whether the type has neither fields nor constants.
+    fn is_empty(&self) -> bool {
+        self.fields.is_empty() && self.constants.is_empty()
+    }
+}
+
 /// The definition of the messages of a connection, and their layout.
 #[derive(Clone, Debug)]
 pub struct RecordDefinition {
@@ -78,24 +85,24 @@ pub struct RecordDefinition {
     pub definition: Definition,
     /// The layout of the records.
     pub layout: Arc<Layout>,
-    /// An anomaly of the definition, e.g. a wrong MD5 sum.
-    pub oddity: Option<String>,
+    /// An anomaly of the definition in the log, e.g. a wrong MD5 sum.
+    pub anomaly: Option<String>,
 }
 
 impl Definition {
-    /// Parses the definition of `type_name` in the form of a connection.
+    /// Parses `text`, the definition of `type_name` in the form that bags store.
     ///
     /// # Errors
     ///
-    /// `Malformed`, with the line, if a line cannot be parsed or a type has two different
-    /// definitions; `Limit` if the text is longer than 4 MiB. Missing types are reported when
-    /// they are needed.
+    /// `Malformed` if a line cannot be parsed (the message quotes it) or a type has two different
+    /// definitions; `Limit` if the text is longer than 4 MiB. Missing types are not an error here;
+    /// methods that need them report them.
     pub fn parse(type_name: &str, text: &str) -> Result<Self> {
         Ok(Self { types: text::parse(type_name, text, line::parse)? })
     }
 
-    /// Parses a definition of ROS 2, in the form of rosbag2 (`ros2msg`): its times become those
-    /// of ROS 1, its bytes are unsigned, and defaults of fields are ignored.
+    /// Parses a definition of ROS 2 in the form of rosbag2 (`ros2msg`). Its times become times of
+    /// ROS 1 with signed seconds, `byte` is unsigned, and defaults of fields are ignored.
     ///
     /// # Errors
     ///
@@ -103,15 +110,15 @@ impl Definition {
     pub fn parse_ros2(type_name: &str, text: &str) -> Result<Self> {
         let mut types = text::parse(type_name, text, line::parse_ros2)?;
         ros2::to_ros1_types(&mut types);
-        ros2::keep_signs(&mut types);
+        ros2::restore_signs(&mut types);
         Ok(Self { types })
     }
 
     /// Converts the ROS 2 definition `text` (`ros2msg`) to ROS 1. If ROS 1 has a common type with
     /// the same name and fields, its definition is returned.
     ///
-    /// A [`Transcoder::of_ros1`](crate::Transcoder::of_ros1) converts the messages, unless the
-    /// type [has fields](Self::has_added_fields) that ROS 1 lacks.
+    /// A [`Transcoder::for_ros1_layout`](crate::Transcoder::for_ros1_layout) converts the messages,
+    /// unless the type [has fields](Self::has_fields_added_in_ros2) that ROS 1 lacks.
     ///
     /// # Errors
     ///
@@ -120,43 +127,44 @@ impl Definition {
     pub fn ros1_from_ros2(type_name: &str, text: &str) -> Result<Self> {
         let mut types = text::parse(type_name, text, line::parse_ros2)?;
         ros2::to_ros1_types(&mut types);
-        ros2::rename_ids(&mut types);
+        ros2::rename_unique_ids(&mut types);
         ros2::remove_added_fields(&mut types);
-        if let Some(time) = types.first().and_then(ros2::ros1_time) {
-            return builtin_definitions::by_name(time)
-                .ok_or_else(|| malformed("no messages of times"));
+        if let Some(time) = types.first().and_then(ros2::ros1_time_message) {
+            return builtin_definition(time);
         }
-        let rewritten = Self { types: ros1::rewrite(&types)? };
-        let layout = rewritten.layout()?;
-        if rewritten.name() == ros2::LOG.1 && layout == Self::ros2_log()?.layout()? {
-            return builtin_definitions::by_name(ros2::LOG.0)
-                .ok_or_else(|| malformed("no log messages"));
+        let converted = Self { types: ros1::from_ros2_types(&types)? };
+        let layout = converted.layout()?;
+        if converted.name() == ros2::LOG.1 && layout == Self::ros2_log()?.layout()? {
+            return builtin_definition(ros2::LOG.0);
         }
-        let is_same = |common: &Self| {
+        let has_same_fields = |common: &Self| {
             common.layout().is_ok_and(|common_layout| common_layout == layout)
         };
-        Ok(builtin_definitions::by_name(rewritten.name())
-            .filter(is_same)
-            .unwrap_or(rewritten))
+        Ok(builtin_definitions::by_name(converted.name())
+            .filter(has_same_fields)
+            .unwrap_or(converted))
     }
 
     /// Returns whether the ROS 2 definition `text` has fields that
     /// [`ros1_from_ros2`](Self::ros1_from_ros2) drops. A
-    /// [`Transcoder::to_ros2`](crate::Transcoder::to_ros2) converts such messages.
+    /// [`Transcoder::for_ros1_layout_with_added_fields`] converts such messages.
+    ///
+    /// [`Transcoder::for_ros1_layout_with_added_fields`]:
+    ///     crate::Transcoder::for_ros1_layout_with_added_fields
     ///
     /// # Errors
     ///
     /// The errors of [`parse`](Self::parse).
-    pub fn has_added_fields(type_name: &str, text: &str) -> Result<bool> {
+    pub fn has_fields_added_in_ros2(type_name: &str, text: &str) -> Result<bool> {
         let types = text::parse(type_name, text, line::parse_ros2)?;
-        Ok(ros2::with_added_fields(&types).is_some())
+        Ok(ros2::type_with_added_fields(&types).is_some())
     }
 
     /// Returns the definition of `rcl_interfaces/Log` with the times of ROS 1.
     fn ros2_log() -> Result<Self> {
         let mut types = text::parse(ros2::LOG.1, ros2::LOG_TEXT, line::parse_ros2)?;
         ros2::to_ros1_types(&mut types);
-        Ok(Self { types: ros1::rewrite(&types)? })
+        Ok(Self { types: ros1::from_ros2_types(&types)? })
     }
 
     /// Returns the name of the type, e.g. `sensor_msgs/Imu`.
@@ -166,14 +174,14 @@ impl Definition {
 
     /// Returns the name of the type in ROS 2, e.g. `sensor_msgs/msg/Imu`.
     pub fn ros2_name(&self) -> String {
-        ros2::name(if self.is_log() { ros2::LOG.1 } else { self.name() })
+        ros2::full_name(if self.is_log() { ros2::LOG.1 } else { self.name() })
     }
 
     /// Returns whether this is the `rosgraph_msgs/Log` of ROS 1, which has other fields and
     /// levels in ROS 2.
     pub fn is_log(&self) -> bool {
-        let common = || builtin_definitions::by_name(ros2::LOG.0)?.layout().ok();
-        self.name() == ros2::LOG.0 && self.layout().ok() == common()
+        let log_layout = || builtin_definitions::by_name(ros2::LOG.0)?.layout().ok();
+        self.name() == ros2::LOG.0 && self.layout().ok() == log_layout()
     }
 
     /// Returns the ROS 2 form (`ros2msg`) of a definition that was parsed as one of ROS 1.
@@ -188,7 +196,9 @@ impl Definition {
         ros2::text(&self.types)
     }
 
-    /// Returns the definition of a common type by its MD5 sum, for bags without definitions.
+    /// Returns the definition of a common type by its MD5 sum, with the name `type_name`, for bags
+    /// without definitions.
+    ///
     /// The common types are those of the packages `std_msgs`, `geometry_msgs`, `sensor_msgs`,
     /// `nav_msgs`, `tf2_msgs`, `diagnostic_msgs`, `visualization_msgs`, `rosgraph_msgs`,
     /// `actionlib_msgs` and `velodyne_msgs`.
@@ -201,8 +211,8 @@ impl Definition {
         builtin_definitions::by_name(type_name)
     }
 
-    /// Returns the ROS 2 definition (`ros2msg`) of the common type `type_name`, for files with
-    /// an empty definition.
+    /// Returns the ROS 2 definition (`ros2msg`) of the common type with the ROS 2 name
+    /// `type_name`, for files with an empty definition.
     pub fn common_ros2_text(type_name: &str) -> Option<String> {
         let definition =
             builtin_definitions::by_name(&type_name.replacen("/msg/", "/", 1))?;
@@ -213,7 +223,8 @@ impl Definition {
     ///
     /// # Errors
     ///
-    /// `Malformed` if a type is missing, or contains itself; `Limit` if one is larger than
+    /// `Malformed` if a type is missing, or contains itself; `Unsupported` if there is a
+    /// `wstring`; `Limit` if a type is larger than
     /// [`MAX_LAYOUT_BYTES`](logtool_core::MAX_LAYOUT_BYTES).
     pub fn layout(&self) -> Result<Arc<Layout>> {
         layout::compile(&Scope::new(&self.types))
@@ -233,21 +244,21 @@ impl Definition {
         labels::from_types(&self.types)
     }
 
-    /// Returns the text of the definition without comments, with the separators of ROS.
+    /// Returns the text of the definition without comments, with the separators that ROS uses.
     pub fn text(&self) -> String {
         text::write(&self.types)
     }
 
-    /// Returns the names in the definition that ROS 2 does not allow, e.g. `a/B.camelCase`: it
+    /// Returns the names in the definition that ROS 2 does not allow, e.g. `a/B.camelCase`. ROS 2
     /// requires lower case for fields, upper case for constants, and a capital at the start of
-    /// types. Not every reader of such definitions checks this.
-    pub fn ros2_misnamed(&self) -> Vec<String> {
+    /// types, but not every reader of definitions checks this.
+    pub fn names_invalid_in_ros2(&self) -> Vec<String> {
         ros2::names::invalid_names(&self.types)
     }
 
-    /// Returns whether there are neither fields nor constants.
+    /// Returns whether the type has neither fields nor constants.
     pub fn is_empty(&self) -> bool {
-        self.types.first().is_none_or(|t| t.fields.is_empty() && t.constants.is_empty())
+        self.types.first().is_none_or(MessageType::is_empty)
     }
 }
 
@@ -269,63 +280,78 @@ pub fn md5sum(type_name: &str, text: &str) -> Result<String> {
     Definition::parse(type_name, text)?.md5sum()
 }
 
-/// Determines the layout of the records of a connection from its `type_name`, its `md5sum` and the
-/// `text` of its definition.
-///
-/// The text is used if it has the MD5 sum. Otherwise it is used too, unless the sum is that of a
-/// common type: some writers store no text or another one. If there is no sum either (`*`), a
-/// common type is looked up by its name.
+/// Like [`resolve_definition`], but also checks that the records can be decoded to a table, e.g.
+/// that they do not have too many columns. The check takes long.
 ///
 /// # Errors
 ///
 /// The reason why the records can be read as raw bytes only.
-pub fn describe(type_name: &str, md5sum: &str, text: &str) -> Result<RecordDefinition> {
-    let described = define(type_name, md5sum, text)?;
-    LayoutDecoder::new(&described.layout, &Columns::default())?;
-    Ok(described)
+pub fn resolve_definition_for_table(
+    type_name: &str,
+    md5sum: &str,
+    text: &str,
+) -> Result<RecordDefinition> {
+    let resolved = resolve_definition(type_name, md5sum, text)?;
+    LayoutDecoder::new(&resolved.layout, &Columns::default())?;
+    Ok(resolved)
 }
 
-/// Like [`describe`], but does not check whether the records have too many columns for a table,
-/// which takes long.
+/// Determines the definition of the records of a connection from its `type_name`, its `md5sum` and
+/// the `text` of its definition.
+///
+/// Some writers store no text, or that of another type. So the text is used if it has the MD5 sum,
+/// or if the sum is unknown (`*`). Otherwise the common type with the sum is used or, if there is
+/// none, the text with an anomaly. A text that is empty or cannot be parsed is replaced by the
+/// common type with the sum or, if the sum is unknown, by the common type with the name.
 ///
 /// # Errors
 ///
-/// The errors of [`describe`].
-pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<RecordDefinition> {
+/// The reason why the records can be read as raw bytes only.
+pub fn resolve_definition(
+    type_name: &str,
+    md5sum: &str,
+    text: &str,
+) -> Result<RecordDefinition> {
     let is_sum = md5sum.len() == 32 && md5sum.bytes().all(|b| b.is_ascii_hexdigit());
     let parsed = Definition::parse(type_name, text).and_then(|definition| {
         let (sum, layout) = (definition.md5sum()?, definition.layout()?);
         Ok((definition, sum, layout))
     });
-    let fallback = |reason: String| -> Option<RecordDefinition> {
+    let common_type = |reason: String| -> Option<RecordDefinition> {
         let definition = match is_sum {
             true => Definition::by_md5sum(type_name, md5sum)?,
             false => builtin_definitions::by_name(type_name)?,
         };
         let layout = definition.layout().ok()?;
-        Some(RecordDefinition { definition, layout, oddity: Some(reason) })
+        Some(RecordDefinition { definition, layout, anomaly: Some(reason) })
     };
     match parsed {
         Ok((definition, sum, layout)) if sum.eq_ignore_ascii_case(md5sum) => {
-            Ok(RecordDefinition { definition, layout, oddity: None })
+            Ok(RecordDefinition { definition, layout, anomaly: None })
         }
         Ok((definition, _, _)) if definition.is_empty() => {
-            fallback("the definition is empty; that of the common type is used".into())
+            common_type("the definition is empty; the common type is used".into())
                 .ok_or_else(|| malformed("the definition is empty"))
         }
         Ok((definition, sum, layout)) => {
             let reason = format!("the definition has the MD5 sum {sum}, not {md5sum}");
-            let common =
-                is_sum.then(|| fallback(format!("{reason}; the common type is used")));
-            let oddity = is_sum.then_some(reason);
-            Ok(common.flatten().unwrap_or(RecordDefinition {
+            if !is_sum {
+                return Ok(RecordDefinition { definition, layout, anomaly: None });
+            }
+            let common = common_type(format!("{reason}; the common type is used"));
+            Ok(common.unwrap_or(RecordDefinition {
                 definition,
                 layout,
-                oddity,
+                anomaly: Some(reason),
             }))
         }
-        Err(err) => fallback(format!("{err}; the common type is used")).ok_or(err),
+        Err(err) => common_type(format!("{err}; the common type is used")).ok_or(err),
     }
+}
+
+fn builtin_definition(type_name: &str) -> Result<Definition> {
+    builtin_definitions::by_name(type_name)
+        .ok_or_else(|| malformed(format!("there is no built-in type {type_name:?}")))
 }
 
 fn malformed(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {

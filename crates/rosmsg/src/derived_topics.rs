@@ -1,29 +1,30 @@
 //! Topics of points and packets, derived from the messages of other topics.
 //!
-//! A topic of clouds or scans has a derived topic of points, whose name ends in `/points`. A
-//! topic of `velodyne_msgs/VelodyneScan` has a derived topic of packets, whose name ends in
-//! `/packets`. (If the log has a logged topic with that name, the derived topic is the next
-//! instance.) The ids of derived topics follow the ids of all logged topics. A topic contains
-//! clouds if its type has the name *and* the fields of the ROS type.
+//! A topic of clouds or scans has a derived topic of points, whose name ends in `/points`. A topic
+//! of `velodyne_msgs/VelodyneScan` has a derived topic of packets, whose name ends in `/packets`.
+//! (If a logged topic has that name, the derived topic is its next instance.) The ids of derived
+//! topics follow the ids of all logged topics. A topic contains clouds, scans or packets if its
+//! type has the name *and* the fields of the ROS type.
 //!
-//! **Points.** A record is the whole message. Its rows are the points. The columns are the time of
+//! **Points.** A record is the whole message, and each point is a row. The columns are the time of
 //! the record, the `stamp` of the header, the `index` of the point in its message, the `row` and
 //! `column` if the points are organized in rows (a height above 1), and the fields of the points.
 //! Points without a position (NaN) are rows, too.
 //!
-//! The fields of a `PointCloud2` are declared in its messages only, and opening a log reads none.
-//! So some messages are inspected when a decoder is first requested: the first ones, and some at
-//! several places in the log. Their fields are the columns of the topic. (Until then the manifest
-//! has the columns that all points have.) If a message lacks a field, its column is null. A field
-//! that no inspected message has, or that is outside the points, has no column and is reported as
-//! damage; the other fields are read. The topic of the messages has all fields.
+//! The fields of a `PointCloud2` are declared only in its messages, and opening a log reads none of
+//! them. So some messages are inspected when a decoder is first requested: the first ones, and some
+//! at several positions in the log. Their fields are the columns of the topic. (Until then, the
+//! manifest has the columns that all points have.) If a message lacks a field, the column is null.
+//! A field that no inspected message has, or that is outside the points, has no column and is
+//! reported as damage; the other fields are decoded. The logged topic of the messages has all
+//! fields.
 //!
-//! **Packets.** A record is the 1206 bytes of a packet. Its time is the stamp of the packet if the
-//! stamp is within a [second](NEAR) of the time of the message, i.e. if the clocks of lidar, driver
-//! and recorder agree. Otherwise it is the time of the message. The reason is that parts of the log
-//! are selected by their times without reading them, so the time of a packet must be near the time
-//! of its message. (The topic of the messages has all stamps.) A message whose length is not a
-//! multiple of the packet length is one record, which is reported as damage when it is decoded.
+//! **Packets.** A record is the 1206 bytes of a packet. Its time is the stamp of the packet, if
+//! that differs by at most a [second](MAX_STAMP_DIFFERENCE) from the time of the message, i.e. if
+//! the clocks of lidar, driver and recorder agree. Otherwise it is the time of the message. The reason is
+//! that parts of the log are selected by their times without reading them, so the time of a packet
+//! must be near the time of its message. (The logged topic of the messages has all stamps.) A
+//! message that is not a valid scan is one record, which is reported as damage when it is decoded.
 
 mod column_inspection;
 mod kind;
@@ -54,21 +55,22 @@ use crate::{
 
 pub use self::kind::Derivation;
 
-/// The maximum difference between the stamp of a packet and the time of its message, in
-/// nanoseconds: lidars rotate 5 times a second or faster, and a message is one rotation.
-pub(crate) const NEAR: i64 = 1_000_000_000;
+/// The maximum difference in nanoseconds between the time of a message and the stamps of its
+/// packets that are used as times. A message is one rotation, and lidars rotate at least 5 times a
+/// second.
+pub(crate) const MAX_STAMP_DIFFERENCE: i64 = 1_000_000_000;
 
 /// All derived topics of a log.
 #[derive(Debug, Default)]
 pub struct DerivedTopics {
     /// The number of logged topics.
-    logged: usize,
-    list: Vec<DerivedTopic>,
-    /// For each logged topic, the index of its derived topic.
+    logged_count: usize,
+    derived_topics: Vec<DerivedTopic>,
+    /// For each logged topic, the index of its derived topic in `derived_topics`.
     child_indices: Vec<Option<u32>>,
 }
 
-/// The columns of the points of a derived topic, as messages declare them.
+/// The columns of the points of a derived topic, which inspected messages declare.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PointColumns {
     topic: TopicId,
@@ -79,69 +81,74 @@ pub struct PointColumns {
 /// A derived topic.
 #[derive(Debug)]
 struct DerivedTopic {
+    /// The logged topic from which it is derived.
     parent: TopicId,
     derivation: Derivation,
-    /// The columns of points; determined on first use.
+    /// The columns of points, which are determined on first use.
     point_schema: OnceLock<Arc<PointSchema>>,
 }
 
 impl DerivedTopics {
     /// Creates the derived topics from the derivation of each logged topic.
     pub fn new(derivations: impl IntoIterator<Item = Option<Derivation>>) -> Self {
-        let mut derived = Self::default();
+        let mut topics = Self::default();
         for (parent, derivation) in (0..).map(TopicId).zip(derivations) {
-            derived.logged += 1;
-            derived.child_indices.push(derivation.map(|_| derived.list.len() as u32));
+            topics.logged_count += 1;
+            let child_index = topics.derived_topics.len() as u32;
+            topics.child_indices.push(derivation.map(|_| child_index));
             let point_schema = OnceLock::new();
-            let derived_topic = derivation.map(|derivation| DerivedTopic {
+            topics.derived_topics.extend(derivation.map(|derivation| DerivedTopic {
                 parent,
                 derivation,
                 point_schema,
-            });
-            derived.list.extend(derived_topic);
+            }));
         }
-        derived
+        topics
     }
 
-    /// Returns the derived topics, in order; `topics` are the logged topics.
+    /// Returns the derived topics in the order of their ids. `topics` are the logged topics.
     ///
     /// # Errors
-    /// None that a file could cause.
+    /// No file can cause an error.
     pub fn topics(&self, topics: &[Topic]) -> Result<Vec<Topic>> {
-        let mut instances: HashMap<&str, u32> = HashMap::new();
+        // The number of topics with each name, which is the next instance of the name.
+        let mut instance_counts: HashMap<String, u32> = HashMap::new();
         for topic in topics {
-            *instances.entry(&topic.name).or_default() += 1;
+            *instance_counts.entry(topic.name.clone()).or_default() += 1;
         }
-        let mut next: HashMap<String, u32> = HashMap::new();
         let mut derived_topics = Vec::new();
-        for DerivedTopic { parent, derivation, .. } in &self.list {
+        for DerivedTopic { parent, derivation, .. } in &self.derived_topics {
             let Some(parent) = topics.get(parent.index()) else { continue };
             let name = format!("{}{}", parent.name, derivation.suffix());
-            let logged = instances.get(name.as_str()).copied().unwrap_or(0);
-            let instance = next.entry(name.clone()).or_insert(logged);
-            derived_topics.push(topic(parent, *derivation, name, *instance)?);
-            *instance += 1;
+            let instance_count = instance_counts.entry(name.clone()).or_default();
+            derived_topics.push(derived_topic(
+                parent,
+                *derivation,
+                name,
+                *instance_count,
+            )?);
+            *instance_count += 1;
         }
         Ok(derived_topics)
     }
 
     /// Returns whether `topics` contains a derived topic.
-    pub fn is_wanted(&self, topics: &TopicSet) -> bool {
+    pub fn is_any_selected(&self, topics: &TopicSet) -> bool {
         self.iter().any(|(id, _)| topics.contains(id))
     }
 
-    /// Returns each derived topic with the topic that it is derived from.
+    /// Returns each derived topic with the topic from which it is derived.
     pub fn pairs(&self) -> impl Iterator<Item = (TopicId, TopicId)> {
         self.iter().map(|(id, derived_topic)| (id, derived_topic.parent))
     }
 
-    /// Returns `topics`, together with the topics derived from them and the topics from
-    /// which they are derived.
+    /// Returns `topics`, the topics that are derived from them, and the topics from which they are
+    /// derived.
     pub fn with_relatives(&self, topics: &TopicSet) -> TopicSet {
         if *topics == TopicSet::All {
             return TopicSet::All;
         }
-        let ids = topics.ids(self.logged + self.list.len());
+        let ids = topics.ids(self.topic_count());
         let relatives = ids.flat_map(|id| {
             let parent = self.get(id).map(|derived| derived.parent);
             [Some(id), parent, self.child(id)]
@@ -152,32 +159,33 @@ impl DerivedTopics {
     /// Returns the topic that is derived from `parent`.
     pub fn child(&self, parent: TopicId) -> Option<TopicId> {
         let child_index = (*self.child_indices.get(parent.index())?)?;
-        Some(TopicId(self.logged as u32 + child_index))
+        Some(TopicId(self.logged_count as u32 + child_index))
     }
 
-    /// Widens the times of the `parts` that contain packets, so that they include packets with
-    /// stamps a little outside.
-    pub fn make_room(&self, parts: &mut [Part]) {
-        let packets = self.packets();
+    /// Adds a margin to the times of the `parts` that contain packets: the stamp of a packet may be
+    /// outside the times of the messages.
+    pub fn add_time_margin(&self, parts: &mut [Part]) {
+        let packets = self.packet_topics();
         for part in parts.iter_mut().filter(|part| part.topics.overlaps(&packets)) {
-            part.time = widen(part.time, NEAR);
+            part.time = widen(part.time, MAX_STAMP_DIFFERENCE);
         }
     }
 
-    /// Returns the times of `parts` before [`make_room`](Self::make_room) widened them.
-    pub fn times_without_room(&self, parts: &[Part]) -> Vec<TimeRange> {
-        let packets = self.packets();
+    /// Returns the times of `parts` without the margin that
+    /// [`add_time_margin`](Self::add_time_margin) added.
+    pub fn times_without_margin(&self, parts: &[Part]) -> Vec<TimeRange> {
+        let packets = self.packet_topics();
         let time = |part: &Part| {
-            let has_room =
+            let has_margin =
                 part.topics.overlaps(&packets) && part.time != TimeRange::ALL;
-            if has_room { widen(part.time, -NEAR) } else { part.time }
+            if has_margin { widen(part.time, -MAX_STAMP_DIFFERENCE) } else { part.time }
         };
         parts.iter().map(time).collect()
     }
 
-    /// Adds the records that are derived from a message to `block`, as far as `selection` contains
-    /// them. The message belongs to `stream` of the topic `parent`, and lies at `payload` in the
-    /// bytes of the block, without a per-record header.
+    /// Adds those records to `block` that are derived from a message and are in `selection`. The
+    /// message belongs to `stream` of the topic `parent`, and lies at `payload` in the bytes of the
+    /// block, without a per-record header.
     pub fn derive(
         &self,
         block: &mut Block,
@@ -198,23 +206,20 @@ impl DerivedTopics {
             DerivedKind::Packets if selection.topics.contains(id) => {
                 let (bytes, start) = (block.bytes().clone(), payload.start);
                 let message = bytes.get(payload).unwrap_or_default();
-                packets_of(
-                    message,
-                    derived.derivation.encoding,
-                    time,
-                    |time, packet| {
-                        if selection.time.contains(time) {
-                            let packet = start + packet.start..start + packet.end;
-                            block.push_from_stream(id, stream, time, packet);
-                        }
-                    },
-                );
+                let encoding = derived.derivation.encoding;
+                for_each_packet(message, encoding, time, |time, packet| {
+                    if selection.time.contains(time) {
+                        let packet = start + packet.start..start + packet.end;
+                        block.push_from_stream(id, stream, time, packet);
+                    }
+                });
             }
             _ => {}
         }
     }
 
-    /// Returns a decoder of the `columns` of the topic `id` of `log`, if it is a derived topic.
+    /// Returns a decoder of the `columns` of the topic `id` of `log`, or `None` if it is not a
+    /// derived topic.
     pub fn decoder(
         &self,
         log: &dyn Log,
@@ -224,7 +229,7 @@ impl DerivedTopics {
         let derived = self.get(id)?;
         Some(match derived.derivation.kind {
             DerivedKind::Packets => {
-                PacketDecoder::new(columns).map(|derived| Box::new(derived) as _)
+                PacketDecoder::new(columns).map(|decoder| Box::new(decoder) as _)
             }
             DerivedKind::Points(source) => {
                 derived.point_schema(log, id).and_then(|point_schema| {
@@ -237,9 +242,9 @@ impl DerivedTopics {
         })
     }
 
-    /// Returns the columns of those `topics` of `log` whose messages declare them, for
-    /// [`with_point_columns`](Self::with_point_columns) of a log that has only the `included`
-    /// topics.
+    /// Returns the columns of points for a new log with only the `included` topics of `log`. The
+    /// result is for [`with_point_columns`](Self::with_point_columns): it contains the `topics` of
+    /// `log` that are included, with their ids in the new log.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -249,21 +254,21 @@ impl DerivedTopics {
         topics: &TopicSet,
         included: &TopicSet,
     ) -> Result<Vec<PointColumns>> {
-        let ids = topics.ids(self.logged + self.list.len());
-        let columns = ids.filter_map(|id| {
+        let ids = topics.ids(self.topic_count());
+        let point_topics = ids.filter_map(|id| {
             let derived = self.get(id)?;
             let is_points = matches!(derived.derivation.kind, DerivedKind::Points(_));
             is_points.then_some((id, included.position(id)?, derived))
         });
-        columns
-            .map(|(id, topic, derived)| {
+        point_topics
+            .map(|(id, new_id, derived)| {
                 let point_schema = PointSchema::clone(&*derived.point_schema(log, id)?);
-                Ok(PointColumns { topic, point_schema })
+                Ok(PointColumns { topic: new_id, point_schema })
             })
             .collect()
     }
 
-    /// Sets columns that are known, so that no messages are inspected for them.
+    /// Sets the columns of some topics, so that no messages are inspected for them.
     #[must_use]
     pub fn with_point_columns(self, columns: Vec<PointColumns>) -> Self {
         for PointColumns { topic, point_schema } in columns {
@@ -274,26 +279,31 @@ impl DerivedTopics {
         self
     }
 
-    /// Returns each derived topic.
+    /// Returns the derived topics with their ids.
     fn iter(&self) -> impl Iterator<Item = (TopicId, &DerivedTopic)> {
-        (self.logged as u32..).map(TopicId).zip(&self.list)
+        (self.logged_count as u32..).map(TopicId).zip(&self.derived_topics)
     }
 
     fn get(&self, id: TopicId) -> Option<&DerivedTopic> {
-        self.list.get(id.index().checked_sub(self.logged)?)
+        self.derived_topics.get(id.index().checked_sub(self.logged_count)?)
+    }
+
+    /// Returns the number of all topics, logged and derived.
+    fn topic_count(&self) -> usize {
+        self.logged_count + self.derived_topics.len()
     }
 
     /// Returns the topics of packets.
-    fn packets(&self) -> TopicSet {
-        let are_packets = |(id, derived): (_, &DerivedTopic)| {
-            (derived.derivation.kind == DerivedKind::Packets).then_some(id)
-        };
-        self.iter().filter_map(are_packets).collect()
+    fn packet_topics(&self) -> TopicSet {
+        self.iter()
+            .filter(|(_, derived)| derived.derivation.kind == DerivedKind::Packets)
+            .map(|(id, _)| id)
+            .collect()
     }
 }
 
 impl DerivedTopic {
-    /// Returns the columns of the points of this topic, which is `id` of `log`.
+    /// Returns the columns of the points of this topic, which has the `id` in `log`.
     fn point_schema(&self, log: &dyn Log, id: TopicId) -> Result<Arc<PointSchema>> {
         if let Some(point_schema) = self.point_schema.get() {
             return Ok(point_schema.clone());
@@ -308,7 +318,7 @@ impl DerivedTopic {
 }
 
 /// Returns the topic that is derived from `parent`.
-fn topic(
+fn derived_topic(
     parent: &Topic,
     derivation: Derivation,
     name: String,
@@ -327,14 +337,15 @@ fn topic(
         latched: Vec::new(),
         header_len: 0,
         descriptor: Vec::new(),
-        // Derived records do not have the header before each message.
+        // A derived record does not include the per-record header of its message. So the lengths
+        // are the same only without such a header.
         bytes: parent.bytes.filter(|_| parent.header_len == 0),
         ..parent.clone()
     };
     if derivation.kind == DerivedKind::Packets {
         topic.encoding = "velodyne".to_owned();
         (topic.type_name, topic.definition) = (String::new(), String::new());
-        // The number of packets in a message is not known.
+        // The number of packets in a message is unknown.
         topic.records = topic.records.filter(|records| *records == 0);
         topic.bytes = topic.bytes.filter(|bytes| *bytes == 0);
         topic.time = None;
@@ -344,26 +355,27 @@ fn topic(
 
 /// Returns `time` widened by `nanos` nanoseconds on both sides.
 fn widen(time: TimeRange, nanos: i64) -> TimeRange {
-    let shifted = |time: Timestamp, nanos_added: i64| {
-        Timestamp::from_nanos(time.as_nanos().saturating_add(nanos_added))
+    let shifted = |time: Timestamp, added_nanos: i64| {
+        Timestamp::from_nanos(time.as_nanos().saturating_add(added_nanos))
     };
     TimeRange { start: shifted(time.start, -nanos), end: shifted(time.end, nanos) }
 }
 
-/// Returns the time of each packet of the scan in `payload`, which was recorded at `time`, and the
-/// range of the packet in the payload.
-fn packets_of(
+/// Calls `add` with the time of each packet of the scan in `payload`, and with the range of the
+/// packet in the payload. `time` is the time of the message. An invalid scan is a single packet.
+fn for_each_packet(
     payload: &[u8],
     encoding: Encoding,
     time: Timestamp,
-    mut take: impl FnMut(Timestamp, Range<usize>),
+    mut add: impl FnMut(Timestamp, Range<usize>),
 ) {
     let Some(packets) = packets::packets(payload, encoding) else {
-        return take(time, 0..payload.len());
+        return add(time, 0..payload.len());
     };
     for (stamp, data) in packets {
-        let is_near = stamp.abs_diff(time.as_nanos()) <= NEAR.unsigned_abs();
-        take(if is_near { Timestamp::from_nanos(stamp) } else { time }, data);
+        let difference = stamp.abs_diff(time.as_nanos());
+        let is_plausible = difference <= MAX_STAMP_DIFFERENCE.unsigned_abs();
+        add(if is_plausible { Timestamp::from_nanos(stamp) } else { time }, data);
     }
 }
 

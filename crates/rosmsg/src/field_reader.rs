@@ -1,15 +1,16 @@
-//! Reading the fields of a message in order, in either encoding of ROS.
+//! Reading the fields of a message in order, in the encoding of ROS 1 or in CDR.
 //!
 //! | | ROS 1 | CDR |
 //! |---|---|---|
 //! | before the first field | no bytes | 4 bytes with the byte order and the version |
 //! | numbers | little-endian, without gaps | either byte order, aligned to their size |
+//! | seconds of a time | unsigned | signed |
 //! | a string | a `u32` length, bytes | the same, and a NUL that the length includes |
-//! | a list | a `u32` count, elements | the same; in version 2 after its length, except for numbers |
-//! | the end | is the end | may be padded: less than 4 bytes, or less than 8 zeros |
+//! | a list | a `u32` count, elements | the same; in version 2 after its length, unless the elements are numbers |
+//! | after the last field | no bytes | maybe padding: less than 4 bytes, or less than 8 zeros |
 //!
-//! (ROS wiki, "msg"; OMG DDS-XTypes 1.3, 7.4.) If too few bytes are left, no field is returned, so
-//! no length in a message is trusted.
+//! (ROS wiki, "msg"; OMG DDS-XTypes 1.3, 7.4.) Each method returns `None` if too few bytes are
+//! left, so that no length in a message is trusted.
 
 use std::ops::Range;
 
@@ -20,9 +21,9 @@ pub enum Encoding {
     Ros1,
     /// The encoding of ROS 2: `cdr`.
     Cdr,
-    /// Protocol buffers: `protobuf`, used by Foxglove's own types.
+    /// Protocol buffers: `protobuf`, used for Foxglove's own types.
     Protobuf,
-    /// JSON: `json`, also used by Foxglove's own types.
+    /// JSON: `json`, also used for Foxglove's own types.
     Json,
 }
 
@@ -46,53 +47,55 @@ impl Encoding {
 }
 
 /// The length of the encapsulation header of messages in CDR.
-pub(crate) const CDR_HEAD_LEN: usize = 4;
+const CDR_HEADER_LEN: usize = 4;
 
-/// Writers pad messages in CDR to a multiple of this many bytes, with zeros.
-const PADDING: usize = 8;
+/// Some writers pad messages in CDR with zeros to a multiple of this number of bytes.
+const ZERO_PADDING: usize = 8;
 
-/// DDS pads messages to a multiple of this many bytes, of any value (DDS-XTypes 1.3, 7.6.3.1.2).
+/// DDS pads messages with bytes of any value to a multiple of this number of bytes (DDS-XTypes 1.3,
+/// 7.6.3.1.2).
 const ANY_PADDING: usize = 4;
 
-/// The fields of a message that are not yet read.
+/// A reader of the fields of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldReader<'b> {
     encoding: Encoding,
-    /// The fields.
+    /// The bytes of all fields, without the encapsulation header.
     bytes: &'b [u8],
-    at: usize,
+    /// The position of the next field in `bytes`.
+    position: usize,
     is_big: bool,
-    /// The maximum alignment of numbers; smaller ones are aligned to their size.
-    most_aligned: usize,
-    /// Whether lists and arrays with elements other than numbers begin with their length.
+    /// The maximum alignment of numbers; smaller numbers are aligned to their size.
+    max_alignment: usize,
+    /// Whether lists and arrays of other elements than numbers begin with their length in bytes.
     has_lengths: bool,
 }
 
 impl<'b> FieldReader<'b> {
-    /// Starts reading `payload`, or returns `None` if its encapsulation is unknown.
+    /// Creates a reader of `payload`, or returns `None` if its encapsulation is unknown, or if the
+    /// encoding has no fixed order of fields.
     pub(crate) fn new(payload: &'b [u8], encoding: Encoding) -> Option<Self> {
-        let with_order = |bytes, is_big, most_aligned, has_lengths| Self {
+        let reader = |bytes, is_big, max_alignment, has_lengths| Self {
             encoding,
             bytes,
-            at: 0,
+            position: 0,
             is_big,
-            most_aligned,
+            max_alignment,
             has_lengths,
         };
         match encoding {
-            Encoding::Ros1 => return Some(with_order(payload, false, 1, false)),
+            Encoding::Ros1 => return Some(reader(payload, false, 1, false)),
             Encoding::Cdr => {}
-            // The order of their fields is not fixed.
             Encoding::Protobuf | Encoding::Json => return None,
         }
-        let (encapsulation, bytes) = payload.split_at_checked(CDR_HEAD_LEN)?;
+        let (encapsulation, bytes) = payload.split_at_checked(CDR_HEADER_LEN)?;
         // DDS-XTypes 1.3, table 59: CDR_BE, CDR_LE, CDR2_BE, CDR2_LE. The other bytes are
         // options.
         match encapsulation.first_chunk()? {
-            [0, 0] => Some(with_order(bytes, true, 8, false)),
-            [0, 1] => Some(with_order(bytes, false, 8, false)),
-            [0, 6] => Some(with_order(bytes, true, 4, true)),
-            [0, 7] => Some(with_order(bytes, false, 4, true)),
+            [0, 0] => Some(reader(bytes, true, 8, false)),
+            [0, 1] => Some(reader(bytes, false, 8, false)),
+            [0, 6] => Some(reader(bytes, true, 4, true)),
+            [0, 7] => Some(reader(bytes, false, 4, true)),
             _ => None,
         }
     }
@@ -104,30 +107,33 @@ impl<'b> FieldReader<'b> {
 
     /// Returns the number of bytes after the last field, without padding.
     pub(crate) fn extra_bytes(&self) -> usize {
-        let left = self.bytes.get(self.at..).unwrap_or_default();
-        let is_zero = || left.iter().all(|byte| *byte == 0);
-        let is_short = left.len() < ANY_PADDING || left.len() < PADDING && is_zero();
-        let is_padding = self.encoding == Encoding::Cdr && is_short;
-        if is_padding { 0 } else { left.len() }
+        let remaining = self.bytes.get(self.position..).unwrap_or_default();
+        let len = remaining.len();
+        let are_zeros = || remaining.iter().all(|byte| *byte == 0);
+        let is_padding = self.encoding == Encoding::Cdr
+            && (len < ANY_PADDING || len < ZERO_PADDING && are_zeros());
+        if is_padding { 0 } else { len }
     }
 
-    /// Reads `len` bytes, aligned to `size`.
+    /// Reads `len` bytes: numbers of `size` bytes, to which they are aligned.
     pub(crate) fn take(&mut self, size: usize, len: usize) -> Option<&'b [u8]> {
-        let start = self.at.checked_next_multiple_of(size.min(self.most_aligned))?;
+        let alignment = size.min(self.max_alignment);
+        let start = self.position.checked_next_multiple_of(alignment)?;
         let end = start.checked_add(len)?;
         let bytes = self.bytes.get(start..end)?;
-        self.at = end;
+        self.position = end;
         Some(bytes)
     }
 
-    /// Skips `len` bytes; returns their range in the payload.
-    pub(crate) fn take_range(&mut self, len: usize) -> Option<Range<usize>> {
+    /// Skips `len` bytes, and returns their range in the payload.
+    pub(crate) fn skip_range(&mut self, len: usize) -> Option<Range<usize>> {
         self.take(1, len)?;
-        let before = match self.encoding {
+        let header_len = match self.encoding {
             Encoding::Ros1 | Encoding::Protobuf | Encoding::Json => 0,
-            Encoding::Cdr => CDR_HEAD_LEN,
+            Encoding::Cdr => CDR_HEADER_LEN,
         };
-        Some(before + self.at - len..before + self.at)
+        let end = header_len + self.position;
+        Some(end - len..end)
     }
 
     /// Reads a byte.
@@ -149,7 +155,7 @@ impl<'b> FieldReader<'b> {
         self.u32().map(f32::from_bits)
     }
 
-    /// Reads a string. Some writers omit the NUL of an empty string in CDR.
+    /// Reads a string without its NUL, which some writers of CDR omit if the string is empty.
     pub(crate) fn text(&mut self) -> Option<&'b [u8]> {
         let len = usize::try_from(self.u32()?).ok()?;
         let bytes = self.take(1, len)?;
@@ -172,22 +178,26 @@ impl<'b> FieldReader<'b> {
         }
     }
 
-    /// Skips the length before a list or an array whose elements are not numbers, if the
+    /// Skips the length in bytes before a list or an array whose elements are not numbers, if the
     /// encoding has one.
-    pub(crate) fn length(&mut self) -> Option<()> {
+    pub(crate) fn skip_length(&mut self) -> Option<()> {
         if self.has_lengths { self.u32().map(drop) } else { Some(()) }
     }
 
     /// Reads the number of elements of a list whose elements are not numbers.
     pub(crate) fn count(&mut self) -> Option<u32> {
-        self.length()?;
+        self.skip_length()?;
         self.u32()
     }
 
     /// Reads a time (seconds, then nanoseconds); returns nanoseconds since 1970.
     pub(crate) fn stamp(&mut self) -> Option<i64> {
         let (seconds, nanos) = (self.u32()?, self.u32()?);
-        Some(i64::from(seconds) * 1_000_000_000 + i64::from(nanos))
+        let seconds = match self.encoding {
+            Encoding::Cdr => i64::from(seconds.cast_signed()),
+            Encoding::Ros1 | Encoding::Protobuf | Encoding::Json => seconds.into(),
+        };
+        Some(seconds * 1_000_000_000 + i64::from(nanos))
     }
 
     /// Reads a `std_msgs/Header`, which begins with a sequence number in ROS 1.
@@ -204,6 +214,7 @@ impl<'b> FieldReader<'b> {
 pub(crate) struct Header<'b> {
     /// Nanoseconds since 1970.
     pub(crate) stamp: i64,
+    /// The name of the coordinate frame.
     pub(crate) frame: &'b [u8],
 }
 

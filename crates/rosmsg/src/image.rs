@@ -24,7 +24,7 @@ use logtool_protobuf::{CompressedImage, PixelImage};
 
 use crate::{
     field_reader::{Encoding, FieldReader, Header},
-    message_compression::MAX_UNPACKED,
+    message_compression::MAX_DECOMPRESSED_BYTES,
     sensor::json::JsonImage,
 };
 
@@ -37,9 +37,9 @@ pub use self::{
 /// The message types that contain images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageType {
-    /// `sensor_msgs/Image`, `foxglove.RawImage`: pixels.
+    /// Pixels: `sensor_msgs/Image` or `foxglove.RawImage`.
     Raw(Encoding),
-    /// `sensor_msgs/CompressedImage`, `foxglove.CompressedImage`: a JPEG, PNG or other file.
+    /// A JPEG, PNG or other file: `sensor_msgs/CompressedImage` or `foxglove.CompressedImage`.
     Compressed(Encoding),
 }
 
@@ -50,7 +50,7 @@ pub struct ImageMessage<'m> {
     pub stamp: Timestamp,
     /// The frame of the camera.
     pub frame_id: Cow<'m, str>,
-    /// The encoding in the message: e.g. `rgb8`, or `bgr8; jpeg compressed bgr8`.
+    /// The encoding or the format in the message, e.g. `rgb8` or `bgr8; jpeg compressed bgr8`.
     pub encoding: Cow<'m, str>,
     /// The image itself.
     pub content: ImageContent<'m>,
@@ -65,7 +65,7 @@ pub enum ImageContent<'m> {
     Raw(RawImage<'m>),
     /// A file.
     File(ImageFile<'m>),
-    /// No pixels, or a file without bytes, e.g. of a camera that is switched off.
+    /// No pixels, or a file without bytes, e.g. because the camera is switched off.
     Nothing,
 }
 
@@ -94,12 +94,18 @@ impl ImageType {
     /// `Limit` if it is too long; `Malformed` if it cannot be decompressed.
     pub fn decompress(self, payload: &[u8]) -> Result<Cow<'_, [u8]>> {
         let (Self::Raw(encoding) | Self::Compressed(encoding)) = self;
-        encoding.decompress(payload, MAX_UNPACKED).map_err(|kind| match kind {
-            DamageKind::OverLimit => {
-                Error::new(ErrorKind::Limit, "the image is too long")
-            }
-            _ => Error::new(ErrorKind::Malformed, "the image cannot be decompressed"),
-        })
+        encoding.decompress(payload, MAX_DECOMPRESSED_BYTES).map_err(
+            |kind| match kind {
+                DamageKind::OverLimit => {
+                    let max_mebibytes = MAX_DECOMPRESSED_BYTES >> 20;
+                    let message = format!("the image has over {max_mebibytes} MiB");
+                    Error::new(ErrorKind::Limit, message)
+                }
+                _ => {
+                    Error::new(ErrorKind::Malformed, "the image cannot be decompressed")
+                }
+            },
+        )
     }
 
     /// Parses the image in `payload`, without the [per-record header](Topic::header_len) of its
@@ -112,14 +118,14 @@ impl ImageType {
             Self::Raw(Encoding::Protobuf) => foxglove_raw(payload),
             Self::Compressed(Encoding::Protobuf) => foxglove_compressed(payload),
             Self::Compressed(Encoding::Json) => json_compressed(payload),
-            Self::Raw(encoding) => raw(payload, encoding),
+            Self::Raw(encoding) => raw_image(payload, encoding),
             Self::Compressed(encoding) => compressed_image(payload, encoding),
         };
         message.ok_or_else(|| Error::new(ErrorKind::Malformed, "this is not an image"))
     }
 }
 
-fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
+fn raw_image(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let mut reader = FieldReader::new(payload, encoding)?;
     let header = reader.header()?;
     let (height, width) = (reader.u32()?, reader.u32()?);
@@ -174,8 +180,8 @@ fn json_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
 }
 
 fn pixels(image: RawImage<'_>) -> ImageContent<'_> {
-    let has_none = image.width == 0 || image.height == 0;
-    match has_none && image.data.is_empty() {
+    let has_no_pixels = image.width == 0 || image.height == 0;
+    match has_no_pixels && image.data.is_empty() {
         true => ImageContent::Nothing,
         false => ImageContent::Raw(image),
     }

@@ -1,14 +1,15 @@
-//! Converting payloads of a [`Layout`] to messages of ROS 1, whose type is made for them.
+//! Converting payloads of a [`Layout`] to messages of ROS 1, and creating the type of the messages.
 //!
 //! | in the layout | in the message |
 //! |---|---|
-//! | numbers, a bool | the same, `bool` being 0 or 1 |
-//! | characters of a fixed number | `string`: up to the first NUL; as Latin-1 if it is not UTF-8 |
+//! | a number | the same number |
+//! | a bool | 0 or 1 |
+//! | a fixed number of characters | `string`: up to the first NUL, decoded as Latin-1 if it is not UTF-8 |
 //! | an array, also of a nested type | an array of the same length |
 //! | padding, and fields without bytes | dropped |
 //!
-//! In both, fields follow each other in little-endian order, so that most of a payload is copied
-//! unchanged.
+//! In both, numbers are little-endian and follow each other without gaps, so that most of a payload
+//! is copied unchanged.
 
 mod program;
 mod run;
@@ -32,7 +33,7 @@ pub struct LayoutMessages {
 }
 
 impl LayoutMessages {
-    /// Creates the type for payloads of `layout`; nested types belong to `package` too.
+    /// Creates the type for payloads of `layout`. It and its nested types belong to `package`.
     ///
     /// ```
     /// use logtool_core::{FieldRole, Layout, LayoutField, LayoutKind, Primitive};
@@ -46,13 +47,13 @@ impl LayoutMessages {
     /// assert_eq!(messages.type_name, "a/FlightMode");
     /// assert_eq!(messages.definition.text(), "string mode\n");
     /// let mut out = Vec::new();
-    /// assert!(messages.put(b"up\0\0", &mut out));
+    /// assert!(messages.append_message(b"up\0\0", &mut out));
     /// assert_eq!(out, b"\x02\0\0\0up");
     /// # Ok::<(), logtool_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` for layouts without a fixed size; `Limit` if the type has too many parts.
+    /// `Unsupported` for layouts without a fixed size; `Limit` if the type has too many fields.
     pub fn new(layout: &Layout, package: &str) -> Result<Self> {
         let program = program::compile(layout, package)?;
         let definition = Definition::parse(&program.type_name, &program.text)?;
@@ -62,19 +63,19 @@ impl LayoutMessages {
     /// Appends the message for `payload` to `out`. Returns `false`, and appends nothing, if the
     /// payload does not match the layout.
     #[must_use]
-    pub fn put(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
-        let before = out.len();
-        let fits = run::run(&self.program, payload, out).is_some();
-        if !fits {
-            out.truncate(before);
+    pub fn append_message(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
+        let original_len = out.len();
+        let matches = run::run(&self.program, payload, out).is_some();
+        if !matches {
+            out.truncate(original_len);
         }
-        fits
+        matches
     }
 }
 
 impl Translate for LayoutMessages {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
-        messages.push_messages(run, |payload, out| self.put(payload, out));
+        messages.push_messages(run, |payload, out| self.append_message(payload, out));
         Ok(())
     }
 }

@@ -26,14 +26,17 @@ mod image;
 mod derived_topics;
 
 pub use crate::{
-    definition::{Definition, RecordDefinition, compile, define, describe, md5sum},
+    definition::{
+        Definition, RecordDefinition, compile, md5sum, resolve_definition,
+        resolve_definition_for_table,
+    },
     derived_topics::{Derivation, DerivedTopics, PointColumns},
     field_reader::Encoding,
     image::{
         ImageContent, ImageFile, ImageMessage, ImageType, PixelColor, Pixels, RawImage,
     },
     layout::LayoutMessages,
-    message_compression::MAX_UNPACKED,
+    message_compression::MAX_DECOMPRESSED_BYTES,
     message_writer::MessageWriter,
     metadata::{ConnectionMetadata, TopicMetadata},
     names::type_name,

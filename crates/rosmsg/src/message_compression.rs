@@ -1,8 +1,8 @@
 //! Messages that are compressed individually.
 //!
-//! With `--compression-mode message`, rosbag2 replaces each message in CDR by a zstd frame and
-//! records this in the metadata only (`rosbag2_compression_zstd`, `ZstdCompressor`). The first four
-//! bytes of a zstd frame are not a CDR encapsulation, so that each message shows whether it is
+//! With `--compression-mode message`, rosbag2 replaces each message in CDR by a zstd frame, and
+//! records this only in the metadata of the file (`rosbag2_compression_zstd`, `ZstdCompressor`). No
+//! CDR encapsulation has the first four bytes of a zstd frame, so they show whether a message is
 //! compressed.
 
 use std::{borrow::Cow, io::Read as _};
@@ -14,11 +14,13 @@ use crate::field_reader::Encoding;
 /// The first bytes of a zstd frame (RFC 8878, 3.1.1).
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The maximum size of messages that are decompressed together, in bytes.
-pub const MAX_UNPACKED: usize = 256 << 20;
+/// The maximum size in bytes of a decompressed message, and of all messages that are decompressed
+/// into one buffer.
+pub const MAX_DECOMPRESSED_BYTES: usize = 256 << 20;
 
-/// A declared size of up to this many times the compressed size is trusted.
-const MAX_RATIO: u64 = 1024;
+/// Memory for the declared size is allocated at once if it is at most this multiple of the
+/// compressed size.
+const MAX_TRUSTED_RATIO: u64 = 1024;
 
 impl Encoding {
     /// Returns the message in `payload`, decompressed if it is compressed, of at most `max_bytes`
@@ -41,7 +43,7 @@ impl Encoding {
             return Err(DamageKind::OverLimit);
         }
         if let Some(size) = size
-            && size <= MAX_RATIO * payload.len() as u64
+            && size <= MAX_TRUSTED_RATIO * payload.len() as u64
             && let Ok(message) = zstd::bulk::decompress(payload, size as usize)
         {
             return Ok(Cow::Owned(message));
@@ -62,13 +64,13 @@ impl Encoding {
 mod tests {
     use super::*;
 
-    /// A frame of the 12 bytes of `int32 x = 7` and `int32 y = 8` in CDR, made by hand after RFC
-    /// 8878: a single segment, its size, one raw block, which is the last.
+    /// A frame of the 12 bytes of `int32 x = 7` and `int32 y = 8` in CDR, made by hand from RFC
+    /// 8878: a single segment, its size, and one raw block, which is the last.
     const FRAME: &[u8] =
         b"\x28\xb5\x2f\xfd\x20\x0c\x61\0\0\0\x01\0\0\x07\0\0\0\x08\0\0\0";
 
     #[test]
-    fn frame_is_decompressed_in_cdr_only() {
+    fn only_messages_in_cdr_are_decompressed() {
         let message = Encoding::Cdr.decompress(FRAME, 12).unwrap();
         assert_eq!(&*message, b"\0\x01\0\0\x07\0\0\0\x08\0\0\0");
         assert_eq!(&*Encoding::Ros1.decompress(FRAME, 12).unwrap(), FRAME);

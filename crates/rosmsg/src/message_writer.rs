@@ -1,10 +1,10 @@
 //! Writing messages of ROS 1 field by field.
 
-/// Nanoseconds in a second.
+/// The number of nanoseconds in a second.
 const SECOND: i64 = 1_000_000_000;
 
 /// Appends the fields of a message to a buffer in the encoding of ROS 1: consecutive,
-/// little-endian, lists and strings after their length.
+/// little-endian, with the length before lists and strings.
 #[derive(Debug)]
 pub struct MessageWriter<'o> {
     out: &'o mut Vec<u8>,
@@ -22,7 +22,7 @@ impl<'o> MessageWriter<'o> {
         Self { out }
     }
 
-    /// Appends encoded bytes unchanged: numbers, or an array of them.
+    /// Appends encoded fields unchanged, e.g. numbers or an array of numbers.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.out.extend_from_slice(bytes);
         self
@@ -38,7 +38,7 @@ impl<'o> MessageWriter<'o> {
         self.bytes(&value.to_le_bytes())
     }
 
-    /// Appends `float64` values, consecutive or of an array.
+    /// Appends `float64` values: several fields, or an array.
     pub fn f64s(&mut self, values: &[f64]) -> &mut Self {
         values
             .iter()
@@ -56,11 +56,11 @@ impl<'o> MessageWriter<'o> {
         self.list(text.as_bytes())
     }
 
-    /// Appends a `time`: nanoseconds since 1970, or on another clock. Times that ROS cannot
-    /// represent are clamped.
+    /// Appends a `time` in nanoseconds since 1970, or since the start of another clock. Times that
+    /// ROS 1 cannot represent are clamped.
     pub fn time(&mut self, nanos: i64) -> &mut Self {
-        let latest = i64::from(u32::MAX) * SECOND + SECOND - 1;
-        let nanos = nanos.clamp(0, latest);
+        let max_nanos = i64::from(u32::MAX) * SECOND + SECOND - 1;
+        let nanos = nanos.clamp(0, max_nanos);
         self.u32((nanos / SECOND) as u32).u32((nanos % SECOND) as u32)
     }
 

@@ -1,7 +1,7 @@
 //! The metadata of topics and connections with messages of ROS.
 //!
-//! Readers of formats write it, and writers of formats and reports read it. The keys are
-//! those of bags. Only this module knows them.
+//! Readers of log formats write it; writers of log formats and reports read it. The keys are those
+//! of bags, and are defined only in this module.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ mod key {
 /// use logtool_rosmsg::TopicMetadata;
 ///
 /// let mut metadata = BTreeMap::new();
-/// let known = TopicMetadata { connections: Some(2), ..TopicMetadata::default() };
-/// known.insert_into(&mut metadata);
-/// assert_eq!(TopicMetadata::new(&metadata), known);
+/// let written = TopicMetadata { connections: Some(2), ..TopicMetadata::default() };
+/// written.insert_into(&mut metadata);
+/// assert_eq!(TopicMetadata::new(&metadata), written);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TopicMetadata<'m> {
@@ -36,7 +36,7 @@ pub struct TopicMetadata<'m> {
     pub callers: Option<&'m str>,
     /// The number of connections.
     pub connections: Option<u64>,
-    /// Whether late subscribers get the last message of some connection.
+    /// Whether late subscribers get the last message of at least one connection.
     pub is_latching: Option<bool>,
     /// The reason why the topic has only raw bytes, if its definition is missing. A
     /// definition that cannot be used is reported as damage instead.
@@ -44,7 +44,7 @@ pub struct TopicMetadata<'m> {
 }
 
 impl<'m> TopicMetadata<'m> {
-    /// Returns what the `metadata` of a topic states.
+    /// Reads the `metadata` of a topic.
     pub fn new(metadata: &'m BTreeMap<String, String>) -> Self {
         let get = |key: &str| metadata.get(key).map(String::as_str);
         Self {
@@ -56,12 +56,12 @@ impl<'m> TopicMetadata<'m> {
         }
     }
 
-    /// Returns the MD5 sum of the message definition, or `*` if it is not known.
+    /// Returns the MD5 sum of the message definition, or `*` if it is unknown.
     pub fn md5sum_or_any(&self) -> &'m str {
         self.md5sum.unwrap_or("*")
     }
 
-    /// Inserts the values that are known into `metadata`.
+    /// Inserts the values that are not `None` into `metadata`.
     pub fn insert_into(&self, metadata: &mut BTreeMap<String, String>) {
         let entries = [
             (key::MD5SUM, self.md5sum.map(str::to_owned)),
@@ -75,7 +75,7 @@ impl<'m> TopicMetadata<'m> {
         }
     }
 
-    /// Removes the MD5 sum from `metadata`, for messages with another definition.
+    /// Removes the MD5 sum from `metadata`, for a copy of the messages with another definition.
     pub fn remove_md5sum(metadata: &mut BTreeMap<String, String>) {
         metadata.remove(key::MD5SUM);
     }
@@ -88,10 +88,10 @@ pub struct ConnectionMetadata<'m> {
     pub md5sum: Option<&'m str>,
     /// The name of the node that published.
     pub caller: Option<&'m str>,
-    /// Whether late subscribers get its last message: the string in the file, which is `1`
-    /// or `0` in most files.
+    /// Whether late subscribers get the last message of the connection: the string in the file,
+    /// which is usually `1` or `0`.
     pub latching: Option<&'m str>,
-    /// The topic on which it was published, if the record has another name.
+    /// The topic on which the messages were published, if the topic of the record differs.
     pub original_topic: Option<&'m str>,
 }
 
@@ -100,7 +100,7 @@ impl<'m> ConnectionMetadata<'m> {
     pub const KEYS: [&'static str; 4] =
         [key::MD5SUM, key::CALLER, key::LATCHING, key::ORIGINAL_TOPIC];
 
-    /// Returns what the metadata of a [`Stream`](logtool_core::Stream) states.
+    /// Reads the metadata of a [`Stream`](logtool_core::Stream). Only strings are used.
     pub fn from_values(metadata: &'m BTreeMap<String, Value>) -> Self {
         Self::from_lookup(|key| match metadata.get(key) {
             Some(Value::Text(text)) => Some(text),
@@ -108,7 +108,7 @@ impl<'m> ConnectionMetadata<'m> {
         })
     }
 
-    /// Returns what the metadata of a channel of an MCAP file states.
+    /// Reads the metadata of a channel of an MCAP file.
     pub fn from_strings(metadata: &'m BTreeMap<String, String>) -> Self {
         Self::from_lookup(|key| metadata.get(key).map(String::as_str))
     }
@@ -122,7 +122,7 @@ impl<'m> ConnectionMetadata<'m> {
         }
     }
 
-    /// Returns the keys and the values that are known.
+    /// Returns the values that are not `None`, with their keys.
     pub fn entries(&self) -> impl Iterator<Item = (&'static str, &'m str)> {
         let values = [self.md5sum, self.caller, self.latching, self.original_topic];
         Self::KEYS
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn topic_metadata_has_the_keys_of_bags() {
-        let connection = TopicMetadata {
+        let topic_metadata = TopicMetadata {
             md5sum: Some("*"),
             callers: Some("/a, /b"),
             connections: Some(2),
@@ -146,10 +146,11 @@ mod tests {
             raw_reason: None,
         };
         let mut metadata = BTreeMap::new();
-        connection.insert_into(&mut metadata);
-        let text: Vec<_> = metadata.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        topic_metadata.insert_into(&mut metadata);
+        let entries: Vec<_> =
+            metadata.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(
-            text,
+            entries,
             ["callerid=/a, /b", "connections=2", "latching=true", "md5sum=*"]
         );
     }

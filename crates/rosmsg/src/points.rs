@@ -1,6 +1,6 @@
-//! Points of a message, stored by column.
+//! The points of a message, as columns.
 //!
-//! A message is inspected once: this finds the values of each column, and checks that all of them
+//! A message is inspected once, to locate the values of each column and to check that all of them
 //! lie in the message. Then the values are gathered column by column.
 
 mod fields;
@@ -11,7 +11,7 @@ use logtool_core::Primitive;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
-    fields::{NO_COLUMN, PointField, display_name, fills, point_schema},
+    fields::{NO_COLUMN, PointField, column_values, display_name, point_schema},
     grid::{Grid, StridedValues},
 };
 
@@ -19,11 +19,11 @@ pub(crate) use self::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PointSchema {
     pub(crate) columns: Vec<PointColumn>,
-    /// Whether points are organized in rows and columns, like the pixels of a depth camera.
+    /// Whether the points are organized in rows and columns, like the pixels of a depth camera.
     pub(crate) has_rows: bool,
 }
 
-/// A column of values, with one or several for each point.
+/// A column with one or several values for each point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PointColumn {
     pub(crate) name: String,
@@ -49,28 +49,28 @@ pub(crate) struct MessagePoints<'b> {
     pub(crate) count: usize,
     /// The number of declared points that are missing.
     pub(crate) missing: usize,
-    /// The number of points in a row.
+    /// The number of points in a row, if they are organized in rows.
     pub(crate) width: u32,
     /// The values of each column of the point schema.
     pub(crate) columns: Vec<PointValues<'b>>,
-    pub(crate) missing_columns: MissingColumn,
+    pub(crate) without_column: FieldsWithoutColumn,
     /// The number of bytes after the last field of the message.
     pub(crate) extra_bytes: usize,
 }
 
-/// A field of a message without a column, and the reason.
+/// The fields of a message without a column: a description of each kind, as part of a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MissingColumn {
-    /// The field is impossible.
-    pub(crate) impossible: Option<String>,
-    /// There is no such column.
+pub(crate) struct FieldsWithoutColumn {
+    /// Fields that contradict the message, e.g. lie outside the points.
+    pub(crate) invalid: Option<String>,
+    /// Valid fields that are not in the point schema.
     pub(crate) not_in_schema: Option<String>,
 }
 
-/// The values of a column.
+/// The values of a column in one message.
 #[derive(Clone, Debug)]
 pub(crate) enum PointValues<'b> {
-    /// The message has no values.
+    /// No values: the column is null.
     Nothing,
     /// Values in the bytes of the message, of all points or of the first ones.
     Strided(StridedValues<'b>),
@@ -82,25 +82,25 @@ pub(crate) enum PointValues<'b> {
     Times(Vec<i64>),
 }
 
-/// The maximum number of columns; the search for those of a message is linear.
+/// The maximum number of columns. It limits the linear search for the column of each field.
 pub(crate) const MAX_COLUMNS: usize = 512;
 
 /// The maximum number of values of a point. (The longest descriptor of PCL has 1980.)
-const MAX_VALUES: u32 = 4096;
+const MAX_VALUES: u64 = 4096;
 
 /// The maximum total length of the column names, in bytes.
-const MAX_NAMES: usize = 64 << 10;
+const MAX_NAME_BYTES: usize = 64 << 10;
 
 impl PointSchema {
-    /// Creates a point schema with `columns`, or returns `None` if there are more than any sensor
-    /// has.
+    /// Creates a point schema with `columns`, or returns `None` if they exceed a limit, which no
+    /// known sensor does.
     pub(crate) fn new(columns: Vec<PointColumn>, has_rows: bool) -> Option<Self> {
-        let add = |sum: u32, column: &PointColumn| {
-            sum.checked_add(column.count).filter(|sum| *sum <= MAX_VALUES)
-        };
-        columns.iter().try_fold(0, add)?;
-        let names: usize = columns.iter().map(|column| column.name.len()).sum();
-        let is_fair = columns.len() <= MAX_COLUMNS && names <= MAX_NAMES;
-        is_fair.then_some(Self { columns, has_rows })
+        let value_count: u64 =
+            columns.iter().map(|column| u64::from(column.count)).sum();
+        let name_bytes: usize = columns.iter().map(|column| column.name.len()).sum();
+        let is_within_limits = columns.len() <= MAX_COLUMNS
+            && value_count <= MAX_VALUES
+            && name_bytes <= MAX_NAME_BYTES;
+        is_within_limits.then_some(Self { columns, has_rows })
     }
 }

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_occur_twice_get_numbers() {
+    fn repeated_names_get_numbers() {
         let names = unique_names(["x", "time", "x_3", "x", "x", "x_2"].into_iter());
         assert_eq!(names, ["x", "time_2", "x_3", "x_2", "x_4", "x_2_2"]);
         let many = unique_names(std::iter::repeat_n("x", 65_536));

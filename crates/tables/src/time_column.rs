@@ -232,9 +232,10 @@ mod tests {
     #[test]
     fn unit_follows_from_the_name_and_the_first_value() {
         use TimeUnit::{Micros, Millis, Nanos, Seconds};
-        for (named, first, unit) in [
+        // The unit of the name, the first value, and the unit of the column.
+        for (unit_of_name, first_value, unit) in [
             (Micros, 5_020_174.0, Micros),
-            // `date -d 2024-06-01 +%s` is 1717200000: half an hour of microseconds.
+            // `date -u -d 2024-06-01 +%s` is 1717200000, but also half an hour in microseconds.
             (Micros, 1_717_200_000.0, Micros),
             (Micros, 1_717_200_000.25, Seconds),
             (Micros, 1_717_200_000e6, Micros),
@@ -245,12 +246,13 @@ mod tests {
             (Seconds, 1_717_200_000e9, Nanos),
             (Nanos, 5.0, Nanos),
         ] {
-            assert_eq!(unit_of(named, first), unit, "{named:?} {first}");
+            let actual = unit_of(unit_of_name, first_value);
+            assert_eq!(actual, unit, "{unit_of_name:?} {first_value}");
         }
     }
 
     #[test]
-    fn choice_of_a_column_may_contain_colons() {
+    fn name_of_a_chosen_column_may_contain_colons() {
         let parse = |text: &str| text.parse::<TimeColumnChoice>().unwrap();
         assert_eq!(parse("a:b").name, "a:b");
         assert_eq!(parse("a:b:ns").unit, Some(TimeUnit::Nanos));
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_in_any_case() {
+    fn names_of_time_columns_match_in_any_case() {
         let names = ["x", "Time", "TIMESTAMP"].map(str::to_owned);
         let indices: Vec<usize> =
             candidates(&names).iter().map(|candidate| candidate.0).collect();

@@ -23,7 +23,7 @@ fn open(text: impl Into<Bytes>) -> Box<dyn Log> {
     FORMAT.open(Arc::new(text.into()), OpenOptions::default()).unwrap()
 }
 
-/// Returns a table with every type, quotes, empty cells and lines in cells.
+/// Returns a table with cells of every type, quotes, empty cells and line endings in cells.
 fn sample() -> String {
     let mut text = "timestamp,count,x[0],x[1],ok,note,empty\r\n".to_owned();
     for row in 0..60 {
@@ -48,8 +48,8 @@ fn csv_files_keep_the_laws() {
 fn damaged_tables_keep_the_laws() {
     let damaged = sample().replacen("plain,", "plain", 3).replacen("1005000,", "x,", 1);
     logtool_core::conformance::check_damaged(&FORMAT, damaged.clone().into());
-    let cut = damaged + "1,2,\"open";
-    logtool_core::conformance::check_damaged(&FORMAT, cut.into());
+    let truncated = damaged + "1,2,\"open";
+    logtool_core::conformance::check_damaged(&FORMAT, truncated.into());
 }
 
 #[test]
@@ -59,8 +59,8 @@ fn long_tables_have_several_parts_that_keep_the_laws() {
     let log = open(text.clone());
     assert_eq!(log.manifest().parts.len(), 2);
     assert_eq!(log.manifest().records(), Some(6_000));
-    let broken = text.replace("\n5500,", "\n5500;");
-    let log = open(broken);
+    // A row without its comma.
+    let log = open(text.replace("\n5500,", "\n5500;"));
     let selection = Selection::default();
     let (mut block, mut damage) = (Block::default(), Vec::new());
     for part in log.manifest().plan(&selection, 0) {
@@ -70,7 +70,7 @@ fn long_tables_have_several_parts_that_keep_the_laws() {
         }
     }
     assert_eq!(damage, log.manifest().damage);
-    // The header, and two lines for each row before it.
+    // Line 1 is the header, and each of the 5500 rows before this one has two lines.
     assert_eq!(
         damage[0].reason.as_deref(),
         Some("line 11002 has the wrong number of cells: 1, not 2")
@@ -102,7 +102,7 @@ fn cells_have_their_values_and_types() {
 }
 
 #[test]
-fn mixed_columns_are_text_and_a_remark_states_why() {
+fn columns_of_mixed_types_are_text_and_a_remark_states_why() {
     let log = open("t,a,b,c\n1,1,18446744073709551615,x\n2,2.5,1,y\n3,z,2,\n");
     let batch = table(&*log, View::Nested);
     assert_eq!(batch["a"].data_type(), &DataType::Utf8);
@@ -136,7 +136,7 @@ fn rows_that_do_not_fit_are_damage_with_their_line() {
         reported,
         [
             (garbled, 13, "line 3 has the wrong number of cells: 1, not 2"),
-            // The blank line before it belongs to the range.
+            // The range starts with the blank line before the row.
             (garbled, 16, "line 5 has the wrong number of cells: 3, not 2"),
             (garbled, 25, "line 6 has no time"),
         ]
@@ -144,7 +144,7 @@ fn rows_that_do_not_fit_are_damage_with_their_line() {
 }
 
 #[test]
-fn truncated_tables_have_their_whole_rows() {
+fn truncated_tables_have_their_complete_rows() {
     let log = open("time,x\n1,2\n3,\"4\n5,6\n");
     assert_eq!(log.manifest().records(), Some(2));
     assert_eq!(log.manifest().damage[0].kind, DamageKind::Truncated);
@@ -157,22 +157,22 @@ fn truncated_tables_have_their_whole_rows() {
 }
 
 #[test]
-fn time_column_is_found_or_chosen() {
+fn time_column_is_detected_or_chosen() {
     // `date -u -d 2024-06-01 +%s` is 1717200000.
-    let seconds = 1_717_200_000_000_000_000;
-    for (text, nanos, zero) in [
+    let june_2024 = 1_717_200_000_000_000_000;
+    for (text, nanos, clock_zero) in [
         ("timestamp,x\n5020174,1\n", 5_020_174_000, ClockZero::Boot),
         ("Time,x\n1.5,1\n", 1_500_000_000, ClockZero::Boot),
-        ("time,x\n1717200000000000000,1\n", seconds, ClockZero::Unix),
-        ("%time,field.x\n1717200000000000000,1\n", seconds, ClockZero::Unix),
-        ("x,rosbagTimestamp\n1,1717200000000000000\n", seconds, ClockZero::Unix),
-        (",x\n2024-06-01 00:00:00,1\n", seconds, ClockZero::Unix),
-        ("x;when\n1;2024-06-01T02:00:00+02:00\n", seconds, ClockZero::Unix),
+        ("time,x\n1717200000000000000,1\n", june_2024, ClockZero::Unix),
+        ("%time,field.x\n1717200000000000000,1\n", june_2024, ClockZero::Unix),
+        ("x,rosbagTimestamp\n1,1717200000000000000\n", june_2024, ClockZero::Unix),
+        (",x\n2024-06-01 00:00:00,1\n", june_2024, ClockZero::Unix),
+        ("x;when\n1;2024-06-01T02:00:00+02:00\n", june_2024, ClockZero::Unix),
     ] {
         let log = open(text);
         let manifest = log.manifest();
         assert_eq!(manifest.time.unwrap().start.as_nanos(), nanos, "{text}");
-        assert_eq!(manifest.clock.zero, zero, "{text}");
+        assert_eq!(manifest.clock.zero, clock_zero, "{text}");
         assert_eq!(manifest.topics[0].schema.fields().len(), 2, "{text}");
     }
     let text = Bytes::from_static(b"a,b\n1,2\n");
@@ -191,7 +191,7 @@ fn time_column_is_found_or_chosen() {
 }
 
 #[test]
-fn text_that_is_not_utf8_is_latin1() {
+fn text_that_is_not_utf8_is_decoded_as_latin1() {
     let log = open(&b"time,x\n1,S\xfcd\n2,\0\n"[..]);
     let batch = table(&*log, View::Nested);
     let x: &StringArray = batch["x"].as_string();

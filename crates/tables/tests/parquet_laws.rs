@@ -65,6 +65,7 @@ fn rows() -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
+/// Returns a Parquet file with row groups of 30 rows, and with `topic` in its metadata.
 fn file(batch: &RecordBatch, compression: Compression, topic: Option<&str>) -> Bytes {
     let topic = topic
         .map(|topic| vec![KeyValue::new("logtool.topic".into(), topic.to_owned())]);
@@ -85,7 +86,7 @@ fn open(bytes: Bytes) -> Box<dyn Log> {
 
 #[test]
 fn parquet_files_keep_the_laws() {
-    // A small file, because it is read many times, with each truncation and damage.
+    // The file is small, because it is read many times, truncated and damaged at many positions.
     let rows = rows().slice(0, 40).project(&[0, 1, 2, 4, 6]).unwrap();
     let bytes = file(&rows, Compression::SNAPPY, None);
     logtool_core::conformance::check(&FORMAT, bytes);
@@ -132,7 +133,7 @@ fn rows_without_a_time_are_damage() {
     let manifest = log.manifest();
     assert_eq!(manifest.records(), Some(2));
     assert_eq!((manifest.damage[0].records, manifest.damage[0].lost_bytes), (1, 0));
-    // Milliseconds, as the first value shows.
+    // The first value shows that the unit is milliseconds. The end is exclusive.
     let end = manifest.time.unwrap().end.as_nanos();
     assert_eq!(end, 1_717_200_000_000_000_001);
     assert_eq!(table(&*log, View::Nested).num_rows(), 2);

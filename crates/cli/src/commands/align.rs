@@ -68,7 +68,7 @@ fn text(report: &AlignReport, name: &str, option: &str) -> String {
     let Confidence { overlap_seconds: overlap, .. } = found.confidence;
     let (ppm, error) = (found.drift_ppm, found.confidence.drift_error_ppm);
     let reference = Seconds(found.reference);
-    let (drift, with) = if found.confidence.knows_drift() {
+    let (drift, with) = if found.confidence.is_drift_known() {
         (
             format!(
                 "{ppm:.2} ppm ± {error:.1}, to add for the time since the reference"
@@ -112,7 +112,7 @@ fn confidence_text(confidence: &Confidence) -> String {
          {:.2} ms, over {:.1} s at {:.0} Hz",
         confidence.correlation,
         confidence.peak_ratio,
-        confidence.agreeing,
+        confidence.agreeing_windows,
         confidence.windows,
         confidence.residual_seconds * 1e3,
         confidence.overlap_seconds,
@@ -122,7 +122,7 @@ fn confidence_text(confidence: &Confidence) -> String {
 
 fn json(args: &AlignArgs, report: &AlignReport, option: &str) -> Result<String> {
     let found = &report.estimate;
-    let Confidence { windows, agreeing, .. } = found.confidence;
+    let Confidence { windows, agreeing_windows, .. } = found.confidence;
     let side = |path: &Path, signal: &str| json!({ "file": path.display().to_string(), "signal": signal });
     let json = json!({
         "a": side(&args.a, &report.first.signal),
@@ -134,13 +134,13 @@ fn json(args: &AlignArgs, report: &AlignReport, option: &str) -> Result<String> 
         "reference_s": serde_json::to_value(Seconds(found.reference))?,
         "reference_ns": found.reference,
         "drift_ppm": found.drift_ppm,
-        "drift_known": found.confidence.knows_drift(),
+        "drift_known": found.confidence.is_drift_known(),
         "option": option,
         "confidence": {
             "correlation": found.confidence.correlation,
             "peak_ratio": found.confidence.peak_ratio,
             "windows": windows,
-            "agreeing": agreeing,
+            "agreeing": agreeing_windows,
             "residual_s": found.confidence.residual_seconds,
             "offset_error_s": found.confidence.offset_error_seconds,
             "drift_error_ppm": found.confidence.drift_error_ppm,

@@ -111,7 +111,10 @@ fn unrelated_logs_are_refused() {
         .assert_status(1, &["do not fit"]);
     assert_eq!(run.json_lines()[0]["aligned"], false);
     let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "bat.v"];
-    folder.run(&args).assert_status(1, &["b.ulg: |bat.v|: it has only 0 numbers"]);
+    folder.run(&args).assert_status(
+        1,
+        &["b.ulg: |bat.v|: it has only 0 values, and at least 50 are required"],
+    );
 }
 
 /// Returns the part of the ULog `data` between two times of its own clock, in seconds. `clock`

@@ -160,7 +160,7 @@ impl AlignReport {
     pub fn drift(&self) -> Option<ClockDrift> {
         let Estimate { drift_ppm: ppm, reference, confidence, .. } = self.estimate;
         let reference = Some(Timestamp::from_nanos(reference));
-        confidence.knows_drift().then_some(ClockDrift { ppm, reference })
+        confidence.is_drift_known().then_some(ClockDrift { ppm, reference })
     }
 }
 

@@ -57,7 +57,7 @@ impl IndexPass {
         let times =
             times.filter(|time| *time != TimeRange::ALL && time.start < time.end);
         let time = times.reduce(|range, next| range.cover(&next));
-        derived.make_room(&mut parts);
+        derived.add_time_margin(&mut parts);
         let channels = self.table.channels.iter();
         let ids_and_topics =
             channels.clone().map(|declared| (declared.channel.id, declared.topic));

@@ -9,7 +9,7 @@ use logtool_core::{
     Block, Columns, Damage, Decoder, Error, ErrorKind, Layout, LayoutDecoder, Result,
     Run, Topic,
 };
-use logtool_rosmsg::{Definition, Encoding, MAX_UNPACKED, Transcoder};
+use logtool_rosmsg::{Definition, Encoding, MAX_DECOMPRESSED_BYTES, Transcoder};
 
 /// The encoding of messages of ROS 2.
 pub(crate) const MESSAGE_ENCODING: &str = "cdr";
@@ -44,7 +44,7 @@ pub(crate) fn layout(topic: &Topic) -> Result<Arc<Layout>> {
     let layout = definition.layout()?;
     // The layout may have more columns than a table can have.
     LayoutDecoder::new(&layout, &Columns::default())?;
-    Transcoder::of_ros2(&layout)?;
+    Transcoder::for_ros2_layout(&layout)?;
     Ok(layout)
 }
 
@@ -57,7 +57,7 @@ impl CdrDecoder {
         columns: &Columns,
     ) -> Result<Self> {
         Ok(Self {
-            transcoder: Transcoder::of_ros2(layout)?,
+            transcoder: Transcoder::for_ros2_layout(layout)?,
             columns: LayoutDecoder::new(layout, columns)?,
             header_len: header_len as usize,
             block: Block::default(),
@@ -81,7 +81,7 @@ impl Decoder for CdrDecoder {
             first_offset.get_or_insert(record.offset);
             let message = record.payload.get(self.header_len..).unwrap_or_default();
             let start = bytes.len();
-            let limit = MAX_UNPACKED.saturating_sub(start);
+            let limit = MAX_DECOMPRESSED_BYTES.saturating_sub(start);
             let message = Encoding::Cdr.decompress(message, limit);
             let message = match message {
                 Ok(message) => message,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use logtool_core::{Error, ErrorKind, Result, Topic};
-use logtool_rosmsg::{ConnectionMetadata, TopicMetadata, Transcoder, describe};
+use logtool_rosmsg::{
+    ConnectionMetadata, TopicMetadata, Transcoder, resolve_definition_for_table,
+};
 
 use crate::messages::cdr;
 
@@ -59,27 +61,30 @@ impl Translation {
             return Ok(None);
         }
         let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
-        let translation = describe(&topic.type_name, md5sum, &topic.definition)
-            .and_then(|described| {
-                let is_log = described.definition.is_log();
-                Ok(Self {
-                    type_name: described.definition.ros2_name(),
-                    definition: described.definition.ros2_text()?,
-                    transcoder: if is_log {
-                        Transcoder::for_log_messages()
-                    } else {
-                        Transcoder::to_ros2(&described.layout)?
-                    },
-                    remark: if is_log {
-                        Some(omitted_fields_remark(topic))
-                    } else {
-                        invalid_names_remark(
-                            topic,
-                            &described.definition.ros2_misnamed(),
-                        )
-                    },
-                })
-            });
+        let translation =
+            resolve_definition_for_table(&topic.type_name, md5sum, &topic.definition)
+                .and_then(|described| {
+                    let is_log = described.definition.is_log();
+                    Ok(Self {
+                        type_name: described.definition.ros2_name(),
+                        definition: described.definition.ros2_text()?,
+                        transcoder: if is_log {
+                            Transcoder::for_log_messages()
+                        } else {
+                            Transcoder::for_ros1_layout_with_added_fields(
+                                &described.layout,
+                            )?
+                        },
+                        remark: if is_log {
+                            Some(omitted_fields_remark(topic))
+                        } else {
+                            invalid_names_remark(
+                                topic,
+                                &described.definition.names_invalid_in_ros2(),
+                            )
+                        },
+                    })
+                });
         translation.map(Some).map_err(|err| {
             let (label, reason) = (topic.label(), err.message());
             let message =

@@ -70,7 +70,7 @@ pub(crate) fn start_align<'py>(
             offset_ns: estimate.offset_nanos,
             reference_ns: estimate.reference,
             drift_ppm: estimate.drift_ppm,
-            drift_known: estimate.confidence.knows_drift(),
+            drift_known: estimate.confidence.is_drift_known(),
             correlation: estimate.confidence.correlation,
             offset_error_s: estimate.confidence.offset_error_seconds,
         };

@@ -1,22 +1,22 @@
 //! The contents of `testdata/`; see the README there.
 
-mod broken;
+mod damage;
 mod message;
 mod rover;
 
 use logtool_core::Result;
 
 /// The position of a sector in the middle of the fourth chunk.
-const IN_A_CHUNK: usize = 26_112;
+const SECTOR_IN_CHUNK: usize = 26_112;
 
-/// Returns all bags with their file names.
+/// Returns the name and the bytes of each file.
 pub(crate) fn all() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let rover = rover::bag()?;
     Ok(vec![
         ("damaged/killed.bag.active", rover::killed()?),
         (
             "damaged/lost_sector.bag",
-            broken::without_a_sector(rover.clone(), IN_A_CHUNK),
+            damage::with_zeroed_sector(rover.clone(), SECTOR_IN_CHUNK),
         ),
         ("rover.bag", rover),
     ])

@@ -1,5 +1,6 @@
-//! Messages in the serialization of ROS: consecutive fields, little-endian; strings and lists
-//! follow their length as `u32`. (ROS wiki, "msg", "Field Types".)
+//! Messages in the encoding of ROS 1: fields follow each other without gaps, numbers are
+//! little-endian, and strings and lists begin with their length as `u32`. (ROS wiki, "msg", "Field
+//! Types".)
 
 /// A message that is being built.
 #[derive(Clone, Debug, Default)]
@@ -7,12 +8,12 @@ pub(crate) struct Message(pub(crate) Vec<u8>);
 
 /// A time in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment(pub(crate) i64);
+pub(crate) struct Stamp(pub(crate) i64);
 
 impl Message {
     /// Starts a message with a `std_msgs/Header`.
-    pub(crate) fn stamped(number: u32, at: Moment, frame: &str) -> Self {
-        Self::default().u32(number).time(at).text(frame)
+    pub(crate) fn stamped(number: u32, stamp: Stamp, frame: &str) -> Self {
+        Self::default().u32(number).time(stamp).text(frame)
     }
 
     pub(crate) fn u8(self, value: u8) -> Self {
@@ -36,7 +37,7 @@ impl Message {
     }
 
     /// Appends seconds and nanoseconds.
-    pub(crate) fn time(self, Moment(nanos): Moment) -> Self {
+    pub(crate) fn time(self, Stamp(nanos): Stamp) -> Self {
         self.u32((nanos / 1_000_000_000) as u32).u32((nanos % 1_000_000_000) as u32)
     }
 

@@ -1,4 +1,4 @@
-//! A rover that drives a circle of 5 m radius in 10 s, and its recording.
+//! The recording of a rover that drives a circle with a radius of 5 m in 10 s.
 
 use std::{f64::consts::TAU, io::Cursor};
 
@@ -6,17 +6,18 @@ use logtool_core::{Output, Result, Timestamp};
 use logtool_rosbag::{
     Compression, ConnectionHandle, ConnectionHeader, Writer, WriterOptions,
 };
-use logtool_rosmsg::describe;
+use logtool_rosmsg::resolve_definition;
 
-use super::message::{Message, Moment};
+use super::message::{Message, Stamp};
 
 /// 2024-06-01 10:00:00 UTC.
 const START: i64 = 1_717_236_000_000_000_000;
-/// The delay between the stamp of the sensor and the time of the recorder, in nanoseconds.
+/// The delay between the stamp of a message and its time in the bag, in nanoseconds.
 const LATENCY: i64 = 2_345_678;
-/// A hundredth of a second in nanoseconds: the interval of the simulation.
-const BEAT: i64 = 10_000_000;
-const BEATS: i64 = 1_000;
+/// The duration of a step of the simulation in nanoseconds: a hundredth of a second.
+const STEP_NANOS: i64 = 10_000_000;
+/// The number of steps of the whole drive.
+const STEPS: i64 = 1_000;
 
 /// Returns the bag of the whole drive, compressed with LZ4.
 pub(crate) fn bag() -> Result<Vec<u8>> {
@@ -24,7 +25,7 @@ pub(crate) fn bag() -> Result<Vec<u8>> {
         .with_compression(Compression::Lz4)
         .with_chunk_bytes(32 << 10);
     let mut drive = Drive::start(Writer::new(Cursor::new(Vec::new()), options)?)?;
-    (0..BEATS).try_for_each(|beat| drive.beat(beat))?;
+    (0..STEPS).try_for_each(|step| drive.simulate_step(step))?;
     Ok(drive.bag.finish()?.into_inner())
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn killed() -> Result<Vec<u8>> {
     let mut file = Cursor::new(Vec::new());
     let options = WriterOptions::default().with_chunk_bytes(16 << 10);
     let mut drive = Drive::start(Writer::new(&mut file, options)?)?;
-    (0..BEATS * 2 / 5).try_for_each(|beat| drive.beat(beat))?;
+    (0..STEPS * 2 / 5).try_for_each(|step| drive.simulate_step(step))?;
     drop(drive);
     let mut bytes = file.into_inner();
     bytes.truncate(bytes.len() - 4_321);
@@ -58,7 +59,7 @@ struct Drive<W> {
 impl<W: Output> Drive<W> {
     fn start(mut bag: Writer<W>) -> Result<Self> {
         let header = |topic: &str, type_name: &str, caller: &str| -> Result<_> {
-            let common = describe(type_name, "*", "")?.definition.text();
+            let common = resolve_definition(type_name, "*", "")?.definition.text();
             Ok(ConnectionHeader::new(topic, type_name, &common).with_caller(caller))
         };
         let tf = |caller| header("/tf", "tf2_msgs/TFMessage", caller);
@@ -89,34 +90,34 @@ impl<W: Output> Drive<W> {
         })
     }
 
-    /// Simulates one hundredth of a second.
-    fn beat(&mut self, beat: i64) -> Result<()> {
-        let at = Moment(START + beat * BEAT);
-        let turn = beat as f64 / BEATS as f64 * TAU;
-        let every = |n: i64| (beat % n == 0).then_some((beat / n) as u32);
+    /// Simulates a step, and records its messages.
+    fn simulate_step(&mut self, step: i64) -> Result<()> {
+        let stamp = Stamp(START + step * STEP_NANOS);
+        let turn = step as f64 / STEPS as f64 * TAU;
+        let every = |n: i64| (step % n == 0).then_some((step / n) as u32);
         let mut write = |connection: ConnectionHandle, message: Message| {
-            let time = Timestamp::from_nanos(at.0 + LATENCY);
+            let time = Timestamp::from_nanos(stamp.0 + LATENCY);
             self.bag.write(connection, time, &message.0)
         };
-        if beat == 0 {
-            write(self.map, map(at))?;
+        if step == 0 {
+            write(self.map, map(stamp))?;
         }
         if let Some(number) = every(4) {
-            write(self.imu, imu(number, at, turn))?;
+            write(self.imu, imu(number, stamp, turn))?;
         }
         if let Some(number) = every(10) {
-            write(self.tf[number as usize % 2], transform(number, at, turn))?;
+            write(self.tf[number as usize % 2], transform(number, stamp, turn))?;
         }
         if let Some(number) = every(20) {
-            write(self.fix, fix(number, at, turn))?;
-            write(self.scan, scan(number, at, turn))?;
+            write(self.fix, fix(number, stamp, turn))?;
+            write(self.scan, scan(number, stamp, turn))?;
         }
         if let Some(number) = every(50) {
-            write(self.points, points(number, at, turn))?;
+            write(self.points, points(number, stamp, turn))?;
         }
         if let Some(number) = every(100) {
-            write(self.image, image(number, at))?;
-            write(self.diagnostics, diagnostics(number, at))?;
+            write(self.image, image(number, stamp))?;
+            write(self.diagnostics, diagnostics(number, stamp))?;
         }
         Ok(())
     }
@@ -127,10 +128,10 @@ fn heading(turn: f64) -> [f64; 4] {
     [0.0, 0.0, (turn / 2.0).sin(), (turn / 2.0).cos()]
 }
 
-fn imu(number: u32, at: Moment, turn: f64) -> Message {
+fn imu(number: u32, stamp: Stamp, turn: f64) -> Message {
     let speed = TAU / 10.0;
     let shake = (f64::from(number) * 0.7).sin() * 0.02;
-    Message::stamped(number, at, "imu_link")
+    Message::stamped(number, stamp, "imu_link")
         .f64s(&heading(turn))
         .f64s(&[0.0; 9])
         .f64s(&[shake / 10.0, -shake / 10.0, speed])
@@ -139,19 +140,23 @@ fn imu(number: u32, at: Moment, turn: f64) -> Message {
         .f64s(&[0.0; 9])
 }
 
-fn fix(number: u32, at: Moment, turn: f64) -> Message {
+fn fix(number: u32, stamp: Stamp, turn: f64) -> Message {
     let (north, east) = (5.0 * turn.sin(), 5.0 * turn.cos());
-    let metres = 1.0 / 111_320.0;
-    Message::stamped(number, at, "gps")
+    let degrees_per_meter = 1.0 / 111_320.0;
+    Message::stamped(number, stamp, "gps")
         .u8(0)
         .u16(1)
-        .f64s(&[49.45 + north * metres, 11.08 + east * metres / 0.65, 312.5])
+        .f64s(&[
+            49.45 + north * degrees_per_meter,
+            11.08 + east * degrees_per_meter / 0.65,
+            312.5,
+        ])
         .f64s(&[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 4.0])
         .u8(2)
 }
 
-/// A scan of a square room from inside; the beam through the door returns nothing.
-fn scan(number: u32, at: Moment, turn: f64) -> Message {
+/// A scan of a square room from inside. The beam through the door has no echo.
+fn scan(number: u32, stamp: Stamp, turn: f64) -> Message {
     let beams = 36;
     let step = TAU / f64::from(beams);
     let range = |beam: i32| {
@@ -161,16 +166,16 @@ fn scan(number: u32, at: Moment, turn: f64) -> Message {
     };
     let ranges: Vec<f32> = (0..beams).map(range).collect();
     let increment = step as f32;
-    let span = [0.0, increment * 35.0, increment, 0.2 / 36.0, 0.2, 0.1, 30.0];
-    Message::stamped(number, at, "laser")
-        .f32s(&span)
+    let parameters = [0.0, increment * 35.0, increment, 0.2 / 36.0, 0.2, 0.1, 30.0];
+    Message::stamped(number, stamp, "laser")
+        .f32s(&parameters)
         .u32(beams as u32)
         .f32s(&ranges)
         .u32(0)
 }
 
 /// A ring of 24 points around the rover.
-fn points(number: u32, at: Moment, turn: f64) -> Message {
+fn points(number: u32, stamp: Stamp, turn: f64) -> Message {
     const FLOAT32: u8 = 7;
     const UINT16: u8 = 4;
     const FIELDS: [(&str, u32, u8); 5] = [
@@ -181,7 +186,7 @@ fn points(number: u32, at: Moment, turn: f64) -> Message {
         ("ring", 16, UINT16),
     ];
     let (count, step) = (24_u32, 18);
-    let mut cloud = Message::stamped(number, at, "lidar").u32(1).u32(count).u32(5);
+    let mut cloud = Message::stamped(number, stamp, "lidar").u32(1).u32(count).u32(5);
     for (name, offset, datatype) in FIELDS {
         cloud = cloud.text(name).u32(offset).u8(datatype).u32(1);
     }
@@ -195,11 +200,11 @@ fn points(number: u32, at: Moment, turn: f64) -> Message {
 }
 
 /// A color image of 32 × 24 pixels with a moving stripe.
-fn image(number: u32, at: Moment) -> Message {
+fn image(number: u32, stamp: Stamp) -> Message {
     let (width, height) = (32, 24);
     let pixel = |x: u32| if x / 4 == number % 8 { [255, 160, 0] } else { [20, 40, 80] };
     let row: Vec<u8> = (0..width).flat_map(pixel).collect();
-    Message::stamped(number, at, "camera")
+    Message::stamped(number, stamp, "camera")
         .u32(height)
         .u32(width)
         .text("rgb8")
@@ -209,9 +214,9 @@ fn image(number: u32, at: Moment) -> Message {
 }
 
 /// Diagnostics of a battery that gets low during the drive.
-fn diagnostics(number: u32, at: Moment) -> Message {
+fn diagnostics(number: u32, stamp: Stamp) -> Message {
     let (level, text) = if number < 7 { (0, "good") } else { (1, "low") };
-    Message::stamped(number, at, "")
+    Message::stamped(number, stamp, "")
         .u32(1)
         .u8(level)
         .text("battery")
@@ -222,11 +227,11 @@ fn diagnostics(number: u32, at: Moment) -> Message {
         .text(&format!("{} %", 40 - 3 * number))
 }
 
-fn map(at: Moment) -> Message {
+fn map(stamp: Stamp) -> Message {
     let cells: Vec<u8> =
         (0..100).map(|cell| if cell % 9 == 0 { 100 } else { 0 }).collect();
-    Message::stamped(0, at, "map")
-        .time(at)
+    Message::stamped(0, stamp, "map")
+        .time(stamp)
         .f32s(&[0.5])
         .u32(10)
         .u32(10)
@@ -234,11 +239,11 @@ fn map(at: Moment) -> Message {
         .list(&cells)
 }
 
-fn transform(number: u32, at: Moment, turn: f64) -> Message {
+fn transform(number: u32, stamp: Stamp, turn: f64) -> Message {
     let (parent, child) =
         if number.is_multiple_of(2) { ("odom", "base_link") } else { ("map", "odom") };
     let position = [5.0 * turn.cos(), 5.0 * turn.sin(), 0.0];
-    let header = Message::stamped(number, at, parent).0;
+    let header = Message::stamped(number, stamp, parent).0;
     Message::default()
         .u32(1)
         .bytes(&header)

@@ -1,8 +1,8 @@
-//! Writing bags independently of the library, so that the measured code does not read its own
-//! output.
+//! Writing bags independently of the library, so that benchmarks do not only read the output of the
+//! measured code.
 //!
-//! The form is that of the ROS recorder: connections before their first message, chunks of
-//! 768 KiB, LZ4 frames of independent blocks of 1 MiB with a content checksum.
+//! The bags have the form that the recorder of ROS writes: connections before their first message,
+//! chunks of 768 KiB, and LZ4 frames of independent blocks of 1 MiB with a content checksum.
 
 use std::{
     collections::BTreeMap,
@@ -14,10 +14,10 @@ use std::{
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
-/// The size at which a chunk is written.
-const CHUNK: usize = 768 << 10;
+/// The size in bytes at which a chunk is written.
+const CHUNK_BYTES: usize = 768 << 10;
 
-/// Encodes nanoseconds since 1970 in the form of bags.
+/// Encodes a time, in nanoseconds since 1970, as seconds and nanoseconds.
 fn time(nanos: u64) -> Vec<u8> {
     let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
     [(seconds as u32).to_le_bytes(), (nanos as u32).to_le_bytes()].concat()
@@ -41,18 +41,18 @@ fn record(out: &mut Vec<u8>, fields: &[(&str, &[u8])], data: &[u8]) {
 
 /// The compression of chunks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Packing {
+pub(crate) enum ChunkCompression {
     None,
     Lz4,
     Bz2,
 }
 
-impl Packing {
+impl ChunkCompression {
     /// Returns the compression with this `name`.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::None, Self::Lz4, Self::Bz2]
             .into_iter()
-            .find(|packing| packing.name() == name)
+            .find(|compression| compression.name() == name)
     }
 
     fn name(self) -> &'static str {
@@ -63,7 +63,7 @@ impl Packing {
         }
     }
 
-    fn pack(self, content: &[u8]) -> io::Result<Vec<u8>> {
+    fn compress(self, content: &[u8]) -> io::Result<Vec<u8>> {
         match self {
             Self::None => Ok(content.to_vec()),
             Self::Lz4 => {
@@ -88,13 +88,17 @@ impl Packing {
 /// A bag that is being written.
 pub(crate) struct BagFile {
     out: BufWriter<File>,
-    at: u64,
-    packing: Packing,
+    /// The length of the bag so far.
+    position: u64,
+    compression: ChunkCompression,
     connections: Vec<Connection>,
+    /// The records of the current chunk.
     content: Vec<u8>,
-    /// The times and offsets of the messages of each connection in this chunk.
+    /// The times and offsets of the messages of each connection in the current chunk.
     index: BTreeMap<u32, Vec<(u64, u32)>>,
-    infos: Vec<u8>,
+    /// The chunk infos of the chunks so far.
+    chunk_infos: Vec<u8>,
+    /// The number of chunks so far.
     chunks: u32,
 }
 
@@ -105,18 +109,21 @@ struct Connection {
 }
 
 impl BagFile {
-    pub(crate) fn create(path: &Path, packing: Packing) -> io::Result<Self> {
+    pub(crate) fn create(
+        path: &Path,
+        compression: ChunkCompression,
+    ) -> io::Result<Self> {
         let mut bag = Self {
             out: BufWriter::with_capacity(1 << 20, File::create(path)?),
-            at: 0,
-            packing,
+            position: 0,
+            compression,
             connections: vec![],
             content: vec![],
             index: BTreeMap::new(),
-            infos: vec![],
+            chunk_infos: vec![],
             chunks: 0,
         };
-        bag.put(&head(0, 0, 0))?;
+        bag.write_bytes(&file_start(0, 0, 0))?;
         Ok(bag)
     }
 
@@ -149,48 +156,50 @@ impl BagFile {
         nanos: u64,
         payload: &[u8],
     ) -> io::Result<()> {
-        let entry = &mut self.connections[connection as usize];
-        if !entry.is_written {
-            entry.is_written = true;
-            entry.write(connection, &mut self.content);
+        let declaration = &mut self.connections[connection as usize];
+        if !declaration.is_written {
+            declaration.is_written = true;
+            declaration.write(connection, &mut self.content);
         }
         let offset = self.content.len() as u32;
         self.index.entry(connection).or_default().push((nanos, offset));
         let (number, time) = (connection.to_le_bytes(), time(nanos));
         let fields = [("conn", &number[..]), ("op", b"\x02"), ("time", &time)];
         record(&mut self.content, &fields, payload);
-        if self.content.len() > CHUNK { self.end_chunk() } else { Ok(()) }
+        if self.content.len() > CHUNK_BYTES { self.end_chunk() } else { Ok(()) }
     }
 
-    /// Writes the index; returns the length of the bag.
+    /// Writes the index, and returns the length of the bag.
     pub(crate) fn finish(mut self) -> io::Result<u64> {
         self.end_chunk()?;
-        let index_at = self.at;
+        let index_at = self.position;
         let mut index = Vec::new();
         for (number, connection) in self.connections.iter().enumerate() {
             connection.write(number as u32, &mut index);
         }
-        index.append(&mut self.infos);
-        self.put(&index)?;
+        index.append(&mut self.chunk_infos);
+        self.write_bytes(&index)?;
         self.out.seek(SeekFrom::Start(0))?;
-        self.out.write_all(&head(
+        self.out.write_all(&file_start(
             index_at,
             self.connections.len() as u32,
             self.chunks,
         ))?;
         self.out.flush()?;
-        Ok(self.at)
+        Ok(self.position)
     }
 
+    /// Writes the current chunk with its index data.
     fn end_chunk(&mut self) -> io::Result<()> {
         if self.content.is_empty() {
             return Ok(());
         }
-        let (at, size) = (self.at, (self.content.len() as u32).to_le_bytes());
-        let name = self.packing.name().as_bytes();
+        let (chunk_at, size) =
+            (self.position, (self.content.len() as u32).to_le_bytes());
+        let name = self.compression.name().as_bytes();
         let fields = [("compression", name), ("op", b"\x05"), ("size", &size)];
         let mut out = Vec::with_capacity(self.content.len() + 1_024);
-        record(&mut out, &fields, &self.packing.pack(&self.content)?);
+        record(&mut out, &fields, &self.compression.compress(&self.content)?);
         self.content.clear();
         let mut counts = Vec::new();
         let (mut first, mut last) = (u64::MAX, 0);
@@ -215,21 +224,21 @@ impl BagFile {
             last = entries.iter().map(|entry| entry.0).fold(last, u64::max);
         }
         let fields = [
-            ("chunk_pos", &at.to_le_bytes()[..]),
+            ("chunk_pos", &chunk_at.to_le_bytes()[..]),
             ("count", &(self.index.len() as u32).to_le_bytes()),
             ("end_time", &time(last)),
             ("op", b"\x06"),
             ("start_time", &time(first)),
             ("ver", &ONE),
         ];
-        record(&mut self.infos, &fields, &counts);
+        record(&mut self.chunk_infos, &fields, &counts);
         self.index.clear();
         self.chunks += 1;
-        self.put(&out)
+        self.write_bytes(&out)
     }
 
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.at += bytes.len() as u64;
+    fn write_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.position += bytes.len() as u64;
         self.out.write_all(bytes)
     }
 }
@@ -245,8 +254,8 @@ impl Connection {
     }
 }
 
-/// Returns the first line and the bag header, padded as in ROS.
-fn head(index_at: u64, connections: u32, chunks: u32) -> Vec<u8> {
+/// Returns the first line and the bag header, which is padded as in ROS.
+fn file_start(index_at: u64, connections: u32, chunks: u32) -> Vec<u8> {
     let (connections, chunks) = (connections.to_le_bytes(), chunks.to_le_bytes());
     let fields = [
         ("chunk_count", &chunks[..]),

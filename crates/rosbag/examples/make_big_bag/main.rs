@@ -1,15 +1,15 @@
-//! Makes a big bag: `make_big_bag OUT.bag drive|small none|lz4|bz2 AMOUNT`.
+//! Writes a big bag: `make_big_bag OUT.bag drive|small none|lz4|bz2 AMOUNT`.
 //!
-//! `drive` is AMOUNT seconds of a road vehicle, 9.6 MB each: Imu 200 Hz, NavSatFix 5 Hz,
-//! tf of two nodes 120 Hz, PointCloud2 10 Hz, Image 10 Hz. `small` is AMOUNT small
-//! messages of 20 topics. The same arguments give the same bag, byte for byte.
+//! `drive` writes AMOUNT seconds of a road vehicle, with 9.6 MB per second: Imu at 200 Hz,
+//! NavSatFix at 5 Hz, tf of two nodes at 120 Hz, PointCloud2 at 10 Hz, and Image at 10 Hz. `small`
+//! writes AMOUNT small messages of 20 topics. The same arguments result in the same bytes.
 
 mod bag_file;
 mod messages;
 
 use std::{error::Error, path::Path};
 
-use bag_file::{BagFile, Packing};
+use bag_file::{BagFile, ChunkCompression};
 use messages::{Random, definition};
 
 const START: u64 = 1_700_000_000_000_000_000;
@@ -18,9 +18,11 @@ const SECOND: u64 = 1_000_000_000;
 fn main() -> Result<(), Box<dyn Error>> {
     const USAGE: &str = "usage: make_big_bag OUT.bag drive|small none|lz4|bz2 AMOUNT";
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [path, kind, packing, amount] = &args[..] else { return Err(USAGE.into()) };
-    let mut bag =
-        BagFile::create(Path::new(path), Packing::from_name(packing).ok_or(USAGE)?)?;
+    let [path, kind, compression, amount] = &args[..] else { return Err(USAGE.into()) };
+    let mut bag = BagFile::create(
+        Path::new(path),
+        ChunkCompression::from_name(compression).ok_or(USAGE)?,
+    )?;
     let amount: u64 = amount.parse()?;
     match kind.as_str() {
         "drive" => drive(&mut bag, amount)?,
@@ -31,8 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The publishers: topic, type, messages per second, and offset of the first message.
-const DRIVE: [(&str, &str, u64, u64); 7] = [
+/// The publishers: the topic, the type, the number of messages per second, and the delay of the
+/// first message in units of 100 µs.
+const PUBLISHERS: [(&str, &str, u64, u64); 7] = [
     ("/imu/data", "sensor_msgs/Imu", 200, 1),
     ("/gps/fix", "sensor_msgs/NavSatFix", 5, 2),
     ("/tf", "tf2_msgs/TFMessage", 100, 3),
@@ -44,23 +47,26 @@ const DRIVE: [(&str, &str, u64, u64); 7] = [
 
 fn drive(bag: &mut BagFile, seconds: u64) -> Result<(), Box<dyn Error>> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let mut due = vec![(0, 6, 0)];
-    for (number, (topic, type_name, rate, first)) in DRIVE.into_iter().enumerate() {
+    // The time after the start, the index of the publisher, and the sequence number of each
+    // message.
+    let mut messages = vec![(0, 6, 0)];
+    for (number, (topic, type_name, rate, delay)) in PUBLISHERS.into_iter().enumerate()
+    {
         bag.connect(
             topic,
             type_name,
             &definition(type_name).ok_or(type_name)?,
             &format!("/node{number}"),
         )?;
-        let of_connection = (0..seconds * rate)
-            .map(|i| (i * SECOND / rate.max(1) + first * 100_000, number, i as u32));
-        due.extend(of_connection);
+        let of_publisher = (0..seconds * rate)
+            .map(|i| (i * SECOND / rate.max(1) + delay * 100_000, number, i as u32));
+        messages.extend(of_publisher);
     }
-    due.sort_unstable();
+    messages.sort_unstable();
     let mut payload = Vec::new();
-    for (after, number, seq) in due {
-        let received = START + after;
-        // The measurement was 1.5 ms before its reception.
+    for (nanos_after_start, number, seq) in messages {
+        let received = START + nanos_after_start;
+        // The measurement is 1.5 ms before its reception.
         let nanos = received - 1_500_000;
         payload.clear();
         match number {

@@ -1,4 +1,4 @@
-//! Messages of a stationary road vehicle; the bytes are deterministic.
+//! Messages of a stationary road vehicle. The bytes are deterministic.
 
 use std::f64::consts::TAU;
 
@@ -6,7 +6,7 @@ use std::f64::consts::TAU;
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub(crate) fn next_bits(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -15,9 +15,10 @@ impl Random {
 
     /// Returns noise similar to that of a sensor, between -1 and 1.
     pub(crate) fn noise(&mut self) -> f64 {
-        let one = |bits: u64| (bits & 0xffff) as f64 / 65_535.0;
-        let bits = self.bits();
-        (0..4).map(|part| one(bits >> (16 * part))).sum::<f64>() / 2.0 - 1.0
+        // The sum of four uniformly distributed numbers is approximately normally distributed.
+        let uniform = |bits: u64| (bits & 0xffff) as f64 / 65_535.0;
+        let bits = self.next_bits();
+        (0..4).map(|part| uniform(bits >> (16 * part))).sum::<f64>() / 2.0 - 1.0
     }
 }
 
@@ -28,7 +29,8 @@ const VECTOR: &str =
 const QUATERNION: &str =
     "===\nMSG: geometry_msgs/Quaternion\nfloat64 x\nfloat64 y\nfloat64 z\nfloat64 w\n";
 
-/// The types by name. Separators are shortened; see [`definition`].
+/// The name of each type, its definition, and those of the types of its fields. [`definition`]
+/// replaces the shortened separators.
 const TYPES: [(&str, &str, &[&str]); 8] = [
     (
         "sensor_msgs/Imu",
@@ -96,7 +98,7 @@ const TYPES: [(&str, &str, &[&str]); 8] = [
 
 /// Returns the complete definition of one of the types above.
 pub(crate) fn definition(name: &str) -> Option<String> {
-    let (_, text, others) = TYPES.iter().find(|of_type| of_type.0 == name)?;
+    let (_, text, others) = TYPES.iter().find(|(type_name, ..)| *type_name == name)?;
     let others = others.concat().replace("===\n", &format!("{}\n", "=".repeat(80)));
     Some(format!("{text}{others}"))
 }
@@ -124,14 +126,14 @@ fn diagonal(out: &mut Vec<u8>, value: f64) {
 }
 
 pub(crate) fn imu(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
-    let mut three = || [0.0; 3].map(|_: f64| 0.01 * random.noise());
+    let mut noise = || [0.0; 3].map(|_: f64| 0.01 * random.noise());
     header(out, seq, nanos, "imu_link");
-    floats(out, &three());
+    floats(out, &noise());
     floats(out, &[1.0]);
     diagonal(out, 1e-4);
-    floats(out, &three());
+    floats(out, &noise());
     diagonal(out, 1e-4);
-    let [x, y, z] = three();
+    let [x, y, z] = noise();
     floats(out, &[x, y, 9.81 + z]);
     diagonal(out, 1e-4);
 }
@@ -163,7 +165,8 @@ pub(crate) fn tf(
     }
 }
 
-/// A cloud of 28,800 points of 22 bytes, as from a lidar with 16 rings, rounded to 2 mm.
+/// Appends a cloud of 28,800 points of 22 bytes, like those of a lidar with 16 rings. Ranges are
+/// rounded to 2 mm.
 pub(crate) fn cloud(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     const POINTS: u32 = 28_800;
     header(out, seq, nanos, "velodyne");
@@ -213,7 +216,7 @@ pub(crate) fn cloud(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random
     out.push(1);
 }
 
-/// An image of 640 × 480 pixels of one byte.
+/// Appends an image of 640 × 480 pixels of one byte.
 pub(crate) fn image(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     header(out, seq, nanos, "camera");
     for number in [480_u32, 640] {
@@ -226,7 +229,7 @@ pub(crate) fn image(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random
     }
     for y in 0..480 {
         for x in 0..640_u32 {
-            let noise = random.bits() % 6;
+            let noise = random.next_bits() % 6;
             out.push(((x + y / 2 + seq * 3) % 256 / 2) as u8 + noise as u8);
         }
     }

@@ -1,7 +1,7 @@
 //! Checks of the types and definitions of connections.
 
 use logtool_core::{ColumnBudget, Finding, Findings, decode_text};
-use logtool_rosmsg::define;
+use logtool_rosmsg::resolve_definition;
 
 use crate::{
     check::{CheckedBag, codes as code},
@@ -47,15 +47,15 @@ pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
             continue;
         }
         let (type_name, md5sum, definition) = message_type;
-        let record_definition =
-            define(type_name, md5sum, definition).and_then(|parsed| {
+        let record_definition = resolve_definition(type_name, md5sum, definition)
+            .and_then(|parsed| {
                 budget.schema(&parsed.layout)?;
                 Ok(parsed)
             });
         let finding = match record_definition {
-            Ok(parsed) => {
-                parsed.oddity.map(|oddity| Finding::new(&code::DEFINITION_ODD, oddity))
-            }
+            Ok(parsed) => parsed
+                .anomaly
+                .map(|anomaly| Finding::new(&code::DEFINITION_ODD, anomaly)),
             Err(err) => Some(Finding::new(&code::DEFINITION_BROKEN, err.to_string())),
         };
         if let Some(finding) = finding {

@@ -22,7 +22,7 @@ fn derivation<'c>(
 ) -> Option<Derivation> {
     let all_connections = connections.clone();
     let Connection { type_name, md5sum, .. } = connections.next()?;
-    Derivation::of_ros1(type_name, md5sum, || {
+    Derivation::from_ros1_type(type_name, md5sum, || {
         let (_, record_definition) = schema::topic_schema(all_connections).ok()?;
         record_definition.definition.md5sum().ok()
     })

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use logtool_core::{
     Columns, Decoder, Error, ErrorKind, LayoutDecoder, RawDecoder, Result,
 };
-use logtool_rosmsg::{RecordDefinition, define};
+use logtool_rosmsg::{RecordDefinition, resolve_definition};
 
 use crate::connections::connection::Connection;
 
@@ -20,11 +20,13 @@ pub(crate) fn topic_schema<'c>(
         if !tried.insert(definition.as_str()) {
             continue;
         }
-        let record_definition = define(type_name, md5sum, definition);
+        let record_definition = resolve_definition(type_name, md5sum, definition);
         let record_definition = record_definition
             .map(|record_definition| (definition.as_str(), record_definition));
         match record_definition {
-            Ok((_, RecordDefinition { oddity: None, .. })) => return record_definition,
+            Ok((_, RecordDefinition { anomaly: None, .. })) => {
+                return record_definition;
+            }
             Ok(_) if !matches!(best, Some(Ok(_))) => best = Some(record_definition),
             _ => best = best.or(Some(record_definition)),
         }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use logtool_core::Layout;
-use logtool_rosmsg::{RecordDefinition, define};
+use logtool_rosmsg::{RecordDefinition, resolve_definition};
 
 use crate::connections::connection::Connection;
 
@@ -43,8 +43,8 @@ impl TypeVariants {
             let mut layouts: Vec<Arc<Layout>> = Vec::new();
             for definition in definitions_of_type {
                 // A definition without the declared sum may be damaged, so it is not used.
-                let Ok(RecordDefinition { layout, oddity: None, .. }) =
-                    define(type_name, md5sum, definition)
+                let Ok(RecordDefinition { layout, anomaly: None, .. }) =
+                    resolve_definition(type_name, md5sum, definition)
                 else {
                     continue;
                 };

@@ -387,7 +387,7 @@ impl ManifestBuilder {
         {
             (part.topics, part.time) = (TopicSet::All, TimeRange::ALL);
         }
-        derived.make_room(&mut parts);
+        derived.add_time_margin(&mut parts);
         let streams = self.table.streams();
         let metadata = self.metadata(&file_header);
         self.damage.sort_by_key(|damage| damage.bytes.start);

@@ -79,7 +79,7 @@ impl PartReader {
         let read_size =
             if has_unselected_topics { ReadSize::SMALL } else { ReadSize::default() };
         let scanner = PartScanner::new(bag, bounds.clone(), part, read_size, checker)?;
-        let is_wanted = derived.is_wanted(&selection.topics);
+        let is_wanted = derived.is_any_selected(&selection.topics);
         let selector = RecordSelector {
             table,
             selection: selection.clone(),

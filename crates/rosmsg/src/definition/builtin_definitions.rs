@@ -1,8 +1,9 @@
 //! The definitions of common types, for bags without definitions.
 //!
-//! `builtin_definitions.msg` has the fields and constants, without comments, of the messages in the ROS 1
-//! packages of Debian (ros-std-msgs, ros-common-msgs and others, of ROS Noetic), and those of
-//! `velodyne_msgs`. The MD5 sums are computed; a test compares them with those of ROS.
+//! `builtin_definitions.msg` contains the fields and constants, without comments, of the messages
+//! in the ROS 1 packages of Debian (ros-std-msgs, ros-common-msgs and others, of ROS Noetic) and in
+//! `velodyne_msgs`. The MD5 sums are computed; a test compares them with the sums that ROS
+//! computes.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,8 +21,8 @@ static TYPES: LazyLock<Vec<MessageType>> = LazyLock::new(|| {
         .unwrap_or_default()
 });
 
-/// The indices of types by their MD5 sums.
-static SUMS: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
+/// The index of each type by its MD5 sum. If several types have the same sum, it is the first.
+static INDEX_BY_SUM: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
     let indices = 0..TYPES.len();
     let sums = indices.rev().filter_map(|index| {
         let types = &definition(index)?.types;
@@ -32,7 +33,7 @@ static SUMS: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
 
 /// Returns the definition with this MD5 sum, under the name `type_name`.
 pub(super) fn by_md5sum(type_name: &str, md5sum: &str) -> Option<Definition> {
-    let mut definition = definition(*SUMS.get(&md5sum.to_ascii_lowercase())?)?;
+    let mut definition = definition(*INDEX_BY_SUM.get(&md5sum.to_ascii_lowercase())?)?;
     // Other packages have the same types under other names, e.g. `tf/tfMessage`.
     type_name.clone_into(&mut definition.types.first_mut()?.name);
     Some(definition)

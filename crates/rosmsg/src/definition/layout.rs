@@ -1,4 +1,4 @@
-//! Compiling types to a layout.
+//! Compiling message types to layouts.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::definition::{
     scope::{Base, Scope},
 };
 
-/// The frame that all records in a bag have.
-const FRAME: RecordProperties =
+/// The properties of all records in the encoding of ROS 1.
+const RECORD_PROPERTIES: RecordProperties =
     RecordProperties { time_unit: "ns", trailing_bytes: TrailingBytes::Nothing };
 
 /// Returns the layout of the first type in `scope`.
@@ -28,7 +28,7 @@ fn compile_type(
     layouts: &[Option<Arc<Layout>>],
 ) -> Result<Arc<Layout>> {
     let Some(message) = scope.types.get(index) else {
-        return Err(malformed("a type that is not there"));
+        return Err(malformed("the definition lacks a type"));
     };
     let mut fields = Vec::with_capacity(message.fields.len());
     for field in &message.fields {
@@ -36,9 +36,9 @@ fn compile_type(
             Base::BuiltIn(kind) => kind,
             Base::Type(inner) => {
                 let layout = layouts.get(inner).cloned().flatten();
-                let missing =
+                let contains_itself =
                     || malformed(format!("{:?} contains itself", message.name));
-                LayoutKind::Nested(layout.ok_or_else(missing)?)
+                LayoutKind::Nested(layout.ok_or_else(contains_itself)?)
             }
         };
         let (kind, count) = match (field.array, element) {
@@ -53,5 +53,5 @@ fn compile_type(
         fields.push(LayoutField { name, kind, count, offset: 0, role });
     }
     let layout = Layout::from_fields(message.name.clone(), fields)?;
-    Ok(Arc::new(layout.with_record_properties(FRAME)))
+    Ok(Arc::new(layout.with_record_properties(RECORD_PROPERTIES)))
 }

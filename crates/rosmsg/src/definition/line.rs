@@ -4,10 +4,10 @@ use logtool_core::Result;
 
 use crate::definition::malformed;
 
-/// `float64[9] covariance`.
+/// A field, e.g. `float64[9] covariance`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
-    /// Its type as it is written, including the array suffix.
+    /// The type in the definition, including the array suffix.
     pub(super) type_text: String,
     /// The type of the field or of its elements, without a bound.
     pub(super) base: String,
@@ -15,15 +15,18 @@ pub(super) struct Field {
     pub(super) name: String,
 }
 
-/// Whether a field is an array, and its number of elements.
+/// The array suffix of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Array {
+    /// The field is a single value.
     No,
+    /// An array of this number of elements.
     Fixed(u32),
+    /// A list of any number of elements.
     Any,
 }
 
-/// `uint8 RED=1`.
+/// A constant, e.g. `uint8 RED=1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Constant {
     pub(super) type_name: String,
@@ -35,7 +38,7 @@ pub(super) struct Constant {
 /// The contents of a line.
 #[derive(Debug)]
 pub(super) enum DefinitionLine {
-    /// No field and no constant.
+    /// Only blanks or a comment.
     Empty,
     Field(Field),
     Constant(Constant),
@@ -52,10 +55,10 @@ pub(super) fn parse(line: &str) -> Result<DefinitionLine> {
         };
     };
     let rest = rest.trim();
-    // A bound contains a `=` too, but it belongs to the type.
+    // The `=` of a bound is in the type, which is split off already.
     if let Some((name, value)) = rest.split_once('=') {
-        let value = match is_text(type_text) {
-            // The rest of the line belongs to a string, including any `#`.
+        let value = match is_string_type(type_text) {
+            // A string extends to the end of the line, including any `#`.
             true => after_type(line).and_then(|rest| rest.split_once('=')),
             false => Some((name, value)),
         };
@@ -81,8 +84,8 @@ pub(super) fn parse(line: &str) -> Result<DefinitionLine> {
     }))
 }
 
-/// Parses a line of a ROS 2 definition: a field may have a default after its name (`int32 x 5`),
-/// which is ignored.
+/// Parses a line of a ROS 2 definition, without its line ending. A field may have a default after
+/// its name (`int32 x 5`), which is ignored.
 pub(super) fn parse_ros2(line: &str) -> Result<DefinitionLine> {
     let code = line.split('#').next().unwrap_or("").trim();
     let field = code.split_once(char::is_whitespace).and_then(|(type_text, rest)| {
@@ -93,7 +96,8 @@ pub(super) fn parse_ros2(line: &str) -> Result<DefinitionLine> {
     field.map_or_else(|| parse(line), |field| parse(&field))
 }
 
-/// Splits e.g. `float64[9]` into `float64` and the number 9.
+/// Splits a type into its base and its array suffix, e.g. `float64[9]` into `float64` and 9. Bounds
+/// are dropped. Returns `None` if the type is invalid.
 fn split_array(type_text: &str) -> Option<(&str, Array)> {
     let (base, array) = match type_text.split_once('[') {
         None => (type_text, Array::No),
@@ -115,15 +119,16 @@ fn split_array(type_text: &str) -> Option<(&str, Array)> {
     (!base.is_empty()).then_some((base, array))
 }
 
-fn is_text(type_text: &str) -> bool {
+fn is_string_type(type_text: &str) -> bool {
     type_text == "string" || type_text.starts_with("string<=")
 }
 
+/// Returns the part of `line` after the type.
 fn after_type(line: &str) -> Option<&str> {
     Some(line.trim_start().split_once(char::is_whitespace)?.1)
 }
 
 fn invalid_line(line: &str) -> logtool_core::Error {
     let line: String = line.trim().chars().take(80).collect();
-    malformed(format!("{line:?} is no field and no constant"))
+    malformed(format!("the line {line:?} is neither a field nor a constant"))
 }

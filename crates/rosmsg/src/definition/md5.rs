@@ -1,8 +1,8 @@
 //! The MD5 sum by which ROS distinguishes types.
 //!
-//! It is the sum of the constants, then the fields, one per line, without comments and superfluous
-//! blanks. The name of a type that is not built in, including its array suffix, is replaced by the
-//! sum of that type (genmsg, `compute_md5_text`).
+//! It is the sum of a text with the constants, then the fields, one per line, without comments and
+//! superfluous blanks. In the text, a type that is not built in, including its array suffix, is
+//! replaced by its own sum (genmsg, `compute_md5_text`).
 
 use logtool_core::{Result, hex::Hex};
 use md5::{Digest as _, Md5};
@@ -14,16 +14,16 @@ use crate::definition::{
 
 /// Returns the sum of the first type in `scope`.
 pub(super) fn sum(scope: &Scope<'_>) -> Result<String> {
-    scope.fold(&|index, sums_of_types| type_sum(scope, index, sums_of_types))
+    scope.fold(&|index, sums| type_sum(scope, index, sums))
 }
 
 fn type_sum(
     scope: &Scope<'_>,
     index: usize,
-    sums_of_types: &[Option<String>],
+    sums: &[Option<String>],
 ) -> Result<String> {
     let Some(message) = scope.types.get(index) else {
-        return Err(malformed("a type that is not there"));
+        return Err(malformed("the definition lacks a type"));
     };
     let mut lines = Vec::new();
     for constant in &message.constants {
@@ -34,9 +34,9 @@ fn type_sum(
         let type_text = match scope.base(index, field)? {
             Base::BuiltIn(_) => &field.type_text,
             Base::Type(inner) => {
-                let missing =
+                let contains_itself =
                     || malformed(format!("{:?} contains itself", message.name));
-                sums_of_types.get(inner).and_then(Option::as_ref).ok_or_else(missing)?
+                sums.get(inner).and_then(Option::as_ref).ok_or_else(contains_itself)?
             }
         };
         lines.push(format!("{type_text} {}", field.name));

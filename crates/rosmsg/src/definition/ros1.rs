@@ -1,16 +1,16 @@
-//! Converting definitions of ROS 2 to ROS 1: the inverse of [`ros2`].
+//! Converting definitions of ROS 2 to ROS 1: the inverse of [`ros2`](super::ros2).
 //!
 //! | ROS 2 | ROS 1 |
 //! |---|---|
 //! | `builtin_interfaces/Time`, `Duration` | `time`, `duration` |
-//! | `std_msgs/Header` | the same with `uint32 seq` before the other fields |
+//! | `std_msgs/Header` | the same name, with `uint32 seq` before the other fields |
 //! | `d` `k` `r` `p` of `sensor_msgs/CameraInfo`, `t` of `stereo_msgs/DisparityImage` | `D` `K` `R` `P`, `T` |
 //! | bounds of strings and lists, defaults of fields | dropped |
-//! | a number in another base, a bool, a quoted string, as a constant | decimal, `True` or `False`, without quotes |
+//! | constants: a number in any base; a bool; a quoted string | decimal; `True` or `False`; without quotes |
 //! | `wstring` | not supported |
 //!
-//! If a common type of ROS 1 has the same name and the same fields, with any constants, its
-//! definition is used, so that the MD5 sum is the one that ROS 1 nodes expect.
+//! If a common type of ROS 1 has the same name and the same fields, its definition is used (its
+//! constants may differ), so that the MD5 sum is the one that ROS 1 nodes expect.
 
 #[cfg(test)]
 mod tests;
@@ -22,20 +22,20 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::definition::{
     MessageType,
     line::{Array, Constant, Field},
-    ros2::RENAMED,
+    ros2::FieldRenames,
     scope::{Base, Scope},
 };
 
-/// The header type, and its fields in ROS 2, where it lacks one.
+/// The header type, and its fields in ROS 2, which lacks `seq`.
 const HEADER: (&str, [(&str, &str); 2]) =
     ("std_msgs/Header", [("time", "stamp"), ("string", "frame_id")]);
 
-/// Converts the first of `types`, which are of ROS 2 with ROS 1 times, and the types it uses.
-pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
-    check_texts(types)?;
+/// Converts the first of `types` and the types that it uses. They are of ROS 2, but their times are
+/// already converted.
+pub(super) fn from_ros2_types(types: &[MessageType]) -> Result<Vec<MessageType>> {
+    check_no_wide_strings(types)?;
     let scope = Scope::new(types);
-    // Checks that no type is missing, and that none contains itself.
-    scope.fold(&|_, _| Ok(()))?;
+    scope.check()?;
     let (mut ros1_types, mut visited, mut next) =
         (Vec::new(), HashSet::from([0]), vec![0]);
     while let Some(index) = next.pop() {
@@ -44,6 +44,7 @@ pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
         if is_header(message_type) {
             fields.push(field("uint32", Array::No, "seq"));
         }
+        let renames = FieldRenames::to_ros1(message_type);
         let mut inner_types = Vec::new();
         for source_field in &message_type.fields {
             let base = match scope.base(index, source_field)? {
@@ -53,10 +54,10 @@ pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
                     types.get(inner).map_or("", |inner| inner.name.as_str())
                 }
             };
-            let name = field_name(message_type, source_field);
+            let name = renames.apply(&source_field.name);
             fields.push(field(base, source_field.array, name));
         }
-        let constants = message_type.constants.iter().map(constant).collect();
+        let constants = message_type.constants.iter().map(ros1_constant).collect();
         ros1_types.push(MessageType {
             name: message_type.name.clone(),
             fields,
@@ -69,8 +70,8 @@ pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
     Ok(ros1_types)
 }
 
-/// Checks that there are no strings that ROS 1 lacks.
-fn check_texts(types: &[MessageType]) -> Result<()> {
+/// Checks that no field is a wide string, which ROS 1 lacks.
+fn check_no_wide_strings(types: &[MessageType]) -> Result<()> {
     let fields = types.iter().flat_map(|message_type| {
         message_type.fields.iter().map(move |field| (message_type, field))
     });
@@ -86,12 +87,14 @@ fn check_texts(types: &[MessageType]) -> Result<()> {
     })
 }
 
+/// Returns whether `message_type` is the header type of ROS 2.
 fn is_header(message_type: &MessageType) -> bool {
     let fields =
         message_type.fields.iter().map(|field| (&*field.type_text, &*field.name));
     message_type.name == HEADER.0 && fields.eq(HEADER.1)
 }
 
+/// Returns a field of ROS 1.
 fn field(base: &str, array: Array, name: &str) -> Field {
     let type_text = match array {
         Array::No => base.to_owned(),
@@ -101,18 +104,8 @@ fn field(base: &str, array: Array, name: &str) -> Field {
     Field { type_text, base: base.to_owned(), array, name: name.to_owned() }
 }
 
-fn field_name<'f>(message_type: &MessageType, field: &'f Field) -> &'f str {
-    let renamed = RENAMED.iter().find(|(owner, ros1, ros2)| {
-        let is_free = !message_type
-            .fields
-            .iter()
-            .any(|present_field| present_field.name == *ros1);
-        *owner == message_type.name && *ros2 == field.name && is_free
-    });
-    renamed.map_or(&field.name, |(_, ros1, _)| ros1)
-}
-
-fn constant(constant: &Constant) -> Constant {
+/// Converts a constant of ROS 2 to ROS 1.
+fn ros1_constant(constant: &Constant) -> Constant {
     let Constant { type_name, name, value } = constant;
     let base = type_name.split("<=").next().unwrap_or_default();
     let (type_name, value) = match base {
@@ -123,7 +116,7 @@ fn constant(constant: &Constant) -> Constant {
             _ => (base, value.clone()),
         },
         _ => match parse_integer(value) {
-            // A byte is signed in ROS 1.
+            // A byte is signed in ROS 1, and unsigned in ROS 2.
             Some(number) if base == "byte" => {
                 let byte = u8::try_from(number).map(|byte| byte.cast_signed());
                 (base, byte.map_or(number.to_string(), |byte| byte.to_string()))
@@ -135,14 +128,15 @@ fn constant(constant: &Constant) -> Constant {
     Constant { type_name: type_name.to_owned(), name: name.clone(), value }
 }
 
-/// Returns the string between quotes; an unquoted string is returned unchanged.
+/// Removes the quotes around a string, and the escapes of quotes in it. A string without quotes is
+/// returned unchanged.
 fn unquote(value: &str) -> String {
     let quoted = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
     let text = quoted('"').or_else(|| quoted('\''));
     text.map_or(value.to_owned(), |text| text.replace("\\\"", "\"").replace("\\'", "'"))
 }
 
-/// Parses a whole number in any base of ROS 2.
+/// Parses an integer in one of the bases that ROS 2 allows.
 fn parse_integer(value: &str) -> Option<i128> {
     let (sign, digits) = match value.strip_prefix('-') {
         Some(digits) => (-1, digits),
@@ -155,7 +149,8 @@ fn parse_integer(value: &str) -> Option<i128> {
         (Some("0o"), Some(digits)) => (8, digits),
         _ => (10, lower.as_str()),
     };
-    let is_number = digits.starts_with(|first: char| first.is_digit(base));
-    let number = i128::from_str_radix(digits, base).ok().filter(|_| is_number)?;
+    // `from_str_radix` would accept a second sign.
+    let is_unsigned = digits.starts_with(|first: char| first.is_digit(base));
+    let number = i128::from_str_radix(digits, base).ok().filter(|_| is_unsigned)?;
     number.checked_mul(sign)
 }

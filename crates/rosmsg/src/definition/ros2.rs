@@ -1,4 +1,4 @@
-//! Converting definitions of ROS 1 to ROS 2, and interpreting those of ROS 2.
+//! Converting definitions of ROS 1 to ROS 2, and types of ROS 2 to their equivalents in ROS 1.
 //!
 //! | ROS 1 | ROS 2 |
 //! |---|---|
@@ -12,12 +12,12 @@
 //! | `tf/tfMessage` | `tf2_msgs/TFMessage`, which has the same field |
 //! | `uuid_msgs/UniqueID` | `unique_identifier_msgs/UUID`, which has the same field |
 //! | `std_msgs/Time`, `Duration` | `builtin_interfaces/Time`, `Duration` |
-//! | `visualization_msgs/Marker` | the same, with a texture and a mesh file |
+//! | `visualization_msgs/Marker` | the same name, with additional fields for a texture and a mesh file |
 //! | `rosgraph_msgs/Log` | `rcl_interfaces/Log`, without `frame_id` and `topics`, with other levels |
 //!
-//! (The packages of ROS 2 with these names; their mapping rules for ros1_bridge; the converter of
-//! rosbags for `tfMessage`.) Other field names are kept, although ROS 2 requires lower case: see
-//! [`names`].
+//! (Sources: the packages of ROS 2 with these names; their mapping rules for ros1_bridge; for
+//! `tfMessage`, the converter of rosbags.) Other field names are not changed, although ROS 2
+//! requires lower case: see [`names`].
 
 pub(crate) mod marker;
 pub(super) mod names;
@@ -35,8 +35,8 @@ use crate::definition::{
     scope::{Base, SIGNED_TIME, Scope},
 };
 
-/// Fields with another name in ROS 2.
-pub(super) const RENAMED: [(&str, &str, &str); 5] = [
+/// The fields with another name in ROS 2: the type, the name in ROS 1, and the name in ROS 2.
+const RENAMED_FIELDS: [(&str, &str, &str); 5] = [
     ("sensor_msgs/CameraInfo", "D", "d"),
     ("sensor_msgs/CameraInfo", "K", "k"),
     ("sensor_msgs/CameraInfo", "R", "r"),
@@ -44,27 +44,28 @@ pub(super) const RENAMED: [(&str, &str, &str); 5] = [
     ("stereo_msgs/DisparityImage", "T", "t"),
 ];
 
-/// The built-in types of ROS 1 that are message types in ROS 2.
-const TIMES: [(&str, &str, &str); 2] = [
-    ("time", "builtin_interfaces/Time", "int32 sec\nuint32 nanosec\n"),
-    ("duration", "builtin_interfaces/Duration", "int32 sec\nuint32 nanosec\n"),
-];
+/// The built-in types of ROS 1 that are message types in ROS 2, and these message types.
+const TIMES: [(&str, &str); 2] =
+    [("time", "builtin_interfaces/Time"), ("duration", "builtin_interfaces/Duration")];
 
-/// The only field of a type without fields.
+/// The fields of both times in ROS 2.
+const TIME_FIELDS: &str = "int32 sec\nuint32 nanosec\n";
+
+/// The field that ROS 2 adds to a type without fields.
 const DUMMY: &str = "structure_needs_at_least_one_member";
 
-/// The type of identifiers in ROS 1 and in ROS 2.
-const IDS: (&str, &str) = ("uuid_msgs/UniqueID", "unique_identifier_msgs/UUID");
+/// The type of unique ids in ROS 1 and in ROS 2.
+const UNIQUE_ID: (&str, &str) = ("uuid_msgs/UniqueID", "unique_identifier_msgs/UUID");
 
 /// Types with another name and the same bytes in ROS 2.
 const RENAMED_TYPES: [(&str, &str); 4] = [
     ("tf/tfMessage", "tf2_msgs/TFMessage"),
-    IDS,
+    UNIQUE_ID,
     ("std_msgs/Time", "builtin_interfaces/Time"),
     ("std_msgs/Duration", "builtin_interfaces/Duration"),
 ];
 
-/// The log messages of nodes in ROS 1 and in ROS 2.
+/// The type of the log messages of nodes in ROS 1 and in ROS 2.
 pub(super) const LOG: (&str, &str) = ("rosgraph_msgs/Log", "rcl_interfaces/Log");
 
 /// The definition of `rcl_interfaces/Log`, without comments.
@@ -87,63 +88,99 @@ int32 sec
 uint32 nanosec
 ";
 
-/// Returns the name in ROS 2 definitions of the ROS 1 type `name`.
-pub(super) fn type_name(name: &str) -> &str {
+/// New names for the fields of a type: each old name with its new name.
+pub(super) struct FieldRenames(Vec<(&'static str, &'static str)>);
+
+impl FieldRenames {
+    /// Returns the renames for `message_type` of ROS 1.
+    pub(super) fn to_ros2(message_type: &MessageType) -> Self {
+        Self::new(message_type, |ros1, ros2| (ros1, ros2))
+    }
+
+    /// Returns the renames for `message_type` of ROS 2.
+    pub(super) fn to_ros1(message_type: &MessageType) -> Self {
+        Self::new(message_type, |ros1, ros2| (ros2, ros1))
+    }
+
+    fn new(
+        message_type: &MessageType,
+        old_and_new: fn(&'static str, &'static str) -> (&'static str, &'static str),
+    ) -> Self {
+        let renames = RENAMED_FIELDS
+            .into_iter()
+            .filter(|(type_name, ..)| *type_name == message_type.name)
+            .map(|(_, ros1, ros2)| old_and_new(ros1, ros2));
+        // Two fields must not get the same name.
+        let is_free = |(_, new_name): &(&str, &str)| {
+            !message_type.fields.iter().any(|field| field.name == *new_name)
+        };
+        Self(renames.filter(is_free).collect())
+    }
+
+    /// Returns the new name of the field `name`.
+    pub(super) fn apply<'n>(&self, name: &'n str) -> &'n str {
+        let rename = self.0.iter().find(|(old_name, _)| *old_name == name);
+        rename.map_or(name, |(_, new_name)| new_name)
+    }
+}
+
+/// Returns the name of the ROS 1 type `name` in ROS 2 definitions, which do not contain `msg`.
+pub(super) fn definition_name(name: &str) -> &str {
     let renamed = RENAMED_TYPES.iter().find(|(ros1, _)| *ros1 == name);
     renamed.map_or(name, |(_, ros2)| ros2)
 }
 
 /// Returns the full ROS 2 name, with `msg`, of the ROS 1 type `name`.
-pub(super) fn name(name: &str) -> String {
-    match type_name(name).split_once('/') {
+pub(super) fn full_name(name: &str) -> String {
+    match definition_name(name).split_once('/') {
         Some((package, message_type)) => format!("{package}/msg/{message_type}"),
         None => name.to_owned(),
     }
 }
 
-/// Returns the ROS 1 type whose messages equal those of `message_type`, a time of ROS 2.
-pub(super) fn ros1_time(message_type: &MessageType) -> Option<&'static str> {
+/// If `message_type` is a time type of ROS 2, returns the ROS 1 message type with the same fields.
+pub(super) fn ros1_time_message(message_type: &MessageType) -> Option<&'static str> {
+    let has_time_name = TIMES.iter().any(|(_, ros2)| *ros2 == message_type.name);
     let renamed = RENAMED_TYPES.iter().find(|(_, ros2)| *ros2 == message_type.name);
-    let is_time = TIMES.iter().any(|(_, ros2, _)| *ros2 == message_type.name)
-        && is_time(message_type);
-    renamed.filter(|_| is_time).map(|(ros1, _)| *ros1)
+    renamed
+        .filter(|_| has_time_name && has_time_fields(message_type))
+        .map(|(ros1, _)| *ros1)
 }
 
-/// Returns the ROS 1 time that is the only field of `message_type`, if ROS 2 has the time type
-/// itself instead.
-fn only_time(message_type: &MessageType) -> Option<usize> {
+/// If `message_type` is a ROS 1 message type that only contains a time, returns the index of the
+/// time in [`TIMES`]: ROS 2 has the time type itself instead.
+fn wrapped_time(message_type: &MessageType) -> Option<usize> {
     let [field] = message_type.fields.as_slice() else { return None };
-    let is_time =
+    let is_wrapper =
         ["std_msgs/Time", "std_msgs/Duration"].contains(&message_type.name.as_str());
-    let index = TIMES.iter().position(|(ros1, ..)| *ros1 == field.type_text);
-    index.filter(|_| is_time)
+    let time = TIMES.iter().position(|(ros1, _)| *ros1 == field.type_text);
+    time.filter(|_| is_wrapper)
 }
 
 /// Returns the ROS 2 definition of the first of `types`, which are of ROS 1.
 pub(super) fn text(types: &[MessageType]) -> Result<String> {
     let scope = Scope::new(types);
-    // Checks that no type is missing, and that none contains itself.
-    scope.fold(&|_, _| Ok(()))?;
+    scope.check()?;
     let mut text = String::new();
-    let mut times = [false; TIMES.len()];
+    let mut is_time_used = [false; TIMES.len()];
     let mut has_marker = false;
     let (mut visited, mut next) = (HashSet::from([0]), vec![0]);
     while let Some(index) = next.pop() {
         let Some(message_type) = types.get(index) else { continue };
-        if let Some(time) = only_time(message_type) {
+        if let Some(time) = wrapped_time(message_type) {
             match index {
-                0 => text.push_str(TIMES[time].2),
-                _ => times[time] = true,
+                0 => text.push_str(TIME_FIELDS),
+                _ => is_time_used[time] = true,
             }
             continue;
         }
         if index > 0 {
-            push_type_header(&mut text, type_name(&message_type.name));
+            push_type_header(&mut text, definition_name(&message_type.name));
         }
-        message_type
-            .constants
-            .iter()
-            .for_each(|constant| text.push_str(&line(constant)));
+        for constant in &message_type.constants {
+            text.push_str(&constant_line(constant));
+        }
+        let renames = FieldRenames::to_ros2(message_type);
         let names = message_type.fields.iter().map(|field| field.name.as_str());
         let is_marker = marker::is_marker(&message_type.name, names);
         let mut inner_types = Vec::new();
@@ -152,27 +189,21 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
             let base = match scope.base(index, field)? {
                 Base::Type(inner) => {
                     inner_types.push(inner);
-                    types.get(inner).map_or("", |inner| type_name(&inner.name))
+                    types.get(inner).map_or("", |inner| definition_name(&inner.name))
                 }
                 Base::BuiltIn(_) if field.base == "char" => "uint8",
                 Base::BuiltIn(_) => {
-                    let equivalents = TIMES.iter().zip(&mut times);
-                    let mut equivalents =
-                        equivalents.filter(|((ros1, ..), _)| *ros1 == field.base);
-                    equivalents.next().map_or(
-                        field.base.as_str(),
-                        |((_, ros2, _), is_used)| {
-                            *is_used = true;
-                            ros2
-                        },
-                    )
+                    match TIMES.iter().position(|(ros1, _)| *ros1 == field.base) {
+                        Some(time) => {
+                            is_time_used[time] = true;
+                            TIMES[time].1
+                        }
+                        None => field.base.as_str(),
+                    }
                 }
             };
             let type_text = field.type_text.replacen(&field.base, base, 1);
-            text.push_str(&format!(
-                "{type_text} {}\n",
-                field_name(message_type, field)
-            ));
+            text.push_str(&format!("{type_text} {}\n", renames.apply(&field.name)));
             let added_fields = marker::added_after(&field.name).filter(|_| is_marker);
             text.push_str(added_fields.map_or("", AddedFields::text));
         }
@@ -182,32 +213,35 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
         );
     }
     for (name, fields) in marker::TYPES.iter().filter(|_| has_marker) {
-        times[0] = true; // of the header
+        // The header of the texture, which is one of these types, contains a time.
+        is_time_used[0] = true;
         if !text.contains(&format!("MSG: {name}\n")) {
             push_type_header(&mut text, name);
             text.push_str(fields);
         }
     }
-    for ((_, name, fields), _) in TIMES.iter().zip(times).filter(|(_, used)| *used) {
-        push_type_header(&mut text, name);
-        text.push_str(fields);
+    for ((_, name), is_used) in TIMES.iter().zip(is_time_used) {
+        if is_used {
+            push_type_header(&mut text, name);
+            text.push_str(TIME_FIELDS);
+        }
     }
     Ok(text)
 }
 
 /// Converts `types`, which are of ROS 2, to their equivalents in ROS 1.
 pub(super) fn to_ros1_types(types: &mut [MessageType]) {
-    // Types with these names but other fields; usually there are none.
-    let defined_types = types
+    // A type with the name of a time but other fields is not a time.
+    let other_types = types
         .iter()
-        .filter(|message_type| !is_time(message_type))
+        .filter(|message_type| !has_time_fields(message_type))
         .map(|message_type| message_type.name.clone());
-    let defined_types: HashSet<String> = defined_types.collect();
+    let other_types: HashSet<String> = other_types.collect();
     for message_type in types {
         let is_dummy =
             |field: &Field| (&*field.type_text, &*field.name) == ("uint8", DUMMY);
-        if let [only] = message_type.fields.as_slice()
-            && is_dummy(only)
+        if let [only_field] = message_type.fields.as_slice()
+            && is_dummy(only_field)
         {
             message_type.fields.clear();
         }
@@ -218,18 +252,19 @@ pub(super) fn to_ros1_types(types: &mut [MessageType]) {
                 true => field.base.replacen("/msg/", "/", 1),
                 false => format!("{package}/{}", field.base),
             };
-            let is_like =
-                |ros2: &str| ros2 == full_name && !defined_types.contains(ros2);
-            let time = TIMES.iter().find(|(_, ros2, _)| is_like(ros2));
-            let Some((ros1, ..)) = time else { continue };
+            let is_field_type =
+                |ros2: &str| ros2 == full_name && !other_types.contains(ros2);
+            let time = TIMES.iter().find(|(_, ros2)| is_field_type(ros2));
+            let Some((ros1, _)) = time else { continue };
             field.type_text = field.type_text.replacen(&field.base, ros1, 1);
             (*ros1).clone_into(&mut field.base);
         }
     }
 }
 
-/// Returns the type of `types` to which ROS 2 adds fields, if it has all of these.
-pub(super) fn with_added_fields(types: &[MessageType]) -> Option<usize> {
+/// Returns the index of the type in `types` that has the fields that ROS 2 adds to its equivalent
+/// in ROS 1.
+pub(super) fn type_with_added_fields(types: &[MessageType]) -> Option<usize> {
     types.iter().position(|message_type| {
         let names = message_type.fields.iter().map(|field| field.name.as_str());
         marker::is_ros2_marker(&message_type.name, names)
@@ -239,21 +274,21 @@ pub(super) fn with_added_fields(types: &[MessageType]) -> Option<usize> {
 /// Removes from the ROS 2 definitions `types` the fields that ROS 1 lacks.
 pub(super) fn remove_added_fields(types: &mut [MessageType]) {
     if let Some(message_type) =
-        with_added_fields(types).and_then(|index| types.get_mut(index))
+        type_with_added_fields(types).and_then(|index| types.get_mut(index))
     {
         message_type.fields.retain(|field| !marker::is_added(&field.name));
     }
 }
 
-/// Renames the type of identifiers in `types`, which are of ROS 2, to its name in ROS 1.
-pub(super) fn rename_ids(types: &mut [MessageType]) {
-    let (ros1, ros2) = IDS;
-    let is_id = |message_type: &MessageType| {
+/// Renames the type of unique ids in `types`, which are of ROS 2, to its name in ROS 1.
+pub(super) fn rename_unique_ids(types: &mut [MessageType]) {
+    let (ros1, ros2) = UNIQUE_ID;
+    let is_unique_id = |message_type: &MessageType| {
         let fields =
             message_type.fields.iter().map(|field| (&*field.type_text, &*field.name));
         message_type.name == ros2 && fields.eq([("uint8[16]", "uuid")])
     };
-    let Some(index) = types.iter().position(is_id) else { return };
+    let Some(index) = types.iter().position(is_unique_id) else { return };
     for field in types.iter_mut().flat_map(|message_type| &mut message_type.fields) {
         if field.base.replacen("/msg/", "/", 1) == ros2 {
             field.type_text = field.type_text.replacen(&field.base, ros1, 1);
@@ -265,42 +300,35 @@ pub(super) fn rename_ids(types: &mut [MessageType]) {
     }
 }
 
-/// Restores the signs of `types` in a layout where ROS 1 and ROS 2 differ: times, which may be
-/// before 1970 in ROS 2, and bytes.
-pub(super) fn keep_signs(types: &mut [MessageType]) {
+/// Restores the signs that types of ROS 2 lost by their conversion to ROS 1, so that layouts have
+/// them: the seconds of a time are signed in ROS 2, and a `byte` is unsigned.
+pub(super) fn restore_signs(types: &mut [MessageType]) {
     for field in types.iter_mut().flat_map(|message_type| &mut message_type.fields) {
-        let ros1_type = match field.base.as_str() {
+        let base = match field.base.as_str() {
             "byte" => "uint8",
             "time" => SIGNED_TIME,
             _ => continue,
         };
-        field.type_text = field.type_text.replacen(&field.base, ros1_type, 1);
-        ros1_type.clone_into(&mut field.base);
+        field.type_text = field.type_text.replacen(&field.base, base, 1);
+        base.clone_into(&mut field.base);
     }
 }
 
-/// Returns whether `message_type` has the fields of a time.
-fn is_time(message_type: &MessageType) -> bool {
+/// Returns whether `message_type` has the fields of a time in ROS 2.
+fn has_time_fields(message_type: &MessageType) -> bool {
     let types = message_type.fields.iter().map(|field| field.type_text.as_str());
     types.eq(["int32", "uint32"])
 }
 
-/// Returns whether the first field of `message_type` exists in ROS 1 only.
+/// Returns whether `message_type` is a header that begins with `seq`, which only ROS 1 has.
 fn has_seq(message_type: &MessageType) -> bool {
     let first = message_type.fields.first().filter(|_| message_type.fields.len() > 1);
     let is_seq = |field: &Field| (&*field.type_text, &*field.name) == ("uint32", "seq");
     message_type.name == "std_msgs/Header" && first.is_some_and(is_seq)
 }
 
-fn field_name<'f>(message_type: &MessageType, field: &'f Field) -> &'f str {
-    let renamed = RENAMED.iter().find(|(owner, ros1, ros2)| {
-        let is_free = !message_type.fields.iter().any(|other| other.name == *ros2);
-        *owner == message_type.name && *ros1 == field.name && is_free
-    });
-    renamed.map_or(&field.name, |(_, _, ros2)| ros2)
-}
-
-fn line(constant: &Constant) -> String {
+/// Returns the line of a ROS 2 definition for `constant`, which is of ROS 1.
+fn constant_line(constant: &Constant) -> String {
     let Constant { type_name, name, value } = constant;
     // A byte is unsigned in ROS 2.
     let value = match (type_name.as_str(), value.parse::<i8>()) {

@@ -1,4 +1,4 @@
-//! Resolving type names.
+//! Resolving the type names in a definition.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ pub(super) const MAX_DEPTH: u32 = 60;
 pub(super) struct Scope<'t> {
     pub(super) types: &'t [MessageType],
     by_name: HashMap<&'t str, usize>,
-    /// By the name without the package; `None` if several packages have the name.
+    /// The index of a type by its name without the package; `None` if the name is ambiguous.
     by_short_name: HashMap<&'t str, Option<usize>>,
 }
 
-/// Computes a value for the type with an index from the values of other types: see
-/// [`Scope::fold`].
-type ComputeValue<'m, M> = dyn Fn(usize, &[Option<M>]) -> Result<M> + 'm;
+/// Computes the value of the type with an index. The slice has the values of the types by their
+/// index; those of the types of its fields are set. See [`Scope::fold`].
+type ComputeValue<'f, V> = dyn Fn(usize, &[Option<V>]) -> Result<V> + 'f;
 
 /// The type of a field or of its elements.
 #[derive(Debug)]
@@ -37,21 +37,20 @@ impl<'t> Scope<'t> {
         for (index, message_type) in types.iter().enumerate() {
             scope.by_name.entry(&message_type.name).or_insert(index);
             let short_name = message_type.name.rsplit('/').next().unwrap_or_default();
-            let entry_index =
+            let unique_index =
                 scope.by_short_name.entry(short_name).or_insert(Some(index));
-            if *entry_index != Some(index) {
-                *entry_index = None;
+            if *unique_index != Some(index) {
+                *unique_index = None;
             }
         }
         scope
     }
 
-    /// Resolves the type of `field` of the type with the index `index`.
+    /// Resolves the type of `field`, a field of the type with this `index`.
     ///
-    /// A name without a package belongs to the package of the type in which it is used. A field of
-    /// type `Header` that is not an array belongs to `std_msgs` everywhere (genmsg,
-    /// `msg_loader`). If there is no such type, the only type with that name in any package is
-    /// used.
+    /// A name without a package belongs to the package of the type in which it is used. Only
+    /// `Header`, if it is not an array, always belongs to `std_msgs` (genmsg, `msg_loader`). If
+    /// there is no such type, the only type with that name in any package is used.
     pub(super) fn base(&self, index: usize, field: &Field) -> Result<Base> {
         let name = field.base.as_str();
         if let Some(kind) = built_in(name) {
@@ -60,11 +59,11 @@ impl<'t> Scope<'t> {
         let using_type =
             self.types.get(index).map_or("", |message_type| message_type.name.as_str());
         let type_index = match name.split_once('/') {
-            Some((package, rest)) => {
-                let short_name = rest.strip_prefix("msg/").unwrap_or(rest);
-                let index_by_full_name =
-                    self.by_name.get(format!("{package}/{short_name}").as_str());
-                index_by_full_name.or_else(|| self.by_name.get(short_name)).copied()
+            Some((package, name)) => {
+                let short_name = name.strip_prefix("msg/").unwrap_or(name);
+                let with_package = format!("{package}/{short_name}");
+                let index = self.by_name.get(with_package.as_str());
+                index.or_else(|| self.by_name.get(short_name)).copied()
             }
             None => {
                 let package = match field.type_text.as_str() {
@@ -73,62 +72,74 @@ impl<'t> Scope<'t> {
                 };
                 let in_package =
                     |package| self.by_name.get(&*format!("{package}/{name}"));
-                let common = || in_package("std_msgs").filter(|_| name == "Header");
-                let short_name = || self.by_short_name.get(name).copied().flatten();
-                in_package(package).or_else(common).copied().or_else(short_name)
+                let std_header = || in_package("std_msgs").filter(|_| name == "Header");
+                let in_any_package = || self.by_short_name.get(name).copied().flatten();
+                in_package(package).or_else(std_header).copied().or_else(in_any_package)
             }
         };
-        let missing = || match name.split("<=").next() {
+        let unresolved = || match name.split("<=").next() {
             Some("wstring") => {
-                let message =
-                    format!("{using_type:?} has a wstring, which is not supported");
+                let message = format!(
+                    "{using_type:?} has a field of type wstring, which is not supported"
+                );
                 Error::new(ErrorKind::Unsupported, message)
             }
             _ => malformed(format!(
                 "{using_type:?} needs the type {name:?}, which is not defined"
             )),
         };
-        type_index.map(Base::Type).ok_or_else(missing)
+        type_index.map(Base::Type).ok_or_else(unresolved)
     }
 
-    /// Computes a value for the first type from the values of the types of its fields. `make`
-    /// gets the index of a type, and the values so far by type index.
-    pub(super) fn fold<M: Clone>(&self, make: &ComputeValue<'_, M>) -> Result<M> {
-        let mut results = vec![None; self.types.len()];
-        self.fold_into(0, 0, make, &mut results)?;
-        let first = results.into_iter().next().flatten();
-        first.ok_or_else(|| malformed("a definition of nothing"))
+    /// Computes a value for the first type from the values of the types of its fields. `compute`
+    /// is called once for each type that the first type uses, after the types of its fields.
+    ///
+    /// # Errors
+    /// The errors of `compute`; `Malformed` if a type is missing or contains itself;
+    /// `Unsupported` if there is a `wstring`.
+    pub(super) fn fold<V: Clone>(&self, compute: &ComputeValue<'_, V>) -> Result<V> {
+        let mut values = vec![None; self.types.len()];
+        self.fold_into(0, 0, compute, &mut values)?;
+        let first = values.into_iter().next().flatten();
+        first.ok_or_else(|| malformed("the definition has no types"))
     }
 
-    fn fold_into<M: Clone>(
+    /// Checks that no type is missing, and that none contains itself.
+    pub(super) fn check(&self) -> Result<()> {
+        self.fold(&|_, _| Ok(()))
+    }
+
+    fn fold_into<V: Clone>(
         &self,
         index: usize,
         depth: u32,
-        make: &ComputeValue<'_, M>,
-        results: &mut Vec<Option<M>>,
+        compute: &ComputeValue<'_, V>,
+        values: &mut Vec<Option<V>>,
     ) -> Result<()> {
-        if results.get(index).is_some_and(Option::is_some) {
+        if values.get(index).is_some_and(Option::is_some) {
             return Ok(());
         }
         let Some(message) = self.types.get(index) else { return Ok(()) };
         if depth > MAX_DEPTH {
-            let message = format!("{:?} contains itself, or is too deep", message.name);
+            let message =
+                format!("{:?} contains itself, or is nested too deeply", message.name);
             return Err(malformed(message));
         }
         for field in &message.fields {
             if let Base::Type(inner) = self.base(index, field)? {
-                self.fold_into(inner, depth + 1, make, results)?;
+                self.fold_into(inner, depth + 1, compute, values)?;
             }
         }
-        let value = make(index, results)?;
-        if let Some(slot) = results.get_mut(index) {
+        let value = compute(index, values)?;
+        if let Some(slot) = values.get_mut(index) {
             *slot = Some(value);
         }
         Ok(())
     }
 }
 
-/// The name for `time` with signed seconds, which no definition can use.
+/// The internal name of a `time` with signed seconds. It contains blanks, so that no definition can
+/// use it.
 pub(super) const SIGNED_TIME: &str = "time of ROS 2";
 
 /// Returns the built-in type with this name.

@@ -1,4 +1,4 @@
-//! Definitions from bags, compared with their interpretation in ROS.
+//! Tests that definitions are interpreted as in ROS.
 
 use logtool_core::{
     Block, Columns, Decoder as _, LayoutDecoder, LayoutKind, Primitive, Timestamp,
@@ -8,15 +8,16 @@ use serde_json::Value;
 
 use super::*;
 
-/// The definitions of Debian and their MD5 sums in ROS.
+/// Returns the definitions in the ROS packages of Debian: the name of the type, its MD5 sum in ROS,
+/// and the text.
 pub(super) fn debian() -> Vec<(String, String, String)> {
     let definitions = "rosbag/msgdefs/ros1_debian_msgdefs.jsonl";
     let Some(bytes) = conformance::sample(definitions) else { return vec![] };
     let text = str::from_utf8(&bytes).unwrap();
-    let text_of = |value: &Value, key: &str| value[key].as_str().unwrap().to_owned();
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    lines
-        .map(|v| (text_of(&v, "type"), text_of(&v, "md5"), text_of(&v, "text")))
+    let string = |value: &Value, key: &str| value[key].as_str().unwrap().to_owned();
+    let values = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    values
+        .map(|v| (string(&v, "type"), string(&v, "md5"), string(&v, "text")))
         .collect()
 }
 
@@ -27,7 +28,7 @@ fn every_debian_definition_has_its_ros_sum() {
         let layout = compile(&type_name, &text).unwrap();
         assert_eq!(layout.name, type_name);
         LayoutDecoder::new(&layout, &Columns::default()).unwrap();
-        // The written text has the same sum.
+        // The text without comments has the same sum.
         let copy = Definition::parse(&type_name, &text).unwrap().text();
         assert_eq!(md5sum(&type_name, &copy).unwrap(), sum, "{type_name}");
         assert_eq!(compile(&type_name, &copy).unwrap(), layout);
@@ -35,8 +36,8 @@ fn every_debian_definition_has_its_ros_sum() {
 }
 
 #[test]
-fn common_types_are_found_by_sum_with_their_recorded_layout() {
-    let mut known_sums = 0;
+fn common_types_are_found_by_their_sum() {
+    let mut found_count = 0;
     for (type_name, sum, text) in debian() {
         let Some(definition) = Definition::by_md5sum(&type_name, &sum) else {
             assert!(
@@ -46,20 +47,21 @@ fn common_types_are_found_by_sum_with_their_recorded_layout() {
         };
         assert_eq!(definition.md5sum().unwrap(), sum);
         assert_eq!(definition.layout().unwrap(), compile(&type_name, &text).unwrap());
-        known_sums += 1;
+        found_count += 1;
     }
-    // Empty action types are found too: as std_msgs/Empty.
-    assert!(known_sums >= 114 || known_sums == 0);
-    // The well-known sum of sensor_msgs/Imu.
+    // Empty action types are among them: they have the sum of std_msgs/Empty. Without the sample
+    // files there are no definitions.
+    assert!(found_count >= 114 || found_count == 0);
+    // The sum of sensor_msgs/Imu, in upper case.
     let imu = Definition::by_md5sum("my_msgs/Imu", "6A62C6DAAE103F4FF57A132D6F95CEC2")
         .unwrap();
     assert_eq!(imu.layout().unwrap().name, "my_msgs/Imu");
     assert_eq!(Definition::by_md5sum("a/B", "dddddddddddddddddddddddddddddddd"), None);
 }
 
-/// The cases of the test bags `def_*.bag`, and the sums that their generator computed.
+/// The definitions are those of the test bags `def_*.bag`, whose generator computed the sums.
 #[test]
-fn anomalous_definitions_have_independently_computed_sums() {
+fn anomalous_definitions_have_their_sums() {
     let sep = "=".repeat(80);
     let cases = [
         ("ee3da94ff25d40069c9fb89eb62b66fd", format!(
@@ -79,6 +81,7 @@ fn anomalous_definitions_have_independently_computed_sums() {
     }
 }
 
+/// Returns the name, the kind and the number of elements of each field.
 fn kinds(text: &str) -> Vec<(String, LayoutKind, Option<u32>)> {
     let layout = compile("pkg/A", text).unwrap();
     layout.fields.iter().map(|f| (f.name.clone(), f.kind.clone(), f.count)).collect()
@@ -89,24 +92,25 @@ fn list(kind: LayoutKind) -> LayoutKind {
 }
 
 #[test]
-fn types_have_the_meaning_of_ros() {
+fn built_in_types_have_their_layout_kinds() {
+    use LayoutKind::Primitive as Number;
+
     let text = "byte b\nchar c\nbyte[] bs\nchar[] cs\nuint8[] us\nuint8[4] u4\nbool[] t\n\
                 string[] s\nstring[2] s2\ntime[] ts\nduration d\nint32[<=3] i\n\
                 string<=10 n\nstring<=10[<=5] m";
-    let p = LayoutKind::Primitive;
     let expected = [
-        ("b", p(Primitive::I8), None),
-        ("c", p(Primitive::U8), None),
-        ("bs", list(p(Primitive::I8)), None),
+        ("b", Number(Primitive::I8), None),
+        ("c", Number(Primitive::U8), None),
+        ("bs", list(Number(Primitive::I8)), None),
         ("cs", LayoutKind::Bytes, None),
         ("us", LayoutKind::Bytes, None),
-        ("u4", p(Primitive::U8), Some(4)),
-        ("t", list(p(Primitive::Bool)), None),
+        ("u4", Number(Primitive::U8), Some(4)),
+        ("t", list(Number(Primitive::Bool)), None),
         ("s", list(LayoutKind::Text), None),
         ("s2", LayoutKind::Text, Some(2)),
         ("ts", list(LayoutKind::Timestamp), None),
         ("d", LayoutKind::Duration, None),
-        ("i", list(p(Primitive::I32)), None),
+        ("i", list(Number(Primitive::I32)), None),
         ("n", LayoutKind::Text, None),
         ("m", list(LayoutKind::Text), None),
     ];
@@ -141,7 +145,7 @@ fn only_a_single_header_is_always_of_std_msgs() {
     let text = "Header[] hs\nmy/B b\n===\nMSG: my/Header\nuint8 q\n===\nMSG: my/B\n\
                 Header header\n===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\n\
                 string frame_id";
-    // By genmsg 0.6.0, which reads `hs` as a list of my/Header.
+    // The sum that genmsg 0.6.0 computes, which resolves `hs` to a list of my/Header.
     assert_eq!(md5sum("my/A", text).unwrap(), "c9037f479933b654bf718292fb23696e");
     let text = "Header[2] hs\n===\nMSG: std_msgs/Header\nuint32 x\n===\n\
                 MSG: b/Header\nint8 x";
@@ -174,35 +178,46 @@ fn invalid_definition_is_an_error_with_a_reason() {
 }
 
 #[test]
-fn connection_is_described_by_its_definition_or_sum() {
+fn definition_is_resolved_by_its_text_its_sum_or_its_name() {
     let imu = "6a62c6daae103f4ff57a132d6f95cec2";
-    let described = describe("sensor_msgs/Imu", imu, "").unwrap();
-    assert_eq!(described.layout.fields.len(), 7);
-    assert!(described.oddity.unwrap().contains("empty"));
-    let described = describe("sensor_msgs/Imu", "*", "Missing x").unwrap();
-    assert_eq!(described.layout.fields.len(), 7);
-    let described = describe("sensor_msgs/Imu", imu, "int8 x").unwrap();
-    assert_eq!(described.layout.fields.len(), 7);
-    let described =
-        describe("pkg/A", "dddddddddddddddddddddddddddddddd", "int8 x").unwrap();
-    assert_eq!(described.layout.fields.len(), 1);
-    assert!(described.oddity.unwrap().contains("dddd"));
+    let resolved = resolve_definition_for_table("sensor_msgs/Imu", imu, "").unwrap();
+    assert_eq!(resolved.layout.fields.len(), 7);
+    assert!(resolved.anomaly.unwrap().contains("empty"));
+    let resolved =
+        resolve_definition_for_table("sensor_msgs/Imu", "*", "Missing x").unwrap();
+    assert_eq!(resolved.layout.fields.len(), 7);
+    let resolved =
+        resolve_definition_for_table("sensor_msgs/Imu", imu, "int8 x").unwrap();
+    assert_eq!(resolved.layout.fields.len(), 7);
+    let resolved = resolve_definition_for_table(
+        "pkg/A",
+        "dddddddddddddddddddddddddddddddd",
+        "int8 x",
+    )
+    .unwrap();
+    assert_eq!(resolved.layout.fields.len(), 1);
+    assert!(resolved.anomaly.unwrap().contains("dddd"));
     let sum = md5sum("pkg/A", "int8 x").unwrap();
-    assert_eq!(describe("pkg/A", &sum, "int8 x").unwrap().oddity, None);
-    assert_eq!(describe("pkg/A", "*", "int8 x").unwrap().oddity, None);
+    assert_eq!(
+        resolve_definition_for_table("pkg/A", &sum, "int8 x").unwrap().anomaly,
+        None
+    );
+    assert_eq!(
+        resolve_definition_for_table("pkg/A", "*", "int8 x").unwrap().anomaly,
+        None
+    );
     let empty = "d41d8cd98f00b204e9800998ecf8427e";
-    assert_eq!(describe("pkg/A", empty, "").unwrap().oddity, None);
-    assert!(describe("pkg/A", &sum, "").is_err());
-    assert!(describe("pkg/A", "*", "B b").is_err());
+    assert_eq!(resolve_definition_for_table("pkg/A", empty, "").unwrap().anomaly, None);
+    assert!(resolve_definition_for_table("pkg/A", &sum, "").is_err());
+    assert!(resolve_definition_for_table("pkg/A", "*", "B b").is_err());
     let many =
         "B[] a\nB[] b\n===\nMSG: pkg/B\n".to_owned() + &"int8 x\n".repeat(1 << 15);
-    assert!(describe("pkg/A", "*", &many).is_err());
+    assert!(resolve_definition_for_table("pkg/A", "*", &many).is_err());
 }
 
 fn labels(text: &str, field: &str) -> Vec<(i64, String)> {
     let labels = Definition::parse("pkg/A", text).unwrap().labels();
-    let labels_of_field = labels.get("pkg/A", field).cloned().unwrap_or_default();
-    labels_of_field.into_iter().collect()
+    labels.get("pkg/A", field).cloned().unwrap_or_default().into_iter().collect()
 }
 
 #[test]
@@ -213,20 +228,33 @@ fn constants_label_the_field_that_is_a_prefix_of_their_name() {
         labels(text, "status"),
         [(-1, "STATUS_NO_FIX".into()), (0, "STATUS_FIX".into())]
     );
-    let big = [(1, "STATUS_X_Y".into())];
-    assert_eq!(labels(text, "status_x"), big);
+    assert_eq!(labels(text, "status_x"), [(1, "STATUS_X_Y".into())]);
     assert_eq!(labels(text, "service"), [(1, "SERVICE_GPS".into())]);
+    // A value with two names has no label.
     let text = "uint8 mode\nuint8 MODE_A=1\nuint8 MODE_B=1\nuint8 MODE_C=0x02";
     assert_eq!(labels(text, "mode"), [(2, "MODE_C".into())]);
 }
 
 #[test]
-fn enumerating_constants_label_the_only_field_of_their_type() {
+fn enumeration_labels_the_only_field_of_its_type() {
     let log = "byte DEBUG=1\nbyte INFO=2\nbyte WARN=4\nbyte level\nstring name";
     assert_eq!(labels(log, "level").len(), 3);
     assert_eq!(labels("uint8 A=0\nuint8 B=1\nuint8 x\nuint8 y", "x"), []);
     assert_eq!(labels("uint8 VERSION=3\nuint8 x", "x"), []);
     assert_eq!(labels("uint8 VERSION=3\nuint8 MAX=10\nuint8 x", "x"), []);
+}
+
+/// Quadratic time would be minutes.
+#[test]
+fn definitions_with_many_fields_and_constants_are_processed_soon() {
+    // Fields with this name are renamed in ROS 2.
+    let fields = "float64 D\n".repeat(50_000);
+    let definition = Definition::parse("sensor_msgs/CameraInfo", &fields).unwrap();
+    assert!(definition.ros2_text().unwrap().starts_with("float64 d\nfloat64 d\n"));
+    assert_eq!(definition.names_invalid_in_ros2(), Vec::<String>::new());
+    let constants = (0..50_000).map(|value| format!("int32 A_{value}={value}\n"));
+    let text = "int32 a\n".to_owned() + &constants.collect::<String>();
+    assert_eq!(labels(&text, "a").len(), 50_000);
 }
 
 #[test]
@@ -253,7 +281,7 @@ fn messages_are_decoded_to_the_columns_of_their_definition() {
 }
 
 #[test]
-fn only_a_name_of_three_parts_is_a_ros2_name() {
+fn msg_is_removed_only_from_names_of_three_parts() {
     let text = "int8 x\n==\nMSG: a/msg/B\nint8 y\n==\nMSG: c/msg/msg/D\nint8 z";
     let definition = Definition::parse("pkg/A", text).unwrap();
     let written = definition.text();

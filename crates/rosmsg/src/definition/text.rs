@@ -1,40 +1,45 @@
-//! The text of a definition: the type itself, then the other types, each after a separator.
+//! The text of a definition: the defined type, then the types of its fields, each after a
+//! separator.
 
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::definition::{MessageType, line::DefinitionLine, malformed};
 
-/// The maximum length of a text, 4 MiB; the longest known text has 60 KiB.
-const MAX_TEXT: usize = 4 << 20;
+/// The maximum length of a text in bytes; the longest known text has 60 KiB.
+const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// Parses all types of `text`, the definition of `type_name`, which comes first; `parse` parses a
-/// line.
+/// Parses all types of `text`, the definition of `type_name`, which comes first. `parse_line`
+/// parses one line.
 pub(super) fn parse(
     type_name: &str,
     text: &str,
-    parse: fn(&str) -> Result<DefinitionLine>,
+    parse_line: fn(&str) -> Result<DefinitionLine>,
 ) -> Result<Vec<MessageType>> {
-    if text.len() > MAX_TEXT {
-        let (len, max_mebibytes) = (text.len(), MAX_TEXT >> 20);
-        let message =
-            format!("a definition of {len} bytes, which is over {max_mebibytes} MiB");
+    if text.len() > MAX_TEXT_BYTES {
+        let (len, max_mebibytes) = (text.len(), MAX_TEXT_BYTES >> 20);
+        let message = format!(
+            "the definition of {type_name:?} has {len} bytes, and at most \
+             {max_mebibytes} MiB are supported"
+        );
         return Err(Error::new(ErrorKind::Limit, message));
     }
     let root = MessageType { name: short_name(type_name), ..MessageType::default() };
     let mut types = vec![root];
-    let mut is_between = false;
+    let mut is_after_separator = false;
     for line in text.trim_start_matches('\u{feff}').lines() {
         if is_separator(line) {
-            is_between = true;
+            is_after_separator = true;
         } else if let Some(name) = line.trim().strip_prefix("MSG:") {
             let name = short_name(name.trim());
             types.push(MessageType { name, ..MessageType::default() });
-            is_between = false;
+            is_after_separator = false;
         } else {
-            match (parse(line)?, types.last_mut()) {
+            match (parse_line(line)?, types.last_mut()) {
                 (DefinitionLine::Empty, _) | (_, None) => {}
-                _ if is_between => {
-                    return Err(malformed("a separator without a type behind it"));
+                _ if is_after_separator => {
+                    return Err(malformed(
+                        "after a separator, the line `MSG: package/Type` is missing",
+                    ));
                 }
                 (DefinitionLine::Field(field), Some(last)) => last.fields.push(field),
                 (DefinitionLine::Constant(constant), Some(last)) => {
@@ -43,7 +48,7 @@ pub(super) fn parse(
             }
         }
     }
-    without_duplicates(types)
+    remove_duplicates(types)
 }
 
 /// Returns the text of `types`.
@@ -73,16 +78,16 @@ fn is_separator(line: &str) -> bool {
 /// Removes the `msg` of ROS 2 names: `pkg/msg/Type` becomes `pkg/Type`.
 fn short_name(name: &str) -> String {
     match name.split_once("/msg/") {
-        Some((package, of)) if !package.contains('/') && !of.contains('/') => {
-            format!("{package}/{of}")
+        Some((package, name)) if !package.contains('/') && !name.contains('/') => {
+            format!("{package}/{name}")
         }
         _ => name.to_owned(),
     }
 }
 
-/// Removes repeated types, which an old writer produces. A definition may also repeat its own
-/// type after a separator.
-fn without_duplicates(types: Vec<MessageType>) -> Result<Vec<MessageType>> {
+/// Removes repeated types, which an old writer produces. The defined type may be empty, and be
+/// defined after a separator instead.
+fn remove_duplicates(types: Vec<MessageType>) -> Result<Vec<MessageType>> {
     let mut indices = std::collections::HashMap::new();
     let mut unique: Vec<MessageType> = Vec::with_capacity(types.len());
     for message_type in types {
@@ -90,11 +95,10 @@ fn without_duplicates(types: Vec<MessageType>) -> Result<Vec<MessageType>> {
         match unique.get_mut(index) {
             None => unique.push(message_type),
             Some(first) if *first == message_type => {}
-            Some(first) if first.fields.is_empty() && first.constants.is_empty() => {
-                *first = message_type;
-            }
+            Some(first) if first.is_empty() => *first = message_type,
             Some(first) => {
-                let message = format!("{:?} is defined twice, differently", first.name);
+                let message =
+                    format!("{:?} is defined twice, with different fields", first.name);
                 return Err(malformed(message));
             }
         }

@@ -1,4 +1,4 @@
-//! The derived topics of each type of messages.
+//! Which topic is derived from the messages of a topic.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use logtool_core::{Columns, Layout, LayoutKind, Result, Topic, View};
 use logtool_protobuf::PointCloud;
 
 use crate::{
-    definition::{Definition, define},
+    definition::{Definition, resolve_definition},
     derived_topics::{
         packet_decoder::packet_schema,
         point_decoder::{PointDecoder, PointSource},
@@ -18,7 +18,7 @@ use crate::{
     sensor::{cloud, cloud2, json::JsonCloud, packets, scan},
 };
 
-/// The kind of topic that is derived from the messages of a topic.
+/// How a topic is derived from the messages of another topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Derivation {
     pub(super) kind: DerivedKind,
@@ -29,63 +29,69 @@ pub struct Derivation {
 /// The kind of derived records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DerivedKind {
+    /// Messages of this type, whose rows are points.
     Points(PointSource),
+    /// Packets of a lidar.
     Packets,
 }
 
 impl Derivation {
-    /// Returns the derivation for `topic`, by its encoding and its type.
+    /// Returns the derivation from `topic`, or `None` if its type has no derived topic.
     pub fn from_topic(topic: &Topic) -> Option<Self> {
         match Encoding::from_name(&topic.encoding)? {
             Encoding::Ros1 => {
                 let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
-                Self::of_ros1(&topic.type_name, md5sum, || {
-                    let described =
-                        define(&topic.type_name, md5sum, &topic.definition).ok()?;
-                    described.definition.md5sum().ok()
+                Self::from_ros1_type(&topic.type_name, md5sum, || {
+                    let definition = &topic.definition;
+                    let resolved =
+                        resolve_definition(&topic.type_name, md5sum, definition)
+                            .ok()?;
+                    resolved.definition.md5sum().ok()
                 })
             }
-            Encoding::Cdr => Self::from_cdr(&topic.type_name, &topic.definition),
+            Encoding::Cdr => Self::from_ros2_type(&topic.type_name, &topic.definition),
             encoding @ (Encoding::Protobuf | Encoding::Json) => {
-                let is_defined = || match encoding {
+                let has_cloud_fields = || match encoding {
                     Encoding::Json => JsonCloud::is_defined(&topic.definition),
                     _ => PointCloud::is_defined(&topic.descriptor),
                 };
-                let is_defined_cloud =
-                    topic.type_name == PointCloud::TYPE && is_defined();
-                let kind = DerivedKind::Points(PointSource::Packed);
-                is_defined_cloud.then_some(Self { kind, encoding })
+                let is_cloud =
+                    topic.type_name == PointCloud::TYPE && has_cloud_fields();
+                let kind = DerivedKind::Points(PointSource::FoxgloveCloud);
+                is_cloud.then_some(Self { kind, encoding })
             }
         }
     }
 
-    /// Returns the derivation for messages of this ROS 1 type: the type of this name is derived
-    /// if its declared MD5 sum, or that of its definition (`defined`), is the right one.
-    pub fn of_ros1(
+    /// Returns the derivation from messages of this ROS 1 type, or `None` if the type has no
+    /// derived topic. The declared `md5sum`, or that of the definition (`definition_md5sum`), must
+    /// be that of the type with this name.
+    pub fn from_ros1_type(
         type_name: &str,
         md5sum: &str,
-        defined: impl FnOnce() -> Option<String>,
+        definition_md5sum: impl FnOnce() -> Option<String>,
     ) -> Option<Self> {
         let (kind, expected_md5sum) = DerivedKind::for_type(type_name)?;
-        let is_kind = md5sum.eq_ignore_ascii_case(expected_md5sum)
-            || defined().is_some_and(|sum| sum.eq_ignore_ascii_case(expected_md5sum));
-        is_kind.then_some(Self { kind, encoding: Encoding::Ros1 })
+        let is_expected = |sum: &str| sum.eq_ignore_ascii_case(expected_md5sum);
+        let has_fields = is_expected(md5sum)
+            || definition_md5sum().is_some_and(|sum| is_expected(&sum));
+        has_fields.then_some(Self { kind, encoding: Encoding::Ros1 })
     }
 
-    /// Returns the derivation for messages of this ROS 2 type, if `definition` has the same
-    /// fields.
-    fn from_cdr(type_name: &str, definition: &str) -> Option<Self> {
+    /// Returns the derivation from messages of this ROS 2 type, or `None` if the type has no
+    /// derived topic. `definition` must have the fields of the type with this name.
+    fn from_ros2_type(type_name: &str, definition: &str) -> Option<Self> {
         let ros1_name = type_name.replacen("/msg/", "/", 1);
         let (kind, md5sum) = DerivedKind::for_type(&ros1_name)?;
-        let ros_definition = Definition::by_md5sum(&ros1_name, md5sum)?;
+        let expected_definition = Definition::by_md5sum(&ros1_name, md5sum)?;
         let layout = |text: &str| Definition::parse_ros2(type_name, text)?.layout();
-        let ros_definition = layout(&ros_definition.ros2_text().ok()?).ok()?;
-        let declared = layout(definition).ok()?;
-        is_like(&ros_definition, &declared)
+        let expected_layout = layout(&expected_definition.ros2_text().ok()?).ok()?;
+        let declared_layout = layout(definition).ok()?;
+        have_same_fields(&expected_layout, &declared_layout)
             .then_some(Self { kind, encoding: Encoding::Cdr })
     }
 
-    /// Returns the suffix of the topic name.
+    /// Returns the suffix of the name of the derived topic.
     pub(super) fn suffix(self) -> &'static str {
         match self.kind {
             DerivedKind::Points(_) => "/points",
@@ -93,7 +99,7 @@ impl Derivation {
         }
     }
 
-    /// Returns the columns, as far as they are known without reading messages.
+    /// Returns the columns that are known without reading messages.
     pub(super) fn schema(self) -> Result<SchemaRef> {
         let DerivedKind::Points(source) = self.kind else { return Ok(packet_schema()) };
         let point_schema = Arc::new(source.point_schema().unwrap_or_default());
@@ -102,13 +108,13 @@ impl Derivation {
         Ok(logtool_core::Decoder::schema(&decoder).clone())
     }
 
-    /// Returns the columns of points, if they are the same in all messages.
+    /// Returns the columns of points, or `None` if they depend on the message.
     pub(super) fn point_schema(self) -> Option<PointSchema> {
         let DerivedKind::Points(source) = self.kind else { return None };
         source.point_schema()
     }
 
-    /// Returns the columns of the points in `payload`, if it declares them.
+    /// Returns the columns of the points in `payload`, or `None` if it has none.
     pub(super) fn point_schema_of(self, payload: &[u8]) -> Option<PointSchema> {
         let DerivedKind::Points(source) = self.kind else { return None };
         source.point_schema_of(payload, self.encoding)
@@ -116,7 +122,8 @@ impl Derivation {
 }
 
 impl DerivedKind {
-    /// Returns the kind for records of this type, by its name in ROS 1, and its MD5 sum.
+    /// Returns the kind of records that are derived from messages of this type, and the MD5 sum of
+    /// the type. `type_name` is its name in ROS 1.
     fn for_type(type_name: &str) -> Option<(Self, &'static str)> {
         Some(match type_name {
             "sensor_msgs/PointCloud2" => {
@@ -130,20 +137,20 @@ impl DerivedKind {
     }
 }
 
-/// Returns whether both layouts have the same fields, with any type names. (Layouts are nested at
-/// most 64 levels deep.)
-fn is_like(known_layout: &Layout, other: &Layout) -> bool {
-    let pairs = known_layout.fields.iter().zip(&other.fields);
-    known_layout.fields.len() == other.fields.len()
+/// Returns whether both layouts have the same fields. The names of types may differ. (Layouts are
+/// nested at most 64 levels deep, so that the function may be recursive.)
+fn have_same_fields(first: &Layout, second: &Layout) -> bool {
+    let pairs = first.fields.iter().zip(&second.fields);
+    first.fields.len() == second.fields.len()
         && pairs.into_iter().all(|(a, b)| {
-            (&a.name, a.count) == (&b.name, b.count) && are_alike(&a.kind, &b.kind)
+            (&a.name, a.count) == (&b.name, b.count) && are_same_kind(&a.kind, &b.kind)
         })
 }
 
-fn are_alike(known_kind: &LayoutKind, other: &LayoutKind) -> bool {
-    match (known_kind, other) {
-        (LayoutKind::Nested(a), LayoutKind::Nested(b)) => is_like(a, b),
-        (LayoutKind::List(a), LayoutKind::List(b)) => are_alike(a, b),
+fn are_same_kind(first: &LayoutKind, second: &LayoutKind) -> bool {
+    match (first, second) {
+        (LayoutKind::Nested(a), LayoutKind::Nested(b)) => have_same_fields(a, b),
+        (LayoutKind::List(a), LayoutKind::List(b)) => are_same_kind(a, b),
         (a, b) => a == b,
     }
 }

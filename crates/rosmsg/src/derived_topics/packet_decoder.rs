@@ -4,14 +4,14 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{Columns, Damage, Decoder, RawDecoder, Result, Run, raw_schema};
 
-use crate::sensor::packets::DATA;
+use crate::sensor::packets::PACKET_LEN;
 
 /// Returns the columns of packets: the time, and the bytes.
 pub(crate) fn packet_schema() -> SchemaRef {
     raw_schema("ns")
 }
 
-/// Returns the bytes of packets; payloads with another length are damage.
+/// A decoder of packets to their bytes. Payloads with another length are damage.
 #[derive(Debug)]
 pub(crate) struct PacketDecoder(RawDecoder);
 
@@ -27,11 +27,11 @@ impl Decoder for PacketDecoder {
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
-        for single in run.single_record_runs() {
-            if single.payloads().all(|payload| payload.len() == DATA) {
-                self.0.append(single, damage);
+        for record_run in run.single_record_runs() {
+            if record_run.payloads().all(|payload| payload.len() == PACKET_LEN) {
+                self.0.append(record_run, damage);
             } else {
-                single
+                record_run
                     .records()
                     .for_each(|record| record.undecodable_damage().add_to(damage));
             }

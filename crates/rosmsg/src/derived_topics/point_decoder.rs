@@ -11,9 +11,9 @@ use logtool_core::{
 use logtool_protobuf::PointCloud;
 
 use crate::{
-    derived_topics::values::{ColumnBuilder, ValuePart, data_type, values},
+    derived_topics::values::{ColumnBuilder, ValuePart, column_builder, data_type},
     field_reader::Encoding,
-    message_compression::MAX_UNPACKED,
+    message_compression::MAX_DECOMPRESSED_BYTES,
     points::{MessagePoints, PointSchema},
     sensor::{cloud, cloud2, foxglove_cloud, json::JsonCloud, scan},
 };
@@ -28,26 +28,26 @@ pub(crate) enum PointSource {
     /// `sensor_msgs/LaserScan`
     Scan,
     /// `foxglove.PointCloud`
-    Packed,
+    FoxgloveCloud,
 }
 
-/// The maximum number of bytes in a decoder; further messages are damage until the rows are taken.
-/// A byte of a malicious cloud can be used by hundreds of fields.
+/// The maximum number of bytes in the columns of a decoder. Further messages are damage until the
+/// rows are taken. In a malicious cloud, hundreds of fields may consist of the same bytes.
 const MAX_BYTES: usize = i32::MAX as usize;
 
 /// The description of the damage to a cloud that lacks points.
-const SHORT: &str = "it has fewer points than it declares; these are read";
+const MISSING_POINTS: &str = "it has fewer points than it declares; these are read";
 
 /// The description of the damage to a message that is not a cloud.
-const NO_CLOUD: &str = "it is not a cloud of the type in its schema";
+const NOT_A_CLOUD: &str = "it is not a cloud of the type in its schema";
 
 impl PointSource {
-    /// Returns the columns of points, if they are the same in all messages.
+    /// Returns the columns of points, or `None` if they depend on the message.
     pub(crate) fn point_schema(self) -> Option<PointSchema> {
         (self == Self::Scan).then(scan::point_schema)
     }
 
-    /// Returns the columns of the points in `payload`, if it declares them.
+    /// Returns the columns of the points in `payload`, or `None` if it has none.
     pub(crate) fn point_schema_of(
         self,
         payload: &[u8],
@@ -57,10 +57,12 @@ impl PointSource {
             Self::Cloud2 => cloud2::point_schema(payload, encoding),
             Self::Cloud => cloud::point_schema(payload, encoding),
             Self::Scan => Some(scan::point_schema()),
-            Self::Packed if encoding == Encoding::Json => {
+            Self::FoxgloveCloud if encoding == Encoding::Json => {
                 foxglove_cloud::point_schema(&JsonCloud::parse(payload)?.cloud())
             }
-            Self::Packed => foxglove_cloud::point_schema(&PointCloud::parse(payload)?),
+            Self::FoxgloveCloud => {
+                foxglove_cloud::point_schema(&PointCloud::parse(payload)?)
+            }
         }
     }
 }
@@ -76,29 +78,33 @@ enum PositionColumn {
     Column,
 }
 
-/// A column, and its values so far.
-enum ColumnSlot {
+/// A column that is being decoded, with its values so far.
+enum OutputColumn {
+    /// The stamp of the message.
     Stamp(Vec<i64>),
-    PositionColumn(PositionColumn, Vec<u32>),
+    Position(PositionColumn, Vec<u32>),
+    /// The values of the column of the point schema with this index, or a part of them.
     Values(usize, Box<dyn ColumnBuilder>),
 }
 
-/// Decodes messages to points.
+/// A decoder of messages to points.
 pub(crate) struct PointDecoder {
     source: PointSource,
     encoding: Encoding,
     point_schema: Arc<PointSchema>,
     schema: SchemaRef,
+    /// The time of the record of each row.
     times: Vec<i64>,
-    slots: Vec<ColumnSlot>,
-    /// The columns of the point schema that are decoded.
+    /// The columns after the time.
+    output_columns: Vec<OutputColumn>,
+    /// For each column of the point schema, whether it is decoded.
     is_selected: Vec<bool>,
-    /// The size of a row in the columns, in bytes.
+    /// The size of a row in all columns, in bytes.
     row_bytes: usize,
 }
 
 impl PointDecoder {
-    /// Creates a decoder of the `columns` of points of this `point_schema`.
+    /// Creates a decoder of the selected `columns` of points with this `point_schema`.
     pub(crate) fn new(
         source: PointSource,
         encoding: Encoding,
@@ -106,13 +112,14 @@ impl PointDecoder {
         columns: &Columns,
     ) -> Result<Self> {
         let stamp = DataType::Timestamp(TimeUnit::Nanosecond, None);
-        let mut fields_and_slots =
-            vec![(Field::new("stamp", stamp, false), ColumnSlot::Stamp(vec![]))];
+        // All columns after the time.
+        let mut all_columns =
+            vec![(Field::new("stamp", stamp, false), OutputColumn::Stamp(vec![]))];
         let mut names = HashSet::from(["time".to_owned(), "stamp".to_owned()]);
-        let mut add_position = |name: &str, add_position| {
+        let mut add_position = |name: &str, position| {
             names.insert(name.to_owned());
-            let slot = ColumnSlot::PositionColumn(add_position, vec![]);
-            fields_and_slots.push((Field::new(name, DataType::UInt32, false), slot));
+            let output = OutputColumn::Position(position, vec![]);
+            all_columns.push((Field::new(name, DataType::UInt32, false), output));
         };
         add_position("index", PositionColumn::Index);
         if point_schema.has_rows {
@@ -123,60 +130,60 @@ impl PointDecoder {
             let mut add = |name: String, part| {
                 let name = unique_name(name, &mut names);
                 let field = Field::new(name, data_type(column.kind, part), true);
-                fields_and_slots.push((
-                    field,
-                    ColumnSlot::Values(index, values(column.kind, part)),
-                ));
+                let builder = column_builder(column.kind, part);
+                all_columns.push((field, OutputColumn::Values(index, builder)));
             };
             match (column.count, columns.view) {
-                (1, _) => add(column.name.clone(), ValuePart::One),
+                (1, _) => add(column.name.clone(), ValuePart::Single),
                 (count, View::Nested) => {
                     add(column.name.clone(), ValuePart::List(count))
                 }
-                (count, View::Flat) => (0..count).for_each(|element| {
-                    add(
-                        format!("{}[{element}]", column.name),
-                        ValuePart::Element(element),
-                    );
-                }),
+                (count, View::Flat) => {
+                    for element in 0..count {
+                        let name = format!("{}[{element}]", column.name);
+                        add(name, ValuePart::Element(element));
+                    }
+                }
             }
         }
         let selected = columns.indices.as_deref();
+        // The time has the index 0, and is always selected.
+        let max_index = all_columns.len();
         if let Some(index) =
-            selected.unwrap_or_default().iter().find(|i| **i > fields_and_slots.len())
+            selected.unwrap_or_default().iter().find(|index| **index > max_index)
         {
             let message = format!("there is no column with the index {index}");
             return Err(Error::new(ErrorKind::NoSuch, message));
         }
-        let (mut fields, mut slots) = (vec![time_field("time", "ns")], Vec::new());
+        let (mut fields, mut output_columns) =
+            (vec![time_field("time", "ns")], Vec::new());
         let mut is_selected = vec![false; point_schema.columns.len()];
-        for (index, (field, slot)) in (1..).zip(fields_and_slots) {
+        for (index, (field, output)) in (1..).zip(all_columns) {
             if selected.is_some_and(|selected| !selected.contains(&index)) {
                 continue;
             }
-            if let ColumnSlot::Values(column, _) = &slot
+            if let OutputColumn::Values(column, _) = &output
                 && let Some(is_selected) = is_selected.get_mut(*column)
             {
                 *is_selected = true;
             }
             fields.push(field);
-            slots.push(slot);
+            output_columns.push(output);
         }
         let row_bytes = fields.iter().map(|field| row_bytes(field.data_type())).sum();
-        let schema = Arc::new(Schema::new(fields));
-        let times = Vec::new();
         Ok(Self {
             source,
             encoding,
             point_schema,
-            schema,
-            times,
-            slots,
+            schema: Arc::new(Schema::new(fields)),
+            times: Vec::new(),
+            output_columns,
             is_selected,
             row_bytes,
         })
     }
 
+    /// Returns the points in `payload`, or a description of why it is invalid.
     fn points<'b>(&self, payload: &'b [u8]) -> Result<MessagePoints<'b>, String> {
         match self.source {
             PointSource::Cloud2 => {
@@ -189,8 +196,8 @@ impl PointDecoder {
                 let is_selected = |column| self.is_selected.get(column) == Some(&true);
                 scan::points(payload, self.encoding, is_selected)
             }
-            PointSource::Packed => {
-                let cloud = PointCloud::parse(payload).ok_or(NO_CLOUD)?;
+            PointSource::FoxgloveCloud => {
+                let cloud = PointCloud::parse(payload).ok_or(NOT_A_CLOUD)?;
                 foxglove_cloud::points(&cloud, &self.point_schema)
             }
         }
@@ -204,10 +211,12 @@ impl Decoder for PointDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
-            // Decoded base64 data need a buffer.
+            // The points refer to the decoded base64 string, which this value contains.
             let json = (self.encoding == Encoding::Json)
                 .then(|| JsonCloud::parse(record.payload));
-            let message = match self.encoding.decompress(record.payload, MAX_UNPACKED) {
+            let decompressed =
+                self.encoding.decompress(record.payload, MAX_DECOMPRESSED_BYTES);
+            let message = match decompressed {
                 Ok(message) => message,
                 Err(kind) => {
                     record.undecodable_damage().with_kind(kind).add_to(damage);
@@ -219,7 +228,7 @@ impl Decoder for PointDecoder {
                 Some(Some(json)) => {
                     foxglove_cloud::points(&json.cloud(), &self.point_schema)
                 }
-                Some(None) => Err(NO_CLOUD.to_owned()),
+                Some(None) => Err(NOT_A_CLOUD.to_owned()),
             };
             let points = match points {
                 Ok(points) => points,
@@ -235,16 +244,18 @@ impl Decoder for PointDecoder {
                 continue;
             }
             if points.missing > 0 {
-                let missing_points =
-                    record.undecodable_damage().with_lost_bytes(0).with_reason(SHORT);
+                let missing_points = record
+                    .undecodable_damage()
+                    .with_lost_bytes(0)
+                    .with_reason(MISSING_POINTS);
                 missing_points.add_to(damage);
             }
             if points.extra_bytes > 0 {
                 record.extra_bytes_damage(points.extra_bytes).add_to(damage);
             }
             for (kind, reason) in [
-                (DamageKind::TypeMismatch, &points.missing_columns.impossible),
-                (DamageKind::NoColumn, &points.missing_columns.not_in_schema),
+                (DamageKind::TypeMismatch, &points.without_column.invalid),
+                (DamageKind::NoColumn, &points.without_column.not_in_schema),
             ] {
                 if let Some(reason) = reason {
                     let loss = record.undecodable_damage().with_kind(kind);
@@ -252,7 +263,7 @@ impl Decoder for PointDecoder {
                 }
             }
             self.times.resize(rows, record.time.as_nanos());
-            self.slots.iter_mut().for_each(|slot| slot.add(&points));
+            self.output_columns.iter_mut().for_each(|column| column.add(&points));
         }
     }
 
@@ -262,8 +273,8 @@ impl Decoder for PointDecoder {
 
     fn take(&mut self) -> Result<RecordBatch> {
         let mut columns = vec![time_array(std::mem::take(&mut self.times))];
-        for slot in &mut self.slots {
-            columns.push(slot.take()?);
+        for column in &mut self.output_columns {
+            columns.push(column.take()?);
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
             Error::new(ErrorKind::Malformed, "inconsistent columns").with_source(err)
@@ -271,7 +282,7 @@ impl Decoder for PointDecoder {
     }
 
     fn discard_rows(&mut self) -> Result<()> {
-        if !self.slots.is_empty() {
+        if !self.output_columns.is_empty() {
             return self.take().map(drop);
         }
         discard_times(&mut self.times);
@@ -279,46 +290,49 @@ impl Decoder for PointDecoder {
     }
 }
 
-impl ColumnSlot {
+impl OutputColumn {
+    /// Appends the values of `points`.
     fn add(&mut self, points: &MessagePoints<'_>) {
         let count = points.count;
         match self {
             Self::Stamp(stamps) => stamps.resize(stamps.len() + count, points.stamp),
-            Self::PositionColumn(place, numbers) => {
+            Self::Position(position, numbers) => {
                 let width = points.width.max(1);
-                let numbered = 0..count as u32;
-                match place {
-                    PositionColumn::Index => numbers.extend(numbered),
+                let indices = 0..count as u32;
+                match position {
+                    PositionColumn::Index => numbers.extend(indices),
                     PositionColumn::Row => {
-                        numbers.extend(numbered.map(|index| index / width))
+                        numbers.extend(indices.map(|index| index / width))
                     }
                     PositionColumn::Column => {
-                        numbers.extend(numbered.map(|index| index % width))
+                        numbers.extend(indices.map(|index| index % width))
                     }
                 }
             }
-            Self::Values(column, values) => {
-                if let Some(fill) = points.columns.get(*column) {
-                    values.add(fill, count);
+            Self::Values(column, builder) => {
+                if let Some(values) = points.columns.get(*column) {
+                    builder.add(values, count);
                 }
             }
         }
     }
 
+    /// Returns the values so far, and removes them.
     fn take(&mut self) -> Result<ArrayRef> {
         Ok(match self {
             Self::Stamp(stamps) => {
                 Arc::new(TimestampNanosecondArray::from(std::mem::take(stamps)))
             }
-            Self::PositionColumn(_, numbers) => {
+            Self::Position(_, numbers) => {
                 Arc::new(UInt32Array::from(std::mem::take(numbers)))
             }
-            Self::Values(_, values) => values.take()?,
+            Self::Values(_, builder) => builder.take()?,
         })
     }
 }
 
-/// Returns a name like `name` that no column before has.
+/// Adds `name` to `names`, with as many `_` at its end as are needed to make it unique, and returns
+/// it.
 fn unique_name(mut name: String, names: &mut HashSet<String>) -> String {
     while !names.insert(name.clone()) {
         name.push('_');
@@ -326,6 +340,7 @@ fn unique_name(mut name: String, names: &mut HashSet<String>) -> String {
     name
 }
 
+/// Returns the size of a value with this type in bytes.
 fn row_bytes(data_type: &DataType) -> usize {
     match data_type {
         DataType::FixedSizeList(item, count) => {

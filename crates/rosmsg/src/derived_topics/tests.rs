@@ -1,40 +1,47 @@
 use super::*;
 
 #[test]
-fn packet_has_its_stamp_if_plausible_else_the_time_of_its_message() {
+fn time_of_a_packet_is_its_stamp_if_plausible_else_the_time_of_its_message() {
     let mut scan = crate::sensor::testing::Message::with_header(100, 0).u32(3);
     for (seconds, nanos) in [(99, 900_000_000), (98, 900_000_000), (100, 1)] {
         scan = scan.u32(seconds).u32(nanos).raw(&[0; 1206]);
     }
     let mut times = Vec::new();
     let time = Timestamp::from_nanos(100_000_000_000);
-    packets_of(&scan.0, Encoding::Ros1, time, |time, _| times.push(time.as_nanos()));
+    for_each_packet(&scan.0, Encoding::Ros1, time, |time, _| {
+        times.push(time.as_nanos())
+    });
     assert_eq!(times, [99_900_000_000, 100_000_000_000, 100_000_000_001]);
 }
 
 #[test]
 fn invalid_scan_is_one_record() {
     let mut packets = Vec::new();
-    packets_of(b"no scan", Encoding::Ros1, Timestamp::from_nanos(5), |time, range| {
-        packets.push((time.as_nanos(), range));
-    });
+    for_each_packet(
+        b"no scan",
+        Encoding::Ros1,
+        Timestamp::from_nanos(5),
+        |time, range| {
+            packets.push((time.as_nanos(), range));
+        },
+    );
     assert_eq!(packets, [(5, 0..7)]);
 }
 
 #[test]
-fn packets_in_cdr_are_found_after_alignment_gaps() {
+fn packets_in_cdr_are_located_after_padding() {
     let mut scan = crate::sensor::testing::Message::with_header(100, 0).u32(2);
     for packet in [3, 4] {
         scan = scan.u32(100).u32(packet).raw(&[packet as u8; 1206]);
     }
     let scan_type = crate::Definition::by_name("velodyne_msgs/VelodyneScan").unwrap();
     let layout = scan_type.layout().unwrap();
-    let transcoder = crate::Transcoder::of_ros1(&layout).unwrap();
+    let transcoder = crate::Transcoder::for_ros1_layout(&layout).unwrap();
     let mut cdr = Vec::new();
     assert!(transcoder.to_cdr(&scan.0, &mut cdr));
     let mut packets = Vec::new();
     let time = Timestamp::from_nanos(100_000_000_000);
-    packets_of(&cdr, Encoding::Cdr, time, |time, range| {
+    for_each_packet(&cdr, Encoding::Cdr, time, |time, range| {
         packets.push((time.as_nanos() - 100_000_000_000, cdr[range].to_vec()));
     });
     assert_eq!(packets, [(3, vec![3; 1206]), (4, vec![4; 1206])]);

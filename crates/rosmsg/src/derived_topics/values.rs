@@ -1,4 +1,4 @@
-//! The values of a column of points.
+//! Building the Arrow arrays of columns of points.
 
 use std::sync::Arc;
 
@@ -11,29 +11,32 @@ use logtool_core::{Error, ErrorKind, Primitive, Result};
 
 use crate::points::{PointColumnType, PointValues, StridedValues};
 
-/// A column that grows with each message.
+/// A column to which each message adds values.
 pub(super) trait ColumnBuilder: Send {
-    /// Appends the values of `points` points.
-    fn add(&mut self, fill: &PointValues<'_>, points: usize);
+    /// Appends the values of a message with this number of points.
+    fn add(&mut self, values: &PointValues<'_>, points: usize);
 
-    /// Returns the values so far, and starts again.
+    /// Returns the values so far, and removes them.
     fn take(&mut self) -> Result<ArrayRef>;
 }
 
-/// The values of a field with several values per point that form one column.
+/// The part of the values of a field that forms one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValuePart {
-    /// The only value.
-    One,
-    /// All values, this many, as a list.
+    /// The only value of each point.
+    Single,
+    /// All values of each point as a list: this number of values.
     List(u32),
-    /// The value with this index.
+    /// The value with this index of each point.
     Element(u32),
 }
 
-/// Creates a column of values of the type `kind`.
-pub(super) fn values(kind: PointColumnType, part: ValuePart) -> Box<dyn ColumnBuilder> {
-    fn numbers<N: Numeral>(part: ValuePart) -> Box<dyn ColumnBuilder> {
+/// Creates a builder of a column with the `part` of values of the type `kind`.
+pub(super) fn column_builder(
+    kind: PointColumnType,
+    part: ValuePart,
+) -> Box<dyn ColumnBuilder> {
+    fn numbers<N: Number>(part: ValuePart) -> Box<dyn ColumnBuilder> {
         let nulls = NullBufferBuilder::new(0);
         Box::new(NumberBuilder::<N> { part, values: Vec::new(), nulls })
     }
@@ -54,49 +57,56 @@ pub(super) fn values(kind: PointColumnType, part: ValuePart) -> Box<dyn ColumnBu
     }
 }
 
-/// Returns the Arrow type of such a column.
+/// Returns the Arrow type of a column with the `part` of values of the type `kind`.
 pub(super) fn data_type(kind: PointColumnType, part: ValuePart) -> DataType {
     let element = match kind {
         PointColumnType::Number(primitive) => primitive.data_type(),
         PointColumnType::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
     };
     match part {
-        ValuePart::One | ValuePart::Element(_) => element,
+        ValuePart::Single | ValuePart::Element(_) => element,
         ValuePart::List(count) => DataType::FixedSizeList(item(element), count as i32),
     }
 }
 
+/// Returns the field of the elements of a list.
 fn item(data_type: DataType) -> FieldRef {
     Arc::new(Field::new("item", data_type, false))
 }
 
-struct NumberBuilder<N: Numeral> {
+/// A builder of a column of numbers or times.
+struct NumberBuilder<N: Number> {
     part: ValuePart,
     values: Vec<N::Native>,
     nulls: NullBufferBuilder,
 }
 
-impl<N: Numeral> NumberBuilder<N> {
-    /// Appends nulls for the last `missing` of `points` points, which have no values.
-    fn fill_up(&mut self, missing: usize, points: usize) {
-        let each = if let ValuePart::List(count) = self.part { count } else { 1 };
-        let len = self.values.len() + missing * each as usize;
+impl<N: Number> NumberBuilder<N> {
+    /// Marks the first `valid` of `points` points as valid: their values are already appended.
+    /// Appends nulls for the others.
+    fn append_validity(&mut self, valid: usize, points: usize) {
+        let valid = valid.min(points);
+        let missing = points - valid;
+        let values_per_point =
+            if let ValuePart::List(count) = self.part { count as usize } else { 1 };
+        let len = self.values.len() + missing * values_per_point;
         self.values.resize(len, N::default_value());
-        self.nulls.append_n_non_nulls(points - missing);
+        self.nulls.append_n_non_nulls(valid);
         self.nulls.append_n_nulls(missing);
     }
 }
 
-/// A numeric type, with the ways to read it.
-trait Numeral: ArrowPrimitiveType {
-    /// Appends the values of `strided`, or the one selected by `part` of each point.
+/// A type of numbers or times in a column, and how its values are read.
+trait Number: ArrowPrimitiveType {
+    /// Appends the `part` of the values of each point of `strided`.
     fn gather(
         strided: StridedValues<'_>,
         part: ValuePart,
         values: &mut Vec<Self::Native>,
     );
 
-    /// Appends the values of `strided`, which have the type `kind`.
+    /// Appends the `part` of the values of each point of `strided`, which have the narrower type
+    /// `kind`.
     fn widen(
         strided: StridedValues<'_>,
         kind: Primitive,
@@ -104,27 +114,27 @@ trait Numeral: ArrowPrimitiveType {
         values: &mut Vec<Self::Native>,
     );
 
-    /// Converts a computed float.
+    /// Converts a computed float. Only columns of floats have such values.
     fn float(_: f32) -> Self::Native {
         Self::default_value()
     }
 
-    /// Converts a computed time.
+    /// Converts a computed time. Only columns of times have such values.
     fn time(_: i64) -> Self::Native {
         Self::default_value()
     }
 }
 
-impl<N: Numeral> ColumnBuilder for NumberBuilder<N> {
-    fn add(&mut self, fill: &PointValues<'_>, points: usize) {
-        match fill {
+impl<N: Number> ColumnBuilder for NumberBuilder<N> {
+    fn add(&mut self, values: &PointValues<'_>, points: usize) {
+        match values {
             PointValues::Strided(strided) => {
                 N::gather(*strided, self.part, &mut self.values);
-                self.fill_up(points - strided.points().min(points), points);
+                self.append_validity(strided.points(), points);
             }
             PointValues::Narrow(strided, kind) => {
                 N::widen(*strided, *kind, self.part, &mut self.values);
-                self.fill_up(points - strided.points().min(points), points);
+                self.append_validity(strided.points(), points);
             }
             PointValues::Floats(floats) => {
                 for float in floats {
@@ -136,7 +146,7 @@ impl<N: Numeral> ColumnBuilder for NumberBuilder<N> {
                 self.values.extend(times.iter().map(|time| N::time(*time)));
                 self.nulls.append_n_non_nulls(points);
             }
-            PointValues::Nothing => self.fill_up(points, points),
+            PointValues::Nothing => self.append_validity(0, points),
         }
     }
 
@@ -155,13 +165,14 @@ impl<N: Numeral> ColumnBuilder for NumberBuilder<N> {
     }
 }
 
-macro_rules! narrow {
+/// Gathers values of the type `$kind`, and casts them to `$native`.
+macro_rules! gather_and_cast {
     ($strided:ident, $kind:ident, $part:ident, $values:ident, $native:ty:
-     $($of:ident $arrow:ty),*) => {
+     $($narrow:ident $arrow:ty),*) => {
         match $kind {
-            $(Primitive::$of => {
+            $(Primitive::$narrow => {
                 let mut narrow = Vec::new();
-                <$arrow as Numeral>::gather($strided, $part, &mut narrow);
+                <$arrow as Number>::gather($strided, $part, &mut narrow);
                 $values.extend(narrow.into_iter().map(|value| value as $native));
             })*
             _ => {}
@@ -169,9 +180,11 @@ macro_rules! narrow {
     };
 }
 
-macro_rules! numerals {
-    ($($arrow:ty, $native:ty $(, $name:ident: $from:ty)?;)*) => { $(
-        impl Numeral for $arrow {
+/// Implements [`Number`] for an Arrow type and its native type. `$convert` is the conversion of
+/// computed values that the type has.
+macro_rules! numbers {
+    ($($arrow:ty, $native:ty $(, $convert:ident: $computed:ty)?;)*) => { $(
+        impl Number for $arrow {
             fn gather(strided: StridedValues<'_>, part: ValuePart, values: &mut Vec<$native>) {
                 const LEN: usize = size_of::<$native>();
                 let read: fn([u8; LEN]) -> $native = match strided.is_big {
@@ -182,18 +195,19 @@ macro_rules! numerals {
                     bytes.first_chunk().map_or(<$native>::default(), |bytes| read(*bytes))
                 };
                 match (part, strided.is_big) {
-                    (ValuePart::One, false) => strided.each_one(|bytes| {
+                    // The most frequent cases are faster without the function pointer.
+                    (ValuePart::Single, false) => strided.for_each_value(|bytes| {
                         values.push(<$native>::from_le_bytes(bytes));
                     }),
-                    (ValuePart::One, true) => strided.each_one(|bytes| {
+                    (ValuePart::Single, true) => strided.for_each_value(|bytes| {
                         values.push(<$native>::from_be_bytes(bytes));
                     }),
                     (ValuePart::List(_), _) => strided.for_each_point(|bytes| {
                         values.extend(bytes.chunks_exact(LEN).map(read));
                     }),
                     (ValuePart::Element(element), _) => strided.for_each_point(|bytes| {
-                        let at = element as usize * LEN;
-                        values.push(read(bytes.get(at..).unwrap_or_default()));
+                        let start = element as usize * LEN;
+                        values.push(read(bytes.get(start..).unwrap_or_default()));
                     }),
                 }
             }
@@ -204,19 +218,19 @@ macro_rules! numerals {
                 part: ValuePart,
                 values: &mut Vec<$native>,
             ) {
-                narrow!(strided, kind, part, values, $native:
+                gather_and_cast!(strided, kind, part, values, $native:
                     I8 Int8Type, U8 UInt8Type, I16 Int16Type, U16 UInt16Type,
                     I32 Int32Type, U32 UInt32Type, F32 Float32Type);
             }
 
-            $(fn $name(value: $from) -> $native {
+            $(fn $convert(value: $computed) -> $native {
                 value
             })?
         }
     )* };
 }
 
-numerals! {
+numbers! {
     Int8Type, i8;
     UInt8Type, u8;
     Int16Type, i16;

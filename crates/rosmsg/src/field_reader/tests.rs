@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn ros1_has_no_gaps_and_a_sequence_number() {
+fn ros1_headers_have_a_sequence_number_and_numbers_are_not_aligned() {
     let mut message = Vec::new();
     for number in [7_u32, 3, 9, 2] {
         message.extend(number.to_le_bytes()); // seq, seconds, nanoseconds, length
@@ -32,17 +32,17 @@ fn cdr_aligns_numbers_and_terminates_strings() {
         assert_eq!(reader.extra_bytes(), 0);
     }
     let other = FieldReader::new(b"\0\x02\0\0", Encoding::Cdr);
-    assert!(other.is_none(), "parameters are not read");
+    assert!(other.is_none(), "parameter lists are not supported");
 }
 
 #[test]
-fn positions_after_gaps_are_those_in_the_payload() {
+fn skipped_ranges_are_positions_in_the_payload() {
     let message = b"\0\x01\0\0\x05\0\0\0\x01\0\0\0xy";
     let mut reader = FieldReader::new(message, Encoding::Cdr).unwrap();
     assert_eq!((reader.u8(), reader.u32()), (Some(5), Some(1)));
-    let take_range = reader.take_range(2).unwrap();
-    assert_eq!(&message[take_range.clone()], b"xy", "{take_range:?}");
-    assert!(reader.take_range(1).is_none());
+    let range = reader.skip_range(2).unwrap();
+    assert_eq!(&message[range.clone()], b"xy", "{range:?}");
+    assert!(reader.skip_range(1).is_none());
 }
 
 #[test]
@@ -51,4 +51,13 @@ fn lists_of_version_2_have_a_length_unless_they_contain_numbers() {
     let mut reader = FieldReader::new(message, Encoding::Cdr).unwrap();
     assert_eq!((reader.count(), reader.u32()), (Some(1), Some(2)));
     assert_eq!(reader.numbers(1), Some(&b"z"[..]));
+}
+
+#[test]
+fn times_before_1970_are_negative_in_cdr_only() {
+    let time = b"\xff\xff\xff\xff\x00\xca\x9a\x3b"; // -1 s, 1e9 ns
+    let cdr = [b"\0\x01\0\0", &time[..]].concat();
+    let stamp = |payload, encoding| FieldReader::new(payload, encoding)?.stamp();
+    assert_eq!(stamp(&cdr, Encoding::Cdr), Some(0));
+    assert_eq!(stamp(time, Encoding::Ros1), Some(4_294_967_296_000_000_000));
 }

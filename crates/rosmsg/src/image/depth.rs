@@ -3,7 +3,8 @@
 use crate::image::rows::ImageRows;
 
 /// Returns the distances in millimeters, 16 bits each, big-endian: 0 for invalid ones (NaN,
-/// infinite, negative), 65535 from 65.535 m on. Also returns the number of larger distances.
+/// infinite, negative), and 65535 for larger ones. Also returns the number of larger distances.
+/// `size` is the number of bytes of a float.
 pub(super) fn samples(
     rows: ImageRows<'_>,
     size: usize,
@@ -13,18 +14,19 @@ pub(super) fn samples(
     let mut clipped = 0;
     for row in rows.iter() {
         for value in row.chunks_exact(size.max(1)) {
-            let metres = metres(value, is_big);
-            samples.extend(millimetres(metres).to_be_bytes());
-            clipped += u64::from(metres.is_finite() && metres > FURTHEST);
+            let meters = read_float(value, is_big);
+            samples.extend(millimeters(meters).to_be_bytes());
+            clipped += u64::from(meters.is_finite() && meters > MAX_METERS);
         }
     }
     (samples, clipped)
 }
 
-/// Distances from here on, rounded to half a millimeter, do not fit 16 bits.
-const FURTHEST: f64 = 65.5355;
+/// Larger distances do not fit 16 bits, even when they are rounded to millimeters.
+const MAX_METERS: f64 = 65.5355;
 
-fn metres(bytes: &[u8], is_big: bool) -> f64 {
+/// Reads a float of 4 or 8 bytes.
+fn read_float(bytes: &[u8], is_big: bool) -> f64 {
     if let [a, b, c, d] = *bytes {
         let bytes = [a, b, c, d];
         let float = if is_big { f32::from_be_bytes } else { f32::from_le_bytes };
@@ -34,7 +36,7 @@ fn metres(bytes: &[u8], is_big: bool) -> f64 {
     if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) }
 }
 
-fn millimetres(metres: f64) -> u16 {
-    // A cast saturates, and NaN becomes 0.
-    if metres.is_finite() { (metres * 1e3).round() as u16 } else { 0 }
+fn millimeters(meters: f64) -> u16 {
+    // The cast saturates: negative distances become 0, and larger ones 65535.
+    if meters.is_finite() { (meters * 1e3).round() as u16 } else { 0 }
 }

@@ -7,17 +7,15 @@ use logtool_core::ByteReader;
 /// An image file.
 #[derive(Clone, Debug)]
 pub struct ImageFile<'m> {
-    /// The bytes of the file.
-    ///
-    /// The 12 bytes that `compressed_depth_image_transport` writes before a PNG do not belong to
-    /// the file.
+    /// The bytes of the file, without the 12 bytes that `compressed_depth_image_transport` writes
+    /// before a PNG.
     pub bytes: Cow<'m, [u8]>,
     /// The usual extension of such files: `jpg`, `png`, `tiff`, `bmp`, `webp`, `avif`, or `bin` if
     /// the format is unknown.
     pub extension: &'static str,
-    /// The width and height in pixels, if they are easy to determine.
+    /// The width and height in pixels, for PNG, JPEG and BMP.
     pub size: Option<(u32, u32)>,
-    /// For quantized depth, the numbers `a` and `b`: a value `v` other than 0 means
+    /// For quantized depth, the parameters `a` and `b`: a value `v` other than 0 means
     /// `a / (v - b)` meters.
     pub quantisation: Option<(f32, f32)>,
 }
@@ -29,19 +27,19 @@ impl<'m> ImageFile<'m> {
     pub(super) fn new(format: &str, data: Cow<'m, [u8]>) -> Self {
         let (mut bytes, mut quantisation) = (data, None);
         if format.contains("compressedDepth")
-            && let Some((inner, numbers)) = compressed_depth(&bytes)
+            && let Some((png, parameters)) = compressed_depth(&bytes)
         {
-            let start = bytes.len() - inner.len();
+            let start = bytes.len() - png.len();
             bytes = match bytes {
-                Cow::Borrowed(all) => {
-                    Cow::Borrowed(all.get(start..).unwrap_or_default())
+                Cow::Borrowed(message) => {
+                    Cow::Borrowed(message.get(start..).unwrap_or_default())
                 }
-                Cow::Owned(all) => {
-                    Cow::Owned(all.get(start..).unwrap_or_default().to_vec())
+                Cow::Owned(message) => {
+                    Cow::Owned(message.get(start..).unwrap_or_default().to_vec())
                 }
             };
-            // Depth of 16 bits is stored unchanged.
-            quantisation = format.starts_with("32FC1").then_some(numbers);
+            // Only floats are quantized; depth of 16 bits is stored unchanged.
+            quantisation = format.starts_with("32FC1").then_some(parameters);
         }
         let extension = extension(&bytes);
         let size = match extension {
@@ -54,6 +52,7 @@ impl<'m> ImageFile<'m> {
     }
 }
 
+/// Returns the extension for the format of the file, by its first bytes.
 fn extension(bytes: &[u8]) -> &'static str {
     match bytes {
         [0xFF, 0xD8, 0xFF, ..] => "jpg",
@@ -67,12 +66,13 @@ fn extension(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Parses `int32 format | float32 a | float32 b`, followed by a PNG.
+/// Parses `int32 format | float32 a | float32 b`, followed by a PNG. Returns the PNG, and `a` and
+/// `b`.
 fn compressed_depth(data: &[u8]) -> Option<(&[u8], (f32, f32))> {
     let mut reader = ByteReader::new(data);
     reader.u32()?;
-    let numbers = (reader.f32()?, reader.f32()?);
-    reader.remaining().starts_with(PNG).then_some((reader.remaining(), numbers))
+    let parameters = (reader.f32()?, reader.f32()?);
+    reader.remaining().starts_with(PNG).then_some((reader.remaining(), parameters))
 }
 
 /// Reads the size of a PNG, whose header follows 8 bytes of signature, 4 of length, and `IHDR`.
@@ -81,12 +81,13 @@ fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((reader.u32()?.swap_bytes(), reader.u32()?.swap_bytes()))
 }
 
-/// Reads the size of a JPEG: it consists of segments `FF kind length`, and the start of a frame
-/// has the size.
+/// Reads the size of a JPEG. It consists of segments, which begin with `FF kind length`; the
+/// segment that starts a frame contains the size.
 fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut reader = ByteReader::new(bytes.get(2..)?);
     loop {
         let (0xFF, mut kind) = (reader.u8()?, reader.u8()?) else { return None };
+        // A marker may begin with several FF.
         while kind == 0xFF {
             kind = reader.u8()?;
         }
@@ -100,8 +101,8 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Reads the size of a Windows BMP, after 14 bytes of file header and 4 of length; a negative
-/// height means rows from top to bottom.
+/// Reads the size of a Windows BMP, which follows 14 bytes of file header and 4 of length. A
+/// negative height means that the rows go from top to bottom.
 fn bmp_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut reader = ByteReader::new(bytes.get(18..)?);
     let (width, height) = (reader.i32()?, reader.i32()?);

@@ -1,11 +1,11 @@
-//! Pixels with interleaved samples.
+//! Pixels whose samples follow each other, e.g. red, green and blue.
 
 use crate::image::rows::{ImageRows, PixelColor};
 
-/// The positions in a pixel of the samples that are shown, and their size.
+/// The order of the samples of a pixel in a message, and their size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SamplePositions {
-    /// The position in the pixel of each sample that is shown.
+pub(super) struct SampleLayout {
+    /// The position in the pixel of each output sample, in the order of the output.
     pub(super) order: &'static [usize],
     /// Whether a sample has 16 bits instead of 8.
     pub(super) is_wide: bool,
@@ -17,7 +17,7 @@ pub(super) const BGR: &[usize] = &[2, 1, 0];
 pub(super) const RGBA: &[usize] = &[0, 1, 2, 3];
 pub(super) const BGRA: &[usize] = &[2, 1, 0, 3];
 
-impl SamplePositions {
+impl SampleLayout {
     pub(super) fn pixel_bytes(self) -> usize {
         self.order.len() * if self.is_wide { 2 } else { 1 }
     }
@@ -31,27 +31,28 @@ impl SamplePositions {
     }
 }
 
-/// Returns the samples of `rows` in the order in which they are shown, big-endian.
+/// Returns the samples of `rows` in the order of the output, big-endian. `is_big` is the byte order
+/// of `rows`.
 pub(super) fn samples(
-    packed: SamplePositions,
+    layout: SampleLayout,
     rows: ImageRows<'_>,
     is_big: bool,
 ) -> Vec<u8> {
     let mut samples = Vec::with_capacity(rows.bytes());
     for row in rows.iter() {
-        match packed {
-            SamplePositions { order: GRAY | RGB | RGBA, is_wide: false } => {
+        match layout {
+            SampleLayout { order: GRAY | RGB | RGBA, is_wide: false } => {
                 samples.extend_from_slice(row);
             }
-            SamplePositions { order, is_wide: false } => {
+            SampleLayout { order, is_wide: false } => {
                 for pixel in row.chunks_exact(order.len()) {
-                    samples.extend(order.iter().filter_map(|at| pixel.get(*at)));
+                    samples.extend(order.iter().filter_map(|index| pixel.get(*index)));
                 }
             }
-            SamplePositions { order, is_wide: true } => {
+            SampleLayout { order, is_wide: true } => {
                 for pixel in row.chunks_exact(order.len() * 2) {
-                    for at in order {
-                        let sample = pixel.get(at * 2..).unwrap_or_default();
+                    for index in order {
+                        let sample = pixel.get(index * 2..).unwrap_or_default();
                         samples.extend(read_u16(sample, is_big).to_be_bytes());
                     }
                 }
@@ -61,8 +62,12 @@ pub(super) fn samples(
     samples
 }
 
-/// Returns the samples of `size` bytes, one for each pixel.
-pub(super) fn plane(rows: ImageRows<'_>, size: usize, is_big: bool) -> Vec<u16> {
+/// Returns the samples of `rows` with one sample of `size` bytes in each pixel.
+pub(super) fn single_samples(
+    rows: ImageRows<'_>,
+    size: usize,
+    is_big: bool,
+) -> Vec<u16> {
     let rows = rows.iter();
     match size {
         1 => rows.flatten().map(|sample| u16::from(*sample)).collect(),
@@ -74,7 +79,7 @@ pub(super) fn plane(rows: ImageRows<'_>, size: usize, is_big: bool) -> Vec<u16> 
 }
 
 /// Encodes `samples` with `size` bytes each, big-endian.
-pub(super) fn bytes(samples: &[u16], size: usize) -> Vec<u8> {
+pub(super) fn encode(samples: &[u16], size: usize) -> Vec<u8> {
     match size {
         1 => samples.iter().map(|sample| *sample as u8).collect(),
         _ => samples.iter().flat_map(|sample| sample.to_be_bytes()).collect(),

@@ -7,7 +7,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::image::{
     bayer::{self, BayerPattern},
     depth,
-    interleaved_samples::{self, SamplePositions},
+    interleaved_samples::{self, SampleLayout},
     rows::{ImageRows, PixelColor},
     yuv::{self, YuvOrder},
 };
@@ -19,7 +19,7 @@ pub struct RawImage<'m> {
     pub width: u32,
     /// The number of rows.
     pub height: u32,
-    /// The encoding in the message.
+    /// The encoding in the message, e.g. `rgb8`.
     pub encoding: Cow<'m, str>,
     /// Whether values of several bytes are big-endian.
     pub is_big: bool,
@@ -46,10 +46,13 @@ pub struct Pixels {
     pub clipped: u64,
 }
 
-/// A supported encoding.
-enum Encoding {
-    Packed(SamplePositions),
+/// A supported encoding of pixels.
+enum PixelEncoding {
+    /// Interleaved samples.
+    Interleaved(SampleLayout),
+    /// One color in each pixel, in samples with this number of bytes.
     Bayer(BayerPattern, usize),
+    /// Brightness and color of two pixels in four bytes.
     Yuv(YuvOrder),
     /// Distances in meters, as floats with this number of bytes.
     Depth(usize),
@@ -58,15 +61,15 @@ enum Encoding {
 impl RawImage<'_> {
     /// Converts the pixels.
     ///
-    /// Colors become RGB or RGBA with their number of bits; gray and `16UC1` depth are unchanged. A
-    /// Bayer pattern is interpolated from neighbors, `yuv422` is converted by ITU-R BT.601. Depth
-    /// in floats, in meters, becomes whole millimeters of 16 bits: 0 for invalid values (NaN,
-    /// infinite, negative), and 65535 from 65.535 m on.
+    /// Colors become RGB or RGBA with the same number of bits. Gray and depth of 16 bits (`16UC1`)
+    /// are unchanged. The colors of a Bayer pattern are interpolated from neighbors, and `yuv422`
+    /// is converted according to ITU-R BT.601. Depth in meters, as floats, becomes millimeters of
+    /// 16 bits: 0 for invalid values (NaN, infinite, negative), and 65535 from 65.535 m on.
     ///
     /// # Errors
     /// `Malformed` if pixels are missing; `Unsupported` for other encodings.
     pub fn pixels(&self) -> Result<Pixels> {
-        let Some(encoding) = Encoding::from_name(&self.encoding) else {
+        let Some(encoding) = PixelEncoding::from_name(&self.encoding) else {
             let name: String = self.encoding.chars().take(80).collect();
             let message = format!("the image encoding {name:?} is not supported");
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -77,25 +80,24 @@ impl RawImage<'_> {
         let (width, height) = (self.width as usize, self.height as usize);
         let mut clipped = 0;
         let (color, bits, samples) = match encoding {
-            Encoding::Packed(packed) => {
-                let bits = if packed.is_wide { 16 } else { 8 };
-                (
-                    packed.color(),
-                    bits,
-                    interleaved_samples::samples(packed, rows, self.is_big),
-                )
+            PixelEncoding::Interleaved(layout) => {
+                let bits = if layout.is_wide { 16 } else { 8 };
+                let samples = interleaved_samples::samples(layout, rows, self.is_big);
+                (layout.color(), bits, samples)
             }
-            Encoding::Bayer(pattern, size) => {
-                let plane = interleaved_samples::plane(rows, size, self.is_big);
-                let rgb = bayer::fill(&plane, width, height, pattern);
+            PixelEncoding::Bayer(pattern, size) => {
+                let plane =
+                    interleaved_samples::single_samples(rows, size, self.is_big);
+                let rgb = bayer::interpolate(&plane, width, height, pattern);
                 let bits = if size == 2 { 16 } else { 8 };
-                (PixelColor::Rgb, bits, interleaved_samples::bytes(&rgb, size))
+                (PixelColor::Rgb, bits, interleaved_samples::encode(&rgb, size))
             }
-            Encoding::Yuv(order) => (PixelColor::Rgb, 8, yuv::samples(rows, order)),
-            Encoding::Depth(size) => {
-                let (samples, clipped_samples) =
-                    depth::samples(rows, size, self.is_big);
-                clipped = clipped_samples;
+            PixelEncoding::Yuv(order) => {
+                (PixelColor::Rgb, 8, yuv::samples(rows, order))
+            }
+            PixelEncoding::Depth(size) => {
+                let samples;
+                (samples, clipped) = depth::samples(rows, size, self.is_big);
                 (PixelColor::Gray, 16, samples)
             }
         };
@@ -103,7 +105,8 @@ impl RawImage<'_> {
         Ok(Pixels { width, height, color, bits, samples, clipped })
     }
 
-    /// Returns the rows, if they are complete. A step of 0 means that they are not padded.
+    /// Returns the rows, or `None` if pixels are missing. A step of 0 means that rows are not
+    /// padded.
     fn rows(&self, pixel_bytes: usize) -> Option<ImageRows<'_>> {
         let size = |number: u32| usize::try_from(number).ok();
         let (count, step) = (size(self.height)?, size(self.step)?);
@@ -115,23 +118,23 @@ impl RawImage<'_> {
     }
 }
 
-impl Encoding {
-    /// Returns the encoding with this name in `sensor_msgs/image_encodings.h`, if it has an
-    /// obvious interpretation. (Three or four channels without a meaning are BGR, as in OpenCV.)
+impl PixelEncoding {
+    /// Returns the encoding with this name in `sensor_msgs/image_encodings.h`, if it is supported.
+    /// (`8UC3` and similar names do not state the colors; they are BGR or BGRA, as in OpenCV.)
     fn from_name(name: &str) -> Option<Self> {
-        let packed =
-            |order, is_wide| Some(Self::Packed(SamplePositions { order, is_wide }));
+        let interleaved =
+            |order, is_wide| Some(Self::Interleaved(SampleLayout { order, is_wide }));
         match name {
-            "mono8" | "8UC1" => packed(interleaved_samples::GRAY, false),
-            "mono16" | "16UC1" => packed(interleaved_samples::GRAY, true),
-            "rgb8" => packed(interleaved_samples::RGB, false),
-            "rgb16" => packed(interleaved_samples::RGB, true),
-            "bgr8" | "8UC3" => packed(interleaved_samples::BGR, false),
-            "bgr16" | "16UC3" => packed(interleaved_samples::BGR, true),
-            "rgba8" => packed(interleaved_samples::RGBA, false),
-            "rgba16" => packed(interleaved_samples::RGBA, true),
-            "bgra8" | "8UC4" => packed(interleaved_samples::BGRA, false),
-            "bgra16" | "16UC4" => packed(interleaved_samples::BGRA, true),
+            "mono8" | "8UC1" => interleaved(interleaved_samples::GRAY, false),
+            "mono16" | "16UC1" => interleaved(interleaved_samples::GRAY, true),
+            "rgb8" => interleaved(interleaved_samples::RGB, false),
+            "rgb16" => interleaved(interleaved_samples::RGB, true),
+            "bgr8" | "8UC3" => interleaved(interleaved_samples::BGR, false),
+            "bgr16" | "16UC3" => interleaved(interleaved_samples::BGR, true),
+            "rgba8" => interleaved(interleaved_samples::RGBA, false),
+            "rgba16" => interleaved(interleaved_samples::RGBA, true),
+            "bgra8" | "8UC4" => interleaved(interleaved_samples::BGRA, false),
+            "bgra16" | "16UC4" => interleaved(interleaved_samples::BGRA, true),
             "yuv422" => Some(Self::Yuv(YuvOrder::Uyvy)),
             "yuv422_yuy2" => Some(Self::Yuv(YuvOrder::Yuyv)),
             "32FC1" => Some(Self::Depth(4)),
@@ -149,9 +152,10 @@ impl Encoding {
         }
     }
 
+    /// Returns the number of bytes of a pixel.
     fn pixel_bytes(&self) -> usize {
         match self {
-            Self::Packed(packed) => packed.pixel_bytes(),
+            Self::Interleaved(layout) => layout.pixel_bytes(),
             Self::Bayer(_, size) | Self::Depth(size) => *size,
             Self::Yuv(_) => 2,
         }

@@ -15,9 +15,11 @@ pub enum PixelColor {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ImageRows<'m> {
     pub(super) data: &'m [u8],
-    /// The length of a row in bytes, and the length of its pixels.
+    /// The distance between the starts of two rows in bytes.
     pub(super) step: usize,
+    /// The length of the pixels of a row in bytes, without padding.
     pub(super) len: usize,
+    /// The number of rows.
     pub(super) count: usize,
 }
 

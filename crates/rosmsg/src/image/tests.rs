@@ -1,7 +1,7 @@
 use super::*;
 use crate::sensor::testing::Message;
 
-/// Returns the pixels of an image at 1.5 s, in the frame `base`.
+/// Returns the pixels of an image with the stamp 1.5 s and the frame `base`.
 fn pixels(
     size: (u32, u32),
     encoding: &str,
@@ -47,13 +47,13 @@ fn samples_of_two_bytes_are_read_in_both_byte_orders() {
 
 #[test]
 fn depths_in_meters_become_millimeters_and_invalid_depths_0() {
-    let metres = [1.2344_f32, f32::NAN, f32::INFINITY, -1.0, 70.0, 65.535];
+    let meters = [1.2344_f32, f32::NAN, f32::INFINITY, -1.0, 70.0, 65.535];
     let expected = [1234_u16, 0, 0, 0, 65535, 65535].map(u16::to_be_bytes).concat();
-    let little: Vec<u8> = metres.iter().flat_map(|m| m.to_le_bytes()).collect();
+    let little: Vec<u8> = meters.iter().flat_map(|m| m.to_le_bytes()).collect();
     assert_eq!(samples((6, 1), "32FC1", 24, &little), expected);
     let clipped = pixels((6, 1), "32FC1", false, 24, &little).unwrap().clipped;
     assert_eq!(clipped, 1);
-    let big: Vec<u8> = metres.iter().flat_map(|m| m.to_be_bytes()).collect();
+    let big: Vec<u8> = meters.iter().flat_map(|m| m.to_be_bytes()).collect();
     assert_eq!(pixels((6, 1), "32FC1", true, 24, &big).unwrap().samples, expected);
     let double: Vec<u8> = [2.5_f64].iter().flat_map(|m| m.to_le_bytes()).collect();
     assert_eq!(samples((1, 1), "64FC1", 8, &double), 2500_u16.to_be_bytes());
@@ -95,8 +95,6 @@ fn bayer_pattern_is_interpolated_from_neighbors() {
     let data = [0, 1, 8, 3, 2, 5, 4, 7, 12];
     let actual = samples((3, 3), "bayer_rggb8", 3, &data);
     assert_eq!(actual[12..15], [6, 4, 2]);
-    let wide: Vec<u8> = data.iter().flat_map(|v| (v * 10_u8).to_be_bytes()).collect();
-    assert_eq!(wide.len(), 9);
     let wide: Vec<u8> =
         data.iter().flat_map(|v| (u16::from(*v) * 100).to_le_bytes()).collect();
     let actual = samples((3, 3), "bayer_rggb16", 6, &wide);
@@ -104,17 +102,17 @@ fn bayer_pattern_is_interpolated_from_neighbors() {
 }
 
 #[test]
-fn incomplete_images_are_rejected() {
+fn incomplete_and_unsupported_images_are_rejected() {
     for (size, step, len) in
         [((2, 2), 2, 3), ((2, 2), 1, 9), ((u32::MAX, u32::MAX), u32::MAX, 9)]
     {
-        let none = pixels(size, "mono8", false, step, &vec![0; len]);
-        assert_eq!(none.unwrap_err().kind(), ErrorKind::Malformed);
+        let incomplete = pixels(size, "mono8", false, step, &vec![0; len]);
+        assert_eq!(incomplete.unwrap_err().kind(), ErrorKind::Malformed);
     }
     let empty = pixels((0, 2), "mono8", false, 0, &[1]);
     assert_eq!(empty.unwrap_err().kind(), ErrorKind::Malformed);
-    let other = pixels((1, 1), "nv21", false, 1, &[0]);
-    assert_eq!(other.unwrap_err().kind(), ErrorKind::Unsupported);
+    let unsupported = pixels((1, 1), "nv21", false, 1, &[0]);
+    assert_eq!(unsupported.unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
 #[test]
@@ -127,22 +125,23 @@ fn images_without_pixels_are_empty_and_trailing_bytes_are_counted() {
     let file = |data: &[u8], trailing: &[u8]| {
         stamped().text("jpeg").text(data).raw(trailing).0
     };
-    let (raws, files) =
-        (ImageType::Raw(Encoding::Ros1), ImageType::Compressed(Encoding::Ros1));
-    for (image_type, message, is_nothing, extra_bytes) in [
-        (raws, raw(0, &[], &[]), true, 0),
-        (raws, raw(1, &[7], &[]), false, 0),
-        (raws, raw(1, &[7], &[1, 2]), false, 2),
-        (files, file(&[], &[]), true, 0),
-        (files, file(b"BM", &[]), false, 0),
-        (files, file(b"BM", &[1, 2, 3]), false, 3),
+    let raw_type = ImageType::Raw(Encoding::Ros1);
+    let file_type = ImageType::Compressed(Encoding::Ros1);
+    for (image_type, message, is_empty, extra_bytes) in [
+        (raw_type, raw(0, &[], &[]), true, 0),
+        (raw_type, raw(1, &[7], &[]), false, 0),
+        (raw_type, raw(1, &[7], &[1, 2]), false, 2),
+        (file_type, file(&[], &[]), true, 0),
+        (file_type, file(b"BM", &[]), false, 0),
+        (file_type, file(b"BM", &[1, 2, 3]), false, 3),
     ] {
         let image = image_type.parse(&message).unwrap();
         assert_eq!(image.extra_bytes, extra_bytes);
-        assert_eq!(matches!(image.content, ImageContent::Nothing), is_nothing);
+        assert_eq!(matches!(image.content, ImageContent::Nothing), is_empty);
     }
 }
 
+/// Returns the extension, the size and the length of the file in a message.
 fn file(format: &str, data: &[u8]) -> (&'static str, Option<(u32, u32)>, usize) {
     let message = Message::with_header(1, 500_000_000).text(format).text(data).0;
     let image = ImageType::Compressed(Encoding::Ros1).parse(&message).unwrap();
@@ -154,7 +153,7 @@ fn file(format: &str, data: &[u8]) -> (&'static str, Option<(u32, u32)>, usize) 
 }
 
 #[test]
-fn files_are_recognized_by_their_bytes() {
+fn formats_of_files_are_detected_by_their_bytes() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\0\x05";
     assert_eq!(file("jpeg", png), ("png", Some((258, 5)), 24));
     let jpeg = b"\xFF\xD8\xFF\xE0\0\x04ab\xFF\xC0\0\x08\x08\0\x05\x01\x02\x03";

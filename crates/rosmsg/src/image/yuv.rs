@@ -1,4 +1,4 @@
-//! Images of brightness and color, in which two pixels share one color.
+//! Images of brightness (Y) and color (U and V), in which two pixels share one color.
 //!
 //! The values have the meaning of ITU-R BT.601: brightness from 16 to 235, color from 16 to 240
 //! around 128.
@@ -19,19 +19,19 @@ pub(super) fn samples(rows: ImageRows<'_>, order: YuvOrder) -> Vec<u8> {
     let mut samples = Vec::with_capacity(rows.bytes() / 2 * 3);
     for row in rows.iter() {
         for pair in row.chunks(4) {
-            // In a row with an odd number of pixels, the last pixel has no V.
+            // In a row with an odd number of pixels, the last pixel has no V: it becomes neutral.
             let [a, b, c, d] = match *pair {
                 [a, b, c, d] => [a, b, c, d],
                 [a, b, ..] => [a, b, 128, 128],
                 _ => continue,
             };
-            let (u, y, v, other_y) = match order {
+            let (u, first_y, v, second_y) = match order {
                 YuvOrder::Uyvy => (a, b, c, d),
                 YuvOrder::Yuyv => (b, a, d, c),
             };
-            samples.extend(rgb(y, u, v));
+            samples.extend(rgb(first_y, u, v));
             if pair.len() == 4 {
-                samples.extend(rgb(other_y, u, v));
+                samples.extend(rgb(second_y, u, v));
             }
         }
     }

@@ -12,30 +12,28 @@ use crate::names::type_name;
 /// The maximum number of fields in all types together.
 const MAX_FIELDS: usize = 1 << 18;
 
-/// The separator between two types.
-const SEPARATOR: [char; 80] = ['='; 80];
-
 /// The steps that convert a payload to a message.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) steps: Vec<Step>,
-    /// Whether a payload may end before padding after the last field, or continue after it.
-    pub(super) is_open: bool,
+    /// Whether a payload may end before the padding after the last field, or have more bytes
+    /// after the last field.
+    pub(super) allows_any_end: bool,
 }
 
-/// The handling of the next bytes of a payload. Each step consumes at least a byte.
+/// The handling of the next bytes of a payload. Each step consumes at least one byte.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// This number of bytes is copied.
+    /// Copies this number of bytes.
     Copy(usize),
-    /// This number of bytes is skipped.
+    /// Skips this number of bytes.
     Skip(usize),
-    /// This number of bytes are bools.
+    /// Converts this number of bools, of one byte each.
     Booleans(usize),
-    /// This number of bytes is a string.
+    /// Converts this number of characters to a string.
     Chars(usize),
-    /// This number of repetitions of other steps.
-    Each(u32, Vec<Step>),
+    /// Repeats other steps this number of times.
+    Repeat(u32, Vec<Step>),
 }
 
 /// A program, and the type of its messages.
@@ -49,12 +47,13 @@ pub(super) struct CompiledMessage {
 /// The state of the compilation.
 struct Compiler<'p> {
     package: &'p str,
-    names: UniqueNames,
-    /// The texts of nested types, after their names.
-    strings: Vec<(String, String)>,
-    /// Compiled types by their addresses: they are shared.
-    programs: HashMap<*const Layout, (String, Vec<Step>)>,
-    fields: usize,
+    type_names: UniqueNames,
+    /// The name and the definition of each compiled type.
+    definitions: Vec<(String, String)>,
+    /// The name and the steps of compiled types, by the address of their layout: types that are
+    /// used several times share one layout.
+    compiled: HashMap<*const Layout, (String, Vec<Step>)>,
+    field_count: usize,
 }
 
 /// Compiles the program for `layout`, with types in `package`.
@@ -63,55 +62,67 @@ pub(super) fn compile(layout: &Layout, package: &str) -> Result<CompiledMessage>
         let message = format!("the type {:?} has no fixed size", layout.name);
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
-    let (names, strings, programs) =
-        (UniqueNames::default(), Vec::new(), HashMap::new());
-    let mut compiler = Compiler { package, names, strings, programs, fields: 0 };
+    let mut compiler = Compiler {
+        package,
+        type_names: UniqueNames::default(),
+        definitions: Vec::new(),
+        compiled: HashMap::new(),
+        field_count: 0,
+    };
     let (type_name, steps) = compiler.message(layout)?;
-    let root = compiler.strings.pop().unwrap_or_default();
-    let mut text = root.1;
-    for (name, fields) in compiler.strings {
-        let line: String = SEPARATOR.iter().collect();
-        text.push_str(&format!("{line}\nMSG: {name}\n{fields}"));
+    // The type itself is compiled after the types of its fields, but comes first in the text.
+    let (_, mut text) = compiler.definitions.pop().unwrap_or_default();
+    for (name, fields) in compiler.definitions {
+        let separator = "=".repeat(80);
+        text.push_str(&format!("{separator}\nMSG: {name}\n{fields}"));
     }
-    let is_open = layout.record_properties.trailing_bytes == TrailingBytes::Any;
+    let allows_any_end = layout.record_properties.trailing_bytes == TrailingBytes::Any;
     Ok(CompiledMessage {
         type_name,
         text,
-        program: Arc::new(Program { steps, is_open }),
+        program: Arc::new(Program { steps, allows_any_end }),
     })
 }
 
 // Layouts are nested at most 64 levels deep, so that these functions may be recursive.
 impl Compiler<'_> {
+    /// Compiles a type, and returns its name and its steps.
     fn message(&mut self, layout: &Layout) -> Result<(String, Vec<Step>)> {
-        if let Some(program) = self.programs.get(&std::ptr::from_ref(layout)) {
-            return Ok(program.clone());
+        if let Some(compiled) = self.compiled.get(&std::ptr::from_ref(layout)) {
+            return Ok(compiled.clone());
         }
-        let name = self.names.make_unique(&type_name(&layout.name));
+        let name = self.type_names.make_unique(&type_name(&layout.name));
         let type_name = format!("{}/{name}", self.package);
         let (mut steps, mut text) = (Vec::new(), String::new());
-        let mut names = UniqueNames::default();
+        let mut field_names = UniqueNames::default();
         for field in &layout.fields {
-            self.fields += 1;
-            if self.fields > MAX_FIELDS {
-                let message = format!("the type {:?} has too many parts", layout.name);
+            self.field_count += 1;
+            if self.field_count > MAX_FIELDS {
+                let message = format!(
+                    "the message type has over {MAX_FIELDS} fields, counted up to its \
+                     nested type {:?}",
+                    layout.name
+                );
                 return Err(Error::new(ErrorKind::Limit, message));
             }
             if field.role == FieldRole::Hidden || !field.has_columns() {
                 let size = field.size().ok_or_else(|| unsupported(layout, field))?;
-                add(&mut steps, Step::Skip(size as usize));
+                push_step(&mut steps, Step::Skip(size as usize));
                 continue;
             }
             let kind = self.field(layout, field, &mut steps)?;
-            text.push_str(&format!("{kind} {}\n", names.make_unique(&field.name)));
+            text.push_str(&format!(
+                "{kind} {}\n",
+                field_names.make_unique(&field.name)
+            ));
         }
-        self.strings.push((type_name.clone(), text));
-        let program = (type_name, steps);
-        self.programs.insert(std::ptr::from_ref(layout), program.clone());
-        Ok(program)
+        self.definitions.push((type_name.clone(), text));
+        let compiled = (type_name, steps);
+        self.compiled.insert(std::ptr::from_ref(layout), compiled.clone());
+        Ok(compiled)
     }
 
-    /// Adds the steps for a field, and returns its type.
+    /// Adds the steps for a field, and returns the type of the field in the definition.
     fn field(
         &mut self,
         layout: &Layout,
@@ -121,28 +132,29 @@ impl Compiler<'_> {
         let count = field.count.unwrap_or(1);
         let element = match &field.kind {
             LayoutKind::Primitive(Primitive::Char) => {
-                add(steps, Step::Chars(count as usize));
+                push_step(steps, Step::Chars(count as usize));
                 return Ok("string".to_owned());
             }
             LayoutKind::Primitive(primitive) => {
                 let size = (primitive.size() as usize).saturating_mul(count as usize);
-                add(
-                    steps,
-                    match primitive {
-                        Primitive::Bool => Step::Booleans(size),
-                        _ => Step::Copy(size),
-                    },
-                );
+                let step = match primitive {
+                    Primitive::Bool => Step::Booleans(size),
+                    _ => Step::Copy(size),
+                };
+                push_step(steps, step);
                 primitive_name(*primitive).to_owned()
             }
             LayoutKind::Nested(inner) => {
-                let (type_name, inner) = self.message(inner)?;
-                match (&inner[..], count) {
+                let (type_name, inner_steps) = self.message(inner)?;
+                match (&inner_steps[..], count) {
                     ([Step::Copy(size)], count) => {
-                        add(steps, Step::Copy(size.saturating_mul(count as usize)));
+                        let size = size.saturating_mul(count as usize);
+                        push_step(steps, Step::Copy(size));
                     }
-                    (_, 1) => inner.into_iter().for_each(|step| add(steps, step)),
-                    _ => steps.push(Step::Each(count, inner)),
+                    (_, 1) => {
+                        inner_steps.into_iter().for_each(|step| push_step(steps, step));
+                    }
+                    _ => steps.push(Step::Repeat(count, inner_steps)),
                 }
                 type_name
             }
@@ -155,8 +167,8 @@ impl Compiler<'_> {
     }
 }
 
-/// Adds a step, or merges it with the last one if that does the same.
-fn add(steps: &mut Vec<Step>, step: Step) {
+/// Adds a step, or extends the last step if it has the same kind.
+fn push_step(steps: &mut Vec<Step>, step: Step) {
     match (steps.last_mut(), step) {
         (_, Step::Copy(0) | Step::Skip(0)) => {}
         (Some(Step::Copy(last)), Step::Copy(more))
@@ -170,7 +182,7 @@ fn add(steps: &mut Vec<Step>, step: Step) {
 
 fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
     let message = format!(
-        "the field {:?} of {:?} has a type that ROS lacks",
+        "the field {:?} of {:?} has a type that ROS 1 lacks",
         field.name, layout.name
     );
     Error::new(ErrorKind::Unsupported, message)

@@ -7,20 +7,20 @@ use crate::{
     message_writer::MessageWriter,
 };
 
-/// Appends the message for `payload` to `out`.
+/// Appends the message for `payload` to `out`. Returns `None` if the payload does not match
+/// `program`; then a part of the message may be appended.
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut input = ByteReader::new(payload);
-    let all_steps = &program.steps[..];
     // The padding at the end of a payload may be missing.
-    let required = match all_steps.split_last() {
-        Some((Step::Skip(_), rest)) if program.is_open => rest,
-        _ => all_steps,
+    let required_steps = match program.steps.split_last() {
+        Some((Step::Skip(_), steps_before)) if program.allows_any_end => steps_before,
+        _ => &program.steps[..],
     };
-    run_steps(required, &mut input, out)?;
-    (program.is_open || input.remaining().is_empty()).then_some(())
+    run_steps(required_steps, &mut input, out)?;
+    (program.allows_any_end || input.remaining().is_empty()).then_some(())
 }
 
-/// Executes steps. They are nested as deep as layouts: at most 64 levels.
+/// Executes `steps`. They are nested as deep as layouts: at most 64 levels.
 fn run_steps(
     steps: &[Step],
     input: &mut ByteReader<'_>,
@@ -41,10 +41,10 @@ fn run_steps(
                 MessageWriter::new(out)
                     .text(&logtool_core::decode_text(bytes.get(..end)?));
             }
-            Step::Each(count, inner) => {
-                (0..*count)
-                    .try_for_each(|_| run_steps(inner, input, out).ok_or(()))
-                    .ok()?;
+            Step::Repeat(count, inner_steps) => {
+                for _ in 0..*count {
+                    run_steps(inner_steps, input, out)?;
+                }
             }
         }
     }

@@ -25,9 +25,9 @@ fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
     Layout::from_fields(name.to_owned(), fields).unwrap()
 }
 
-/// Made by hand after the wiki's "msg" and the specification of ULog.
+/// The message is made by hand, from the ROS wiki ("msg") and the specification of ULog.
 #[test]
-fn message_has_the_encoding_of_ros() {
+fn message_has_the_encoding_of_ros1() {
     let fields = vec![
         number("speed", Primitive::I16, None),
         number("state", Primitive::Bool, None),
@@ -59,19 +59,19 @@ fn message_has_the_encoding_of_ros() {
     // The padding at the end is complete, partial, or missing.
     for trailing in [&b""[..], b"\xee", b"\xee\xee", b"\xee\xee\xee"] {
         let mut out = vec![9];
-        assert!(messages.put(&[payload, trailing].concat(), &mut out));
+        assert!(messages.append_message(&[payload, trailing].concat(), &mut out));
         assert_eq!(out[1..], expected[..]);
     }
     for len in 0..payload.len() {
         let mut out = vec![9];
-        assert!(!messages.put(&payload[..len], &mut out), "{len} bytes");
+        assert!(!messages.append_message(&payload[..len], &mut out), "{len} bytes");
         assert_eq!(out, [9]);
     }
 }
 
-/// So the converted messages can be read back.
+/// The messages can be decoded with their definition.
 #[test]
-fn definition_has_the_layout_of_the_written_messages() {
+fn definition_has_the_size_of_the_written_messages() {
     let layout = layout(
         "all",
         vec![
@@ -83,23 +83,23 @@ fn definition_has_the_layout_of_the_written_messages() {
     );
     let messages = LayoutMessages::new(&layout, "p").unwrap();
     let mut out = Vec::new();
-    assert!(messages.put(&[1; 28], &mut out));
+    assert!(messages.append_message(&[1; 28], &mut out));
     assert_eq!(messages.definition.layout().unwrap().size as usize, out.len());
 }
 
 #[test]
-fn trailing_bytes_are_rejected_where_they_are_not_allowed() {
-    let frame =
+fn trailing_bytes_are_rejected_unless_the_layout_allows_them() {
+    let properties =
         RecordProperties { time_unit: "ns", trailing_bytes: TrailingBytes::Nothing };
     let layout = layout("t", vec![number("x", Primitive::U16, None)])
-        .with_record_properties(frame);
+        .with_record_properties(properties);
     let messages = LayoutMessages::new(&layout, "p").unwrap();
-    assert!(messages.put(&[1, 2], &mut Vec::new()));
-    assert!(!messages.put(&[1, 2, 3], &mut Vec::new()));
+    assert!(messages.append_message(&[1, 2], &mut Vec::new()));
+    assert!(!messages.append_message(&[1, 2, 3], &mut Vec::new()));
 }
 
 #[test]
-fn names_are_valid_in_ros() {
+fn names_are_made_valid_and_unique() {
     let fields = vec![
         number("1st", Primitive::U8, None),
         number("a-b", Primitive::U8, None),

@@ -3,7 +3,7 @@
 use logtool_core::Primitive;
 
 use crate::points::{
-    Grid, MAX_COLUMNS, MissingColumn, PointColumn, PointColumnType, PointSchema,
+    FieldsWithoutColumn, Grid, MAX_COLUMNS, PointColumn, PointColumnType, PointSchema,
     PointValues, StridedValues,
 };
 
@@ -11,24 +11,24 @@ use crate::points::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PointField<'b> {
     pub(crate) name: &'b [u8],
-    /// Its position in a point, in bytes.
+    /// The position of its values in a point, in bytes.
     pub(crate) offset: usize,
-    /// The type of its values, or the number of an unknown type.
+    /// The type of its values, or the number in the message if no type has it.
     pub(crate) kind: Result<Primitive, u64>,
-    /// The number of its values: 1 or more.
+    /// The number of its values for each point: 1 or more.
     pub(crate) count: u32,
 }
 
-/// Why a valid field has no column.
+/// The end of a sentence: the reason why a valid field has no column.
 pub(crate) const NO_COLUMN: &str =
     "has no column, because no message that was inspected before had it";
 
-/// Why a field has no column.
+/// A description of a field without a column.
 enum NoColumn {
-    /// The field is impossible.
-    Odd(String),
-    /// There is no column for it.
-    Late(String),
+    /// The field contradicts the message.
+    Invalid(String),
+    /// The point schema has no column for it.
+    NotInSchema(String),
 }
 
 /// Returns the columns of those `fields` that fit the points of `grid`, or `None` if there are
@@ -39,7 +39,7 @@ pub(crate) fn point_schema(
     has_rows: bool,
 ) -> Option<PointSchema> {
     let column = |field: &PointField<'_>| {
-        let (kind, _) = field.values(grid, false).ok()?;
+        let (kind, _) = field.locate(grid, false).ok()?;
         let name = logtool_core::decode_text(field.name).into_owned();
         Some(PointColumn {
             name,
@@ -53,52 +53,59 @@ pub(crate) fn point_schema(
 }
 
 /// Returns the values of `fields` in the points of `grid` for each column of `point_schema`, and a
-/// description of fields without a column. If no field has a column, the description is an error.
-pub(crate) fn fills<'b>(
+/// description of the fields without a column.
+///
+/// # Errors
+/// A description of the problem if all fields are invalid, or if there are too many.
+pub(crate) fn column_values<'b>(
     fields: &[PointField<'b>],
     grid: Grid<'b>,
     is_big: bool,
     point_schema: &PointSchema,
-) -> Result<(Vec<PointValues<'b>>, MissingColumn), String> {
-    let mut fills = vec![PointValues::Nothing; point_schema.columns.len()];
+) -> Result<(Vec<PointValues<'b>>, FieldsWithoutColumn), String> {
+    let mut columns = vec![PointValues::Nothing; point_schema.columns.len()];
     if grid.points() == 0 {
-        return Ok((fills, MissingColumn::default()));
+        return Ok((columns, FieldsWithoutColumn::default()));
     }
     if fields.len() > MAX_COLUMNS {
-        return Err(format!("it has {} fields", fields.len()));
+        return Err(format!(
+            "it has {} fields, and at most {MAX_COLUMNS} are supported",
+            fields.len()
+        ));
     }
-    let (mut impossible, mut not_in_schema) = (Vec::new(), Vec::new());
+    let (mut invalid, mut not_in_schema) = (Vec::new(), Vec::new());
     for (index, field) in fields.iter().enumerate() {
-        match field.fill(index, grid, is_big, point_schema, &fills) {
-            Ok((at, fill)) => {
-                if let Some(fill_slot) = fills.get_mut(at) {
-                    *fill_slot = fill;
+        match field.column_and_values(index, grid, is_big, point_schema, &columns) {
+            Ok((column, values)) => {
+                if let Some(column) = columns.get_mut(column) {
+                    *column = values;
                 }
             }
-            Err(NoColumn::Odd(reason)) => impossible.push(reason),
-            Err(NoColumn::Late(reason)) => not_in_schema.push(reason),
+            Err(NoColumn::Invalid(reason)) => invalid.push(reason),
+            Err(NoColumn::NotInSchema(reason)) => not_in_schema.push(reason),
         }
     }
-    let first = |reasons: Vec<String>| {
-        let rest_count = reasons.len().saturating_sub(1);
-        reasons.into_iter().next().map(|reason| match rest_count {
+    let summary = |reasons: Vec<String>| {
+        let other_count = reasons.len().saturating_sub(1);
+        reasons.into_iter().next().map(|reason| match other_count {
             0 => reason,
-            _ => format!("{reason}, and {rest_count} more"),
+            _ => format!("{reason}, and {other_count} more"),
         })
     };
-    let are_all_impossible = !impossible.is_empty() && impossible.len() == fields.len();
-    match first(impossible) {
-        Some(reason) if are_all_impossible => Err(reason),
-        impossible => Ok((
-            fills,
-            MissingColumn { impossible, not_in_schema: first(not_in_schema) },
-        )),
+    let are_all_invalid = invalid.len() == fields.len();
+    match summary(invalid) {
+        Some(reason) if are_all_invalid => Err(reason),
+        invalid => {
+            let not_in_schema = summary(not_in_schema);
+            Ok((columns, FieldsWithoutColumn { invalid, not_in_schema }))
+        }
     }
 }
 
 impl<'b> PointField<'b> {
-    /// Returns the type of its values and their positions in the points of `grid`, or an error.
-    fn values(
+    /// Returns the type of the values of the field and their positions in the points of `grid`, or
+    /// a description of why the field is invalid.
+    fn locate(
         &self,
         grid: Grid<'b>,
         is_big: bool,
@@ -113,7 +120,7 @@ impl<'b> PointField<'b> {
         let strided =
             StridedValues::new(grid, self.offset, len, is_big).ok_or_else(|| {
                 format!(
-                    "its field {} is the bytes {}..{} of points of {}",
+                    "its field {} is at the bytes {}..{} of points of {} bytes",
                     display_name(self.name),
                     self.offset,
                     self.offset.saturating_add(len),
@@ -123,35 +130,37 @@ impl<'b> PointField<'b> {
         Ok((kind, strided))
     }
 
-    /// Returns the column of `point_schema` for this field, among those without `fills`, and its
-    /// values, or an error. In nearly all messages, the fields are in the order of the columns.
-    fn fill(
+    /// Returns the index of the column of `point_schema` for this field, which has this `index` in
+    /// the message, and the values. `columns` are the values of the fields before it: a column with
+    /// values is not used again.
+    fn column_and_values(
         &self,
         index: usize,
         grid: Grid<'b>,
         is_big: bool,
         point_schema: &PointSchema,
-        fills: &[PointValues<'b>],
+        columns: &[PointValues<'b>],
     ) -> Result<(usize, PointValues<'b>), NoColumn> {
-        let (kind, strided) = self.values(grid, is_big).map_err(NoColumn::Odd)?;
-        let is_free = |at: usize| matches!(fills.get(at), Some(PointValues::Nothing));
+        let (kind, strided) = self.locate(grid, is_big).map_err(NoColumn::Invalid)?;
+        let is_free =
+            |column: usize| matches!(columns.get(column), Some(PointValues::Nothing));
         let key = (self.name, PointColumnType::Number(kind), self.count);
-        let at = point_schema.find_column(key, index, is_free);
-        let column = at.and_then(|at| Some((at, point_schema.columns.get(at)?)));
-        let Some((at, column)) =
-            column.filter(|(_, column)| column.kind.can_store(kind))
+        let column = point_schema
+            .find_column(key, index, is_free)
+            .and_then(|column| Some((column, point_schema.columns.get(column)?.kind)));
+        let Some((column, column_kind)) = column.filter(|(_, k)| k.can_store(kind))
         else {
             let name = display_name(self.name);
-            return Err(NoColumn::Late(format!("its field {name} {NO_COLUMN}")));
+            return Err(NoColumn::NotInSchema(format!("its field {name} {NO_COLUMN}")));
         };
-        Ok(match column.kind == PointColumnType::Number(kind) {
-            true => (at, PointValues::Strided(strided)),
-            false => (at, PointValues::Narrow(strided, kind)),
+        Ok(match column_kind == PointColumnType::Number(kind) {
+            true => (column, PointValues::Strided(strided)),
+            false => (column, PointValues::Narrow(strided, kind)),
         })
     }
 }
 
-/// Returns the name of a field for messages to users.
+/// Returns the name of a field in the form for users: escaped, and at most 40 characters.
 pub(crate) fn display_name(name: &[u8]) -> String {
     logtool_core::decode_text(name)
         .chars()

@@ -4,11 +4,15 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid<'b> {
     data: &'b [u8],
+    /// The distance between the starts of two rows in bytes.
     row_step: usize,
+    /// The number of points in a row.
     width: usize,
+    /// The distance between two points in bytes.
     point_step: usize,
-    /// The number of points that exist, from the first on, and the declared number.
+    /// The number of points in `data`.
     points: usize,
+    /// The declared number of points; the last ones may be missing in `data`.
     declared_points: usize,
 }
 
@@ -24,8 +28,9 @@ pub(crate) struct StridedValues<'b> {
 }
 
 impl<'b> Grid<'b> {
-    /// Creates a grid of `rows` of `width` points in `data`, if all of them exist and do not
-    /// overlap. Rows are `row_step` bytes apart, points `point_step` bytes.
+    /// Creates a grid of `rows` rows of `width` points in `data`, or returns `None` if points are
+    /// missing or overlap. Rows are `row_step` bytes apart, and points are `point_step` bytes
+    /// apart.
     pub(crate) fn new(
         data: &'b [u8],
         rows: u32,
@@ -33,12 +38,13 @@ impl<'b> Grid<'b> {
         width: u32,
         point_step: u32,
     ) -> Option<Self> {
-        let grid = Self::first(data, rows, row_step, width, point_step)?;
+        let grid = Self::with_missing_points(data, rows, row_step, width, point_step)?;
         (grid.missing_points() == 0).then_some(grid)
     }
 
-    /// Like [`new`](Self::new), but only some of the first points need to exist.
-    pub(crate) fn first(
+    /// Like [`new`](Self::new), but the last points may be missing. Returns `None` if the first
+    /// point is missing, too.
+    pub(crate) fn with_missing_points(
         data: &'b [u8],
         rows: u32,
         row_step: u32,
@@ -48,34 +54,30 @@ impl<'b> Grid<'b> {
         let size = |number: u32| usize::try_from(number).ok();
         let (rows, width) = (size(rows)?, size(width)?);
         let (row_step, point_step) = (size(row_step)?, size(point_step)?);
-        let declared = rows.checked_mul(width)?;
+        let declared_points = rows.checked_mul(width)?;
         let mut points = 0;
-        if declared > 0 {
-            let row = width.checked_mul(point_step).filter(|row| *row > 0)?;
-            if rows > 1 && row_step < row {
+        if declared_points > 0 {
+            let row_len = width.checked_mul(point_step).filter(|len| *len > 0)?;
+            if rows > 1 && row_step < row_len {
                 return None;
             }
-            // The last row needs only the bytes of its points.
-            let step = if rows > 1 { row_step } else { row };
-            let complete_points = data.len() / step;
-            let rest = ((data.len() - complete_points * step) / point_step).min(width);
-            points =
-                (complete_points.min(rows) * width).saturating_add(rest).min(declared);
+            // The row step of a single row does not matter.
+            let step = if rows > 1 { row_step } else { row_len };
+            let complete_rows = data.len() / step;
+            let last_row_len = data.len() - complete_rows * step;
+            // The last row needs only the bytes of its points, not a whole row step.
+            let points_of_last_row = (last_row_len / point_step).min(width);
+            points = (complete_rows.min(rows) * width)
+                .saturating_add(points_of_last_row)
+                .min(declared_points);
             if points == 0 {
                 return None;
             }
         }
-        Some(Self {
-            data,
-            row_step,
-            width,
-            point_step,
-            points,
-            declared_points: declared,
-        })
+        Some(Self { data, row_step, width, point_step, points, declared_points })
     }
 
-    /// Returns the number of points.
+    /// Returns the number of points, without missing ones.
     pub(crate) fn points(&self) -> usize {
         self.points
     }
@@ -102,7 +104,8 @@ impl<'b> Grid<'b> {
 }
 
 impl<'b> StridedValues<'b> {
-    /// Selects the `len` bytes at `offset` of each point of `grid`, if points are that long.
+    /// Selects the `len` bytes at `offset` of each point of `grid`, or returns `None` if points are
+    /// shorter.
     pub(crate) fn new(
         grid: Grid<'b>,
         offset: usize,
@@ -118,25 +121,29 @@ impl<'b> StridedValues<'b> {
         self.grid.points
     }
 
-    /// Calls `take` with the bytes of the values of each point.
+    /// Calls `add` with the bytes of the values of each point.
     #[inline]
-    pub(crate) fn for_each_point(self, mut take: impl FnMut(&'b [u8])) {
+    pub(crate) fn for_each_point(self, mut add: impl FnMut(&'b [u8])) {
         for row in self.grid.rows() {
-            // The last one is shorter by the bytes before the value.
+            // Each chunk begins with the values of a point. The last one ends with the row, so that
+            // it is shorter by `offset`.
             let row = row.get(self.offset..).unwrap_or_default();
-            for point in row.chunks(self.grid.point_step.max(1)) {
-                take(point.get(..self.len).unwrap_or_default());
+            for chunk in row.chunks(self.grid.point_step.max(1)) {
+                add(chunk.get(..self.len).unwrap_or_default());
             }
         }
     }
 
-    /// Like [`each`](Self::each), for one value of `LEN` bytes per point.
+    /// Like [`for_each_point`](Self::for_each_point), for one value of `LEN` bytes per point.
     #[inline]
-    pub(crate) fn each_one<const LEN: usize>(self, mut take: impl FnMut([u8; LEN])) {
+    pub(crate) fn for_each_value<const LEN: usize>(
+        self,
+        mut add: impl FnMut([u8; LEN]),
+    ) {
         for row in self.grid.rows() {
             let row = row.get(self.offset..).unwrap_or_default();
-            for point in row.chunks(self.grid.point_step.max(1)) {
-                take(point.first_chunk().copied().unwrap_or([0; LEN]));
+            for chunk in row.chunks(self.grid.point_step.max(1)) {
+                add(chunk.first_chunk().copied().unwrap_or([0; LEN]));
             }
         }
     }

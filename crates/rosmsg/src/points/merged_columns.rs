@@ -1,47 +1,47 @@
-//! The columns of messages with different fields.
+//! Merging the columns of messages with different fields.
 //!
-//! Fields form one column if they have the same name and number of values, and are all floats or
-//! all integers: the column has the narrowest type for both. A name with a float in one message and
-//! an integer in another forms two columns, because the quantities most likely differ: e.g. an
-//! intensity up to 1 and one up to 255, or colors as bits of a float and as a number.
+//! Fields of two messages form one column if they have the same name and number of values, and are
+//! both floats or both integers: the column has the narrowest type for both. If a field is a float
+//! in one message and an integer in another, it forms two columns, because the quantities most
+//! likely differ: e.g. an intensity up to 1 and one up to 255, or colors as bits of a float and as
+//! a number.
 
 use logtool_core::Primitive;
 
 use crate::points::{PointColumn, PointColumnType, PointSchema};
 
 impl PointSchema {
-    /// Adds the columns of `other`, unless there would be more than any sensor has.
-    pub(crate) fn join(&mut self, other: &Self) {
-        let mut joined = self.clone();
-        let mut is_taken = vec![false; joined.columns.len()];
+    /// Adds the columns of `other`, unless the result would exceed a limit.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let mut merged = self.clone();
+        // Each column receives at most one column of `other`.
+        let mut is_used = vec![false; merged.columns.len()];
         for (index, column) in other.columns.iter().enumerate() {
             let key = (column.name.as_bytes(), column.kind, column.count);
-            let is_free = |at: usize| is_taken.get(at) == Some(&false);
-            let at = joined.find_column(key, index, is_free);
-            match at.and_then(|at| {
-                Some((joined.columns.get_mut(at)?, is_taken.get_mut(at)?))
-            }) {
-                Some((find_column, is_taken)) => {
-                    find_column.kind = find_column
-                        .kind
-                        .common_type(column.kind)
-                        .unwrap_or(find_column.kind);
-                    *is_taken = true;
+            let is_free = |index: usize| is_used.get(index) == Some(&false);
+            let same = merged.find_column(key, index, is_free).and_then(|index| {
+                Some((merged.columns.get_mut(index)?, is_used.get_mut(index)?))
+            });
+            match same {
+                Some((same, is_used)) => {
+                    same.kind = same.kind.common_type(column.kind).unwrap_or(same.kind);
+                    *is_used = true;
                 }
                 None => {
-                    joined.columns.push(column.clone());
-                    is_taken.push(true);
+                    merged.columns.push(column.clone());
+                    is_used.push(true);
                 }
             }
         }
         let has_rows = self.has_rows || other.has_rows;
-        if let Some(joined) = Self::new(joined.columns, has_rows) {
-            *self = joined;
+        if let Some(merged) = Self::new(merged.columns, has_rows) {
+            *self = merged;
         }
     }
 
-    /// Returns the index of the column for values of this name, type and count: `index`, or the
-    /// first that matches, among the free columns.
+    /// Returns the index of the column for values with this name, type and count: the first free
+    /// column that matches. The column `index` is tried first, because nearly all messages have the
+    /// same fields in the same order.
     pub(crate) fn find_column(
         &self,
         (name, kind, count): (&[u8], PointColumnType, u32),
@@ -52,15 +52,15 @@ impl PointSchema {
             column.name.as_bytes() == name
                 || column.name == logtool_core::decode_text(name)
         };
-        let fits = |at: &usize| {
-            let column = self.columns.get(*at).filter(|_| is_free(*at));
+        let matches = |index: &usize| {
+            let column = self.columns.get(*index).filter(|_| is_free(*index));
             column.is_some_and(|column| {
                 column.count == count
                     && column.kind.common_type(kind).is_some()
                     && is_named(column)
             })
         };
-        [index].into_iter().chain(0..self.columns.len()).find(fits)
+        [index].into_iter().chain(0..self.columns.len()).find(matches)
     }
 }
 
@@ -70,7 +70,7 @@ impl PointColumnType {
         self.common_type(Self::Number(other)) == Some(self)
     }
 
-    /// Returns the type of a column for both.
+    /// Returns the type of a column for values of both types, or `None` if they need two columns.
     fn common_type(self, other: Self) -> Option<Self> {
         match (self, other) {
             (one, other) if one == other => Some(one),
@@ -82,23 +82,26 @@ impl PointColumnType {
     }
 }
 
-/// Returns the narrowest type, among those of points, for numbers of both types.
+/// Returns the narrowest type for numbers of both types, or `None` if one is a float and the other
+/// an integer.
 fn common_number_type(first: Primitive, other: Primitive) -> Option<Primitive> {
     use Primitive::{F32, F64, I8, I16, I32, I64, U8, U16, U32};
-    const WHOLE: [Primitive; 7] = [U8, I8, U16, I16, U32, I32, I64];
+    const INTEGERS: [Primitive; 7] = [U8, I8, U16, I16, U32, I32, I64];
     if matches!((first, other), (F32 | F64, F32 | F64)) {
         return Some(F64);
     }
-    let holds = |wider: Primitive, narrower: Primitive| {
+    let can_store = |wider: Primitive, narrower: Primitive| {
         let is_signed = |primitive| matches!(primitive, I8 | I16 | I32 | I64);
         let fits = match (is_signed(wider), is_signed(narrower)) {
             (false, true) => false,
             (true, false) => narrower.size() < wider.size(),
             _ => narrower.size() <= wider.size(),
         };
-        fits && WHOLE.contains(&narrower)
+        fits && INTEGERS.contains(&narrower)
     };
-    WHOLE.into_iter().find(|wider| holds(*wider, first) && holds(*wider, other))
+    INTEGERS
+        .into_iter()
+        .find(|wider| can_store(*wider, first) && can_store(*wider, other))
 }
 
 #[cfg(test)]

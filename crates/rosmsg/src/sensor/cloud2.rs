@@ -12,7 +12,7 @@ use logtool_core::Primitive;
 use crate::{
     field_reader::{Encoding, FieldReader, Header},
     points::{self, Grid, MessagePoints, PointField, PointSchema},
-    sensor::CUT,
+    sensor::TRUNCATED,
 };
 
 /// The MD5 sum of the type.
@@ -38,8 +38,11 @@ pub(crate) fn point_schema(payload: &[u8], encoding: Encoding) -> Option<PointSc
     points::point_schema(&cloud.fields, cloud.grid()?, cloud.height > 1)
 }
 
-/// Returns the points of the cloud in `payload`, as many as its data contain, with those of their
-/// fields that are columns of `point_schema`.
+/// Returns the points of the cloud in `payload`, with those of their fields that are columns of
+/// `point_schema`. The last points may be missing.
+///
+/// # Errors
+/// A description of why the message is not a cloud.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
@@ -49,28 +52,28 @@ pub(crate) fn points<'b>(
     let Cloud { height, width, point_step, row_step, data, .. } = cloud;
     let grid = cloud.grid().ok_or_else(|| {
         format!(
-            "its {} bytes are not the {height} × {width} points that it says, of \
-             {point_step} bytes in rows of {row_step}",
+            "its {} bytes are not the declared {height} × {width} points of \
+             {point_step} bytes in rows of {row_step} bytes",
             data.len()
         )
     })?;
-    let (columns, missing_columns) =
-        points::fills(&cloud.fields, grid, cloud.is_big, point_schema)?;
+    let (columns, without_column) =
+        points::column_values(&cloud.fields, grid, cloud.is_big, point_schema)?;
     Ok(MessagePoints {
         stamp: cloud.header.stamp,
         count: grid.points(),
         missing: grid.missing_points(),
         width,
         columns,
-        missing_columns,
+        without_column,
         extra_bytes: cloud.extra_bytes,
     })
 }
 
 impl<'b> Cloud<'b> {
     fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
-        let mut reader = FieldReader::new(payload, encoding).ok_or(CUT)?;
-        Self::read(&mut reader).ok_or_else(|| CUT.to_owned())
+        let mut reader = FieldReader::new(payload, encoding).ok_or(TRUNCATED)?;
+        Self::read(&mut reader).ok_or_else(|| TRUNCATED.to_owned())
     }
 
     fn read(reader: &mut FieldReader<'b>) -> Option<Self> {
@@ -83,7 +86,8 @@ impl<'b> Cloud<'b> {
         let is_big = reader.u8()? != 0;
         let (point_step, row_step) = (reader.u32()?, reader.u32()?);
         let data = reader.numbers(1)?;
-        reader.u8()?; // Points that are nowhere are NaN whether it says so or not.
+        // `is_dense`: points without a position are NaN, whether it is set or not.
+        reader.u8()?;
         let extra_bytes = reader.extra_bytes();
         Some(Self {
             header,
@@ -98,12 +102,13 @@ impl<'b> Cloud<'b> {
         })
     }
 
-    /// Returns the positions of the points, if the data contain at least one. The row step does
-    /// not matter for a single row, and some drivers do not set it.
+    /// Returns the grid of the points, or `None` if the data contain none of the declared points.
+    /// The row step does not matter for a single row; some drivers do not set it.
     fn grid(&self) -> Option<Grid<'b>> {
         let is_empty = self.width == 0 || self.height == 0;
         let rows = if is_empty { 0 } else { self.height };
-        Grid::first(self.data, rows, self.row_step, self.width, self.point_step)
+        let Self { data, row_step, width, point_step, .. } = *self;
+        Grid::with_missing_points(data, rows, row_step, width, point_step)
     }
 }
 

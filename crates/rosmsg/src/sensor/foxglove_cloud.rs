@@ -1,4 +1,4 @@
-//! `foxglove.PointCloud`: points with fields that the message declares, like in a
+//! `foxglove.PointCloud`: points with fields that the message declares, as in a
 //! [`PointCloud2`](super::cloud2).
 
 use logtool_core::Primitive;
@@ -13,6 +13,9 @@ pub(crate) fn point_schema(cloud: &PointCloud<'_>) -> Option<PointSchema> {
 }
 
 /// Returns the points of `cloud`, with those of their fields that are columns of `point_schema`.
+///
+/// # Errors
+/// A description of why the message is not a cloud.
 pub(crate) fn points<'b>(
     cloud: &PointCloud<'b>,
     point_schema: &PointSchema,
@@ -20,30 +23,31 @@ pub(crate) fn points<'b>(
     let (len, stride) = (cloud.data.len(), cloud.stride);
     let no_points = || format!("its {len} bytes are not points of {stride} bytes");
     let grid = grid(cloud).ok_or_else(no_points)?;
-    let (columns, missing_columns) =
-        points::fills(&fields(cloud), grid, false, point_schema)?;
+    let (columns, without_column) =
+        points::column_values(&fields(cloud), grid, false, point_schema)?;
     Ok(MessagePoints {
         stamp: cloud.nanos,
         count: grid.points(),
         missing: grid.missing_points(),
         width: u32::try_from(grid.points()).map_err(|_| no_points())?,
         columns,
-        missing_columns,
+        without_column,
         extra_bytes: 0,
     })
 }
 
-/// Returns the positions of the points. Fewer bytes than a point count as one missing point.
+/// Returns the grid of the points. Trailing bytes that are shorter than a point count as one
+/// missing point.
 fn grid<'b>(cloud: &PointCloud<'b>) -> Option<Grid<'b>> {
     let len = u32::try_from(cloud.data.len()).ok()?;
     if len == 0 {
-        return Grid::first(cloud.data, 0, 0, 0, cloud.stride);
+        return Grid::with_missing_points(cloud.data, 0, 0, 0, cloud.stride);
     }
     if cloud.stride == 0 {
         return None;
     }
     let width = len.div_ceil(cloud.stride);
-    Grid::first(cloud.data, 1, 0, width, cloud.stride)
+    Grid::with_missing_points(cloud.data, 1, 0, width, cloud.stride)
 }
 
 fn fields<'b>(cloud: &PointCloud<'b>) -> Vec<PointField<'b>> {

@@ -1,5 +1,5 @@
-//! Foxglove's own types in JSON: like in protocol buffers, but bytes are base64 strings, and times
-//! are `{"sec": …, "nsec": …}` (the JSON schemas of foxglove-sdk).
+//! Foxglove's own types in JSON. They have the fields of the protocol buffers, but bytes are base64
+//! strings, and times are `{"sec": …, "nsec": …}` (the JSON schemas of foxglove-sdk).
 
 #[cfg(test)]
 mod tests;
@@ -16,8 +16,10 @@ use serde_json::Value;
 
 /// A cloud of points: `foxglove.PointCloud`.
 pub(crate) struct JsonCloud<'b> {
-    layout: CloudText<'b>,
+    object: CloudObject<'b>,
+    /// The decoded bytes of the points.
     data: Vec<u8>,
+    /// The time in nanoseconds since 1970.
     nanos: i64,
 }
 
@@ -30,23 +32,23 @@ pub(crate) struct JsonImage<'b> {
     pub(crate) data: Vec<u8>,
 }
 
-/// The maximum number of fields of a cloud; the search for those of each point is linear.
+/// The maximum number of fields of a cloud. It limits the time of linear searches.
 const MAX_FIELDS: usize = 4096;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct CloudText<'b> {
-    timestamp: Moment,
+struct CloudObject<'b> {
+    timestamp: TimeObject,
     point_stride: u32,
     #[serde(borrow)]
-    fields: Vec<FieldText<'b>>,
+    fields: Vec<FieldObject<'b>>,
     #[serde(borrow)]
     data: Cow<'b, str>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct FieldText<'b> {
+struct FieldObject<'b> {
     #[serde(borrow)]
     name: Cow<'b, str>,
     offset: u32,
@@ -55,8 +57,8 @@ struct FieldText<'b> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ImageText<'b> {
-    timestamp: Moment,
+struct ImageObject<'b> {
+    timestamp: TimeObject,
     #[serde(borrow)]
     frame_id: Cow<'b, str>,
     #[serde(borrow)]
@@ -67,7 +69,7 @@ struct ImageText<'b> {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-struct Moment {
+struct TimeObject {
     sec: i64,
     nsec: i64,
 }
@@ -75,18 +77,18 @@ struct Moment {
 impl<'b> JsonCloud<'b> {
     /// Parses the cloud in `payload`.
     pub(crate) fn parse(payload: &'b [u8]) -> Option<Self> {
-        let cloud: CloudText<'b> = object(payload)?;
-        let is_fair = cloud.fields.len() <= MAX_FIELDS;
-        let (data, nanos) = (bytes(&cloud.data)?, cloud.timestamp.nanos()?);
-        is_fair.then_some(Self { layout: cloud, data, nanos })
+        let cloud: CloudObject<'b> = parse_object(payload)?;
+        let is_within_limit = cloud.fields.len() <= MAX_FIELDS;
+        let (data, nanos) = (decode_base64(&cloud.data)?, cloud.timestamp.nanos()?);
+        is_within_limit.then_some(Self { object: cloud, data, nanos })
     }
 
-    /// Returns the same cloud in the form of protocol buffers.
+    /// Returns the cloud as if it was parsed from protocol buffers.
     pub(crate) fn cloud(&self) -> PointCloud<'_> {
         PointCloud {
             nanos: self.nanos,
-            stride: self.layout.point_stride,
-            fields: self.layout.fields.iter().map(FieldText::packed_field).collect(),
+            stride: self.object.point_stride,
+            fields: self.object.fields.iter().map(FieldObject::packed_field).collect(),
             data: &self.data,
             ..PointCloud::default()
         }
@@ -102,7 +104,7 @@ impl<'b> JsonCloud<'b> {
     }
 }
 
-impl FieldText<'_> {
+impl FieldObject<'_> {
     fn packed_field(&self) -> PackedField<'_> {
         let (name, offset) = (self.name.as_bytes(), self.offset);
         PackedField { name, offset, kind: self.r#type }
@@ -112,28 +114,28 @@ impl FieldText<'_> {
 impl<'b> JsonImage<'b> {
     /// Parses the image in `payload`.
     pub(crate) fn parse(payload: &'b [u8]) -> Option<Self> {
-        let image: ImageText<'b> = object(payload)?;
-        let ImageText { timestamp, frame_id, format, data } = image;
+        let image: ImageObject<'b> = parse_object(payload)?;
+        let ImageObject { timestamp, frame_id, format, data } = image;
         let nanos = timestamp.nanos()?;
-        Some(Self { nanos, frame_id, format, data: bytes(&data)? })
+        Some(Self { nanos, frame_id, format, data: decode_base64(&data)? })
     }
 }
 
-impl Moment {
+impl TimeObject {
     fn nanos(self) -> Option<i64> {
         self.sec.checked_mul(1_000_000_000)?.checked_add(self.nsec)
     }
 }
 
-/// Parses `payload`, if it is an object.
-fn object<'b, T: Deserialize<'b>>(payload: &'b [u8]) -> Option<T> {
-    // Serde would also accept an array of the values.
+/// Parses `payload`, or returns `None` if it is not an object with such fields.
+fn parse_object<'b, T: Deserialize<'b>>(payload: &'b [u8]) -> Option<T> {
+    // Serde would also accept an array with the values of the fields.
     payload.trim_ascii_start().starts_with(b"{").then_some(())?;
     serde_json::from_slice(payload).ok()
 }
 
-/// Decodes base64, padded or not; returns `None` if `text` is not base64.
-fn bytes(text: &str) -> Option<Vec<u8>> {
+/// Decodes base64, with or without padding. Returns `None` if `text` is not base64.
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text).ok()
 }
 

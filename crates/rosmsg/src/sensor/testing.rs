@@ -1,4 +1,5 @@
-//! Hand-made messages in the encoding of ROS 1: little-endian and without gaps.
+//! Help for tests: messages in the encoding of ROS 1 (little-endian and without gaps), and decoded
+//! tables as text.
 
 use logtool_core::{Block, Columns, Damage, Decoder, Timestamp, TopicId, View};
 
@@ -42,26 +43,26 @@ impl Message {
     }
 }
 
-/// Returns the rows that `decoder` makes from `payloads`, recorded at 100 s, and the number of
-/// payloads that it rejects.
+/// Returns the rows that `decoder` decodes from `payloads`, recorded at 100 s, and the number of
+/// records in the damage that it reports.
 pub(crate) fn decode(
     mut decoder: impl Decoder,
     payloads: &[&[u8]],
 ) -> (arrow_array::RecordBatch, u64) {
     let (mut block, mut damage) = (Block::default(), Vec::<Damage>::new());
     block.reset(payloads.concat().into(), 0);
-    let mut at = 0;
+    let mut start = 0;
     for payload in payloads {
         let time = Timestamp::from_nanos(100_000_000_000);
-        block.push(TopicId(0), time, at..at + payload.len());
-        at += payload.len();
+        block.push(TopicId(0), time, start..start + payload.len());
+        start += payload.len();
     }
     block.runs().for_each(|run| decoder.append(run, &mut damage));
-    let lost = damage.iter().map(|damage| damage.records).sum();
-    (decoder.take().unwrap(), lost)
+    let damaged_records = damage.iter().map(|damage| damage.records).sum();
+    (decoder.take().unwrap(), damaged_records)
 }
 
-/// Formats the table: a line for each row, without the time.
+/// Formats each row of the table as a line, without the time of the record.
 pub(crate) fn rows(batch: &arrow_array::RecordBatch) -> Vec<String> {
     let cell = |column: &arrow_array::ArrayRef, row| match column.is_null(row) {
         true => "-".to_owned(),

@@ -1,10 +1,10 @@
-//! Converting CDR to the layout.
+//! Converting CDR to the encoding of ROS 1.
 
 use crate::{
     field_reader::{Encoding, FieldReader},
     transcode::{
-        CdrRemainder, most_bytes,
-        program::{LOG_LEVELS, Op, Program, Repetition},
+        CdrRemainder, max_output_bytes,
+        program::{LOG_LEVELS, Program, Repetition, Step},
     },
 };
 
@@ -16,65 +16,69 @@ struct FromCdr<'r> {
     /// The maximum length of `out`.
     limit: usize,
     /// The number of times that ROS 1 cannot represent.
-    times_out_of_range: u64,
-    /// The number of bytes in fields that exist in CDR only.
-    left_out: usize,
+    unrepresentable_times: u64,
+    /// The number of bytes in dropped fields, which exist in CDR only.
+    dropped_bytes: usize,
 }
 
 /// Appends the message in `payload`, in CDR, to `out`. Returns `None` if `payload` does not match
-/// the fields of `program`.
+/// `program`; then a part of the message may be appended.
 pub(super) fn run(
     program: &Program,
     payload: &[u8],
     out: &mut Vec<u8>,
 ) -> Option<CdrRemainder> {
-    let limit = out.len().saturating_add(most_bytes(payload.len()));
+    let limit = out.len().saturating_add(max_output_bytes(payload.len()));
     let reader = FieldReader::new(payload, Encoding::Cdr)?;
-    let mut conversion =
-        FromCdr { program, reader, out, limit, times_out_of_range: 0, left_out: 0 };
-    conversion.steps(0, program.ops.len())?;
-    let extra_bytes =
-        conversion.reader.extra_bytes().saturating_add(conversion.left_out);
-    Some(CdrRemainder {
-        unrepresentable_times: conversion.times_out_of_range,
-        extra_bytes,
-    })
+    let mut conversion = FromCdr {
+        program,
+        reader,
+        out,
+        limit,
+        unrepresentable_times: 0,
+        dropped_bytes: 0,
+    };
+    conversion.run_steps(0, program.steps.len())?;
+    let FromCdr { reader, unrepresentable_times, dropped_bytes, .. } = conversion;
+    let extra_bytes = reader.extra_bytes().saturating_add(dropped_bytes);
+    Some(CdrRemainder { unrepresentable_times, extra_bytes })
 }
 
 impl FromCdr<'_> {
-    /// Executes the steps `at..end`, which are nested as deep as the layout.
-    fn steps(&mut self, mut at: usize, end: usize) -> Option<()> {
-        while at < end {
-            let op = *self.program.ops.get(at)?;
-            at += 1;
-            match op {
-                Op::Numbers { size, count } => self.numbers(size, count)?,
-                Op::NumberList { size } => {
+    /// Executes the steps `index..end`. Repetitions are nested as deep as the layout: at most 64
+    /// levels.
+    fn run_steps(&mut self, mut index: usize, end: usize) -> Option<()> {
+        while index < end {
+            let step = *self.program.steps.get(index)?;
+            index += 1;
+            match step {
+                Step::Numbers { size, count } => self.numbers(size, count)?,
+                Step::NumberList { size } => {
                     let count = self.count()?;
                     self.numbers(size, count)?;
                 }
-                Op::Time { is_signed } => self.time(is_signed)?,
-                Op::Text => self.text()?,
-                Op::LogLevel => {
+                Step::Time { is_signed } => self.time(is_signed)?,
+                Step::Text => self.text()?,
+                Step::LogLevel => {
                     let level = self.reader.u8()?;
-                    let level_of_log =
-                        LOG_LEVELS.iter().find(|(_, ros2)| *ros2 == level);
-                    self.out.push(level_of_log.map_or(level, |(ros1, _)| *ros1));
+                    let ros1_level = LOG_LEVELS.iter().find(|(_, ros2)| *ros2 == level);
+                    self.out.push(ros1_level.map_or(level, |(ros1, _)| *ros1));
                 }
-                Op::Seq | Op::AbsentText | Op::AbsentTexts => {
+                Step::Seq | Step::AbsentText | Step::AbsentTexts => {
+                    // These steps do not consume input, so the output is limited.
                     (self.out.len() < self.limit).then_some(())?;
                     self.out.extend_from_slice(&[0; 4]);
                 }
-                Op::AddedText => self.left_out += self.reader.text()?.len(),
-                Op::AddedNumbers(count) => {
+                Step::AddedText => self.dropped_bytes += self.reader.text()?.len(),
+                Step::AddedNumbers(count) => {
                     for _ in 0..count {
                         let is_empty = self.reader.u32()? == 0;
-                        self.left_out += if is_empty { 0 } else { 4 };
+                        self.dropped_bytes += if is_empty { 0 } else { 4 };
                     }
                 }
-                Op::AddedList { size, numbers } => {
-                    let is_of_numbers = numbers == 1;
-                    let count = match is_of_numbers {
+                Step::AddedList { size, numbers } => {
+                    let are_elements_numbers = numbers == 1;
+                    let count = match are_elements_numbers {
                         true => self.reader.u32()?,
                         false => self.reader.count()?,
                     };
@@ -83,35 +87,35 @@ impl FromCdr<'_> {
                         usize::try_from(count).ok()?.checked_mul(size * numbers)?;
                     if len > 0 {
                         self.reader.take(size, len)?;
-                        self.left_out += len;
+                        self.dropped_bytes += len;
                     }
                 }
-                Op::Dummy => drop(self.reader.u8()?),
-                Op::Repeat { times, end } => {
-                    self.reader.length()?;
+                Step::Dummy => drop(self.reader.u8()?),
+                Step::Repeat { times, end } => {
+                    self.reader.skip_length()?;
                     let count = match times {
                         Repetition::Fixed(count) => count,
                         Repetition::Listed => self.count()?,
                     };
-                    // Every round consumes or produces a byte, and stops at the end.
-                    if at < end {
-                        (0..count)
-                            .try_for_each(|_| self.steps(at, end).ok_or(()))
-                            .ok()?;
+                    // Each repetition consumes or produces a byte, so that their number is limited.
+                    if index < end {
+                        for _ in 0..count {
+                            self.run_steps(index, end)?;
+                        }
                     }
-                    at = end;
+                    index = end;
                 }
             }
         }
         Some(())
     }
 
-    /// In ROS 1, times are unsigned, and the nanoseconds of durations are signed: a number with the
-    /// highest bit set has another meaning. Its bits are kept.
+    /// Copies a time. In ROS 1, the seconds of a time are unsigned, and the nanoseconds of a
+    /// duration are signed, so that a number with the highest bit set has another meaning.
     fn time(&mut self, is_signed: bool) -> Option<()> {
         let (secs, nanos) = (self.reader.u32()?, self.reader.u32()?);
-        let changes = if is_signed { nanos } else { secs };
-        self.times_out_of_range += u64::from(changes.cast_signed() < 0);
+        let reinterpreted = if is_signed { nanos } else { secs };
+        self.unrepresentable_times += u64::from(reinterpreted.cast_signed() < 0);
         self.out.extend_from_slice(&secs.to_le_bytes());
         self.out.extend_from_slice(&nanos.to_le_bytes());
         Some(())
@@ -141,7 +145,7 @@ impl FromCdr<'_> {
         Some(())
     }
 
-    /// Reads the number of elements of a list, and writes it.
+    /// Copies the number of elements of a list, and returns it.
     fn count(&mut self) -> Option<u32> {
         let count = self.reader.u32()?;
         self.out.extend_from_slice(&count.to_le_bytes());

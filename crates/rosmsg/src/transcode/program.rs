@@ -1,5 +1,4 @@
-//! The fields of a message as a list of steps, so that the layout is not inspected for each
-//! message.
+//! Compiling a layout to a list of steps, so that it is not inspected for each message.
 
 use logtool_core::{
     Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
@@ -7,24 +6,35 @@ use logtool_core::{
 
 use crate::definition::ros2::marker::{AddedFields, added_after, is_marker};
 
-/// The maximum number of steps of a program.
-const MAX_STEPS: u32 = 1 << 20;
+/// The maximum number of parts of a type: nested types, fields and elements.
+const MAX_PARTS: u32 = 1 << 20;
 
-/// The type with an additional field in ROS 1, and that field.
+/// The type with an additional first field in ROS 1, and that field.
 const HEADER: (&str, &str) = ("std_msgs/Header", "seq");
 
 /// The steps that translate a message.
 #[derive(Debug)]
 pub(super) struct Program {
-    pub(super) ops: Vec<Op>,
+    pub(super) steps: Vec<Step>,
 }
 
-/// A step.
+/// The messages that a program converts between the encoding of ROS 1 and CDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
-    /// Numbers of `size` bytes, aligned to it; at least one.
+pub(super) enum Conversion {
+    /// Messages with a layout of ROS 1.
+    Ros1,
+    /// Messages with a layout of ROS 1, to which CDR adds fields.
+    Ros1WithAddedFields,
+    /// Messages with a layout of ROS 2.
+    Ros2,
+}
+
+/// The conversion of one field, or of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A fixed number of numbers of `size` bytes, to which they are aligned; at least one.
     Numbers { size: u32, count: u32 },
-    /// A `u32`, then this many numbers of `size` bytes.
+    /// A `u32`, which is the count of the following numbers of `size` bytes.
     NumberList { size: u32 },
     /// A time of ROS 1, or a duration if it is signed.
     Time { is_signed: bool },
@@ -32,22 +42,22 @@ pub(super) enum Op {
     Text,
     /// Repeats the following steps, up to the step `end`.
     Repeat { times: Repetition, end: usize },
-    /// A number of 4 bytes that CDR lacks.
+    /// The sequence number of a header, which CDR lacks.
     Seq,
-    /// A byte that exists in CDR only.
+    /// The byte of a type without fields, which exists in CDR only.
     Dummy,
-    /// A string that CDR lacks.
+    /// A string that CDR lacks. It is empty when converted from CDR.
     AbsentText,
-    /// A list of strings that CDR lacks.
+    /// A list of strings that CDR lacks. It is empty when converted from CDR.
     AbsentTexts,
-    /// A string that exists in CDR only; it is empty when converted from ROS 1.
+    /// A string that exists in CDR only. It is empty when converted from ROS 1.
     AddedText,
     /// This number of `u32` that exist in CDR only. They are 0 when converted from ROS 1.
     AddedNumbers(u32),
-    /// A list that exists in CDR only. An element is `numbers` numbers of `size` bytes. The list is
-    /// empty when converted from ROS 1.
+    /// A list that exists in CDR only. Each element consists of `numbers` numbers of `size` bytes.
+    /// The list is empty when converted from ROS 1.
     AddedList { size: u32, numbers: u32 },
-    /// The level of a log message; the two versions use different numbers.
+    /// The level of a log message: see [`LOG_LEVELS`].
     LogLevel,
 }
 
@@ -66,67 +76,71 @@ pub(super) enum Repetition {
 
 /// The state of the compilation.
 struct Compiler {
-    ops: Vec<Op>,
-    steps: u32,
-    /// Numbers from this step on are not merged with those before.
-    border: usize,
-    is_of_ros1: bool,
-    /// Whether types in CDR have the fields that ROS 2 adds.
-    has_added: bool,
+    conversion: Conversion,
+    steps: Vec<Step>,
+    /// The number of compiled types, fields and elements.
+    part_count: u32,
+    /// Numbers are not merged with steps before this index.
+    merge_start: usize,
 }
 
 impl Program {
-    pub(super) fn compile(
-        layout: &Layout,
-        is_of_ros1: bool,
-        has_added: bool,
-    ) -> Result<Self> {
-        let (ops, steps, border) = (Vec::new(), 0, 0);
-        let mut compiler = Compiler { ops, steps, border, is_of_ros1, has_added };
+    pub(super) fn compile(layout: &Layout, conversion: Conversion) -> Result<Self> {
+        let (steps, part_count, merge_start) = (Vec::new(), 0, 0);
+        let mut compiler = Compiler { conversion, steps, part_count, merge_start };
         compiler.layout(layout)?;
-        Ok(Self { ops: compiler.ops })
+        Ok(Self { steps: compiler.steps })
     }
 
     /// Returns the steps from `rosgraph_msgs/Log` to `rcl_interfaces/Log`, in the order of the
     /// fields.
     pub(super) fn for_log_messages() -> Self {
-        let header = [Op::Seq, Op::Time { is_signed: false }, Op::AbsentText];
-        let strings = [Op::Text; 4]; // the name, the message, the file and the function
-        let line = Op::Numbers { size: 4, count: 1 };
-        let rest = [&strings[..], &[line, Op::AbsentTexts]].concat();
-        Self { ops: [&header[..], &[Op::LogLevel], &rest].concat() }
+        let header = [Step::Seq, Step::Time { is_signed: false }, Step::AbsentText];
+        let strings = [Step::Text; 4]; // the name, the message, the file and the function
+        let line = Step::Numbers { size: 4, count: 1 };
+        let line_and_topics = [line, Step::AbsentTexts];
+        Self {
+            steps: [&header[..], &[Step::LogLevel], &strings, &line_and_topics]
+                .concat(),
+        }
     }
 }
 
 // Layouts are nested at most 64 levels deep, so that these functions may be recursive.
 impl Compiler {
     fn layout(&mut self, layout: &Layout) -> Result<()> {
-        self.step(&layout.name)?;
+        self.count_part(&layout.name)?;
         if layout.fields.is_empty() {
-            self.ops.push(Op::Dummy);
+            self.steps.push(Step::Dummy);
         }
         let names = layout.fields.iter().map(|field| field.name.as_str());
-        let is_marker = self.has_added && is_marker(&layout.name, names);
+        let has_added_fields = self.conversion == Conversion::Ros1WithAddedFields
+            && is_marker(&layout.name, names);
         for (index, field) in layout.fields.iter().enumerate() {
-            let is_seq = self.is_of_ros1 && index == 0 && is_seq(layout, field);
-            match is_seq {
-                true => self.ops.push(Op::Seq),
-                false => self.field(field, &layout.name)?,
+            if index == 0 && self.is_ros1() && is_seq(layout, field) {
+                self.steps.push(Step::Seq);
+            } else {
+                self.field(field, &layout.name)?;
             }
-            if let Some(added) = added_after(&field.name).filter(|_| is_marker) {
-                self.ops.extend_from_slice(ops_of(added));
-                self.border = self.ops.len();
+            if has_added_fields && let Some(added) = added_after(&field.name) {
+                self.steps.extend_from_slice(added_steps(added));
+                self.merge_start = self.steps.len();
             }
         }
         Ok(())
     }
 
+    /// Returns whether the layout is one of ROS 1.
+    fn is_ros1(&self) -> bool {
+        self.conversion != Conversion::Ros2
+    }
+
     fn field(&mut self, field: &LayoutField, type_name: &str) -> Result<()> {
-        self.step(type_name)?;
+        self.count_part(type_name)?;
         match (&field.kind, field.count) {
             (_, Some(0)) => {}
-            (LayoutKind::Primitive(one), count) => {
-                self.numbers(one.size(), count.unwrap_or(1));
+            (LayoutKind::Primitive(number), count) => {
+                self.numbers(number.size(), count.unwrap_or(1));
             }
             (kind, None) => self.kind(kind, type_name)?,
             (kind, Some(count)) => {
@@ -137,24 +151,25 @@ impl Compiler {
     }
 
     fn kind(&mut self, kind: &LayoutKind, type_name: &str) -> Result<()> {
-        self.step(type_name)?;
+        self.count_part(type_name)?;
         match kind {
-            LayoutKind::Primitive(one) => self.numbers(one.size(), 1),
-            LayoutKind::Timestamp | LayoutKind::Duration if self.is_of_ros1 => {
+            LayoutKind::Primitive(number) => self.numbers(number.size(), 1),
+            LayoutKind::Timestamp | LayoutKind::Duration if self.is_ros1() => {
                 let is_signed = *kind == LayoutKind::Duration;
-                self.ops.push(Op::Time { is_signed });
+                self.steps.push(Step::Time { is_signed });
             }
             LayoutKind::Timestamp
             | LayoutKind::SignedTimestamp
             | LayoutKind::Duration => {
+                // The seconds and the nanoseconds are the same in both encodings.
                 self.numbers(4, 2);
             }
             LayoutKind::Nested(layout) => self.layout(layout)?,
-            LayoutKind::Text => self.ops.push(Op::Text),
-            LayoutKind::Bytes => self.ops.push(Op::NumberList { size: 1 }),
+            LayoutKind::Text => self.steps.push(Step::Text),
+            LayoutKind::Bytes => self.steps.push(Step::NumberList { size: 1 }),
             LayoutKind::List(element) => match &**element {
-                LayoutKind::Primitive(one) => {
-                    self.ops.push(Op::NumberList { size: one.size() });
+                LayoutKind::Primitive(number) => {
+                    self.steps.push(Step::NumberList { size: number.size() });
                 }
                 element => self.repeat(Repetition::Listed, element, type_name)?,
             },
@@ -168,63 +183,71 @@ impl Compiler {
         kind: &LayoutKind,
         type_name: &str,
     ) -> Result<()> {
-        let start = self.ops.len();
-        self.ops.push(Op::Repeat { times, end: start });
-        self.border = self.ops.len();
+        let start = self.steps.len();
+        // The end is set after the element is compiled.
+        self.steps.push(Step::Repeat { times, end: start });
+        self.merge_start = self.steps.len();
         self.kind(kind, type_name)?;
-        let end = self.ops.len();
-        self.border = end;
-        if end == start + 1 && times != Repetition::Listed {
-            // No bytes, several times.
-            self.ops.truncate(start);
-        } else if let Some(Op::Repeat { end: place, .. }) = self.ops.get_mut(start) {
-            *place = end;
+        let element_end = self.steps.len();
+        self.merge_start = element_end;
+        if element_end == start + 1 && times != Repetition::Listed {
+            // The elements have no bytes.
+            self.steps.truncate(start);
+        } else if let Some(Step::Repeat { end, .. }) = self.steps.get_mut(start) {
+            *end = element_end;
         }
         Ok(())
     }
 
-    fn numbers(&mut self, size: u32, count_added: u32) {
-        let is_open = self.ops.len() > self.border;
-        if let Some(Op::Numbers { size: last_size, count }) = self.ops.last_mut()
-            && is_open
+    /// Adds `added_count` numbers of `size` bytes, if possible to the last step.
+    fn numbers(&mut self, size: u32, added_count: u32) {
+        let can_merge = self.steps.len() > self.merge_start;
+        if let Some(Step::Numbers { size: last_size, count }) = self.steps.last_mut()
+            && can_merge
             && *last_size == size
-            && let Some(sum) = count.checked_add(count_added)
+            && let Some(sum) = count.checked_add(added_count)
         {
             *count = sum;
         } else {
-            self.ops.push(Op::Numbers { size, count: count_added });
+            self.steps.push(Step::Numbers { size, count: added_count });
         }
     }
 
-    fn step(&mut self, type_name: &str) -> Result<()> {
-        self.steps += 1;
-        if self.steps > MAX_STEPS {
-            let message = format!("the type {type_name:?} has too many parts");
+    /// Counts a part of the type `type_name`.
+    fn count_part(&mut self, type_name: &str) -> Result<()> {
+        self.part_count += 1;
+        if self.part_count > MAX_PARTS {
+            let message = format!(
+                "the message type has over {MAX_PARTS} parts, counted up to its nested \
+                 type {type_name:?}"
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok(())
     }
 }
 
-/// Returns the steps for the fields of a marker that ROS 2 adds.
-fn ops_of(added: AddedFields) -> &'static [Op] {
-    const BYTES: Op = Op::AddedList { size: 1, numbers: 1 };
+/// Returns the steps for the fields that ROS 2 adds to a marker.
+fn added_steps(added: AddedFields) -> &'static [Step] {
+    const BYTES: Step = Step::AddedList { size: 1, numbers: 1 };
     match added {
-        // The resource; the time, the frame, the format and the bytes of the image; coordinates.
+        // The resource; the stamp, the frame, the format and the data of the image; the
+        // coordinates.
         AddedFields::Texture => &[
-            Op::AddedText,
-            Op::AddedNumbers(2),
-            Op::AddedText,
-            Op::AddedText,
+            Step::AddedText,
+            Step::AddedNumbers(2),
+            Step::AddedText,
+            Step::AddedText,
             BYTES,
-            Op::AddedList { size: 4, numbers: 2 },
+            Step::AddedList { size: 4, numbers: 2 },
         ],
-        // The name and the bytes.
-        AddedFields::MeshFile => &[Op::AddedText, BYTES],
+        // The name and the data of the file.
+        AddedFields::MeshFile => &[Step::AddedText, BYTES],
     }
 }
 
-/// Returns whether `field`, the first of `layout`, exists in ROS 1 only.
+/// Returns whether `field`, the first of `layout`, is the sequence number of a header, which exists
+/// in ROS 1 only.
 fn is_seq(layout: &Layout, field: &LayoutField) -> bool {
     let is_u32 = field.kind == LayoutKind::Primitive(Primitive::U32);
     (layout.name.as_str(), field.name.as_str()) == HEADER

@@ -1,4 +1,4 @@
-//! Messages in both encodings.
+//! Conversion of messages in both directions.
 
 mod random;
 
@@ -7,39 +7,39 @@ use std::sync::Arc;
 use super::*;
 use crate::{Definition, compile};
 
-/// Hexadecimal digits as bytes.
+/// Parses hexadecimal digits; other characters are ignored.
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.bytes().filter(u8::is_ascii_hexdigit).collect();
     let pairs = digits.chunks(2).map(|pair| str::from_utf8(pair).unwrap());
     pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
-fn of_ros1(text: &str) -> Transcoder {
-    Transcoder::of_ros1(&compile("pkg/All", text).unwrap()).unwrap()
+fn from_ros1_text(text: &str) -> Transcoder {
+    Transcoder::for_ros1_layout(&compile("pkg/All", text).unwrap()).unwrap()
 }
 
-fn of_ros2(text: &str) -> Transcoder {
+fn from_ros2_text(text: &str) -> Transcoder {
     let definition = Definition::parse_ros2("pkg/msg/All", text).unwrap();
-    Transcoder::of_ros2(&definition.layout().unwrap()).unwrap()
+    Transcoder::for_ros2_layout(&definition.layout().unwrap()).unwrap()
 }
 
 fn to_cdr(transcoder: &Transcoder, payload: &[u8]) -> Option<Vec<u8>> {
-    let mut out = vec![0xee; 3]; // what is there already counts for nothing
-    let fits = transcoder.to_cdr(payload, &mut out);
+    let mut out = vec![0xee; 3]; // existing bytes do not affect the alignment
+    let matches = transcoder.to_cdr(payload, &mut out);
     assert_eq!(out[..3], [0xee; 3]);
-    assert!(fits || out.len() == 3);
-    fits.then(|| out.split_off(3))
+    assert!(matches || out.len() == 3);
+    matches.then(|| out.split_off(3))
 }
 
 fn from_cdr(transcoder: &Transcoder, payload: &[u8]) -> Option<Vec<u8>> {
     let mut out = vec![0xee; 3];
-    let fits = transcoder.from_cdr(payload, &mut out).is_some();
+    let matches = transcoder.from_cdr(payload, &mut out).is_some();
     assert_eq!(out[..3], [0xee; 3]);
-    assert!(fits || out.len() == 3);
-    fits.then(|| out.split_off(3))
+    assert!(matches || out.len() == 3);
+    matches.then(|| out.split_off(3))
 }
 
-/// A type with all kinds of fields.
+/// Returns the definition of a type with all kinds of fields.
 fn everything() -> String {
     let sep = "=".repeat(80);
     format!(
@@ -67,39 +67,39 @@ const BIG: &str = "000000000000000a00000014000000046d61700005000000000000003ff80
 
 #[test]
 fn message_is_converted_like_in_rosbags() {
-    let transcoder = of_ros1(&everything());
+    let transcoder = from_ros1_text(&everything());
     assert_eq!(to_cdr(&transcoder, &bytes(ROS1)).unwrap(), bytes(LITTLE));
 }
 
 #[test]
 fn cdr_of_both_byte_orders_becomes_ros1_with_a_zero_seq() {
-    let transcoder = of_ros1(&everything());
+    let transcoder = from_ros1_text(&everything());
     let mut expected = bytes(ROS1);
     expected[0] = 0;
     assert_eq!(from_cdr(&transcoder, &bytes(LITTLE)).unwrap(), expected);
     assert_eq!(from_cdr(&transcoder, &bytes(BIG)).unwrap(), expected);
-    // Its definition in ROS 2 has no `seq`.
+    // The definition of the type in ROS 2 has no `seq`.
     let text =
         Definition::parse("pkg/All", &everything()).unwrap().ros2_text().unwrap();
-    assert_eq!(from_cdr(&of_ros2(&text), &bytes(BIG)).unwrap(), expected[4..]);
+    assert_eq!(from_cdr(&from_ros2_text(&text), &bytes(BIG)).unwrap(), expected[4..]);
 }
 
 #[test]
 fn times_are_normalized_as_in_ros2() {
     // builtin_interfaces/Duration: int32 sec, uint32 nanosec in [0, 1e9).
-    let transcoder = of_ros1("duration d\ntime t");
-    let message = |d: [i32; 2], t: [u32; 2]| {
-        let [a, b] = d.map(i32::to_le_bytes);
-        let [c, d] = t.map(u32::to_le_bytes);
-        [a, b, c, d].concat()
+    let transcoder = from_ros1_text("duration d\ntime t");
+    let message = |duration: [i32; 2], time: [u32; 2]| {
+        let [duration_secs, duration_nanos] = duration.map(i32::to_le_bytes);
+        let [secs, nanos] = time.map(u32::to_le_bytes);
+        [duration_secs, duration_nanos, secs, nanos].concat()
     };
-    for (of_ros1, of_ros2) in [
+    for (in_ros1, in_ros2) in [
         (([-1, -5], [1, 2]), ([-2, 999_999_995], [1, 2])),
         (([0, -1], [1, 1_000_000_000]), ([-1, 999_999_999], [2, 0])),
         (([7, -1], [0x7fff_ffff, 9]), ([6, 999_999_999], [0x7fff_ffff, 9])),
     ] {
-        let (input, expected) =
-            (message(of_ros1.0, of_ros1.1), message(of_ros2.0, of_ros2.1));
+        let input = message(in_ros1.0, in_ros1.1);
+        let expected = message(in_ros2.0, in_ros2.1);
         assert_eq!(to_cdr(&transcoder, &input).unwrap()[4..], expected);
     }
     assert_eq!(transcoder.times_after_2038(), 0);
@@ -110,25 +110,25 @@ fn times_are_normalized_as_in_ros2() {
 
 #[test]
 fn truncated_messages_and_trailing_bytes_in_ros1_are_rejected() {
-    let transcoder = of_ros1(&everything());
-    let (ros1, little_endian) = (bytes(ROS1), bytes(LITTLE));
+    let transcoder = from_ros1_text(&everything());
+    let (ros1, cdr) = (bytes(ROS1), bytes(LITTLE));
     for len in 0..ros1.len() {
         assert_eq!(to_cdr(&transcoder, &ros1[..len]), None);
     }
     assert_eq!(to_cdr(&transcoder, &[&ros1[..], &[0]].concat()), None);
-    for len in 0..little_endian.len() {
-        assert_eq!(from_cdr(&transcoder, &little_endian[..len]), None);
+    for len in 0..cdr.len() {
+        assert_eq!(from_cdr(&transcoder, &cdr[..len]), None);
     }
 }
 
 #[test]
 fn bytes_after_the_last_field_are_counted_except_padding() {
-    let transcoder = of_ros2("int32 x");
+    let transcoder = from_ros2_text("int32 x");
     let extra_bytes = |trailing: &[u8]| {
         let (payload, mut out) =
             ([&bytes("00010000 05000000"), trailing].concat(), vec![]);
         let remainder = transcoder.from_cdr(&payload, &mut out).unwrap();
-        assert_eq!(out, [5, 0, 0, 0], "the known field is read");
+        assert_eq!(out, [5, 0, 0, 0], "the field of the layout is read");
         remainder.extra_bytes
     };
     // Writers pad to 4 bytes, or to 8 with zeros.
@@ -146,9 +146,9 @@ fn bytes_after_the_last_field_are_counted_except_padding() {
 
 #[test]
 fn version_2_aligns_to_4_bytes_and_has_lengths_except_for_numbers() {
-    // By hand, from DDS-XTypes 1.3, 7.4.3.5: a delimiter before lists of strings and of
-    // structures, none before lists of numbers.
-    let transcoder = of_ros2("uint8 a\nfloat64 b\nfloat64[] c\nstring[] d");
+    // Made by hand from DDS-XTypes 1.3, 7.4.3.5: lists of strings and of structures begin with a
+    // length, and lists of numbers do not.
+    let transcoder = from_ros2_text("uint8 a\nfloat64 b\nfloat64[] c\nstring[] d");
     let cdr = "00070000 01000000 000000000000f03f 01000000 0000000000000040\
                0c000000 01000000 03000000 6f6b00";
     let expected =
@@ -161,8 +161,8 @@ fn version_2_aligns_to_4_bytes_and_has_lengths_except_for_numbers() {
 
 #[test]
 fn other_encapsulations_are_rejected() {
-    let transcoder = of_ros2("uint8 a");
-    for (head, fits) in [
+    let transcoder = from_ros2_text("uint8 a");
+    for (encapsulation, is_supported) in [
         ([0, 0], true),
         ([0, 1], true),
         ([0, 2], false), // parameter lists
@@ -172,14 +172,15 @@ fn other_encapsulations_are_rejected() {
         ([0, 9], false), // delimited
         ([1, 1], false),
     ] {
-        let payload = [&head[..], &[0, 0, 5]].concat();
-        assert_eq!(from_cdr(&transcoder, &payload), fits.then(|| vec![5]), "{head:?}");
+        let payload = [&encapsulation[..], &[0, 0, 5]].concat();
+        let expected = is_supported.then(|| vec![5]);
+        assert_eq!(from_cdr(&transcoder, &payload), expected, "{encapsulation:?}");
     }
 }
 
 #[test]
 fn string_without_its_nul_is_rejected_unless_it_is_empty() {
-    let transcoder = of_ros2("string s");
+    let transcoder = from_ros2_text("string s");
     let read = |hex: &str| from_cdr(&transcoder, &bytes(hex));
     assert_eq!(read("00010000 00000000"), Some(bytes("00000000")));
     assert_eq!(read("00010000 01000000 00"), Some(bytes("00000000")));
@@ -189,18 +190,18 @@ fn string_without_its_nul_is_rejected_unless_it_is_empty() {
 }
 
 #[test]
-fn empty_message_is_a_byte() {
-    let transcoder = of_ros1("");
+fn message_without_fields_is_a_byte_in_cdr() {
+    let transcoder = from_ros1_text("");
     assert_eq!(to_cdr(&transcoder, &[]).unwrap(), [0, 1, 0, 0, 0]);
     assert_eq!(from_cdr(&transcoder, &[0, 1, 0, 0, 0]), Some(vec![]));
     assert_eq!(from_cdr(&transcoder, &[0, 1, 0, 0]), None);
 }
 
 #[test]
-fn wrong_counts_take_neither_memory_nor_time() {
+fn too_large_counts_cost_neither_memory_nor_time() {
     let sep = "=".repeat(80);
     let nothing = format!("{sep}\nMSG: pkg/Nothing\n");
-    let least = format!("{sep}\nMSG: pkg/Least\nfloat64[0] none\n");
+    let no_bytes = format!("{sep}\nMSG: pkg/NoBytes\nfloat64[0] none\n");
     let header = format!(
         "{sep}\nMSG: std_msgs/Header\nuint32 seq\nfloat64[0] none\n{sep}\nMSG: a/B\nint8 x\n"
     );
@@ -211,16 +212,16 @@ fn wrong_counts_take_neither_memory_nor_time() {
         format!("Header[] x\n{header}"),
         format!("Nothing[1000000] x\n{nothing}"),
     ] {
-        let transcoder = of_ros1(&text);
+        let transcoder = from_ros1_text(&text);
         let mut out = Vec::new();
-        let lies = [0xff; 12];
-        assert!(!transcoder.to_cdr(&lies, &mut out), "{text}");
-        let payload = [&[0, 1, 0, 0], &lies[..]].concat();
+        let counts = [0xff; 12];
+        assert!(!transcoder.to_cdr(&counts, &mut out), "{text}");
+        let payload = [&[0, 1, 0, 0], &counts[..]].concat();
         assert_eq!(transcoder.from_cdr(&payload, &mut out), None);
         assert!(out.capacity() < 5 << 20, "{text}: {}", out.capacity());
     }
     // Elements without bytes are not iterated.
-    let transcoder = of_ros1(&format!("Least[] x\n{least}"));
+    let transcoder = from_ros1_text(&format!("NoBytes[] x\n{no_bytes}"));
     assert_eq!(to_cdr(&transcoder, &[0xff; 4]), Some(bytes("00010000 ffffffff")));
     assert_eq!(from_cdr(&transcoder, &bytes("00010000 ffffffff")), Some(vec![0xff; 4]));
 }
@@ -235,7 +236,7 @@ fn type_with_too_many_parts_is_refused() {
     }
     text.push_str(&format!("{sep}\nMSG: pkg/T40\n"));
     let layout = compile("pkg/All", &text).unwrap();
-    let err = Transcoder::of_ros1(&layout).unwrap_err();
+    let err = Transcoder::for_ros1_layout(&layout).unwrap_err();
     assert_eq!(err.kind(), logtool_core::ErrorKind::Limit);
 }
 
@@ -243,25 +244,25 @@ fn type_with_too_many_parts_is_refused() {
 fn adjacent_numbers_of_one_size_are_one_step() {
     let text = "float64[3] a\nfloat64 b\nuint32 t\nint32 d\nfloat32 c";
     let layout: Arc<Layout> = compile("pkg/All", text).unwrap();
-    let program = Program::compile(&layout, true, false).unwrap();
-    assert_eq!(program.ops.len(), 2, "{program:?}");
+    let program = Program::compile(&layout, Conversion::Ros1).unwrap();
+    assert_eq!(program.steps.len(), 2, "{program:?}");
 }
 
-/// ROS 1 has times from 1970 on, and durations with signed nanoseconds.
+/// In ROS 1, the seconds of a time are unsigned, and the nanoseconds of a duration are signed.
 #[test]
 fn times_that_ros1_cannot_represent_are_counted() {
-    let transcoder = of_ros1("time t\nduration d\nduration[] more\n");
+    let transcoder = from_ros1_text("time t\nduration d\nduration[] more\n");
     let unrepresentable = |hex: &str| {
         let remainder = transcoder.from_cdr(&bytes(hex), &mut Vec::new())?;
         Some(remainder.unrepresentable_times)
     };
-    let none = "00000000";
-    let head = "00010000";
+    let zero = "00000000";
+    let head = "00010000"; // the encapsulation
     for (text, count) in [
-        (format!("{head} ffffff7f ffc99a3b ffffffff ffc99a3b {none}"), 0),
-        (format!("{head} ffffffff 00000000 {none} {none} {none}"), 1),
-        (format!("{head} {none} {none} {none} 00000080 {none}"), 1),
-        (format!("{head} 00000080 {none} {none} ffffffff 01000000 {none} 000000ff"), 3),
+        (format!("{head} ffffff7f ffc99a3b ffffffff ffc99a3b {zero}"), 0),
+        (format!("{head} ffffffff 00000000 {zero} {zero} {zero}"), 1),
+        (format!("{head} {zero} {zero} {zero} 00000080 {zero}"), 1),
+        (format!("{head} 00000080 {zero} {zero} ffffffff 01000000 {zero} 000000ff"), 3),
     ] {
         assert_eq!(unrepresentable(&text), Some(count), "{text}");
     }
@@ -270,20 +271,17 @@ fn times_that_ros1_cannot_represent_are_counted() {
     assert_eq!(unrepresentable(big), Some(1));
 }
 
-/// By hand: the fields of `rosgraph_msgs/Log` (ROS Noetic) and of `rcl_interfaces/msg/Log`
-/// (ROS 2 Humble).
+/// The messages are made by hand from the definitions of `rosgraph_msgs/Log` (ROS Noetic) and
+/// `rcl_interfaces/msg/Log` (ROS 2 Humble).
 #[test]
 fn log_messages_have_other_fields_and_levels_in_ros2() {
     let transcoder = Transcoder::for_log_messages();
-    let ros1 = |level: &str, rest: &str| {
-        let frame_and_topics = rest.split_once('|').unwrap();
+    let ros1 = |level: &str, frame: &str, topics: &str| {
         bytes(&format!(
-            "07000000 05000000 06000000 {} {level} 02000000 2f6e 01000000 6d \
-             00000000 01000000 67 2a000000 {}",
-            frame_and_topics.0, frame_and_topics.1
+            "07000000 05000000 06000000 {frame} {level} 02000000 2f6e 01000000 6d \
+             00000000 01000000 67 2a000000 {topics}"
         ))
     };
-    let without = "00000000 | 00000000";
     for (level, in_ros2) in [
         ("01", "0a"),
         ("02", "14"),
@@ -296,11 +294,11 @@ fn log_messages_have_other_fields_and_levels_in_ros2() {
             "00010000 05000000 06000000 {in_ros2} 000000 03000000 2f6e00 00 02000000 6d00 \
              0000 01000000 00 000000 02000000 6700 0000 2a000000"
         ));
-        let full = ros1(level, "01000000 66 | 01000000 02000000 2f74");
+        let full = ros1(level, "01000000 66", "01000000 02000000 2f74");
         assert_eq!(to_cdr(&transcoder, &full).unwrap(), cdr, "{level}");
         let back = from_cdr(&transcoder, &cdr).unwrap();
         // Without the sequence number, the frame and the topics.
-        let mut expected = ros1(level, without);
+        let mut expected = ros1(level, "00000000", "00000000");
         expected[..4].fill(0);
         assert_eq!(back, expected, "{level}");
         for len in 0..full.len() {

@@ -3,8 +3,8 @@
 use logtool_core::ByteReader;
 
 use crate::transcode::{
-    CDR_LE, most_bytes,
-    program::{LOG_LEVELS, Op, Program, Repetition},
+    CDR_LE, max_output_bytes,
+    program::{LOG_LEVELS, Program, Repetition, Step},
 };
 
 /// The state of a conversion.
@@ -17,60 +17,63 @@ struct ToCdr<'w> {
     /// The maximum length of `out`.
     limit: usize,
     /// The number of times that ROS 2 cannot represent.
-    times_out_of_range: u64,
+    times_after_2038: u64,
 }
 
-/// Appends `payload` as CDR to `out`, if it matches `program` to its last byte. Returns the number
-/// of times that ROS 2 cannot represent.
+/// Appends `payload` as CDR to `out`. Returns the number of times that ROS 2 cannot represent, or
+/// `None` if `payload` does not match `program` up to its last byte; then a part of the message may
+/// be appended.
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<u64> {
-    let limit = out.len().saturating_add(most_bytes(payload.len()));
+    let limit = out.len().saturating_add(max_output_bytes(payload.len()));
     out.extend_from_slice(&CDR_LE);
     let start = out.len();
     let input = ByteReader::new(payload);
     let mut conversion =
-        ToCdr { program, input, out, start, limit, times_out_of_range: 0 };
-    conversion.steps(0, program.ops.len())?;
-    conversion.input.remaining().is_empty().then_some(conversion.times_out_of_range)
+        ToCdr { program, input, out, start, limit, times_after_2038: 0 };
+    conversion.run_steps(0, program.steps.len())?;
+    conversion.input.remaining().is_empty().then_some(conversion.times_after_2038)
 }
 
 impl ToCdr<'_> {
-    /// Executes the steps `at..end`, which are nested as deep as the layout.
-    fn steps(&mut self, mut at: usize, end: usize) -> Option<()> {
-        while at < end {
-            let op = *self.program.ops.get(at)?;
-            at += 1;
-            match op {
-                Op::Numbers { size, count } => self.numbers(size, count)?,
-                Op::NumberList { size } => {
+    /// Executes the steps `index..end`. Repetitions are nested as deep as the layout: at most 64
+    /// levels.
+    fn run_steps(&mut self, mut index: usize, end: usize) -> Option<()> {
+        while index < end {
+            let step = *self.program.steps.get(index)?;
+            index += 1;
+            match step {
+                Step::Numbers { size, count } => self.numbers(size, count)?,
+                Step::NumberList { size } => {
                     let count = self.input.u32()?;
                     self.u32(count);
                     self.numbers(size, count)?;
                 }
-                Op::Time { is_signed } => self.time(is_signed)?,
-                Op::Text => self.text()?,
-                Op::Seq => drop(self.input.u32()?),
-                Op::Dummy => {
+                Step::Time { is_signed } => self.time(is_signed)?,
+                Step::Text => self.text()?,
+                Step::Seq => drop(self.input.u32()?),
+                Step::Dummy => {
+                    // This step does not consume input, so the output is limited.
                     (self.out.len() < self.limit).then_some(())?;
                     self.out.push(0);
                 }
-                Op::AddedText => {
+                Step::AddedText => {
                     self.u32(1);
                     self.out.push(0);
                 }
-                Op::AddedNumbers(count) => (0..count).for_each(|_| self.u32(0)),
-                Op::AddedList { .. } => self.u32(0),
-                Op::AbsentText => self.skip_text()?,
-                Op::AbsentTexts => {
-                    let count = self.input.u32()?;
-                    (0..count).try_for_each(|_| self.skip_text().ok_or(())).ok()?;
+                Step::AddedNumbers(count) => (0..count).for_each(|_| self.u32(0)),
+                Step::AddedList { .. } => self.u32(0),
+                Step::AbsentText => self.skip_text()?,
+                Step::AbsentTexts => {
+                    for _ in 0..self.input.u32()? {
+                        self.skip_text()?;
+                    }
                 }
-                Op::LogLevel => {
+                Step::LogLevel => {
                     let level = self.input.u8()?;
-                    let level_of_log =
-                        LOG_LEVELS.iter().find(|(ros1, _)| *ros1 == level);
-                    self.out.push(level_of_log.map_or(level, |(_, ros2)| *ros2));
+                    let ros2_level = LOG_LEVELS.iter().find(|(ros1, _)| *ros1 == level);
+                    self.out.push(ros2_level.map_or(level, |(_, ros2)| *ros2));
                 }
-                Op::Repeat { times, end } => {
+                Step::Repeat { times, end } => {
                     let count = match times {
                         Repetition::Fixed(count) => count,
                         Repetition::Listed => {
@@ -79,13 +82,13 @@ impl ToCdr<'_> {
                             count
                         }
                     };
-                    // Every round consumes or produces a byte, and stops at the end.
-                    if at < end {
-                        (0..count)
-                            .try_for_each(|_| self.steps(at, end).ok_or(()))
-                            .ok()?;
+                    // Each repetition consumes or produces a byte, so that their number is limited.
+                    if index < end {
+                        for _ in 0..count {
+                            self.run_steps(index, end)?;
+                        }
                     }
-                    at = end;
+                    index = end;
                 }
             }
         }
@@ -102,8 +105,9 @@ impl ToCdr<'_> {
         Some(())
     }
 
-    /// In ROS 2, seconds are signed, and nanoseconds are less than a second: other times of ROS 1
-    /// are normalized. Times that are out of range keep their bits.
+    /// Converts a time. In ROS 2, seconds are signed, and nanoseconds are less than a second, so
+    /// other times of ROS 1 are normalized. The bits of times that ROS 2 cannot represent are
+    /// copied.
     fn time(&mut self, is_signed: bool) -> Option<()> {
         const SECOND: i64 = 1_000_000_000;
         let (secs, nanos) = (self.input.u32()?, self.input.u32()?);
@@ -111,15 +115,14 @@ impl ToCdr<'_> {
             true => i64::from(bits.cast_signed()),
             false => i64::from(bits),
         };
-        let nanos_sum = number(secs) * SECOND + number(nanos);
-        let part = nanos_sum.rem_euclid(SECOND) as u32;
-        match i32::try_from(nanos_sum.div_euclid(SECOND)) {
-            Ok(whole) => {
-                self.u32(whole.cast_unsigned());
-                self.u32(part);
+        let total_nanos = number(secs) * SECOND + number(nanos);
+        match i32::try_from(total_nanos.div_euclid(SECOND)) {
+            Ok(whole_secs) => {
+                self.u32(whole_secs.cast_unsigned());
+                self.u32(total_nanos.rem_euclid(SECOND) as u32);
             }
             Err(_) => {
-                self.times_out_of_range += 1;
+                self.times_after_2038 += 1;
                 self.u32(secs);
                 self.u32(nanos);
             }
@@ -146,6 +149,7 @@ impl ToCdr<'_> {
         self.out.extend_from_slice(&value.to_le_bytes());
     }
 
+    /// Appends zeros, so that a number of `size` bytes can follow.
     fn align(&mut self, size: usize) {
         let len = (self.out.len() - self.start).next_multiple_of(size);
         self.out.resize(self.start + len, 0);

@@ -155,8 +155,9 @@ mod tests {
         assert_eq!(columns[0].kind, Float);
         let nested = nested_columns(&columns);
         let names: Vec<&str> =
-            nested.iter().map(|one| one.field.name().as_str()).collect();
-        // There is a column `y`, so that no array can have this name.
+            nested.iter().map(|column| column.field.name().as_str()).collect();
+        // The column `y` exists, so the columns `y[0]` and `y[1]` cannot form an array `y`. An
+        // array has numbers and at least two columns.
         assert_eq!(names, ["q", "y", "s[0]", "s[1]", "lonely[0]", "y[0]", "y[1]"]);
         assert_eq!(nested[0].parts, [0, 1]);
     }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_with_any_delimiter_and_mark() {
+    fn names_are_parsed_with_any_delimiter_and_a_byte_order_mark() {
         let names = |text: &[u8]| parse(text, false).unwrap().unwrap().names;
         assert_eq!(
             names(b"\xef\xbb\xbftime, x ,\"a,b\"\r\n1,2,3"),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn files_without_names_are_errors() {
+    fn headers_without_names_are_errors() {
         let kind = |text: &[u8]| parse(text, true).unwrap_err().kind();
         assert_eq!(kind(b""), ErrorKind::Malformed);
         assert_eq!(kind(b"\r\n"), ErrorKind::Malformed);

@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn rows_have_cells_with_and_without_quotes() {
-        // The rules of RFC 4180, section 2.
+        // By the rules of RFC 4180, section 2.
         let text = b"\r\naaa,\"b \r\nbb\",\"c\"\"c\",\r\nnext";
         let mut parser = RowParser::new(b',');
         let row = parser.parse(text, false);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn open_quotes_at_the_end_are_no_row() {
+    fn row_with_open_quotes_at_the_end_is_not_a_row() {
         let mut parser = RowParser::new(b',');
         assert_eq!(parser.parse(b"1,\"open\n", true), ParsedRow::OpenQuotes);
         assert_eq!(parser.parse(b"1,\"open\n", false), ParsedRow::Partial);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_of_a_row_are_limited() {
+    fn number_of_cells_in_a_row_is_limited() {
         let mut parser = RowParser::new(b';');
         let fits = ";".repeat(MAX_COLUMNS - 1) + "\n";
         assert!(matches!(parser.parse(fits.as_bytes(), true), ParsedRow::Row { .. }));

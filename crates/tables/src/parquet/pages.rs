@@ -206,8 +206,8 @@ mod tests {
 
     use super::*;
 
-    /// A dictionary page of 100 bytes in 3, with a checksum and its header: by the definition of
-    /// PageHeader in parquet.thrift.
+    /// The header of a dictionary page of 100 bytes that is compressed to 3 bytes, with a checksum:
+    /// by the definition of PageHeader in parquet.thrift.
     const HEADER: [u8; 16] = [
         0x15, 4, // field 1, i32: 2
         0x15, 0xc8, 1, // field 2, i32: 100
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(check(&pages, 100), Ok(()));
         assert_eq!(check(&pages, 99), Err(ErrorKind::Limit));
         assert_eq!(check(&pages[..30], 100), Err(ErrorKind::Malformed));
-        // 2^30 bytes in a page of 3.
+        // A page that declares 2^30 bytes and has 3.
         let bomb = [0x15, 0, 0x15, 0x80, 0x80, 0x80, 0x80, 8, 0x15, 6, 0, 1, 2, 3];
         assert_eq!(check(&bomb, u64::MAX), Err(ErrorKind::Limit));
     }

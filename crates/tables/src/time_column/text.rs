@@ -33,15 +33,15 @@ mod tests {
     #[test]
     fn dates_and_times_are_utc_or_have_an_offset() {
         let nanos = |text: &str| cell_nanos(text.as_bytes(), TimeUnit::Iso8601);
-        // `date -u -d '2024-06-01 10:00:04' +%s`
-        let want = Some(1_717_236_004_899_000_000);
+        // `date -u -d '2024-06-01 10:00:04' +%s` is 1717236004.
+        let expected = Some(1_717_236_004_899_000_000);
         for text in [
             "2024-06-01T10:00:04.899Z",
             "2024-06-01 10:00:04.899",
             " 2024-06-01 10:00:04.899+00:00",
             "2024-06-01T12:00:04.899000000+02:00",
         ] {
-            assert_eq!(nanos(text), want, "{text}");
+            assert_eq!(nanos(text), expected, "{text}");
         }
         for text in
             ["", "2024-06-01", "10:00:04", "2024-13-01 10:00:04", "abc:defghijklm"]

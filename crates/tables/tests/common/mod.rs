@@ -1,4 +1,4 @@
-//! Reads whole tables.
+//! Help for tests: reading whole tables.
 
 use arrow_array::RecordBatch;
 use logtool_core::{Block, Columns, Log, Selection, TopicId, TopicSort, View};

@@ -146,9 +146,9 @@ fn anomaly(
 ) -> Option<String> {
     let topic = &connection.topic;
     match record_definition {
-        Ok(RecordDefinition { oddity: None, .. }) => None,
-        Ok(RecordDefinition { oddity: Some(oddity), .. }) => {
-            Some(format!("the topic {topic:?}: {oddity}"))
+        Ok(RecordDefinition { anomaly: None, .. }) => None,
+        Ok(RecordDefinition { anomaly: Some(anomaly), .. }) => {
+            Some(format!("the topic {topic:?}: {anomaly}"))
         }
         Err(err) => Some(format!("the topic {topic:?} has only raw bytes: {err}")),
     }

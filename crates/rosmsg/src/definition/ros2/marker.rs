@@ -3,10 +3,10 @@
 //! When messages of ROS 1 are converted, these fields are empty. (ROS 2 Humble and Jazzy,
 //! `visualization_msgs`.)
 
-/// The type.
+/// The name of the type.
 const NAME: &str = "visualization_msgs/Marker";
 
-/// Its fields in ROS 1.
+/// The names of its fields in ROS 1.
 const FIELDS: [&str; 15] = [
     "header",
     "ns",
@@ -34,7 +34,8 @@ pub(crate) enum AddedFields {
     MeshFile,
 }
 
-/// The types of the added fields. Times are always defined at the end.
+/// The types of the added fields, with their definitions, except for times, which are always
+/// defined last.
 pub(super) const TYPES: [(&str, &str); 4] = [
     ("std_msgs/Header", "builtin_interfaces/Time stamp\nstring frame_id\n"),
     (
@@ -45,7 +46,7 @@ pub(super) const TYPES: [(&str, &str); 4] = [
     ("visualization_msgs/MeshFile", "string filename\nuint8[] data\n"),
 ];
 
-/// Returns whether a type of this name and these fields is the type of ROS 1.
+/// Returns whether a type with this name and these field names is the type of ROS 1.
 pub(crate) fn is_marker<'f>(
     name: &str,
     fields: impl IntoIterator<Item = &'f str>,
@@ -53,7 +54,7 @@ pub(crate) fn is_marker<'f>(
     name == NAME && fields.into_iter().eq(FIELDS)
 }
 
-/// The fields that ROS 2 adds, and the field before each.
+/// The fields that ROS 2 adds, each after the field before it.
 const ADDED: [(&str, &str); 4] = [
     ("colors", "texture_resource"),
     ("texture_resource", "texture"),
@@ -61,19 +62,21 @@ const ADDED: [(&str, &str); 4] = [
     ("mesh_resource", "mesh_file"),
 ];
 
-/// Returns whether a type of this name and these fields is the type of ROS 2.
+/// Returns whether a type with this name and these field names is the type of ROS 2.
 pub(super) fn is_ros2_marker<'f>(
     name: &str,
     fields: impl IntoIterator<Item = &'f str>,
 ) -> bool {
-    let (mut before, mut count) = ("", 0);
-    let fields = fields.into_iter().filter(|field| {
-        let is_added = ADDED.contains(&(before, *field));
-        (before, count) = (*field, count + usize::from(is_added));
+    let (mut previous_field, mut added_count) = ("", 0);
+    let other_fields = fields.into_iter().filter(|field| {
+        let is_added = ADDED.contains(&(previous_field, *field));
+        previous_field = *field;
+        added_count += usize::from(is_added);
         !is_added
     });
-    let is_like = is_marker(name, fields);
-    is_like && count == ADDED.len()
+    // The comparison also counts the added fields.
+    let has_ros1_fields = is_marker(name, other_fields);
+    has_ros1_fields && added_count == ADDED.len()
 }
 
 /// Returns whether ROS 2 adds `field` to the type.

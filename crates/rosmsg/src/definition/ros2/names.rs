@@ -6,48 +6,57 @@
 
 use crate::definition::{
     MessageType,
-    ros2::{field_name, has_seq, name},
+    ros2::{FieldRenames, full_name, has_seq},
 };
 
-/// Returns the names of `types`, of their constants and of their fields that are not allowed.
+/// Returns the names of `types` of ROS 1, of their constants and of their fields that ROS 2 does
+/// not allow.
 pub(in crate::definition) fn invalid_names(types: &[MessageType]) -> Vec<String> {
-    let mut misnamed = Vec::new();
+    let mut invalid = Vec::new();
     for message_type in types {
-        let full_name = &message_type.name;
-        let (package, short) = match name(full_name).split_once("/msg/") {
-            Some((package, short)) => (package.to_owned(), short.to_owned()),
-            None => (String::new(), full_name.clone()),
-        };
-        if !is_lower(&package) || !is_type(&short) {
-            misnamed.push(full_name.clone());
+        let type_name = &message_type.name;
+        let ros2_name = full_name(type_name);
+        let (package, short_name) =
+            ros2_name.split_once("/msg/").unwrap_or(("", type_name));
+        if !is_valid_lower(package) || !is_valid_type(short_name) {
+            invalid.push(type_name.clone());
         }
         let constants = message_type.constants.iter().map(|constant| &*constant.name);
-        let constants = constants.filter(|name| !is_upper(name));
-        let fields =
-            message_type.fields.iter().skip(usize::from(has_seq(message_type)));
-        let fields = fields.map(|field| field_name(message_type, field));
-        let fields = fields.filter(|name| !is_lower(name));
-        misnamed
-            .extend(constants.chain(fields).map(|name| format!("{full_name}.{name}")));
+        let constants = constants.filter(|name| !is_valid_upper(name));
+        let renames = FieldRenames::to_ros2(message_type);
+        let fields = message_type
+            .fields
+            .iter()
+            .skip(usize::from(has_seq(message_type)))
+            .map(|field| renames.apply(&field.name))
+            .filter(|name| !is_valid_lower(name));
+        invalid
+            .extend(constants.chain(fields).map(|name| format!("{type_name}.{name}")));
     }
-    misnamed
+    invalid
 }
 
-fn is_lower(name: &str) -> bool {
+/// Returns whether `name` is valid for a package or a field.
+fn is_valid_lower(name: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    name.starts_with(|c: char| c.is_ascii_lowercase()) && is_joined(name, is_allowed)
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && has_valid_parts(name, is_allowed)
 }
 
-fn is_upper(name: &str) -> bool {
+/// Returns whether `name` is valid for a constant.
+fn is_valid_upper(name: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    name.starts_with(|c: char| c.is_ascii_uppercase()) && is_joined(name, is_allowed)
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+        && has_valid_parts(name, is_allowed)
 }
 
-fn is_joined(name: &str, is_allowed: impl Fn(char) -> bool) -> bool {
+/// Returns whether all characters are allowed, and each `_` is between two others.
+fn has_valid_parts(name: &str, is_allowed: impl Fn(char) -> bool) -> bool {
     name.chars().all(is_allowed) && !name.contains("__") && !name.ends_with('_')
 }
 
-fn is_type(name: &str) -> bool {
+/// Returns whether `name` is valid for a type, without its package.
+fn is_valid_type(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase())
         && name.chars().all(|c| c.is_ascii_alphanumeric())
 }

@@ -1,12 +1,14 @@
-//! Definitions in the form that rosbags 0.11.9 writes for ROS 2 (`generate_msgdef` with
-//! `ros_version=2`), except for `seq`, `char` and renamed types and fields of ROS 2; and
-//! definitions of ROS 2.
+//! Tests that definitions of ROS 1 are converted to ROS 2, and that definitions of ROS 2 are
+//! parsed.
+//!
+//! The expected texts have the form that rosbags 0.11.9 writes for ROS 2 (`generate_msgdef` with
+//! `ros_version=2`), except for `seq`, `char`, and the types and fields that ROS 2 renames.
 
 use logtool_core::{LayoutKind, Primitive};
 
 use crate::{CdrRemainder, Definition, Transcoder, definition::tests::debian};
 
-fn sep() -> String {
+fn separator() -> String {
     "=".repeat(80)
 }
 
@@ -17,7 +19,7 @@ fn camera() -> String {
          sensor_msgs/RegionOfInterest roi\n{0}\nMSG: std_msgs/Header\nuint32 seq\n\
          time stamp\nstring frame_id\n{0}\nMSG: sensor_msgs/RegionOfInterest\n\
          char c\nbyte LOW=-1\nbyte b\nchar X=7\nduration[2] d\nstring NOTE=a # b\n",
-        sep()
+        separator()
     )
 }
 
@@ -34,13 +36,13 @@ fn types_have_full_names_and_times_are_of_builtin_interfaces() {
          builtin_interfaces/Duration[2] d\n\
          {0}\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n\
          {0}\nMSG: builtin_interfaces/Duration\nint32 sec\nuint32 nanosec\n",
-        sep()
+        separator()
     );
     assert_eq!(definition.ros2_text().unwrap(), expected);
 }
 
 #[test]
-fn field_names_are_kept_unless_ros2_renamed_them() {
+fn field_names_are_unchanged_unless_ros2_renames_them() {
     let text = |type_name: &str, text: &str| {
         Definition::parse(type_name, text).unwrap().ros2_text().unwrap()
     };
@@ -50,7 +52,8 @@ fn field_names_are_kept_unless_ros2_renamed_them() {
     assert_eq!(text("sensor_msgs/CameraInfo", definition), definition);
     let tf = Definition::parse("tf/tfMessage", "int8 x").unwrap();
     assert_eq!(tf.ros2_name(), "tf2_msgs/msg/TFMessage");
-    assert_eq!(Definition::parse("Odd", "int8 x").unwrap().ros2_name(), "Odd");
+    let without_package = Definition::parse("A", "int8 x").unwrap();
+    assert_eq!(without_package.ros2_name(), "A");
 }
 
 #[test]
@@ -65,7 +68,7 @@ fn missing_type_is_an_error() {
 
 #[test]
 fn ros2_definitions_are_parsed() {
-    // With the additional syntax of ROS 2 (docs.ros.org, "Interfaces"): bounds and defaults.
+    // The syntax that only ROS 2 has (docs.ros.org, "Interfaces"): bounds and defaults.
     let text = format!(
         "std_msgs/Header header\nint32 x 5\nstring<=10 name \"a=b # c\"\nint32[<=3] few\n\
          int32 MAX = 7 # most\nbyte b\nbyte[] raw\nbuiltin_interfaces/msg/Duration d\n\
@@ -74,7 +77,7 @@ fn ros2_definitions_are_parsed() {
          {0}\nMSG: std_msgs/Empty\nuint8 structure_needs_at_least_one_member\n\
          {0}\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n\
          {0}\nMSG: builtin_interfaces/msg/Duration\nint32 sec\nuint32 nanosec\n",
-        sep()
+        separator()
     );
     let definition = Definition::parse_ros2("my_msgs/msg/All", &text).unwrap();
     let layout = definition.layout().unwrap();
@@ -90,19 +93,14 @@ fn ros2_definitions_are_parsed() {
     assert_eq!(kind(4), &LayoutKind::Primitive(Primitive::U8));
     assert_eq!(kind(5), &LayoutKind::Bytes);
     assert_eq!(kind(6), &LayoutKind::Duration);
-    assert_eq!(kind(7), &LayoutKind::Nested(empty(&layout.fields[7].kind)));
-    // Defaults are not fields of ROS 1.
+    let LayoutKind::Nested(empty) = kind(7) else { panic!("{:?}", kind(7)) };
+    assert!(empty.fields.is_empty());
+    // ROS 1 has no defaults.
     assert!(Definition::parse("my_msgs/All", "int32 x 5").is_err());
 }
 
-fn empty(kind: &LayoutKind) -> std::sync::Arc<logtool_core::Layout> {
-    let LayoutKind::Nested(layout) = kind else { panic!("{kind:?}") };
-    assert!(layout.fields.is_empty());
-    layout.clone()
-}
-
 #[test]
-fn other_type_with_the_name_of_a_time_is_kept() {
+fn type_with_the_name_of_a_time_and_other_fields_is_unchanged() {
     let text =
         "builtin_interfaces/Time t\n===\nMSG: builtin_interfaces/Time\nint64 ns\n";
     let layout = Definition::parse_ros2("a/msg/B", text).unwrap().layout().unwrap();
@@ -114,10 +112,11 @@ fn other_type_with_the_name_of_a_time_is_kept() {
 fn wide_strings_are_refused() {
     let definition = Definition::parse_ros2("a/msg/B", "wstring s").unwrap();
     let message = definition.layout().unwrap_err().to_string();
-    assert_eq!(message, "\"a/B\" has a wstring, which is not supported");
+    assert_eq!(message, "\"a/B\" has a field of type wstring, which is not supported");
 }
 
-/// Zero messages are converted to ROS 2 and back by the converted definition.
+/// A message of zeros is converted to CDR with the ROS 1 definition, and back with the converted
+/// definition.
 #[test]
 fn every_debian_definition_has_the_same_layout_via_ros2_except_for_seq() {
     let is_header = |name: &str| name == "std_msgs/Header";
@@ -126,30 +125,35 @@ fn every_debian_definition_has_the_same_layout_via_ros2_except_for_seq() {
         if ros1.is_log()
             || ["std_msgs/Time", "std_msgs/Duration"].contains(&&*type_name)
         {
-            continue; // They have other fields in ROS 2.
+            continue; // ROS 2 has types with other fields instead.
         }
-        let in_ros2 = ros1.ros2_text().unwrap();
-        let ros2 = Definition::parse_ros2(&ros1.ros2_name(), &in_ros2).unwrap();
-        let (before, after) = (ros1.layout().unwrap(), ros2.layout().unwrap());
-        let remaining = before.fields.len() - usize::from(is_header(&type_name));
+        let ros2_text = ros1.ros2_text().unwrap();
+        let ros2 = Definition::parse_ros2(&ros1.ros2_name(), &ros2_text).unwrap();
+        let (ros1_layout, ros2_layout) =
+            (ros1.layout().unwrap(), ros2.layout().unwrap());
+        let common_count =
+            ros1_layout.fields.len() - usize::from(is_header(&type_name));
         let added_count = if type_name == "visualization_msgs/Marker" { 4 } else { 0 };
-        assert_eq!(after.fields.len(), remaining + added_count, "{in_ros2}");
-        let to = Transcoder::to_ros2(&before).unwrap();
-        let from = Transcoder::of_ros2(&after).unwrap();
+        assert_eq!(ros2_layout.fields.len(), common_count + added_count, "{ros2_text}");
+        let to_cdr =
+            Transcoder::for_ros1_layout_with_added_fields(&ros1_layout).unwrap();
+        let from_cdr = Transcoder::for_ros2_layout(&ros2_layout).unwrap();
         let (mut cdr, mut packed) = (Vec::new(), Vec::new());
-        assert!(to.to_cdr(&vec![0; before.size as usize], &mut cdr), "{in_ros2}");
+        let zeros = vec![0; ros1_layout.size as usize];
+        assert!(to_cdr.to_cdr(&zeros, &mut cdr), "{ros2_text}");
         assert_eq!(
-            from.from_cdr(&cdr, &mut packed),
+            from_cdr.from_cdr(&cdr, &mut packed),
             Some(CdrRemainder::default()),
-            "{in_ros2}"
+            "{ros2_text}"
         );
-        assert_eq!(packed, vec![0; after.size as usize], "{in_ros2}");
+        assert_eq!(packed, vec![0; ros2_layout.size as usize], "{ros2_text}");
     }
 }
 
-/// The fields of ROS 2 Humble and Jazzy, by hand after `visualization_msgs/msg/Marker.msg`.
+/// The expected fields are copied from `visualization_msgs/msg/Marker.msg` of ROS 2 Humble and
+/// Jazzy.
 #[test]
-fn markers_have_the_fields_of_ros_2() {
+fn markers_have_the_fields_of_ros2() {
     let marker = Definition::by_name("visualization_msgs/Marker").unwrap();
     let text = marker.ros2_text().unwrap();
     let layout = Definition::parse_ros2("visualization_msgs/msg/Marker", &text)
@@ -161,25 +165,23 @@ fn markers_have_the_fields_of_ros_2() {
                   texture_resource texture uv_coordinates text mesh_resource mesh_file \
                   mesh_use_embedded_materials";
     assert_eq!(names, expected.split_whitespace().collect::<Vec<_>>());
-    // Back to ROS 1: the fields that ROS 2 adds are dropped.
+    // The conversion back to ROS 1 drops the fields that ROS 2 adds.
     let ros1 = marker.layout().unwrap();
-    let to = Transcoder::to_ros2(&ros1).unwrap();
+    let transcoder = Transcoder::for_ros1_layout_with_added_fields(&ros1).unwrap();
     let (mut cdr, mut back) = (Vec::new(), Vec::new());
     let mut message = vec![0; ros1.size as usize];
-    let embedded = message.len() - 1;
-    message[embedded] = 1;
-    assert!(to.to_cdr(&message, &mut cdr));
-    assert_eq!(to.from_cdr(&cdr, &mut back), Some(CdrRemainder::default()));
+    *message.last_mut().unwrap() = 1; // mesh_use_embedded_materials
+    assert!(transcoder.to_cdr(&message, &mut cdr));
+    assert_eq!(transcoder.from_cdr(&cdr, &mut back), Some(CdrRemainder::default()));
     assert_eq!(back, message);
-    // ROS 1 cannot store a mesh file. The last bytes are the lengths 1 (a NUL) of its name and 0 of
-    // its bytes, and whether materials are embedded; here it gets 4 bytes.
-    let end = cdr.len() - 5;
-    assert_eq!(cdr[end..], [0, 0, 0, 0, 1]);
-    cdr.splice(end..end + 4, *b"\x04\0\0\0mesh");
-    let (extra_bytes, unrepresentable_times) = (4, 0);
+    // ROS 1 cannot store a mesh file. Here it gets 4 bytes: the last fields in CDR are the length
+    // of the file, which is 0, and whether materials are embedded.
+    let file_len = cdr.len() - 5;
+    assert_eq!(cdr[file_len..], [0, 0, 0, 0, 1]);
+    cdr.splice(file_len..file_len + 4, *b"\x04\0\0\0mesh");
     back.clear();
-    let remainder = CdrRemainder { unrepresentable_times, extra_bytes };
-    assert_eq!(to.from_cdr(&cdr, &mut back), Some(remainder));
+    let remainder = CdrRemainder { unrepresentable_times: 0, extra_bytes: 4 };
+    assert_eq!(transcoder.from_cdr(&cdr, &mut back), Some(remainder));
     assert_eq!(back, message);
     // A type with this name and other fields is unchanged.
     let other =
@@ -188,29 +190,29 @@ fn markers_have_the_fields_of_ros_2() {
 }
 
 #[test]
-fn ros2_ids_become_those_of_ros1() {
-    let sep = "=".repeat(80);
+fn unique_ids_of_ros2_become_those_of_ros1() {
+    let separator = separator();
     for base in ["unique_identifier_msgs/UUID", "unique_identifier_msgs/msg/UUID"] {
         let text = format!(
-            "{base} id\n{base}[] more\n{sep}\nMSG: unique_identifier_msgs/UUID\nuint8[16] uuid\n"
+            "{base} id\n{base}[] more\n{separator}\nMSG: unique_identifier_msgs/UUID\nuint8[16] uuid\n"
         );
         let ros1 = Definition::ros1_from_ros2("a/msg/B", &text).unwrap().text();
         let expected = format!(
-            "uuid_msgs/UniqueID id\nuuid_msgs/UniqueID[] more\n{sep}\n\
+            "uuid_msgs/UniqueID id\nuuid_msgs/UniqueID[] more\n{separator}\n\
              MSG: uuid_msgs/UniqueID\nuint8[16] uuid\n"
         );
         assert_eq!(ros1, expected);
     }
-    let root = |text| {
+    let converted_name = |text| {
         let name = "unique_identifier_msgs/msg/UUID";
         Definition::ros1_from_ros2(name, text).unwrap().name().to_owned()
     };
-    assert_eq!(root("uint8[16] uuid\n"), "uuid_msgs/UniqueID");
+    assert_eq!(converted_name("uint8[16] uuid\n"), "uuid_msgs/UniqueID");
     // A type with this name and other fields keeps its name.
-    assert_eq!(root("string uuid\n"), "unique_identifier_msgs/UUID");
+    assert_eq!(converted_name("string uuid\n"), "unique_identifier_msgs/UUID");
 }
 
-/// By the mapping rules for ros1_bridge in packages of ROS 2.
+/// The expected names are those of the mapping rules for ros1_bridge in packages of ROS 2.
 #[test]
 fn types_with_another_name_in_ros2_are_renamed_everywhere() {
     for (ros1, ros2) in [
@@ -225,16 +227,16 @@ fn types_with_another_name_in_ros2_are_renamed_everywhere() {
     let uuid = Definition::parse("uuid_msgs/UniqueID", "uint8[16] uuid").unwrap();
     assert_eq!(uuid.ros2_name(), "unique_identifier_msgs/msg/UUID");
     let text = format!(
-        "uuid_msgs/UniqueID[] ids\nstd_msgs/Time at\n{0}\nMSG: uuid_msgs/UniqueID\n\
+        "uuid_msgs/UniqueID[] ids\nstd_msgs/Time stamp\n{0}\nMSG: uuid_msgs/UniqueID\n\
          uint8[16] uuid\n{0}\nMSG: std_msgs/Time\ntime data\n",
-        sep()
+        separator()
     );
     let nested = Definition::parse("a/B", &text).unwrap();
     let expected = format!(
-        "unique_identifier_msgs/UUID[] ids\nbuiltin_interfaces/Time at\n{0}\n\
+        "unique_identifier_msgs/UUID[] ids\nbuiltin_interfaces/Time stamp\n{0}\n\
          MSG: unique_identifier_msgs/UUID\nuint8[16] uuid\n{0}\n\
          MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n",
-        sep()
+        separator()
     );
     assert_eq!(nested.ros2_text().unwrap(), expected);
     // A type with the same name and other fields keeps its name.

@@ -8,9 +8,11 @@ type Fields<'f> = &'f [(&'f str, u32, u8, u32)];
 
 /// A `sensor_msgs/PointCloud2` with the stamp 1.5 s.
 struct Cloud2<'c> {
+    /// The height and the width.
     size: (u32, u32),
     fields: Fields<'c>,
     is_big: bool,
+    /// The point step and the row step.
     steps: (u32, u32),
     data: &'c [u8],
 }
@@ -29,19 +31,24 @@ impl Cloud2<'_> {
     }
 }
 
+/// Returns a decoder with the columns that the message `first` declares.
 fn decoder(source: PointSource, first: &[u8], columns: &Columns) -> PointDecoder {
     let point_schema =
         source.point_schema_of(first, Encoding::Ros1).unwrap_or_default();
     PointDecoder::new(source, Encoding::Ros1, Arc::new(point_schema), columns).unwrap()
 }
 
+/// Returns the rows of `payloads` in the columns of the first of them, and the number of records in
+/// the damage.
 fn table(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, u64) {
     decode(decoder(source, payloads[0], &nested()), payloads)
 }
 
-const XYZ: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 4, 1)];
+/// A FLOAT32 and a UINT16.
+const X_AND_I: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 4, 1)];
 
-/// Two points: x 1.5, i 258; x -2, i 3; a byte between them.
+/// Returns the data of two points with the fields `X_AND_I`: x 1.5, i 258; x -2, i 3. An unused
+/// byte follows each point.
 fn two_points() -> Vec<u8> {
     let mut data = Vec::new();
     for (x, i) in [(1.5_f32, 258_u16), (-2.0, 3)] {
@@ -52,17 +59,17 @@ fn two_points() -> Vec<u8> {
     data
 }
 
-/// Returns a cloud of these two points.
+/// Returns a cloud with `data`, which are those of two points.
 fn cloud_of_two(data: &[u8]) -> Cloud2<'_> {
-    Cloud2 { size: (1, 2), fields: XYZ, is_big: false, steps: (7, 14), data }
+    Cloud2 { size: (1, 2), fields: X_AND_I, is_big: false, steps: (7, 14), data }
 }
 
 #[test]
 fn cloud_has_a_row_for_each_point() {
     let data = two_points();
     let cloud = cloud_of_two(&data);
-    let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
-    assert_eq!((names(&batch).as_str(), lost), ("time stamp index x i", 0));
+    let (batch, damaged_records) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    assert_eq!((names(&batch).as_str(), damaged_records), ("time stamp index x i", 0));
     assert_eq!(rows(&batch), ["1500000000 0 1.5 258", "1500000000 1 -2 3"]);
 }
 
@@ -92,15 +99,16 @@ fn all_types_are_read_in_both_byte_orders() {
         let size = (1, 1);
         let cloud =
             Cloud2 { size, fields: &fields, is_big, steps: (26, 26), data: &data };
-        let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
-        assert_eq!(lost, 0);
+        let (batch, damaged_records) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+        assert_eq!(damaged_records, 0);
         assert_eq!(rows(&batch), ["1500000000 0 1 1 1 1 1 1 1 1"], "{is_big}");
     }
 }
 
 #[test]
 fn row_step_and_point_step_are_respected() {
-    // 2 rows of 2 points of a byte each, a row beginning every 5 bytes.
+    // Two rows of two points. A point has a byte of value after an unused byte, and a row has 5
+    // bytes.
     let cloud = Cloud2 {
         size: (2, 2),
         fields: &[("v", 1, 2, 1)],
@@ -108,12 +116,15 @@ fn row_step_and_point_step_are_respected() {
         steps: (2, 5),
         data: &[0, 10, 0, 11, 99, 0, 20, 0, 21],
     };
-    let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
-    assert_eq!((names(&batch).as_str(), lost), ("time stamp index row column v", 0));
-    let stamped: Vec<String> = ["0 0 0 10", "1 0 1 11", "2 1 0 20", "3 1 1 21"]
+    let (batch, damaged_records) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    assert_eq!(
+        (names(&batch).as_str(), damaged_records),
+        ("time stamp index row column v", 0)
+    );
+    let expected: Vec<String> = ["0 0 0 10", "1 0 1 11", "2 1 0 20", "3 1 1 21"]
         .map(|s| format!("1500000000 {s}"))
         .into();
-    assert_eq!(rows(&batch), stamped);
+    assert_eq!(rows(&batch), expected);
 }
 
 #[test]
@@ -133,17 +144,17 @@ fn field_with_several_values_is_a_list_or_a_column_each() {
 }
 
 /// Returns the rows of `payloads` in the columns of all of them, and the damage.
-fn joined(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
-    let mut shapes =
+fn table_with_merged_columns(
+    source: PointSource,
+    payloads: &[&[u8]],
+) -> (RecordBatch, Vec<Damage>) {
+    let mut schemas =
         payloads.iter().filter_map(|p| source.point_schema_of(p, Encoding::Ros1));
-    let mut point_schema = shapes.next().unwrap();
-    shapes.for_each(|more| point_schema.join(&more));
-    let columns = nested();
-    decode_payloads(
-        PointDecoder::new(source, Encoding::Ros1, Arc::new(point_schema), &columns)
-            .unwrap(),
-        payloads,
-    )
+    let mut point_schema = schemas.next().unwrap();
+    schemas.for_each(|schema| point_schema.merge(&schema));
+    let decoder =
+        PointDecoder::new(source, Encoding::Ros1, point_schema.into(), &nested());
+    decode_payloads(decoder.unwrap(), payloads)
 }
 
 /// Returns the rows of `payloads`, decoded one by one, and the damage.
@@ -164,40 +175,42 @@ fn decode_payloads(
 
 /// Returns the kind, the number of records and the reason of each damage.
 fn kinds(damage: &[Damage]) -> Vec<(DamageKind, u64, &str)> {
-    let entry = |entry: &'_ Damage| (entry.kind, entry.records);
-    let reasons =
-        damage.iter().map(|entry| entry.reason.as_deref().unwrap_or_default());
     damage
         .iter()
-        .map(entry)
-        .zip(reasons)
-        .map(|((kind, n), reason)| (kind, n, reason))
+        .map(|loss| {
+            (loss.kind, loss.records, loss.reason.as_deref().unwrap_or_default())
+        })
         .collect()
 }
 
 #[test]
-fn impossible_cloud_is_damage() {
+fn invalid_cloud_is_damage() {
     let data = two_points();
-    let sound = cloud_of_two(&data);
-    let first = sound.bytes();
-    let unsound = [
-        Cloud2 { size: (u32::MAX, u32::MAX), ..sound },
-        Cloud2 { steps: (0, 14), ..sound },
-        Cloud2 { steps: (u32::MAX, 14), ..sound },
-        Cloud2 { size: (2, 1), steps: (7, 6), ..sound },
-        Cloud2 { fields: &[("x", 4, 7, 1)], ..sound },
-        Cloud2 { fields: &[("x", u32::MAX, 7, 1)], ..sound },
-        Cloud2 { fields: &[("x", 0, 7, u32::MAX)], ..sound },
-        Cloud2 { fields: &[("x", 0, 9, 1)], ..sound },
+    let valid = cloud_of_two(&data);
+    let first = valid.bytes();
+    let invalid_clouds = [
+        Cloud2 { size: (u32::MAX, u32::MAX), ..valid },
+        Cloud2 { steps: (0, 14), ..valid },
+        Cloud2 { steps: (u32::MAX, 14), ..valid },
+        Cloud2 { size: (2, 1), steps: (7, 6), ..valid },
+        Cloud2 { fields: &[("x", 4, 7, 1)], ..valid },
+        Cloud2 { fields: &[("x", u32::MAX, 7, 1)], ..valid },
+        Cloud2 { fields: &[("x", 0, 7, u32::MAX)], ..valid },
+        Cloud2 { fields: &[("x", 0, 9, 1)], ..valid },
     ];
-    for unsound in unsound {
-        let unsound = unsound.bytes();
-        let (batch, lost) = table(PointSource::Cloud2, &[&first, &unsound]);
-        assert_eq!((batch.num_rows(), lost), (2, 1));
+    for invalid in invalid_clouds {
+        let invalid = invalid.bytes();
+        let (batch, damaged_records) = table(PointSource::Cloud2, &[&first, &invalid]);
+        assert_eq!((batch.num_rows(), damaged_records), (2, 1));
     }
     for len in 0..first.len() {
-        let (batch, lost) = table(PointSource::Cloud2, &[&first, &first[..len]]);
-        assert_eq!((batch.num_rows(), lost), (2, 1), "cut to {len}");
+        let (batch, damaged_records) =
+            table(PointSource::Cloud2, &[&first, &first[..len]]);
+        assert_eq!(
+            (batch.num_rows(), damaged_records),
+            (2, 1),
+            "truncated to {len} bytes"
+        );
     }
 }
 
@@ -206,16 +219,16 @@ fn trailing_bytes_are_counted_and_the_points_are_read() {
     let data = two_points();
     let cloud2 = cloud_of_two(&data);
     let cloud = Message::with_header(1, 0).u32(2).raw(&[0; 24]).u32(0);
-    let floats = (0..7).fold(Message::with_header(1, 0), |scan, _| scan.f32(1.0));
-    let scan = floats.floats(&[1.0, 1.0]).u32(0);
+    let scan = (0..7).fold(Message::with_header(1, 0), |scan, _| scan.f32(1.0));
+    let scan = scan.floats(&[1.0, 1.0]).u32(0);
     for (source, message) in [
         (PointSource::Cloud2, cloud2.bytes()),
         (PointSource::Cloud, cloud.0),
         (PointSource::Scan, scan.0),
     ] {
-        let long = [&message[..], b"zz"].concat();
-        let decoder = decoder(source, &long, &nested());
-        let (batch, damage) = decode_payloads(decoder, &[&message, &long]);
+        let with_trailing = [&message[..], b"zz"].concat();
+        let decoder = decoder(source, &with_trailing, &nested());
+        let (batch, damage) = decode_payloads(decoder, &[&message, &with_trailing]);
         assert_eq!(batch.num_rows(), 4, "{source:?}");
         assert_eq!(kinds(&damage), [(DamageKind::ExtraBytes, 1, "")]);
         assert_eq!(damage[0].lost_bytes, 2);
@@ -223,20 +236,21 @@ fn trailing_bytes_are_counted_and_the_points_are_read() {
 }
 
 #[test]
-fn cloud_with_fewer_points_than_declared_returns_these() {
+fn existing_points_of_an_incomplete_cloud_are_read() {
     let data = two_points();
-    let sound = cloud_of_two(&data);
-    let first = sound.bytes();
-    let short = [
-        (Cloud2 { size: (1, 3), ..sound }, 2),
-        (Cloud2 { steps: (8, 14), ..sound }, 1),
-        (Cloud2 { data: &data[..13], ..sound }, 1),
-        (Cloud2 { size: (2, 1), steps: (7, u32::MAX), ..sound }, 1),
+    let complete = cloud_of_two(&data);
+    let first = complete.bytes();
+    let incomplete_clouds = [
+        (Cloud2 { size: (1, 3), ..complete }, 2),
+        (Cloud2 { steps: (8, 14), ..complete }, 1),
+        (Cloud2 { data: &data[..13], ..complete }, 1),
+        (Cloud2 { size: (2, 1), steps: (7, u32::MAX), ..complete }, 1),
     ];
-    for (short, count) in short {
-        let short = short.bytes();
-        let (batch, damage_count) = table(PointSource::Cloud2, &[&first, &short]);
-        assert_eq!((batch.num_rows(), damage_count), (2 + count, 1));
+    for (incomplete, count) in incomplete_clouds {
+        let incomplete = incomplete.bytes();
+        let (batch, damaged_records) =
+            table(PointSource::Cloud2, &[&first, &incomplete]);
+        assert_eq!((batch.num_rows(), damaged_records), (2 + count, 1));
         assert_eq!(rows(&batch)[2], "1500000000 0 1.5 258");
     }
     // All bytes of two rows of two points, with a row step of 5 bytes, except the last byte.
@@ -247,14 +261,14 @@ fn cloud_with_fewer_points_than_declared_returns_these() {
         steps: (2, 5),
         data: &[0, 10, 0, 11, 99, 0, 20, 0],
     };
-    let (batch, damage_count) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    let (batch, damaged_records) = table(PointSource::Cloud2, &[&cloud.bytes()]);
     let expected =
         ["0 0 0 10", "1 0 1 11", "2 1 0 20"].map(|s| format!("1500000000 {s}"));
-    assert_eq!((rows(&batch), damage_count), (expected.into(), 1));
+    assert_eq!((rows(&batch), damaged_records), (expected.into(), 1));
 }
 
 #[test]
-fn columns_with_equal_names_get_unique_names() {
+fn equal_names_of_columns_are_made_unique() {
     let fields: Fields<'_> = &[("time", 0, 2, 1), ("x", 0, 2, 1), ("x", 1, 2, 1)];
     let data = &[4, 5];
     let cloud = Cloud2 { size: (1, 1), fields, is_big: false, steps: (2, 2), data };
@@ -264,8 +278,8 @@ fn columns_with_equal_names_get_unique_names() {
 }
 
 #[test]
-fn beams_with_a_valid_range_are_points() {
-    // By the definition: angle = angle_min + i * angle_increment.
+fn only_beams_with_a_valid_range_have_a_position() {
+    // The angle of a beam is angle_min + i * angle_increment.
     let scan = Message::with_header(2, 0)
         .f32(0.0)
         .f32(1.5)
@@ -276,8 +290,8 @@ fn beams_with_a_valid_range_are_points() {
         .f32(10.0) // ranges
         .floats(&[1.0, 2.0, 0.25, f32::INFINITY])
         .floats(&[7.0, 8.0]);
-    let (batch, lost) = table(PointSource::Scan, &[&scan.0]);
-    assert_eq!(lost, 0);
+    let (batch, damaged_records) = table(PointSource::Scan, &[&scan.0]);
+    assert_eq!(damaged_records, 0);
     assert_eq!(names(&batch), "time stamp index range intensity angle x y z beam_time");
     let rows = rows(&batch);
     assert_eq!(rows[0], "2000000000 0 1 7 0 1 0 0 2000000000");
@@ -289,16 +303,21 @@ fn beams_with_a_valid_range_are_points() {
 
 #[test]
 fn cloud_of_the_old_type_has_its_channels_as_columns() {
-    let start = || Message::with_header(3, 0).u32(2).raw(&[0; 4]).f32(1.0).f32(2.0);
-    let points = || start().f32(3.0).f32(4.0).f32(5.0);
+    let points = || {
+        let message = Message::with_header(3, 0).u32(2);
+        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0].into_iter().fold(message, Message::f32)
+    };
     let first = points().u32(1).text("rgb").floats(&[8.0, 9.0]).0;
-    let without = points().u32(0).0;
+    let no_channel = points().u32(0).0;
     let short = points().u32(1).text("rgb").floats(&[8.0]).0;
     let long = points().u32(1).text("rgb").floats(&[8.0, 9.0, 10.0]).0;
     let other = points().u32(1).text("curvature").floats(&[8.0, 9.0]).0;
-    let payloads: [&[u8]; 5] = [&first, &without, &short, &long, &other];
-    let (batch, lost) = table(PointSource::Cloud, &payloads);
-    assert_eq!((names(&batch).as_str(), lost), ("time stamp index x y z rgb", 3));
+    let payloads: [&[u8]; 5] = [&first, &no_channel, &short, &long, &other];
+    let (batch, damaged_records) = table(PointSource::Cloud, &payloads);
+    assert_eq!(
+        (names(&batch).as_str(), damaged_records),
+        ("time stamp index x y z rgb", 3)
+    );
     let expected = [
         "0 0 1 2 8",
         "1 3 4 5 9",
@@ -319,13 +338,11 @@ fn cloud_of_the_old_type_has_its_channels_as_columns() {
     ];
     let decoder = decoder(PointSource::Cloud, &first, &nested());
     let (_, damage) = decode_payloads(decoder, &payloads);
-    let [a, b, late] = reasons;
+    let [too_few, too_many, no_column] = reasons;
     let mismatch = |reason| (DamageKind::TypeMismatch, 1, reason);
-    assert_eq!(
-        kinds(&damage),
-        [mismatch(a), mismatch(b), (DamageKind::NoColumn, 1, late)]
-    );
-    let (batch, damage) = joined(PointSource::Cloud, &payloads);
+    let no_column = (DamageKind::NoColumn, 1, no_column);
+    assert_eq!(kinds(&damage), [mismatch(too_few), mismatch(too_many), no_column]);
+    let (batch, damage) = table_with_merged_columns(PointSource::Cloud, &payloads);
     assert_eq!(
         (names(&batch).as_str(), damage.len()),
         ("time stamp index x y z rgb curvature", 2)
@@ -341,14 +358,14 @@ fn malicious_cloud_does_not_fill_memory() {
     let (size, data) = ((1, 1 << 23), vec![0; 1 << 23]);
     let cloud =
         Cloud2 { size, fields: &fields, is_big: false, steps: (1, 0), data: &data };
-    let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
-    assert_eq!((batch.num_rows(), lost), (0, 1));
+    let (batch, damaged_records) = table(PointSource::Cloud2, &[&cloud.bytes()]);
+    assert_eq!((batch.num_rows(), damaged_records), (0, 1));
 }
 
 /// Converts `message` of the common type `type_name` to CDR.
-fn in_cdr(type_name: &str, message: &[u8]) -> Vec<u8> {
+fn to_cdr(type_name: &str, message: &[u8]) -> Vec<u8> {
     let layout = crate::Definition::by_name(type_name).unwrap().layout().unwrap();
-    let transcoder = crate::Transcoder::of_ros1(&layout).unwrap();
+    let transcoder = crate::Transcoder::for_ros1_layout(&layout).unwrap();
     let mut cdr = Vec::new();
     assert!(transcoder.to_cdr(message, &mut cdr), "{type_name}");
     cdr
@@ -358,10 +375,8 @@ fn in_cdr(type_name: &str, message: &[u8]) -> Vec<u8> {
 fn messages_in_cdr_have_the_same_points() {
     let data = two_points();
     let cloud2 = cloud_of_two(&data);
-    let mut scan = Message::with_header(2, 0);
-    for value in [0.0, 1.5, 0.5, 0.001, 0.1, 0.5, 10.0] {
-        scan = scan.f32(value);
-    }
+    let parameters = [0.0, 1.5, 0.5, 0.001, 0.1, 0.5, 10.0];
+    let scan = parameters.into_iter().fold(Message::with_header(2, 0), Message::f32);
     let scan = scan.floats(&[1.0, 20.0]).floats(&[7.0, 8.0]).0;
     let cloud = Message::with_header(3, 0).u32(1).f32(0.0).f32(1.0).f32(2.0);
     let cloud = cloud.u32(1).text("rgb").floats(&[8.0]).0;
@@ -370,13 +385,13 @@ fn messages_in_cdr_have_the_same_points() {
         (PointSource::Scan, "sensor_msgs/LaserScan", scan),
         (PointSource::Cloud, "sensor_msgs/PointCloud", cloud),
     ] {
-        let (expected, lost) = table(source, &[&message]);
-        assert!(lost == 0 && expected.num_rows() > 0, "{type_name}");
-        let cdr = in_cdr(type_name, &message);
+        let (expected, damaged_records) = table(source, &[&message]);
+        assert!(damaged_records == 0 && expected.num_rows() > 0, "{type_name}");
+        let cdr = to_cdr(type_name, &message);
         let point_schema = source.point_schema_of(&cdr, Encoding::Cdr).unwrap();
         let decoder =
             PointDecoder::new(source, Encoding::Cdr, point_schema.into(), &nested());
-        let (actual, lost) = decode(decoder.unwrap(), &[&cdr]);
-        assert_eq!((actual, lost), (expected, 0), "{type_name}");
+        let (actual, damaged_records) = decode(decoder.unwrap(), &[&cdr]);
+        assert_eq!((actual, damaged_records), (expected, 0), "{type_name}");
     }
 }

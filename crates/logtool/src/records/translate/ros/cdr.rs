@@ -9,7 +9,8 @@ use logtool_core::{
 };
 use logtool_mcap::{remove_schema_encoding, schema_encoding};
 use logtool_rosmsg::{
-    CdrRemainder, Definition, Encoding, MAX_UNPACKED, TopicMetadata, Transcoder,
+    CdrRemainder, Definition, Encoding, MAX_DECOMPRESSED_BYTES, TopicMetadata,
+    Transcoder,
 };
 
 use crate::{
@@ -119,10 +120,10 @@ fn definition_and_transcoder(
         Transcoder::for_log_messages()
     } else {
         let (name, text) = (&topic.type_name, &topic.definition);
-        if Definition::has_added_fields(name, text)? {
-            Transcoder::to_ros2(&*definition.layout()?)?
+        if Definition::has_fields_added_in_ros2(name, text)? {
+            Transcoder::for_ros1_layout_with_added_fields(&*definition.layout()?)?
         } else {
-            Transcoder::of_ros1(&*definition.layout()?)?
+            Transcoder::for_ros1_layout(&*definition.layout()?)?
         }
     };
     Ok((definition, transcoder))
@@ -145,7 +146,7 @@ impl Translate for Ros1 {
         for (index, record) in run.records().enumerate() {
             let message = record.payload.get(self.header_len..).unwrap_or_default();
             let buffer = messages.buffer();
-            let room = MAX_UNPACKED.saturating_sub(buffer.len());
+            let room = MAX_DECOMPRESSED_BYTES.saturating_sub(buffer.len());
             let message = match self.transcoder {
                 Some(_) => Encoding::Cdr.decompress(message, room),
                 None => Ok(message.into()),

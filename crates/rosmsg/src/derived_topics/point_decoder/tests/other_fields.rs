@@ -1,11 +1,11 @@
-//! Clouds of one topic with different fields.
+//! Tests of clouds with different fields in one topic.
 
 use arrow_array::cast::AsArray as _;
 
 use super::*;
 
 #[test]
-fn clouds_with_other_fields_have_all_of_them_as_columns() {
+fn fields_of_all_clouds_are_columns() {
     let data = two_points();
     let cloud = |fields| Cloud2 {
         size: (1, 1),
@@ -14,16 +14,16 @@ fn clouds_with_other_fields_have_all_of_them_as_columns() {
         steps: (7, 7),
         data: &data,
     };
-    let first = cloud(XYZ).bytes();
-    let less = cloud(&[("i", 4, 4, 1)]).bytes();
+    let first = cloud(X_AND_I).bytes();
+    let fewer_fields = cloud(&[("i", 4, 4, 1)]).bytes();
     let other_order = cloud(&[("i", 4, 4, 1), ("x", 0, 7, 1)]).bytes();
-    let other_fields = cloud(&[("x", 0, 7, 1), ("i", 4, 4, 1), ("t", 6, 2, 1)]).bytes();
-    // 1.5 is 0x3FC00000, whose first two bytes are 0; 258 is 2 + 256.
+    let more_fields = cloud(&[("x", 0, 7, 1), ("i", 4, 4, 1), ("t", 6, 2, 1)]).bytes();
+    // The first two bytes of 1.5 (0x3FC00000) are 0; the first byte of 258 is 2.
     let other_type = cloud(&[("x", 0, 3, 1), ("i", 4, 2, 1)]).bytes();
     let empty = Cloud2 { size: (0, 0), ..cloud(&[]) }.bytes();
     let payloads: [&[u8]; 6] =
-        [&first, &less, &other_order, &other_fields, &other_type, &empty];
-    let (batch, damage) = joined(PointSource::Cloud2, &payloads);
+        [&first, &fewer_fields, &other_order, &more_fields, &other_type, &empty];
+    let (batch, damage) = table_with_merged_columns(PointSource::Cloud2, &payloads);
     assert_eq!(kinds(&damage), []);
     assert_eq!(names(&batch), "time stamp index x i t x_");
     let expected =
@@ -32,7 +32,7 @@ fn clouds_with_other_fields_have_all_of_them_as_columns() {
 }
 
 #[test]
-fn fields_of_a_narrower_type_are_in_the_column_of_the_wider() {
+fn numbers_of_a_narrower_type_are_widened_to_the_type_of_the_column() {
     let cloud = |kind: u8, data: &[u8], is_big| {
         let fields: Fields<'_> = &[("v", 0, kind, 1)];
         let steps = (data.len() as u32, 0);
@@ -43,18 +43,21 @@ fn fields_of_a_narrower_type_are_in_the_column_of_the_wider() {
             true => value.to_be_bytes()[8 - len..].to_vec(),
             false => value.to_le_bytes()[..len].to_vec(),
         };
-        // UINT8 200, INT16 -3 and UINT16 40000 are INT32; 0.5 and 1e300 are FLOAT64.
+        // The column of UINT8 200, INT16 -3 and UINT16 40000 is INT32; that of 0.5 and 1e300 is
+        // FLOAT64.
         let small = cloud(2, &bytes(200, 1), is_big);
         let signed = cloud(3, &bytes(0xFFFD, 2), is_big);
         let large = cloud(4, &bytes(40_000, 2), is_big);
-        let (batch, damage) = joined(PointSource::Cloud2, &[&small, &signed, &large]);
+        let (batch, damage) =
+            table_with_merged_columns(PointSource::Cloud2, &[&small, &signed, &large]);
         assert_eq!(kinds(&damage), []);
         assert_eq!(batch.schema().field(3).data_type(), &DataType::Int32);
         let expected = ["200", "-3", "40000"].map(|v| format!("1500000000 0 {v}"));
         assert_eq!(rows(&batch), expected);
         let float = cloud(7, &bytes(0.5_f32.to_bits().into(), 4), is_big);
         let double = cloud(8, &bytes(1e300_f64.to_bits(), 8), is_big);
-        let (batch, damage) = joined(PointSource::Cloud2, &[&float, &double, &float]);
+        let (batch, damage) =
+            table_with_merged_columns(PointSource::Cloud2, &[&float, &double, &float]);
         assert_eq!(kinds(&damage), []);
         let doubles = batch["v"].as_primitive::<arrow_array::types::Float64Type>();
         assert_eq!(doubles.values(), &[0.5, 1e300, 0.5]);
@@ -62,7 +65,7 @@ fn fields_of_a_narrower_type_are_in_the_column_of_the_wider() {
 }
 
 #[test]
-fn impossible_field_is_reported_and_the_others_are_read() {
+fn invalid_field_is_reported_and_the_others_are_read() {
     let data = two_points();
     let cloud = |fields| Cloud2 {
         size: (1, 2),
@@ -71,11 +74,11 @@ fn impossible_field_is_reported_and_the_others_are_read() {
         steps: (7, 14),
         data: &data,
     };
-    let sound = cloud(XYZ).bytes();
-    let misfit = |fields: Fields<'static>| {
+    let valid = cloud(X_AND_I).bytes();
+    let reported = |fields: Fields<'static>| {
         let bytes = cloud(fields).bytes();
-        let decoder = decoder(PointSource::Cloud2, &sound, &nested());
-        let (batch, damage) = decode_payloads(decoder, &[&sound, &bytes]);
+        let decoder = decoder(PointSource::Cloud2, &valid, &nested());
+        let (batch, damage) = decode_payloads(decoder, &[&valid, &bytes]);
         assert_eq!(rows(&batch)[2..], ["1500000000 0 1.5 -", "1500000000 1 -2 -"]);
         assert_eq!(damage.len(), 1);
         (damage[0].kind, damage[0].reason.clone().unwrap())
@@ -83,19 +86,19 @@ fn impossible_field_is_reported_and_the_others_are_read() {
     let mismatch = |text: &str| (DamageKind::TypeMismatch, text.to_owned());
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 9, 1)];
     assert_eq!(
-        misfit(fields),
+        reported(fields),
         mismatch("its field i has the type 9, which does not exist")
     );
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 6, 4, 1)];
     assert_eq!(
-        misfit(fields),
-        mismatch("its field i is the bytes 6..8 of points of 7")
+        reported(fields),
+        mismatch("its field i is at the bytes 6..8 of points of 7 bytes")
     );
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 4, u32::MAX)];
     let end = 4 + 2 * u64::from(u32::MAX);
-    let text = format!("its field i is the bytes 4..{end} of points of 7");
-    assert_eq!(misfit(fields), mismatch(&text));
+    let text = format!("its field i is at the bytes 4..{end} of points of 7 bytes");
+    assert_eq!(reported(fields), mismatch(&text));
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("late", 4, 4, 1), ("j", 4, 4, 1)];
     let text = "its field late has no column, because no message that was inspected before had it, and 1 more";
-    assert_eq!(misfit(fields), (DamageKind::NoColumn, text.to_owned()));
+    assert_eq!(reported(fields), (DamageKind::NoColumn, text.to_owned()));
 }

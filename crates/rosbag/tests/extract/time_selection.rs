@@ -1,4 +1,5 @@
-//! Time selections of bags: chunks after the start are copied, whatever connections they need.
+//! Selections of a time range: chunks after its start are copied, although the connections of their
+//! messages are declared in earlier chunks.
 
 use std::io::Cursor;
 
@@ -13,9 +14,9 @@ use logtool_rosbag::{
 
 use crate::{logged, open, read};
 
-/// Returns chunks of 10 messages of `/a`, one a second. The connection `/rare` and the
-/// connections `/late/0` to `/late/2` have a message in the first chunk, and each has another
-/// one in a chunk of its own.
+/// Returns a bag with ten chunks of 10 messages of `/a`, one message per second. The connections
+/// `/rare` and `/late/0` to `/late/2` have a message in the first chunk, and another one in a later
+/// chunk, which is a different one for each.
 fn bag(compression: Compression) -> RosbagLog {
     let options = WriterOptions::default().with_compression(compression);
     let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
@@ -42,16 +43,16 @@ fn bag(compression: Compression) -> RosbagLog {
     open(Bytes::from(bytes), OpenMode::Auto).unwrap()
 }
 
-/// Returns the bag with `selection` of `log`, and the report of the copy.
-fn cut(
+/// Returns a bag with `selection` of `log`, and the report of the copy.
+fn copy_selection(
     log: &RosbagLog,
     selection: &Selection,
     verify: bool,
 ) -> (RosbagLog, CopyReport) {
-    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
+    let slice = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
     let options = WriteOptions::default();
-    let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
+    let mut sink = FORMAT.writer(Box::new(&mut out), &[slice], &options).unwrap();
     let (slice_index, selection, progress) = (0, selection.clone(), &|_| {});
     let job = CopyJob {
         log,
@@ -61,11 +62,12 @@ fn cut(
         drops_doubtful: false,
         progress,
     };
-    let copied = copy(&job, None, &mut *sink).unwrap();
+    let report = copy(&job, None, &mut *sink).unwrap();
     sink.finish().unwrap();
-    (open(out.into_inner().into(), OpenMode::Full).unwrap(), copied)
+    (open(out.into_inner().into(), OpenMode::Full).unwrap(), report)
 }
 
+/// Selects the logged messages from this second on.
 fn from_second(log: &RosbagLog, second: i64) -> Selection {
     let start = Timestamp::from_nanos(second * 1_000_000_000);
     let time = TimeRange { start, end: Timestamp::MAX };
@@ -73,32 +75,32 @@ fn from_second(log: &RosbagLog, second: i64) -> Selection {
 }
 
 #[test]
-fn chunks_after_a_time_cut_are_copied() {
+fn chunks_after_the_start_of_a_time_range_are_copied() {
     for compression in [Compression::None, Compression::Lz4, Compression::Bz2] {
         let log = bag(compression);
         assert_eq!(log.manifest().parts.len(), 10);
-        // Within a chunk: the new first chunk declares all connections.
+        // If the range starts within a chunk, the new first chunk declares all connections.
         for (second, verify) in [(15, false), (15, true), (35, false), (95, false)] {
             let selection = from_second(&log, second);
-            let (new, copied) = cut(&log, &selection, verify);
+            let (new, report) = copy_selection(&log, &selection, verify);
             assert_eq!(new.manifest().damage, [], "{compression:?} {second}");
             assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
-            let in_cut_chunk = 5;
-            let rest = copied.records - in_cut_chunk;
+            let in_partial_chunk = 5;
             assert_eq!(
-                copied.verbatim_records, rest,
+                report.verbatim_records,
+                report.records - in_partial_chunk,
                 "{compression:?} {second} {verify}"
             );
         }
-        // At the start of a chunk: that chunk is rewritten, and declares the connections.
+        // If it starts with a chunk, that chunk is rewritten, and declares the connections.
         for second in [10, 40] {
             let selection = from_second(&log, second);
-            let (new, copied) = cut(&log, &selection, false);
+            let (new, report) = copy_selection(&log, &selection, false);
             assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
-            let single_records = copied.records - copied.verbatim_records;
+            let rewritten_records = report.records - report.verbatim_records;
             assert!(
-                (10..=11).contains(&single_records),
-                "{compression:?} {second}: {single_records}"
+                (10..=11).contains(&rewritten_records),
+                "{compression:?} {second}: {rewritten_records}"
             );
         }
     }
@@ -108,7 +110,7 @@ fn chunks_after_a_time_cut_are_copied() {
 fn complete_bag_is_copied_completely() {
     let log = bag(Compression::Lz4);
     let selection = logged(log.manifest());
-    let (new, copied) = cut(&log, &selection, false);
+    let (new, report) = copy_selection(&log, &selection, false);
     assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
-    assert_eq!((copied.records, copied.verbatim_records), (108, 108));
+    assert_eq!((report.records, report.verbatim_records), (108, 108));
 }

@@ -1,6 +1,6 @@
-//! The cost of opening and selecting: as few bytes are read as the index allows.
+//! The cost of opening and selecting: no more bytes are read than the index requires.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{
     io,
@@ -21,25 +21,26 @@ use logtool_rosbag::{
     WriterOptions,
 };
 
-/// The size above which a read is one of a chunk.
-const LONG: usize = 20_000;
+/// The minimum number of bytes of a long read, i.e. one of the data of a chunk.
+const MIN_LONG_READ: usize = 20_000;
 
 /// A source that counts the bytes that are read.
-struct Counting {
+struct CountingSource {
     bytes: Bytes,
+    /// The number of bytes that were read.
     read: AtomicU64,
-    /// The long reads.
+    /// The ranges of the long reads.
     long_reads: Mutex<Vec<Range<u64>>>,
 }
 
-impl Source for Counting {
+impl Source for CountingSource {
     fn len(&self) -> u64 {
         Source::len(&self.bytes)
     }
 
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
         let bytes = self.bytes.read_at(range.clone())?;
-        if bytes.len() >= LONG {
+        if bytes.len() >= MIN_LONG_READ {
             self.long_reads.lock().unwrap().push(range);
         }
         self.read.fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -47,14 +48,15 @@ impl Source for Counting {
     }
 }
 
-fn sample(name: &str) -> Option<Arc<Counting>> {
+fn sample(name: &str) -> Option<Arc<CountingSource>> {
     let bytes = conformance::sample(&format!("rosbag/{name}"))?;
     let (read, long_reads) = (AtomicU64::new(0), Mutex::default());
-    Some(Arc::new(Counting { bytes, read, long_reads }))
+    Some(Arc::new(CountingSource { bytes, read, long_reads }))
 }
 
+/// Returns the number of records in `selection`, and the number of bytes that were read for them.
 fn read(
-    source: &Arc<Counting>,
+    source: &Arc<CountingSource>,
     log: &RosbagLog,
     selection: &Selection,
 ) -> (usize, u64) {
@@ -79,7 +81,7 @@ fn opening_reads_the_index_and_the_headers_of_some_chunks() {
     assert!(opened < 300_000, "{opened} of {} bytes were read", source.len());
 
     let (records, full_len) = read(&source, &log, &Selection::default());
-    assert_eq!(records, 16_806); // as the Python package rosbags 0.11 counts
+    assert_eq!(records, 16_806); // the number that the Python package rosbags 0.11 reads
     assert!(full_len < source.len() + 300_000, "{full_len} bytes were read");
 }
 
@@ -93,8 +95,8 @@ fn checking_reads_compressed_chunks_once() {
         let mut long_reads = source.long_reads.lock().unwrap().clone();
         long_reads.sort_by_key(|range| range.start);
         assert!(!long_reads.is_empty(), "{name} has a chunk");
-        let is_behind = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
-        assert!(long_reads.windows(2).all(is_behind), "{name}: {long_reads:?}");
+        let are_disjoint = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
+        assert!(long_reads.windows(2).all(are_disjoint), "{name}: {long_reads:?}");
     }
 }
 
@@ -106,19 +108,19 @@ fn selection_reads_only_chunks_that_may_match() {
     let first = log.manifest().parts[0].time;
     let end = Timestamp::from_nanos(first.start.as_nanos() + 1);
     let time = TimeRange { start: first.start, end };
-    let (records, some) = read(&source, &log, &Selection { time, ..everything() });
+    let first_chunk = Selection { time, ..Selection::default() };
+    let (records, read_bytes) = read(&source, &log, &first_chunk);
     assert!(
-        records > 0 && some < full_len / 4,
-        "{some} of {full_len} bytes for {records}"
+        records > 0 && read_bytes < full_len / 4,
+        "{read_bytes} of {full_len} bytes for {records} records"
     );
-    let (records, none) =
-        read(&source, &log, &Selection { topics: TopicSet::EMPTY, ..everything() });
-    assert_eq!((records, none), (0, 0));
+    let no_topics = Selection { topics: TopicSet::EMPTY, ..Selection::default() };
+    assert_eq!(read(&source, &log, &no_topics), (0, 0));
 }
 
-/// Returns an uncompressed bag: in each chunk an image of 900 kB, a scan of 300 kB, and some
-/// short messages before, between and after them.
-fn long_and_short(chunks: u32) -> Vec<u8> {
+/// Returns an uncompressed bag: in each chunk, a message of 900 kB and one of 300 kB on the topic
+/// `/long`, and messages on the topic `/short` before, between and after them.
+fn with_long_and_short_messages(chunks: u32) -> Vec<u8> {
     let options = WriterOptions::default()
         .with_compression(Compression::None)
         .with_chunk_bytes(1_150_000);
@@ -137,7 +139,8 @@ fn long_and_short(chunks: u32) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// Returns `bag` with the headers of messages in the order of Python's writers: `op` comes first.
+/// Returns `bag` with the fields of message headers in the order of Python writers: `op` comes
+/// first.
 fn with_op_first(mut bag: Vec<u8>) -> Vec<u8> {
     let (connection, op) = (b"\x26\0\0\0\x09\0\0\0conn=", b"\x04\0\0\0op=\x02");
     let mut changed = 0;
@@ -154,7 +157,7 @@ fn with_op_first(mut bag: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn unselected_uncompressed_messages_are_not_read() {
-    let bag = long_and_short(8);
+    let bag = with_long_and_short_messages(8);
     for (mode, bag) in [
         (OpenMode::Index, bag.clone()),
         (OpenMode::Full, bag.clone()),
@@ -162,26 +165,25 @@ fn unselected_uncompressed_messages_are_not_read() {
     ] {
         let (read_bytes, long_reads) = (AtomicU64::new(0), Mutex::default());
         let bytes = Bytes::from(bag);
-        let source = Arc::new(Counting { bytes, read: read_bytes, long_reads });
+        let source = Arc::new(CountingSource { bytes, read: read_bytes, long_reads });
         let options = RosbagOptions::default().with_mode(mode);
         let log = RosbagLog::open(source.clone(), options).unwrap();
         let selection_of = |name: &str| {
             let topics = log.manifest().topics();
             let matches = topics.filter(|(_, topic)| topic.name == name);
-            Selection { topics: matches.map(|(id, _)| id).collect(), ..everything() }
+            Selection {
+                topics: matches.map(|(id, _)| id).collect(),
+                ..Selection::default()
+            }
         };
-        let (records, some) = read(&source, &log, &selection_of("/short"));
-        // Three in each of eight chunks, of 9.6 MB.
+        // There are three in each of the eight chunks, which have 9.6 MB together.
+        let (records, read_bytes) = read(&source, &log, &selection_of("/short"));
         assert_eq!(records, 24);
-        assert!(some < 8 * 50_000, "{some} bytes were read");
-        let (records, most) = read(&source, &log, &selection_of("/long"));
+        assert!(read_bytes < 8 * 50_000, "{read_bytes} bytes were read");
+        let (records, read_bytes) = read(&source, &log, &selection_of("/long"));
         assert_eq!(records, 16);
-        assert!(most > 8 * 1_200_000, "{most} bytes were read");
-        let (records, _) = read(&source, &log, &everything());
+        assert!(read_bytes > 8 * 1_200_000, "{read_bytes} bytes were read");
+        let (records, _) = read(&source, &log, &Selection::default());
         assert_eq!(records, 40);
     }
-}
-
-fn everything() -> Selection {
-    Selection::default()
 }

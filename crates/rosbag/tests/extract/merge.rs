@@ -1,4 +1,4 @@
-//! Merging several bags, and errors for impossible outputs.
+//! Merging and renaming, and errors for outputs that are not possible.
 
 use std::io::Cursor;
 
@@ -6,13 +6,12 @@ use logtool_core::{
     Block, ErrorKind, Format as _, Log as _, LogSlice, Manifest, Selection, Timestamp,
     WriteOptions,
 };
-use logtool_rosbag::{
-    ConnectionHeader, FORMAT, OpenMode, RosbagLog, Writer, WriterOptions,
-};
+use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, Writer, WriterOptions};
 
-use crate::{connections, logged, open, options, read, sink, some, write};
+use crate::{connections, logged, open, options, read, samples, sink, write};
 
-/// Returns a bag with a message of each of these connections: ids, topics, callers.
+/// Returns a bag with a message of each of these connections in the second `sec`. A connection is
+/// given by its id, its topic and its caller.
 fn bag(connections: &[(u32, &str, &str)], sec: i64) -> RosbagLog {
     let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
     for (id, topic, caller) in connections {
@@ -29,6 +28,7 @@ fn bag(connections: &[(u32, &str, &str)], sec: i64) -> RosbagLog {
     open(bag.finish().unwrap().into_inner().into(), OpenMode::Auto).unwrap()
 }
 
+/// Returns a connection header.
 fn header(topic: &str, caller: &str) -> Vec<u8> {
     let fields = [
         ("callerid", caller),
@@ -44,19 +44,17 @@ fn header(topic: &str, caller: &str) -> Vec<u8> {
     fields.map(field).concat()
 }
 
-/// Merges all of `logs`, one after the other.
+/// Writes all of `logs` to one bag, one after the other. Also returns whether each part was copied.
 fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) {
     let mut out = Cursor::new(vec![]);
-    let extract = |log: &&RosbagLog| (log.manifest().clone(), logged(log.manifest()));
-    let extracts: Vec<_> = logs.iter().map(extract).collect();
-    let extracts: Vec<_> = extracts
+    let slices: Vec<_> = logs
         .iter()
-        .map(|(manifest, selection)| LogSlice {
-            manifest,
-            selection: selection.clone(),
+        .map(|log| LogSlice {
+            manifest: log.manifest(),
+            selection: logged(log.manifest()),
         })
         .collect();
-    let mut sink = FORMAT.writer(Box::new(&mut out), &extracts, options).unwrap();
+    let mut sink = FORMAT.writer(Box::new(&mut out), &slices, options).unwrap();
     let mut copied = vec![];
     for (slice_index, log) in logs.iter().enumerate() {
         for part in log.manifest().plan(&Selection::default(), 0) {
@@ -71,7 +69,7 @@ fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) 
                     slice_index,
                     log,
                     &part,
-                    &extracts[slice_index].selection,
+                    &slices[slice_index].selection,
                 );
             }
         }
@@ -80,12 +78,12 @@ fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) 
     (open(out.into_inner().into(), OpenMode::Full).unwrap(), copied)
 }
 
-/// Returns the ids and callers of the connections, and those of the messages.
-fn numbered(log: &RosbagLog) -> (Vec<(u32, String)>, Vec<Vec<u8>>) {
-    let numbers =
+/// Returns the ids and callers of the connections, and the connection header of each message.
+fn connections_and_headers(log: &RosbagLog) -> (Vec<(u32, String)>, Vec<Vec<u8>>) {
+    let connections =
         log.connections().map(|c| (c.id, c.caller.clone().unwrap())).collect();
     let messages = read(log, &logged(log.manifest()));
-    (numbers, messages.into_iter().map(|message| message.0).collect())
+    (connections, messages.into_iter().map(|message| message.0).collect())
 }
 
 #[test]
@@ -93,23 +91,25 @@ fn merged_connections_have_unique_ids() {
     let first = bag(&[(0, "/a", "/n"), (1, "/a", "/n"), (2, "/b", "/m")], 1);
     let second =
         bag(&[(0, "/b", "/m"), (1, "/a", "/n"), (2, "/c", "/o"), (9, "/d", "/p")], 2);
-    let (joint, copied) = merge(&[&first, &second], &options(None));
-    assert_eq!(joint.manifest().damage, []);
-    let (numbers, headers) = numbered(&joint);
-    // Equal connections of the two bags become one; each other connection keeps its id, or
-    // gets an unused one.
+    let (merged, copied) = merge(&[&first, &second], &options(None));
+    assert_eq!(merged.manifest().damage, []);
+    let (merged_connections, headers) = connections_and_headers(&merged);
+    // Equal connections of the two bags become one. Each other connection keeps its id, or gets an
+    // unused one.
     let expected = [(0, "/n"), (1, "/n"), (2, "/m"), (3, "/o"), (9, "/p")];
-    assert_eq!(numbers, expected.map(|(id, caller)| (id, caller.to_owned())));
-    let (_, mut selection) = numbered(&first);
-    selection.extend(numbered(&second).1);
-    assert_eq!(headers, selection);
-    // The second bag uses other ids.
+    let expected = expected.map(|(id, caller)| (id, caller.to_owned()));
+    assert_eq!(merged_connections, expected);
+    let (_, mut expected_headers) = connections_and_headers(&first);
+    expected_headers.extend(connections_and_headers(&second).1);
+    assert_eq!(headers, expected_headers);
+    // The connections of the second bag have other ids in the merged bag.
     assert_eq!(copied, [true, false]);
 
     let third = bag(&[(0, "/a", "/n"), (7, "/e", "/q")], 3);
-    let (joint, copied) = merge(&[&first, &third], &options(None));
-    assert_eq!((numbered(&joint).0.len(), copied), (4, vec![true, true]));
-    assert_eq!(joint.manifest().damage, []);
+    let (merged, copied) = merge(&[&first, &third], &options(None));
+    let (merged_connections, _) = connections_and_headers(&merged);
+    assert_eq!((merged_connections.len(), copied), (4, vec![true, true]));
+    assert_eq!(merged.manifest().damage, []);
 }
 
 #[test]
@@ -124,39 +124,39 @@ fn renaming_changes_the_topic_in_record_and_header() {
         (id, topic.as_bytes().to_vec(), header(topic, caller))
     });
     assert_eq!(connections(&renamed), expected);
+    // A topic that does not exist cannot be renamed.
     options.rename.insert("/z".to_owned(), "/y".to_owned());
-    let extract =
-        LogSlice { manifest: log.manifest(), selection: Selection::default() };
+    let slice = LogSlice { manifest: log.manifest(), selection: Selection::default() };
     let out = Box::new(Cursor::new(vec![]));
-    let err = FORMAT.writer(out, &[extract], &options).map(drop).unwrap_err();
+    let err = FORMAT.writer(out, &[slice], &options).map(drop).unwrap_err();
     assert_eq!(err.kind(), ErrorKind::NoSuch, "{err}");
 }
 
 #[test]
 fn records_between_copied_chunks_keep_their_position() {
     let logs = [1, 2, 3].map(|sec| bag(&[(0, "/a", "/n")], sec));
-    let extract = |log| LogSlice {
+    let slice = |log| LogSlice {
         manifest: RosbagLog::manifest(log),
         selection: logged(RosbagLog::manifest(log)),
     };
-    let extracts: Vec<_> = logs.iter().map(extract).collect();
+    let slices: Vec<_> = logs.iter().map(slice).collect();
     let mut out = Cursor::new(vec![]);
     let mut sink =
-        FORMAT.writer(Box::new(&mut out), &extracts, &options(Some("none"))).unwrap();
+        FORMAT.writer(Box::new(&mut out), &slices, &options(Some("none"))).unwrap();
     let part = |log: &RosbagLog| log.manifest().parts[0].clone();
-    write(&mut *sink, 0, &logs[0], &part(&logs[0]), &extracts[0].selection);
+    write(&mut *sink, 0, &logs[0], &part(&logs[0]), &slices[0].selection);
     assert_eq!(
         sink.copy_part_verbatim(1, &part(&logs[1]), &**logs[1].source()).unwrap(),
         Some(1)
     );
-    write(&mut *sink, 2, &logs[2], &part(&logs[2]), &extracts[2].selection);
+    write(&mut *sink, 2, &logs[2], &part(&logs[2]), &slices[2].selection);
     sink.finish().unwrap();
-    let joint = open(out.into_inner().into(), OpenMode::Full).unwrap();
-    let times = read(&joint, &logged(joint.manifest())).into_iter();
+    let merged = open(out.into_inner().into(), OpenMode::Full).unwrap();
+    let times = read(&merged, &logged(merged.manifest())).into_iter();
     let times: Vec<i64> =
         times.map(|message| message.1.as_nanos() / 1_000_000_000).collect();
     assert_eq!(times, [1, 2, 3]);
-    assert_eq!(connections(&joint).len(), 1);
+    assert_eq!(connections(&merged).len(), 1);
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn unselected_record_is_refused() {
     let log = bag(&[(0, "/a", "/n"), (1, "/b", "/m")], 1);
     let mut out = Cursor::new(vec![]);
     let topics = [log.manifest().topic_id("/a").unwrap()].into_iter().collect();
-    let only = Selection { topics, ..Selection::default() };
-    let mut sink = sink(&mut out, &log, &only, &options(None));
+    let only_a = Selection { topics, ..Selection::default() };
+    let mut sink = sink(&mut out, &log, &only_a, &options(None));
     let (selection, mut block) = (logged(log.manifest()), Block::default());
     let part = &log.manifest().parts[0];
     let mut cursor = log.read(part, &selection).unwrap();
@@ -173,15 +173,15 @@ fn unselected_record_is_refused() {
     let [first, second] = [0, 1].map(|index| block.get(index).unwrap());
     assert_eq!(sink.write(1, first).unwrap_err().kind(), ErrorKind::NoSuch);
     assert_eq!(sink.write(0, second).unwrap_err().kind(), ErrorKind::NoSuch);
-    let mixed = logtool_core::Record { stream: 1, ..first };
-    assert_eq!(sink.write(0, mixed).unwrap_err().kind(), ErrorKind::NoSuch);
+    let wrong_stream = logtool_core::Record { stream: 1, ..first };
+    assert_eq!(sink.write(0, wrong_stream).unwrap_err().kind(), ErrorKind::NoSuch);
     sink.write(0, first).unwrap();
 }
 
 #[test]
 fn contents_that_a_bag_cannot_store_are_reported() {
     let names = ["encrypted_aes_none.bag", "ok_none.bag"];
-    for (name, log) in some("rosbag/edge", &names) {
+    for (name, log) in samples("rosbag/edge", &names) {
         let mut out = Cursor::new(vec![]);
         let sink = sink(&mut out, &log, &logged(log.manifest()), &options(None));
         let count = if name == "ok_none.bag" { 0 } else { 1 };
@@ -198,11 +198,9 @@ fn inputs_that_cannot_become_a_bag_are_refused() {
         (&other, options(None), ErrorKind::UnsuitableEncoding),
         (log.manifest(), options(Some("zstd")), ErrorKind::Unsupported),
     ] {
-        let extract = LogSlice { manifest, selection: Selection::default() };
+        let slice = LogSlice { manifest, selection: Selection::default() };
         let out = Box::new(Cursor::new(vec![]));
-        let err = FORMAT.writer(out, &[extract], &options).map(drop).unwrap_err();
+        let err = FORMAT.writer(out, &[slice], &options).map(drop).unwrap_err();
         assert_eq!(err.kind(), kind, "{err}");
     }
-    let header = ConnectionHeader::new("/x", "std_msgs/String", "string data\n");
-    assert_eq!(header.topic(), "/x");
 }

@@ -1,7 +1,7 @@
-//! Missing or wrong chunk infos, in bags that are too long to be read completely when they are
-//! opened: planning by them must not lose messages silently.
+//! Missing or wrong chunk infos in bags that are too long to be read completely when they are
+//! opened. Parts are planned by chunk infos, and this must not lose messages silently.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{io::Cursor, ops::Range, sync::Arc};
 
@@ -15,7 +15,8 @@ use logtool_rosbag::{
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Returns a bag of `chunks` chunks of a second each, with 10 messages of 1 kB of `/a` and one of `/b`.
+/// Returns a bag of `chunks` chunks of a second each, with 10 messages of 1 kB of `/a` and one
+/// message of `/b`.
 fn bag(chunks: i64) -> Vec<u8> {
     let options = WriterOptions::default().with_chunk_bytes(10_500);
     let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
@@ -34,25 +35,26 @@ fn bag(chunks: i64) -> Vec<u8> {
 
 /// Returns the byte range of the chunk info with the index `number` in the bag `bytes`.
 fn info(bytes: &[u8], number: usize) -> Range<usize> {
-    let long =
+    let read_u32 =
         |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let position =
         bytes.windows(10).position(|name| name == b"index_pos=").unwrap() + 10;
-    let (mut at, mut infos) = (long(position), 0);
+    let (mut start, mut info_count) = (read_u32(position), 0);
     loop {
-        let data = at + 4 + long(at);
-        let end = data + 4 + long(data);
-        if bytes[at..data].windows(4).any(|field| field == b"op=\x06") {
-            if infos == number {
-                return at..end;
+        let data = start + 4 + read_u32(start);
+        let end = data + 4 + read_u32(data);
+        if bytes[start..data].windows(4).any(|field| field == b"op=\x06") {
+            if info_count == number {
+                return start..end;
             }
-            infos += 1;
+            info_count += 1;
         }
-        at = end;
+        start = end;
     }
 }
 
-/// Returns the bag without the chunk info with the index `number`, and with a matching header.
+/// Returns the bag without the chunk info with the index `number`, and with the right chunk count
+/// in its header.
 fn without_info(mut bytes: Vec<u8>, number: usize, chunks: u32) -> Vec<u8> {
     let position =
         bytes.windows(12).position(|name| name == b"chunk_count=").unwrap() + 12;
@@ -63,7 +65,7 @@ fn without_info(mut bytes: Vec<u8>, number: usize, chunks: u32) -> Vec<u8> {
     bytes
 }
 
-/// Returns the bag with a chunk info that ends before most of its messages.
+/// Returns the bag with an end time in the chunk info that is before most of its messages.
 fn with_early_end(mut bytes: Vec<u8>, number: usize) -> Vec<u8> {
     let info = info(&bytes, number);
     let end =
@@ -82,7 +84,7 @@ fn without_topic(mut bytes: Vec<u8>, number: usize) -> Vec<u8> {
     let len = info.end - 20;
     assert_eq!(bytes[len..len + 4], 16_u32.to_le_bytes());
     bytes[len] = 8;
-    // Connection 1 has 10 messages in each chunk; the entry of connection 0 is kept.
+    // The entry with 10 messages, which is that of `/a`, stays.
     let entries = bytes[info.end - 16..info.end].to_vec();
     let entry = entries.chunks(8).find(|entry| entry[4] == 10).unwrap().to_vec();
     bytes.splice(info.end - 16..info.end, entry);
@@ -94,10 +96,10 @@ fn read(
     bytes: &[u8],
     topic: Option<&str>,
     secs: Range<i64>,
-    compares: bool,
+    compare_index: bool,
 ) -> (usize, Vec<Damage>, Vec<String>) {
     let mut options = OpenOptions::default();
-    options.compare_index = compares;
+    options.compare_index = compare_index;
     let options = RosbagOptions::default().with_open(options);
     let log =
         RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap();
@@ -121,7 +123,7 @@ fn read(
 }
 
 #[test]
-fn chunk_without_chunk_info_is_found_after_the_chunk_before_it() {
+fn chunk_without_chunk_info_is_found_after_the_previous_chunk() {
     for number in [0, 7, 13] {
         let bytes = without_info(bag(14), number, 14);
         assert!(bytes.len() > 128 << 10);
@@ -136,7 +138,7 @@ fn chunk_without_chunk_info_is_found_after_the_chunk_before_it() {
 
 #[test]
 fn unlisted_chunk_of_a_long_bag_is_reported_by_cursors_and_found_by_comparison() {
-    // Of 100 chunks, 16 are inspected when the bag is opened: every sixth or seventh.
+    // Of 100 chunks, 16 are inspected when the bag is opened: every sixth or seventh, but not 52.
     let bytes = without_info(bag(100), 52, 100);
     let (records, damage, remarks) = read(&bytes, None, 0..999, false);
     assert_eq!((records, remarks), (1_100, vec![]));
@@ -150,12 +152,11 @@ fn unlisted_chunk_of_a_long_bag_is_reported_by_cursors_and_found_by_comparison()
 #[test]
 fn chunk_info_that_contradicts_its_index_data_is_found_by_comparison() {
     let early = with_early_end(bag(100), 52);
-    let other = without_topic(bag(100), 52);
-    for (bytes, topic) in [(&early, "/a"), (&other, "/b")] {
-        let each = if topic == "/a" { 10 } else { 1 };
-        assert_eq!(read(bytes, Some(topic), 0..999, true).0, 100 * each);
+    let incomplete = without_topic(bag(100), 52);
+    for (bytes, topic, per_chunk) in [(&early, "/a", 10), (&incomplete, "/b", 1)] {
+        assert_eq!(read(bytes, Some(topic), 0..999, true).0, 100 * per_chunk);
         let (records, _, remarks) = read(bytes, Some(topic), 53..54, true);
-        assert_eq!((records, remarks.len()), (each, 1), "{remarks:?}");
+        assert_eq!((records, remarks.len()), (per_chunk, 1), "{remarks:?}");
     }
     // A sound bag is not affected.
     let (records, damage, remarks) = read(&bag(100), None, 0..999, true);
@@ -184,15 +185,15 @@ fn change_chunk_position(bytes: &mut [u8], number: usize, change: impl Fn(u64) -
 #[test]
 fn several_wrong_positions_in_one_chunk_duplicate_nothing() {
     // A chunk with its index data takes a little more than 11 kB.
-    for places in [[2000, 4000], [40, 9000], [5000, 5001]] {
+    for offsets in [[2000, 4000], [40, 9000], [5000, 5001]] {
         for first in [49, 50] {
             let mut bytes = bag(100);
-            change_chunk_position(&mut bytes, first, |at| at + places[0]);
+            change_chunk_position(&mut bytes, first, |at| at + offsets[0]);
             change_chunk_position(&mut bytes, 51, |at| {
-                at - 11_500 * (51 - first as u64) + places[1]
+                at - 11_500 * (51 - first as u64) + offsets[1]
             });
             let (records, damage, _) = read(&bytes, None, 0..999, false);
-            assert_eq!(records, 1_100, "{places:?} {first}: {damage:?}");
+            assert_eq!(records, 1_100, "{offsets:?} {first}: {damage:?}");
             assert!(damage.iter().all(|damage| damage.kind == DamageKind::Index));
         }
     }
@@ -200,23 +201,23 @@ fn several_wrong_positions_in_one_chunk_duplicate_nothing() {
 
 #[test]
 fn chunk_with_a_wrong_position_in_the_index_is_read_once() {
-    for added_len in [1, 8, 4096] {
+    for offset in [1, 8, 4096] {
         let mut bytes = bag(100);
-        change_chunk_position(&mut bytes, 50, |at| at + added_len);
+        change_chunk_position(&mut bytes, 50, |at| at + offset);
         let (records, damage, _) = read(&bytes, None, 0..999, false);
-        assert_eq!((records, damage.len()), (1_100, 1), "{added_len}: {damage:?}");
+        assert_eq!((records, damage.len()), (1_100, 1), "{offset}: {damage:?}");
         assert_eq!(damage[0].kind, DamageKind::Index);
-        // A selection of the time range in the chunk info returns all of the chunk.
-        assert_eq!(read(&bytes, None, 51..52, false).0, 11, "{added_len}");
-        assert_eq!(read(&bytes, None, 50..51, false).0, 11, "{added_len}");
+        // A selection of the time range in the chunk info contains all messages of the chunk.
+        assert_eq!(read(&bytes, None, 51..52, false).0, 11, "{offset}");
+        assert_eq!(read(&bytes, None, 50..51, false).0, 11, "{offset}");
     }
 }
 
 #[test]
 fn chunk_infos_without_times_hide_no_message_from_time_selections() {
-    for of_all in [false, true] {
+    for changed_infos in [50..51, 0..100] {
         let mut bytes = bag(100);
-        for number in if of_all { 0..100 } else { 50..51 } {
+        for number in changed_infos {
             let info = info(&bytes, number);
             for name in [b"start_time=".as_slice(), b"end_time="] {
                 let mut fields = bytes[info.clone()].windows(name.len());

@@ -1,6 +1,7 @@
-//! Connections with a corrupted copy, and bags that were longer.
+//! Damage to a small bag, mostly to connections: a bag stores each connection in a chunk and again in
+//! the index.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
@@ -29,12 +30,12 @@ fn bag() -> Vec<u8> {
     bag.finish().unwrap().into_inner()
 }
 
-/// Returns the positions of `needle`: in the chunk, and in the index.
+/// Returns the two positions of `needle`: in the chunk, and in the index.
 fn positions_of(bytes: &[u8], needle: &[u8]) -> [usize; 2] {
-    let positions_of = bytes.windows(needle.len()).enumerate();
-    let positions_of = positions_of.filter(|(_, window)| *window == needle);
-    let positions_of: Vec<usize> = positions_of.map(|(at, _)| at).collect();
-    positions_of.try_into().unwrap()
+    let windows = bytes.windows(needle.len()).enumerate();
+    let matches = windows.filter(|(_, window)| *window == needle);
+    let positions: Vec<usize> = matches.map(|(position, _)| position).collect();
+    positions.try_into().unwrap()
 }
 
 fn open(bytes: &[u8], mode: OpenMode) -> RosbagLog {
@@ -42,28 +43,30 @@ fn open(bytes: &[u8], mode: OpenMode) -> RosbagLog {
     RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap()
 }
 
-/// Returns the number of findings by their code.
+/// Returns the number of findings with each code.
 fn finding_counts(log: &RosbagLog) -> BTreeMap<&'static str, u64> {
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
-    let mut codes = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     for finding in findings.iter() {
-        *codes.entry(finding.code.name).or_default() += finding.count;
+        *counts.entry(finding.code.name).or_default() += finding.count;
     }
-    codes
+    counts
 }
 
-/// Returns the header of the only connection after rewriting all of `log`.
-fn rewritten(log: &RosbagLog) -> Vec<u8> {
-    rewritten_with(log, &WriteOptions::default()).0
+/// Returns the header of the only connection of a copy of `log`.
+fn copied_header(log: &RosbagLog) -> Vec<u8> {
+    copied_header_and_remarks(log, &WriteOptions::default()).0
 }
 
-/// Like [`rewritten`], with `options`; also returns the remarks of the writer.
-fn rewritten_with(log: &RosbagLog, options: &WriteOptions) -> (Vec<u8>, Vec<String>) {
+/// Returns the header of the only connection of a copy of `log`, and the remarks of the writer.
+fn copied_header_and_remarks(
+    log: &RosbagLog,
+    options: &WriteOptions,
+) -> (Vec<u8>, Vec<String>) {
     let mut out = Cursor::new(Vec::new());
-    let extract =
-        LogSlice { manifest: log.manifest(), selection: Selection::default() };
-    let sink = FORMAT.writer(Box::new(&mut out), &[extract], options).unwrap();
+    let slice = LogSlice { manifest: log.manifest(), selection: Selection::default() };
+    let sink = FORMAT.writer(Box::new(&mut out), &[slice], options).unwrap();
     let remarks = sink.remarks();
     sink.finish().unwrap();
     let log = open(&out.into_inner(), OpenMode::Full);
@@ -89,17 +92,14 @@ fn sound_copy_replaces_a_corrupted_connection() {
     let sound = bag();
     let header =
         open(&sound, OpenMode::Full).connections().next().unwrap().header().to_vec();
-    let spoilings: [(&[u8], usize, u8); 4] = [
-        (b"\x09\0\0\0latching=", 1, 0x80), // a length
-        (b"string data\n", 0, 0xff),       // no UTF-8
+    // The bytes, the offset of the corrupted byte in them, and its new value.
+    let corruptions: [(&[u8], usize, u8); 4] = [
+        (b"\x0a\0\0\0latching=", 1, 0x80), // a length
+        (b"string data\n", 0, 0xff),       // not UTF-8
         (b"string data\n", 8, b'x'),       // another definition
         (b"md5sum=", 0, b'x'),             // the name of a field
     ];
-    for (needle, offset, byte) in spoilings {
-        let needle = match needle {
-            [9, ..] => &[&[10, 0, 0, 0][..], b"latching="].concat(),
-            _ => needle,
-        };
+    for (needle, offset, byte) in corruptions {
         for (copy, position) in positions_of(&sound, needle).into_iter().enumerate() {
             let mut bytes = sound.clone();
             bytes[position + offset] = byte;
@@ -107,9 +107,10 @@ fn sound_copy_replaces_a_corrupted_connection() {
                 let log = open(&bytes, mode);
                 let headers: Vec<_> = log.connections().map(|c| c.header()).collect();
                 assert_eq!(headers, [&header[..]], "{needle:?} {copy} {mode:?}");
-                assert_eq!(rewritten(&log), header);
+                assert_eq!(copied_header(&log), header);
                 let damage = log.manifest().damage.iter().map(|damage| damage.kind);
                 let damage: Vec<_> = damage.collect();
+                // The copy in the chunk has the index 0.
                 match copy {
                     0 => assert_eq!(damage, []),
                     _ => assert_eq!(damage, [DamageKind::Index]),
@@ -135,7 +136,7 @@ fn unreadable_connection_is_a_finding() {
 }
 
 #[test]
-fn connection_without_a_sound_copy_is_written_in_readable_form() {
+fn connection_without_a_sound_copy_is_copied_in_readable_form() {
     let mut bytes = bag();
     for position in positions_of(&bytes, b"message_definition=") {
         bytes[position - 3] = 0x80;
@@ -144,11 +145,11 @@ fn connection_without_a_sound_copy_is_written_in_readable_form() {
     let kinds: Vec<_> =
         log.manifest().damage.iter().map(|damage| damage.kind).collect();
     assert_eq!(kinds, [DamageKind::Garbled]);
-    // Made by hand: the fields before the broken length, and the other required fields.
+    // Made by hand: the fields before the corrupted length, and the other required fields.
     let expected =
         b"\x0a\0\0\0latching=0\x27\0\0\0md5sum=992ce8a1687cec8c8bd883ec73ca41d1\
                  \x13\0\0\0message_definition=\x0e\0\0\0topic=/chatter\x06\0\0\0type=*";
-    assert_eq!(rewritten(&log), expected);
+    assert_eq!(copied_header(&log), expected);
 }
 
 #[test]
@@ -160,20 +161,17 @@ fn bag_that_ends_before_its_index_reports_truncation() {
         sound[position..position + 8].try_into().unwrap()
     });
     assert!((in_index as u64) > index_at);
-    // One byte of the index data of the chunk is missing, or all of them.
+    // One byte of the index data of the chunk is missing, or all of its bytes.
     let chunk = sound.windows(17).position(|w| w == b"compression=none\x04").unwrap();
     for len in [index_at as usize - 1, index_at as usize - 30] {
         assert!(len > chunk);
         let log = open(&sound[..len], OpenMode::Auto);
-        let lost = log.manifest().damage.iter();
-        let lost: Vec<_> = lost
+        let truncated = log.manifest().damage.iter();
+        let truncated: Vec<_> = truncated
             .filter(|damage| damage.kind == DamageKind::Truncated)
             .map(|damage| damage.bytes.clone())
             .collect();
-        assert!(
-            matches!(&lost[..], [one] if *one == (len as u64..index_at)),
-            "{lost:?}"
-        );
+        assert_eq!(truncated, [len as u64..index_at]);
     }
     // The index is complete, and only its position in the header is wrong.
     let mut bytes = sound;
@@ -197,12 +195,13 @@ fn unknown_record_in_a_chunk_is_a_finding() {
 fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
     let sound = bag();
     let name = b"topic=/chatter";
-    let positions_of: Vec<usize> = (0..sound.len() - name.len())
+    let positions: Vec<usize> = (0..sound.len() - name.len())
         .filter(|at| sound[*at..].starts_with(name))
         .collect();
-    // In the chunk: the record, then its header; in the index: the same.
-    let [_, _, record, own] = positions_of[..] else { panic!("{positions_of:?}") };
-    for wrong in [&[record][..], &[record, own], &[own]] {
+    // The topic is in the fields of a connection record, and again in the connection header, which
+    // is the data of the record. The first two positions are in the chunk, the others in the index.
+    let [_, _, in_fields, in_header] = positions[..] else { panic!("{positions:?}") };
+    for wrong in [&[in_fields][..], &[in_fields, in_header], &[in_header]] {
         let mut bytes = sound.clone();
         wrong.iter().for_each(|at| bytes[at + 8] = b'x');
         for mode in MODES {
@@ -221,10 +220,10 @@ fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
         }
     }
     let mut bytes = sound;
-    bytes[record + 8] = b'x';
+    bytes[in_fields + 8] = b'x';
     let log = open(&bytes, OpenMode::Full);
     let names: Vec<_> = log.manifest().topics.iter().map(|t| t.name.as_str()).collect();
-    assert_eq!(names, ["/chatter"]); // the name in both headers
+    assert_eq!(names, ["/chatter"]); // the name in both connection headers
     let (_, damage) = read(&open(&bytes, OpenMode::Index));
     let reason = damage[0].reason.as_deref().unwrap();
     assert_eq!(
@@ -234,7 +233,7 @@ fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
 }
 
 #[test]
-fn truncated_connection_is_located_in_its_chunk() {
+fn corrupted_connection_is_located_in_its_chunk() {
     let mut bytes = bag();
     let [in_chunk, in_index] = positions_of(&bytes, b"message_definition=");
     bytes[in_chunk - 3] = 0x80;
@@ -243,9 +242,10 @@ fn truncated_connection_is_located_in_its_chunk() {
     bytes.truncate(in_index - 200);
     let log = open(&bytes, OpenMode::Scan);
     let mut damage = log.manifest().damage.iter();
-    let torn = damage.find(|damage| damage.reason.is_some()).unwrap();
-    assert_eq!((torn.kind, torn.bytes.start), (DamageKind::Garbled, chunk));
-    assert!((in_chunk as u64) < torn.bytes.end && torn.lost_bytes < 200, "{torn:?}");
+    let garbled = damage.find(|damage| damage.reason.is_some()).unwrap();
+    assert_eq!((garbled.kind, garbled.bytes.start), (DamageKind::Garbled, chunk));
+    assert!((in_chunk as u64) < garbled.bytes.end, "{garbled:?}");
+    assert!(garbled.lost_bytes < 200, "{garbled:?}");
 }
 
 #[test]
@@ -255,9 +255,9 @@ fn unknown_compression_is_named_and_other_chunks_are_read() {
     bytes[at + 12..at + 16].copy_from_slice(b"zstd");
     let log = open(&bytes, OpenMode::Auto);
     let part = &log.manifest().parts[0];
-    let refused = log.read(part, &Selection::default()).err().unwrap();
-    assert_eq!(refused.kind(), ErrorKind::Unsupported);
-    assert!(refused.to_string().contains(r#"compressed with "zstd""#), "{refused}");
+    let err = log.read(part, &Selection::default()).err().unwrap();
+    assert_eq!(err.kind(), ErrorKind::Unsupported);
+    assert!(err.to_string().contains(r#"compressed with "zstd""#), "{err}");
 
     // The second of four chunks of ok_none.bag, with 25 messages each.
     let Some(path) = logtool_core::conformance::sample_path("rosbag/edge/ok_none.bag")
@@ -281,31 +281,31 @@ fn unknown_compression_is_named_and_other_chunks_are_read() {
 }
 
 #[test]
-fn repaired_bag_has_its_strings_in_utf8() {
+fn repair_converts_strings_to_utf8() {
     let mut bytes = bag();
     for position in positions_of(&bytes, b"string data\n") {
         bytes[position + 11] = 0xb0; // a degree sign in Latin-1
     }
     let log = open(&bytes, OpenMode::Auto);
     let mut options = WriteOptions::default();
-    let (header, remarks) = rewritten_with(&log, &options);
+    let (header, remarks) = copied_header_and_remarks(&log, &options);
     assert!(remarks.is_empty());
     assert!(header.windows(12).any(|w| w == b"string data\xb0"));
     options.is_repair = true;
-    let (header, remarks) = rewritten_with(&log, &options);
+    let (header, remarks) = copied_header_and_remarks(&log, &options);
     assert!(header.windows(13).any(|w| w == b"string data\xc2\xb0"));
     assert_eq!(remarks.len(), 1, "{remarks:?}");
 }
 
 #[test]
-fn lost_messages_of_a_compressed_chunk_count_as_a_share_of_its_bytes() {
+fn lost_bytes_of_messages_include_their_headers() {
     let Some(path) =
         logtool_core::conformance::sample_path("rosbag/edge/missing_conn.bag")
     else {
         return;
     };
-    // 10 messages of 10 bytes of the undeclared connection 99; the header before each has
-    // 46 bytes.
+    // The bag has 10 messages of the undeclared connection 99. Each has a header of 46 bytes and a
+    // payload of 10 bytes.
     let log = open(&std::fs::read(path).unwrap(), OpenMode::Auto);
     let [lost] = &log.manifest().damage[..] else { panic!() };
     assert_eq!((lost.records, lost.lost_bytes), (10, 10 * (46 + 10)));
@@ -319,7 +319,8 @@ fn wrong_topic_in_the_index_is_reported_without_reading_chunks() {
         return;
     };
     let mut bytes = std::fs::read(path).unwrap();
-    // The topic occurs twice in the connection in the index: before its header, and in it.
+    // The first position is in the fields of the connection record in the index; the connection
+    // header contains the topic again.
     let topic = b"topic=/ardrone/imu";
     let at = bytes.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
     let index = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;

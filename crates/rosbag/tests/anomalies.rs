@@ -1,6 +1,6 @@
-//! Anomalous bags as some recorders wrote them, made here byte by byte.
+//! Anomalous bags of the kinds that some recorders write, built here byte by byte.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use bytes::Bytes;
 use logtool_core::{Block, DamageKind, Findings, Log as _, Selection, TopicId};
 use logtool_rosbag::{OpenMode, RosbagLog, RosbagOptions};
 
-/// Writes a bag, record by record.
+/// Builds a bag, record by record.
 #[derive(Default)]
-struct Writer {
+struct BagBuilder {
     bytes: Vec<u8>,
     /// The position of each chunk, and the number of its messages of connection 0.
     chunks: Vec<(u64, u32)>,
@@ -28,12 +28,19 @@ fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
     [&lengths[0], fields.as_slice(), &lengths[1], data].concat()
 }
 
+/// Returns a connection record without an MD5 sum.
 fn connection(id: u32, topic: &str, type_name: &str, text: &str) -> Vec<u8> {
-    summed(id, topic, type_name, "*", text)
+    connection_with_md5sum(id, topic, type_name, "*", text)
 }
 
-/// Returns a connection with an MD5 sum.
-fn summed(id: u32, topic: &str, type_name: &str, sum: &str, text: &str) -> Vec<u8> {
+/// Returns a connection record with this MD5 sum.
+fn connection_with_md5sum(
+    id: u32,
+    topic: &str,
+    type_name: &str,
+    sum: &str,
+    text: &str,
+) -> Vec<u8> {
     let data = [
         field("md5sum", sum.as_bytes()),
         field("message_definition", text.as_bytes()),
@@ -62,15 +69,16 @@ fn messages(secs: std::ops::Range<u32>) -> Vec<u8> {
     secs.flat_map(message).collect()
 }
 
-impl Writer {
+impl BagBuilder {
     fn new() -> Self {
-        let mut writer = Self::default();
-        writer.bytes.extend(b"#ROSBAG V2.0\n");
-        writer.header(0, 0);
-        writer
+        let mut bag = Self::default();
+        bag.bytes.extend(b"#ROSBAG V2.0\n");
+        bag.write_header(0, 0);
+        bag
     }
 
-    fn header(&mut self, index_at: u64, connections: u32) {
+    /// Writes the bag header, or overwrites it.
+    fn write_header(&mut self, index_at: u64, connections: u32) {
         let fields = [
             field("chunk_count", &(self.chunks.len() as u32).to_le_bytes()),
             field("conn_count", &connections.to_le_bytes()),
@@ -101,9 +109,9 @@ impl Writer {
         self
     }
 
-    /// Adds the index with `connections` and the necessary chunk infos.
+    /// Adds the index with `connections` and a chunk info for each chunk, and returns the bag.
     fn finish(mut self, connections: &[Vec<u8>]) -> Vec<u8> {
-        self.header(self.bytes.len() as u64, connections.len() as u32);
+        self.write_header(self.bytes.len() as u64, connections.len() as u32);
         self.bytes.extend(connections.concat());
         for (at, count) in &self.chunks {
             let time = |sec: u8| [sec, 0, 0, 0, 0, 0, 0, 0];
@@ -125,7 +133,7 @@ impl Writer {
 const MODES: [OpenMode; 4] =
     [OpenMode::Auto, OpenMode::Index, OpenMode::Scan, OpenMode::Full];
 
-/// Returns the number of messages of each topic, for each way of opening.
+/// Returns the number of messages of each topic, for each mode of opening.
 fn read(bytes: &[u8]) -> Vec<Vec<(String, usize)>> {
     let read = |mode| {
         let options = RosbagOptions::default().with_mode(mode);
@@ -149,46 +157,45 @@ fn read(bytes: &[u8]) -> Vec<Vec<(String, usize)>> {
     MODES.map(read).to_vec()
 }
 
-/// Checks that all ways of opening read this number of messages of one topic.
+/// Checks that the only topic is `/chatter`, with this number of messages, in each mode of opening.
 fn assert_chatter(bytes: &[u8], count: usize) {
-    let expected = vec![("/chatter".to_owned(), count)];
-    assert_eq!(
-        read(bytes),
-        [expected.clone(), expected.clone(), expected.clone(), expected]
-    );
+    for topics in read(bytes) {
+        assert_eq!(topics, [("/chatter".to_owned(), count)]);
+    }
 }
 
 #[test]
 fn messages_outside_chunks_are_read() {
-    let outside = Writer::new().append(&chatter()).append(&messages(0..10));
-    assert_chatter(&outside.finish(&[chatter()]), 10);
-    let unindexed = Writer::new().append(&chatter()).append(&messages(0..10));
+    let indexed = BagBuilder::new().append(&chatter()).append(&messages(0..10));
+    assert_chatter(&indexed.finish(&[chatter()]), 10);
+    let unindexed = BagBuilder::new().append(&chatter()).append(&messages(0..10));
     assert_chatter(&unindexed.bytes, 10);
 }
 
 #[test]
 fn messages_between_chunks_are_read() {
-    let bag = Writer::new().chunk(&[chatter(), messages(0..3)].concat(), 3);
+    let bag = BagBuilder::new().chunk(&[chatter(), messages(0..3)].concat(), 3);
     let bag = bag.append(&messages(3..5)).chunk(&messages(5..9), 4);
     assert_chatter(&bag.finish(&[chatter()]), 9);
 }
 
 #[test]
 fn connection_only_in_the_index_suffices() {
-    let bag = Writer::new().chunk(&messages(0..5), 5).chunk(&messages(5..9), 4);
+    let bag = BagBuilder::new().chunk(&messages(0..5), 5).chunk(&messages(5..9), 4);
     assert_chatter(&bag.finish(&[chatter()]), 9);
 }
 
 #[test]
 fn identical_declarations_of_a_connection_are_merged() {
-    let bag = Writer::new().chunk(&[chatter(), chatter(), messages(0..5)].concat(), 5);
+    let bag =
+        BagBuilder::new().chunk(&[chatter(), chatter(), messages(0..5)].concat(), 5);
     assert_chatter(&bag.finish(&[chatter(), chatter()]), 5);
 }
 
 #[test]
 fn reused_connection_id_is_valid_from_its_declaration_on() {
     let other = connection(0, "/other", "std_msgs/String", "string data");
-    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+    let bag = BagBuilder::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let bag = bag.chunk(&[other, messages(5..8)].concat(), 3);
     let expected = vec![("/chatter".to_owned(), 5), ("/other".to_owned(), 3)];
     for read in read(&bag.bytes) {
@@ -198,7 +205,7 @@ fn reused_connection_id_is_valid_from_its_declaration_on() {
 
 #[test]
 fn chunk_that_the_index_does_not_list_is_found() {
-    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+    let bag = BagBuilder::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let mut bag = bag.chunk(&messages(5..9), 4);
     let chunk = bag.chunks.pop().unwrap();
     assert_eq!(chunk.1, 4);
@@ -206,8 +213,8 @@ fn chunk_that_the_index_does_not_list_is_found() {
 }
 
 #[test]
-fn few_zero_bytes_between_records_are_no_damage() {
-    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+fn few_zeros_between_records_are_not_damage() {
+    let bag = BagBuilder::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let bag = bag.append(&[0; 49]).chunk(&messages(5..9), 4).append(&[0; 3]);
     let bytes = bag.finish(&[chatter()]);
     assert_chatter(&bytes, 9);
@@ -218,7 +225,7 @@ fn few_zero_bytes_between_records_are_no_damage() {
 
 #[test]
 fn bag_without_its_first_bytes_is_read() {
-    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+    let bag = BagBuilder::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let mut bytes = bag.finish(&[chatter()]);
     bytes[..40].fill(0);
     assert_chatter(&bytes, 5);
@@ -227,7 +234,7 @@ fn bag_without_its_first_bytes_is_read() {
 #[test]
 fn two_definitions_of_one_topic_are_two_topics() {
     let number = connection(0, "/chatter", "std_msgs/Int64", "int64 data");
-    let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+    let bag = BagBuilder::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let bag = bag.chunk(&[number, messages(5..8)].concat(), 3);
     let expected = vec![("/chatter".to_owned(), 5), ("/chatter.1".to_owned(), 3)];
     for read in read(&bag.bytes) {
@@ -237,20 +244,20 @@ fn two_definitions_of_one_topic_are_two_topics() {
 
 #[test]
 fn definition_with_the_declared_sum_is_preferred() {
-    // By md5sum(1).
-    let sum = "4eec2979cc688371cc0e7f01aea37ad1"; // int8 a
+    // The sum of "int8 a" by md5sum(1).
+    let sum = "4eec2979cc688371cc0e7f01aea37ad1";
     let right = "int8 a # a comment";
-    for wrong in ["no definition", "int16 a", ""] {
+    for wrong in ["not a definition", "int16 a", ""] {
         for (first, second) in [(wrong, right), (right, wrong)] {
             let declared = [(0, first), (1, second)]
-                .map(|(id, text)| summed(id, "/a", "a/A", sum, text));
-            let bag = Writer::new().chunk(&declared.concat(), 0).finish(&declared);
+                .map(|(id, text)| connection_with_md5sum(id, "/a", "a/A", sum, text));
+            let bag = BagBuilder::new().chunk(&declared.concat(), 0).finish(&declared);
             let source = Arc::new(Bytes::from(bag));
             let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
             let [topic] = &log.manifest().topics[..] else { panic!("one topic") };
             assert_eq!(topic.definition, right);
             assert_eq!(*topic.schema.field(1).data_type(), DataType::Int8);
-            assert_eq!(log.record_definition(TopicId(0)).unwrap().oddity, None);
+            assert_eq!(log.record_definition(TopicId(0)).unwrap().anomaly, None);
         }
     }
 }
@@ -259,7 +266,7 @@ fn definition_with_the_declared_sum_is_preferred() {
 fn different_definitions_without_a_sum_are_different_types() {
     let declared = [(0, "int8 a"), (1, "int16 a")]
         .map(|(id, text)| connection(id, "/a", "a/A", text));
-    let bag = Writer::new().chunk(&declared.concat(), 0).finish(&declared);
+    let bag = BagBuilder::new().chunk(&declared.concat(), 0).finish(&declared);
     let source = Arc::new(Bytes::from(bag));
     let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
     let topics = log.manifest().topics.iter();
@@ -268,7 +275,7 @@ fn different_definitions_without_a_sum_are_different_types() {
 }
 
 #[test]
-fn nanoseconds_over_a_second_are_a_finding_and_times_are_kept() {
+fn times_with_nanoseconds_over_a_second_are_normalized_and_are_a_finding() {
     let message = |nanos: u32| {
         let time = [5_u32.to_le_bytes(), nanos.to_le_bytes()].concat();
         let fields = [field("conn", &[0; 4]), field("op", &[2]), field("time", &time)];
@@ -276,7 +283,7 @@ fn nanoseconds_over_a_second_are_a_finding_and_times_are_kept() {
     };
     let nanos = [999_999_999, 1_000_000_000, u32::MAX];
     let records = [chatter(), nanos.map(message).concat()].concat();
-    let bytes = Writer::new().chunk(&records, 3).finish(&[chatter()]);
+    let bytes = BagBuilder::new().chunk(&records, 3).finish(&[chatter()]);
     let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), RosbagOptions::default());
     let log = log.unwrap();
     let mut findings = Findings::default();
@@ -284,7 +291,7 @@ fn nanoseconds_over_a_second_are_a_finding_and_times_are_kept() {
     let mut matches =
         findings.iter().filter(|f| f.code.name == "bag.message.nanoseconds");
     assert_eq!(matches.next().map(|finding| finding.count), Some(2));
-    // 5 s + 4.294967295 s; ROS carries the excess over too.
+    // 5 s + 4.294967295 s: ROS normalizes such times, too.
     assert_eq!(log.manifest().time.unwrap().end.as_nanos() - 1, 9_294_967_295);
 }
 
@@ -295,7 +302,7 @@ fn list_of_a_type_without_fields_has_no_column_and_a_remark() {
         format!("B b\nint8 v\n{line}\nMSG: a/B\nE[] e\nE one\n{line}\nMSG: a/E\n");
     let declared = connection(0, "/a", "a/A", &text);
     let bytes =
-        Writer::new().chunk(&declared, 0).finish(std::slice::from_ref(&declared));
+        BagBuilder::new().chunk(&declared, 0).finish(std::slice::from_ref(&declared));
     let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), RosbagOptions::default());
     let log = log.unwrap();
     let names: Vec<_> = log.manifest().topics[0].schema.fields().iter().collect();
@@ -313,13 +320,13 @@ fn bag_with_only_its_first_line_is_truncated() {
         let source = Arc::new(Bytes::from(line));
         let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
         let damage = log.manifest().damage.iter();
-        let entries: Vec<_> =
-            damage.map(|entry| (entry.kind, entry.bytes.clone())).collect();
-        assert_eq!(entries, [(DamageKind::Truncated, 13..13)]);
+        let reported: Vec<_> =
+            damage.map(|loss| (loss.kind, loss.bytes.clone())).collect();
+        assert_eq!(reported, [(DamageKind::Truncated, 13..13)]);
     }
-    // If the header declares empty counts, nothing is lost.
+    // If the header declares no chunks and no connections, nothing is lost.
     let log = RosbagLog::open(
-        Arc::new(Bytes::from(Writer::new().bytes)),
+        Arc::new(Bytes::from(BagBuilder::new().bytes)),
         RosbagOptions::default(),
     );
     assert_eq!(log.unwrap().manifest().damage, []);
@@ -337,11 +344,11 @@ fn file_that_is_not_a_bag_is_refused_with_a_reason() {
 #[test]
 fn messages_of_a_chunk_with_a_broken_header_are_read() {
     for byte in [0, 0xff] {
-        let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
+        let bag = BagBuilder::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
         let bag = bag.chunk(&messages(5..9), 4);
         let chunks = bag.chunks.clone();
-        // 45 bytes of fields, and two lengths.
-        let broken = |mut bytes: Vec<u8>, chunk: usize| {
+        // A chunk header has 45 bytes of fields, and two lengths.
+        let with_broken_header = |mut bytes: Vec<u8>, chunk: usize| {
             let at = chunks[chunk].0 as usize;
             bytes[at..at + 40].fill(byte);
             bytes
@@ -349,8 +356,8 @@ fn messages_of_a_chunk_with_a_broken_header_are_read() {
         let unindexed = bag.bytes.clone();
         let indexed = bag.finish(&[chatter()]);
         for chunk in 0..2 {
-            assert_chatter(&broken(indexed.clone(), chunk), 9);
-            let bytes = broken(unindexed.clone(), chunk);
+            assert_chatter(&with_broken_header(indexed.clone(), chunk), 9);
+            let bytes = with_broken_header(unindexed.clone(), chunk);
             assert_chatter(&bytes, 9);
             let options = RosbagOptions::default().with_mode(OpenMode::Full);
             let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), options).unwrap();
