@@ -32,9 +32,9 @@ pub(crate) struct RowsDecoder<R> {
 
 /// Returns the schema with the time and then `fields`.
 pub(crate) fn schema(fields: Vec<Field>) -> SchemaRef {
-    let mut all = vec![time_field("time", "ns")];
-    all.extend(fields);
-    Arc::new(Schema::new(all))
+    let mut fields_with_time = vec![time_field("time", "ns")];
+    fields_with_time.extend(fields);
+    Arc::new(Schema::new(fields_with_time))
 }
 
 /// Returns a flag for each column of `schema` except the time: whether it is selected.

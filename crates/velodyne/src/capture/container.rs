@@ -111,8 +111,8 @@ impl Container {
         is_bare.then_some((Self::Bare, 0))
     }
 
-    /// Returns the container of a pcap whose header is damaged, and the length of that
-    /// header. The byte order is detected from the first frame. Ethernet frames and times in
+    /// Returns the container of a pcap with a damaged header, and the length of the header.
+    /// The byte order is detected from the first frame. Ethernet frames and times in
     /// microseconds are assumed, as in nearly all captures.
     pub(crate) fn with_damaged_header(
         first_bytes: &[u8],

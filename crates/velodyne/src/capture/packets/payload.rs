@@ -56,7 +56,7 @@ pub(crate) fn classify(ports: [u16; 2], bytes: &[u8]) -> Payload {
         };
     }
     let has_sentence =
-        || bytes.get(NMEA_START..).is_some_and(|b| b.starts_with(b"$GP"));
+        || bytes.get(NMEA_START..).is_some_and(|nmea| nmea.starts_with(b"$GP"));
     let is_position = bytes.len() == POSITION_BYTES
         && (ports.contains(&POSITION_PORT) || has_sentence());
     if is_position {
