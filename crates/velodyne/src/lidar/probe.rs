@@ -16,7 +16,7 @@ use crate::{
     },
     model::{Evidence, Model, ReturnMode, Sensor},
     packet::{Firings, PacketTrailer},
-    points::FieldProbe,
+    points::FieldOfViewProbe,
 };
 
 /// The number of packets that are examined. With six rounds of 4160 packets, a
@@ -33,7 +33,7 @@ pub struct Probe {
     clock: ClockProbe,
     rate: RateProbe,
     motor: MotorProbe,
-    field: FieldProbe,
+    field: FieldOfViewProbe,
 }
 
 impl Probe {
@@ -115,7 +115,7 @@ impl Probe {
             // bytes do.
             let sends_corrected_intensity = lidar.calibration.sends_corrected_intensity;
             let mut calibration = Calibration::clone(calibration);
-            calibration.fit(model);
+            calibration.adapt_to(model);
             lidar.calibration =
                 Calibration { sends_corrected_intensity, ..calibration };
             lidar.calibration_warning = None;

@@ -16,7 +16,7 @@ use crate::{
     clock_fit,
     hour::{HOUR, past_hour},
     lidar::{ClockState, scale},
-    points::nearest,
+    points::nearest_time_past_hour,
 };
 
 /// The maximum number of stored packets: three days at one per second.
@@ -88,7 +88,7 @@ impl PositionClock {
         }
         // The sentence states the last full second, and the timestamp is that of the
         // packet.
-        let utc = nearest(sentence, 0, position.stamp);
+        let utc = nearest_time_past_hour(sentence, 0, position.stamp);
         let agrees = SENTENCE_AGE.contains(&(utc - sentence));
         let (list, utc) = match (agrees, is_locked) {
             (false, _) => (&mut self.contradicting, sentence),
@@ -157,7 +157,9 @@ impl PositionClock {
         } else {
             "the others are used"
         };
-        let looks_like = scale(nearest(sentence, 0, (stamp / 1_000) as u32) - sentence);
+        let looks_like = scale(
+            nearest_time_past_hour(sentence, 0, (stamp / 1_000) as u32) - sentence,
+        );
         let looks_like = looks_like.map_or_else(String::new, |scale| {
             format!("; the time of the lidar looks like {scale}")
         });
