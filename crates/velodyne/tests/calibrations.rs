@@ -352,8 +352,8 @@ fn implausible_value_is_reported_with_its_laser() {
 }
 
 /// Returns the packet of a simulation that contains a value of a laser. Each laser has 28
-/// values: four cycles of sixteen packets, of which the last seven contain values. The
-/// simulations start 37 packets into a round.
+/// values: four cycles of sixteen packets. The last seven packets of a cycle contain values.
+/// The simulations start 37 packets into a round.
 fn packet_of_value(laser: usize, value: usize) -> usize {
     let value = 7 + 28 * laser + value;
     let packet = value / 7 * 16 + 9 + value % 7;

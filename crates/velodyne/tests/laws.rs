@@ -1,4 +1,4 @@
-//! `.vel` logs that independent writers assembled satisfy the conformance checks.
+//! `.vel` logs that an independent writer assembled satisfy the conformance checks.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 

@@ -144,7 +144,7 @@ impl MessageClassifier {
         loop {
             let bytes = window.read_at(window_start, 2 * CLASSIFIED_BYTES)?;
             let is_last = window_start + bytes.len() as u64 >= self.end;
-            // Only the last message of the file may be shorter than `CLASSIFIED_BYTES`.
+            // A candidate needs `CLASSIFIED_BYTES` bytes, unless the file ends before.
             let min_bytes = if is_last { HEADER_LEN } else { CLASSIFIED_BYTES };
             let candidates = (bytes.len() + 1).saturating_sub(min_bytes);
             for index in 0..candidates {

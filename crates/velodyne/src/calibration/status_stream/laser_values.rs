@@ -113,7 +113,7 @@ mod tests {
         let laser = complete.merge_into(&other);
         let values = [laser.vertical_deg, laser.rotation_deg, laser.far_correction_m];
         assert_eq!((values, laser.max_intensity), ([1.0, 2.0, 0.3], 9));
-        // A word of which one byte is lost is not used.
+        // A word with a lost byte is not used.
         for lost in [3, 4] {
             let mut bytes = bytes();
             bytes[lost] = None;

@@ -39,8 +39,8 @@ const VLS128_CYCLE_MICROS: f64 = 2.665;
 pub(crate) struct AzimuthSteps {
     step_formula: StepFormula,
     is_dual: bool,
-    /// The delay of each firing after the azimuth of its block, in units of which
-    /// `whole_step` is one step.
+    /// The delay of each firing after the azimuth of its block. A delay of `whole_step`
+    /// corresponds to one step.
     delays: [[f64; CHANNELS]; BLOCKS],
     /// The delay of a firing that is one step after the azimuth of its block.
     whole_step: f64,

@@ -42,8 +42,7 @@ pub(crate) struct NearCorrections {
     near_correction_y: PerChannel<f64>,
     slope_x: PerChannel<f64>,
     slope_y: PerChannel<f64>,
-    /// The offset to the left, and the value of it with which the corrections are
-    /// interpolated.
+    /// The offset to the left, and the offset that is used to interpolate the corrections.
     left_offset: PerChannel<f64>,
     interpolation_left_offset: PerChannel<f64>,
     up_offset: PerChannel<f64>,

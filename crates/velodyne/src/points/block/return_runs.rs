@@ -53,8 +53,8 @@ impl ReturnRuns {
         self.runs.get(..self.count).unwrap_or_default()
     }
 
-    /// Appends the runs of `values` to `column`. `append` appends 32 values, of which the
-    /// first ones belong to a run.
+    /// Appends the runs of `values` to `column`. `append` appends 32 values. The first ones
+    /// belong to a run, and the others are truncated.
     #[inline(always)]
     fn append_runs<T>(
         &self,

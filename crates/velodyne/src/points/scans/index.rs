@@ -1,5 +1,5 @@
-//! The index of the scans in a stream of packets. A scan is a rotation of the head from the
-//! scan start azimuth to the next pass of it.
+//! The index of the scans in a stream of packets. A scan is a rotation of the head that starts
+//! and ends at the scan start azimuth.
 
 use std::ops::Range;
 
