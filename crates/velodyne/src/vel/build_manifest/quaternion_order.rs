@@ -77,7 +77,6 @@ impl QuaternionOrder {
     }
 
     /// Returns the names of the components in this order.
-
     fn components(self) -> &'static str {
         match self {
             Self::ScalarFirst => "w, x, y, z",
